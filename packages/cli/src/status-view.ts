@@ -26,12 +26,13 @@ export function statusJson({ status, report, consumers, replicas, findings }: St
     grade: gradeOf(findings),
     storeId: status.storeId,
     policies: status.policies,
-    shards: status.shards.map(({ name, error, epoch, entities, tombstones, warnings }) => ({
+    shards: status.shards.map(({ name, error, epoch, entities, tombstones, oldestTombstone, warnings }) => ({
       name,
       error: error === undefined ? null : { code: error.code, message: error.message },
       epoch: epoch ?? null,
       entities: entities ?? null,
       tombstones: tombstones ?? null,
+      oldestTombstone: oldestTombstone ?? null,
       warnings,
     })),
     indexes: status.indexes.map((index) => {
@@ -94,10 +95,11 @@ export function statusText(
 ): string {
   const { colors } = output
   const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
-  const shards = status.shards.map(({ name, entities, tombstones, epoch }) => [
+  const shards = status.shards.map(({ name, entities, tombstones, oldestTombstone, epoch }) => [
     colors.bold(name),
     number(entities),
     number(tombstones),
+    oldestTombstone === undefined ? '–' : durationText(Date.now() - oldestTombstone.getTime()),
     String(epoch ?? '?'),
   ])
   const errors = status.shards.flatMap(({ name, error }) =>
@@ -118,7 +120,7 @@ export function statusText(
     `Store ${status.storeId}`,
     policiesText(status.policies),
     '',
-    output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'EPOCH'], shards),
+    output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'OLDEST', 'EPOCH'], shards),
     ...(replicas.length === 0
       ? []
       : ['', output.table(['REPLICA', 'OF', 'BEHIND'], replicas.map(replicaCells))]),

@@ -347,6 +347,7 @@ test('status --json has the shape that is promised to monitors', async () => {
     epoch: 1,
     entities: expect.any(Number),
     tombstones: 0,
+    oldestTombstone: null,
     warnings: [],
     error: null,
   }
@@ -371,7 +372,7 @@ test('status --json has the shape that is promised to monitors', async () => {
   expect(status.json()).toEqual({
     grade: expect.stringMatching(/^(well|look|act)$/),
     storeId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    policies: { deleteDelayMs: 0, onIndexFailure: 'fail' },
+    policies: { deleteDelayMs: 0, onIndexFailure: 'fail', keepTombstonesMs: 604_800_000 },
     shards: [shard, shard],
     indexes: [
       {

@@ -4,12 +4,12 @@ import {
   isLooseleafError,
   parseId,
   type EntityRow,
+  type FloorState,
   type UpdatedPlace,
 } from '@looseleaf/core'
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine'
-import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
+import { PARTITIONS, placeAt, readableFloor, requireUnpurged, shardAt } from '@looseleaf/protocol'
 import { lagOf } from '../records/lag.ts'
-import { PARTITIONS } from '../records/names.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { Replays } from './replays.ts'
 import type { RetryPlaces } from './retry-places.ts'
@@ -51,6 +51,9 @@ const SAVE_MS = 1_000
 const REFRESH_MS = 2_000
 /** New changes wait for retries no longer than this: of a partition where one takes longer they wait until it has ended. */
 const RETRY_MS = 100
+
+/** Tombstones are kept for an hour at the least. */
+const OLD_MICROS = 1_800_000_000
 
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
   const { shard, leases, handler, replays, retryPlaces, pollMs, leaseMs, signal, onError } = options
@@ -128,7 +131,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   async function look(): Promise<number> {
     const asked = elapsed()
     // Compared with the newest place: once the floor was raised again, only a place that is still ahead of it shows that it fell.
-    const { floor, now } = await readableFloor(at(), newestOf(leases.held), pollMs, signal)
+    const { floor, now, purged } = await readableFloor(at(), newestOf(leases.held), pollMs, signal)
+    refuseGap(leases.held, { purged })
     clock = { floor, now, at: asked }
     for (const partition of leases.held) {
       if (floor >= partition.place.updated) continue
@@ -137,6 +141,11 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       fallenBack++
     }
     return floor
+  }
+
+  /** Throws where one of these partitions has missed deletions. A purge waits for consumers, but not for ever. */
+  function refuseGap(partitions: readonly HeldPartition[], state: Pick<FloorState, 'purged'>): void {
+    for (const { place, since } of partitions) requireUnpurged(at(), state, { ...place, since })
   }
 
   /** Hands over the next changes of these partitions; answers whether there may be more. */
@@ -151,6 +160,9 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       pageLimit,
       { signal, maxBody: longestBody(pageLimit) },
     )
+    // A purge may have overtaken one who was away for so long, and before the page was read.
+    if (clock !== undefined && clock.now - oldestOf(partitions).updated > OLD_MICROS)
+      refuseGap(partitions, await entities.floor({ signal }))
     const rows = page.filter((row) => comparePlaces(row, partitionOf(row).place) > 0)
     const versions = new Map(rows.map(({ addedId, version }) => [addedId, version]))
     const isLast = page.length < pageLimit
@@ -197,7 +209,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     const due = turns.next(idle(), retryPlaces.free)
     if (due.size === 0) return false
     const rows = await readDue(due)
-    for (const [id, partition] of due) if (!rows.has(id)) partition.failing.delete(id)
     const sure = [...rows.values()].filter((row) => row !== 'later')
     const beginBy = elapsed() + PAGE_MS
     const byPartition = Map.groupBy(sure, (row) => due.get(formatId(row.id)) as HeldPartition)
@@ -213,7 +224,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     return true
   }
 
-  /** The rows of these entities, by id; none of one that is gone. `later`: what is there now may be undone by a crash. */
+  /** The rows of these entities, by id. `later`: what is there now may be undone by a crash. */
   async function readDue(due: ReadonlyMap<string, HeldPartition>): Promise<Map<string, EntityRow | 'later'>> {
     const ids = [...due.keys()].map(parseId)
     const read = async (): Promise<Map<string, EntityRow>> => {
@@ -225,6 +236,13 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       return found
     }
     const rows = await read()
+    const missing = [...due].filter(([id]) => !rows.has(id))
+    // A tombstone was purged while the change failed: the deletion is handed over still, as of the version that stands for it now.
+    const purged = missing.length === 0 ? 0 : (await at().entities.floor({ signal })).purged.version - 1
+    for (const [id, { failing, place }] of missing) {
+      const version = Math.max(purged, failing.get(id)?.version ?? 0)
+      rows.set(id, { id: parseId(id), version, updated: place.updated - 1, body: null })
+    }
     const isBelow = ([id, { updated }]: [string, EntityRow]): boolean => updated < due.get(id)!.place.updated
     if ([...rows].every(isBelow)) return rows
     // Written since: at its place it comes by itself, but a partition that waits for its failing changes does not get there.

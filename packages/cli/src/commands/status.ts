@@ -56,9 +56,10 @@ be read.
 
 JSON:
   { "grade": "well" | "look" | "act",
-    "storeId", "policies": { "deleteDelayMs", "onIndexFailure" },
+    "storeId", "policies": { "deleteDelayMs", "onIndexFailure", "keepTombstonesMs" },
     "shards": [{ "name", "error": { "code", "message" } | null,
       "epoch" | null, "entities" | null, "tombstones" | null,
+      "oldestTombstone" | null,
       "warnings": [text] }],
     "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
       "lastCleaned": { "finishedAt", "missing", "added", "removed", … } | null,

@@ -14,6 +14,7 @@ import {
   type Grade,
   type Rule,
 } from './facts.ts'
+import { tombstonesRule } from './tombstones-rule.ts'
 
 const MINUTE = 60_000
 
@@ -314,6 +315,7 @@ export const rules: readonly Rule[] = [
         ]
       }),
   },
+  tombstonesRule,
   definitionsRule,
 ]
 

@@ -89,8 +89,10 @@ export function createCacheFollower(
       signal,
     })
     // Behind the page: a failover before it that lost the floor would show.
-    const { floor } = await entities.floor({ signal })
-    if (page.length === PAGE || floor < (one.next ?? one.place).updated) return lose(one)
+    const { floor, purged } = await entities.floor({ signal })
+    // So would a purge that has overtaken this process while it stood still.
+    const isGone = purged.updated > one.place.updated
+    if (isGone || page.length === PAGE || floor < (one.next ?? one.place).updated) return lose(one)
     for (const { id, version } of page) changed(id, version)
     one.knownTo = asOf
     one.place = one.next ?? one.place

@@ -4,11 +4,12 @@ import {
   type CallOptions,
   type Entity,
   type EntityId,
+  type EntityTable,
   type LooseleafError,
   type UpdatedPlace,
 } from '@looseleaf/core'
 import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine'
-import { followChanges, placeAt, shardAt } from '@looseleaf/protocol'
+import { followChanges, placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol'
 import { changeCursor, placesOf } from './change-cursor.ts'
 import { damagedTeller } from './damaged-teller.ts'
 import type { EntityReader } from './entity-reader.ts'
@@ -57,7 +58,16 @@ interface Following {
 }
 
 const DEFAULT_POLL_MS = 250
-const BEGINNING: UpdatedPlace = placeAt(0)
+
+/** The first place of a follower that knows nothing: it is given everything, or what comes from now on. */
+async function placeOfNew(
+  entities: EntityTable,
+  isNow: boolean,
+  signal: AbortSignal,
+): Promise<FollowedPlace> {
+  const since = isNow ? await entities.raiseFloor({ signal }) : (await entities.floor({ signal })).floor
+  return { ...placeAt(isNow ? since : 0), since }
+}
 
 /**
  * The changes of all shards, those of a shard in the order of its `updated`. A shard is asked for more when what it gave was taken,
@@ -75,11 +85,9 @@ export async function* changesOf(
   const ended = new AbortController()
   const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])])
   const places =
-    from === 'now'
-      ? await Promise.all(shards.map(({ entities }) => entities.raiseFloor({ signal }).then(placeAt)))
-      : from === 'beginning'
-        ? shards.map(() => BEGINNING)
-        : placesOf(from, storeId, shards.length)
+    from === 'now' || from === 'beginning'
+      ? await Promise.all(shards.map(({ entities }) => placeOfNew(entities, from === 'now', signal)))
+      : placesOf(from, storeId, shards.length)
   const following = { context, reader, options, pollMs, signal, checkOpen }
   const streams = places.map((place, shard) => follow(following, shard, place))
   // Not a race of promises, which would keep every run of the others while a shard says nothing.
@@ -103,7 +111,7 @@ export async function* changesOf(
       if ('error' in next) throw next.error
       const { run } = next
       for (const { shard, place, ...change } of run) {
-        places[shard] = place
+        places[shard] = { ...place, since: places[shard]!.since }
         const now = [...places]
         yield {
           ...change,
@@ -125,7 +133,7 @@ export async function* changesOf(
 async function* follow(
   { context, reader, options, pollMs, signal, checkOpen }: Following,
   shard: number,
-  from: UpdatedPlace,
+  from: FollowedPlace,
 ): AsyncGenerator<readonly Found[], void, undefined> {
   const { name } = shardAt(context, shard)
   const tellDamaged = damagedTeller(options.onDamaged)
@@ -134,7 +142,8 @@ async function* follow(
       () => options.onRetry?.(error),
       () => {},
     )
-  for await (const rows of followChanges(context, shard, from, { pollMs, signal, onRetry, checkOpen })) {
+  const following = followChanges(context, shard, from, { pollMs, signal, onRetry, checkOpen })
+  for await (const { rows, place } of following) {
     const run = rows.flatMap((row): Found[] => {
       const { updated, addedId, version, body } = row
       const read = body === null ? undefined : reader.entity(row, name, { tellDamaged })
@@ -142,6 +151,7 @@ async function* follow(
       const change = { id: formatId(row.id), version, updated: new Date(updated / 1000) }
       return [{ ...change, entity: read && toEntity(read), shard, place: { updated, addedId } }]
     })
-    if (run.length > 0) yield run
+    // Behind the last of them the whole run was taken.
+    if (run.length > 0) yield [...run.slice(0, -1), { ...(run.at(-1) as Found), place }]
   }
 }

@@ -18,6 +18,7 @@ import {
   type EngineContext,
 } from '@looseleaf/index-engine'
 import {
+  catchUp,
   commit,
   movedOrUndone,
   type EntityWrites,
@@ -262,7 +263,7 @@ export function createEntityWriter(
       if (outcome === 'won') return won(version, attempted)
       happened({ kind: 'attempt', outcome, shard: lane.shard })
       written.push(...rows.gained)
-      if (outcome === 'stale') await context.catalog.reload({ signal })
+      if (outcome === 'stale') await catchUp(context, shard, { signal })
       if (outcome === 'unsettled') unsettled.set(version, attempted)
       const pause =
         outcome === 'lost' ? Math.min(context.random.next() * backOffMs(tries), endsAt - now()) : 0
