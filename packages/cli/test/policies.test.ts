@@ -52,7 +52,7 @@ test('those of a config are for a store that has none, and its commands go by th
   configure({ deleteDelayMs: 7_000 })
   await run('init')
   configure({ deleteDelayMs: 8_000 }, 'other.js')
-  expect((await run('policies', '--config', 'other.js', '--json')).json()).toEqual({
+  expect((await run('policies', '--config', 'other.js', '--json')).json()).toMatchObject({
     deleteDelayMs: 7_000,
     onIndexFailure: 'fail',
   })
