@@ -23,7 +23,7 @@ export interface FollowOptions {
 /** Rows that were changed, none is missing, and the place behind them. */
 export interface ChangedRun {
   readonly rows: readonly WholeRow<EntityPageRow>[]
-  readonly place: UpdatedPlace
+  readonly place: FollowedPlace
 }
 
 const PAGE = 500
@@ -43,12 +43,14 @@ export async function* followChanges(
 ): AsyncGenerator<ChangedRun, void, undefined> {
   const at = shardAt(context, shard)
   const { entities } = at
-  const { since } = from
+  let { since } = from
   let place: UpdatedPlace = from
   for (let pause = pollMs; ;) {
     checkOpen()
     try {
       const { floor: until, purged } = await readableFloor(at, place, pollMs, signal)
+      // A new follower begins with its first look, whenever the shard answers it.
+      if (since === 0 && place.updated === 0) since = until
       requireUnpurged(at, { purged }, { ...place, since })
       // A failover has lost what was behind it, and times that were read before are given once more.
       if (until < place.updated) place = placeAt(until)
@@ -66,7 +68,8 @@ export async function* followChanges(
         // One that was replaced since the page was read, by what a crash may undo still, comes by itself.
         const same = run.filter(({ addedId, version }) => version === versions.get(addedId))
         const isEnd = run.at(-1)?.addedId === last?.addedId
-        if (same.length > 0) yield { rows: same, place: placeOf((isEnd ? end : same.at(-1)) as UpdatedPlace) }
+        if (same.length > 0)
+          yield { rows: same, place: { ...placeOf((isEnd ? end : same.at(-1)) as UpdatedPlace), since } }
       }
       if (last !== undefined) place = placeOf(end as UpdatedPlace)
       pause = pollMs

@@ -10,7 +10,10 @@ import { shardAt } from './shards.ts'
 
 /** A place of a follower, who has been given everything before it that it had to be told. */
 export interface FollowedPlace extends UpdatedPlace {
-  /** The floor when it began, in microseconds since 1970: what was deleted before it has never known. */
+  /**
+   * The floor when it began, in microseconds since 1970: it has never known an entity that was deleted before. 0, with a place of 0,
+   * for one that has not begun.
+   */
   readonly since: number
 }
 

@@ -4,9 +4,7 @@ import {
   type CallOptions,
   type Entity,
   type EntityId,
-  type EntityTable,
   type LooseleafError,
-  type UpdatedPlace,
 } from '@looseleaf/core'
 import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine'
 import { followChanges, placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol'
@@ -43,7 +41,7 @@ export interface EntityChange {
 }
 
 /** What is handed over, and where its shard stands then. */
-type Found = Omit<EntityChange, 'cursor'> & { readonly shard: number; readonly place: UpdatedPlace }
+type Found = Omit<EntityChange, 'cursor'> & { readonly shard: number; readonly place: FollowedPlace }
 
 type Settled = { readonly run: readonly Found[] } | { readonly error: unknown }
 
@@ -58,16 +56,10 @@ interface Following {
 }
 
 const DEFAULT_POLL_MS = 250
+/** A follower that has not begun. */
+const BEGINNING: FollowedPlace = { ...placeAt(0), since: 0 }
 
-/** The first place of a follower that knows nothing: it is given everything, or what comes from now on. */
-async function placeOfNew(
-  entities: EntityTable,
-  isNow: boolean,
-  signal: AbortSignal,
-): Promise<FollowedPlace> {
-  const since = isNow ? await entities.raiseFloor({ signal }) : (await entities.floor({ signal })).floor
-  return { ...placeAt(isNow ? since : 0), since }
-}
+const begunAt = (floor: number): FollowedPlace => ({ ...placeAt(floor), since: floor })
 
 /**
  * The changes of all shards, those of a shard in the order of its `updated`. A shard is asked for more when what it gave was taken,
@@ -85,9 +77,11 @@ export async function* changesOf(
   const ended = new AbortController()
   const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])])
   const places =
-    from === 'now' || from === 'beginning'
-      ? await Promise.all(shards.map(({ entities }) => placeOfNew(entities, from === 'now', signal)))
-      : placesOf(from, storeId, shards.length)
+    from === 'now'
+      ? await Promise.all(shards.map(({ entities }) => entities.raiseFloor({ signal }).then(begunAt)))
+      : from === 'beginning'
+        ? shards.map(() => BEGINNING)
+        : placesOf(from, storeId, shards.length)
   const following = { context, reader, options, pollMs, signal, checkOpen }
   const streams = places.map((place, shard) => follow(following, shard, place))
   // Not a race of promises, which would keep every run of the others while a shard says nothing.
@@ -111,7 +105,7 @@ export async function* changesOf(
       if ('error' in next) throw next.error
       const { run } = next
       for (const { shard, place, ...change } of run) {
-        places[shard] = { ...place, since: places[shard]!.since }
+        places[shard] = place
         const now = [...places]
         yield {
           ...change,
@@ -149,7 +143,9 @@ async function* follow(
       const read = body === null ? undefined : reader.entity(row, name, { tellDamaged })
       if (body !== null && read === undefined) return []
       const change = { id: formatId(row.id), version, updated: new Date(updated / 1000) }
-      return [{ ...change, entity: read && toEntity(read), shard, place: { updated, addedId } }]
+      return [
+        { ...change, entity: read && toEntity(read), shard, place: { updated, addedId, since: place.since } },
+      ]
     })
     // Behind the last of them the whole run was taken.
     if (run.length > 0) yield [...run.slice(0, -1), { ...(run.at(-1) as Found), place }]

@@ -90,3 +90,11 @@ it('a follower overtaken by a purge between two statements hands out no change b
   await expect(take(1, { from: cursor })).rejects.toMatchObject({ code: 'CHANGES_GONE' })
   expect(overtaken).toBe(true)
 })
+
+it('a follower begins from the beginning although a shard does not answer its first look', async () => {
+  const { id } = await store.put({ n: 1 })
+  let looks = 0
+  plan = ({ operation }) => (operation === 'floor' && ++looks === 1 ? { crash: 'before' } : undefined)
+  expect(await take(1, { from: 'beginning' })).toMatchObject([{ id }])
+  expect(looks).toBeGreaterThan(1)
+})
