@@ -1,4 +1,4 @@
-import { parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -94,7 +94,10 @@ it('a follower overtaken by a purge between two statements hands out no change b
 it('a follower begins from the beginning although a shard does not answer its first look', async () => {
   const { id } = await store.put({ n: 1 })
   let looks = 0
-  plan = ({ operation }) => (operation === 'floor' && ++looks === 1 ? { crash: 'before' } : undefined)
+  plan = ({ operation }) => {
+    if (operation !== 'floor' || ++looks > 1) return undefined
+    return { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is not there.')) }
+  }
   expect(await take(1, { from: 'beginning' })).toMatchObject([{ id }])
   expect(looks).toBeGreaterThan(1)
 })
