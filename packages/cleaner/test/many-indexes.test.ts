@@ -32,7 +32,7 @@ async function storeOf(indexes: number, entities: number): Promise<readonly [Dat
     id: `00000000-0000-0000-0000-${String(n).padStart(12, '0')}`,
     ...Object.fromEntries(definitions.map((_, i) => [`p${i}`, n + i])),
   }))
-  expect((await store.putMany(bags)).every(({ ok }) => ok)).toBe(true)
+  await store.putMany(bags)
   await store.settled()
   return [store, calls]
 }

@@ -55,9 +55,8 @@ export async function cleanTelling(
 }
 
 /** What a cleaning has come to: 1 where something is left that no cleaning repairs, or a filling is halted. */
-export function exitCodeOfClean({ indexes }: CleanResult): ExitCode {
-  const isLeft = indexes.some(({ undecodable, duplicates, halted }) => halted || undecodable + duplicates > 0)
-  return isLeft ? exitCodes.found : exitCodes.ok
+export function exitCodeOfClean({ complete }: CleanResult): ExitCode {
+  return complete ? exitCodes.ok : exitCodes.found
 }
 
 /** As `checkIndex` of each, with its problems told to people. */

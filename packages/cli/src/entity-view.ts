@@ -1,5 +1,5 @@
 import { jsonFormat } from '@looseleaf/codec'
-import { metaOf, type Bag, type Entity, type PropertyValue } from '@looseleaf/core'
+import { metaOf, type Bag, type Entity, type PropertyValue, isDate, isBytes } from '@looseleaf/core'
 import type { Output } from './output.ts'
 import { clip } from './text.ts'
 
@@ -44,8 +44,8 @@ export function valueText(value: PropertyValue | undefined): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return value
   if (value === null || typeof value !== 'object') return String(value)
-  if (value instanceof Date) return value.toISOString()
-  if (value instanceof Uint8Array) return `<${value.length} bytes>`
+  if (isDate(value)) return value.toISOString()
+  if (isBytes(value)) return `<${value.length} bytes>`
   return Array.isArray(value) ? `[${value.map(nestedText).join(', ')}]` : bagText(value as Bag)
 }
 

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { LooseleafError, isError } from '@looseleaf/core'
 import type { DamagedEntity } from '@looseleaf/store'
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename } from 'node:fs/promises'
@@ -34,7 +34,7 @@ export async function exportBody(
     await writeDurably(`${file}.json`, `${JSON.stringify(row, undefined, 2)}\n`)
     await syncFolder(folder)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = isError(cause) ? cause.message : String(cause)
     throw new LooseleafError('BAD_OPTION', `Entity ${id} cannot be exported to ${folder}: ${reason}.`, {
       cause,
     })

@@ -1,5 +1,12 @@
-import { isLooseleafError, LooseleafError, type Bag, type EntityId, type ErrorCode } from '@looseleaf/core'
-import type { DataStore, PutManyResult } from '@looseleaf/store'
+import {
+  isLooseleafError,
+  LooseleafError,
+  type Bag,
+  type EntityId,
+  type ErrorCode,
+  type Fate,
+} from '@looseleaf/core'
+import type { DataStore, PutResult } from '@looseleaf/store'
 import { linesFrom, linesToText, type LineRange } from './line-selection.ts'
 import { MAX_LINE_BYTES, parseBag, type Line } from './read-input.ts'
 
@@ -113,15 +120,15 @@ export async function importLines(
     onRefused({ line, code: error.code, message: error.message })
   }
 
-  const settle = (entries: readonly Entry[], results: readonly PutManyResult[]): void => {
-    for (const [i, result] of results.entries()) {
+  const settle = (entries: readonly Entry[], fates: readonly Fate<PutResult>[]): void => {
+    for (const [i, fate] of fates.entries()) {
       const { line, bag } = entries[i] as Entry
-      if (result.ok) {
+      if (fate.ok) {
         if (bag['id'] === undefined) lastFresh = Math.max(lastFresh, line)
-        if (result.created) created++
+        if (fate.value.created) created++
         else replaced++
-      } else if (isLineError(result.error)) refuse(line, result.error)
-      else failed.push({ line, error: result.error, isFresh: bag['id'] === undefined })
+      } else if (isLineError(fate.error)) refuse(line, fate.error)
+      else failed.push({ line, error: fate.error, isFresh: bag['id'] === undefined })
     }
   }
 
@@ -132,8 +139,11 @@ export async function importLines(
     if (entries.length === 0) return
     const work = store
       // Without the signal: what was begun is finished, so that it is known where to go on.
-      .putMany(entries.map(({ bag }) => bag))
-      .then((results) => settle(entries, results))
+      .putMany(
+        entries.map(({ bag }) => bag),
+        { fates: true },
+      )
+      .then((fates) => settle(entries, fates))
       .finally(() => {
         underWay.delete(work)
         for (const { bag } of entries) if (typeof bag['id'] === 'string') ids.delete(bag['id'].toLowerCase())

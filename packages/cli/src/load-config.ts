@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describeKind, LooseleafError, untilAborted } from '@looseleaf/core'
+import { describeKind, isError, LooseleafError, untilAborted } from '@looseleaf/core'
 import { definitionFromData } from '@looseleaf/index-engine'
 import { indexesOf } from '@looseleaf/kinds'
 import type { LooseleafConfig } from './define-config.ts'
@@ -34,7 +34,7 @@ export async function loadConfig(file: string, signal?: AbortSignal): Promise<Lo
   } catch (error) {
     if (signal?.aborted) throw error
     // What the file itself has thrown is its author's own message, not a stored value.
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = isError(error) ? error.message : String(error)
     throw new LooseleafError('BAD_OPTION', `${file} cannot be loaded: ${reason}`, { cause: error })
   }
   if (module.default === undefined) {
@@ -127,7 +127,7 @@ function checkIndexes(indexes: readonly unknown[], file: string): void {
     try {
       definitionFromData(index as unknown as Parameters<typeof definitionFromData>[0])
     } catch (error) {
-      throw bad(file, `indexes[${number}]: ${error instanceof Error ? error.message : 'it is not valid.'}`)
+      throw bad(file, `indexes[${number}]: ${isError(error) ? error.message : 'it is not valid.'}`)
     }
     if (names.has(index['name']))
       throw bad(file, `indexes[${number}]: the name ${index['name']} is there twice.`)

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { platformTime } from '@looseleaf/core'
 import Table from 'cli-table3'
 import pc from 'picocolors'
 import type { Console } from './console.ts'
@@ -56,7 +57,7 @@ export function createOutput(console: Console, json: boolean): Output {
       const error = await new Promise((resolve) => stdout.write('', resolve))
       if (!error) return
       // The stream tells its listeners, who fire the signal, after it has called back.
-      await new Promise((resolve) => setImmediate(resolve))
+      await new Promise((resolve) => platformTime.setImmediate(resolve))
       throw error as Error
     },
     table(head, rows) {
@@ -75,11 +76,7 @@ export function createOutput(console: Console, json: boolean): Output {
     progress(options) {
       if (json) return noProgress
       if (stderr.isTTY === true) return createProgressBar(stderr, options)
-      return createProgressLines(
-        options,
-        (line) => stderr.write(`${line}\n`),
-        () => performance.now(),
-      )
+      return createProgressLines(options, (line) => stderr.write(`${line}\n`), platformTime.elapsed)
     },
   }
 }

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { isLooseleafError } from '@looseleaf/core'
+import { isError, isLooseleafError } from '@looseleaf/core'
 import type { Console } from './console.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts'
 import { createOutput, type Output } from './output.ts'
@@ -53,7 +53,7 @@ function report(console: Console, output: Output, thrown: unknown, debug: boolea
     else output.note(message)
     return exitCodes.interrupted
   }
-  const message = prefix + redact(inOptions(error instanceof Error ? error.message : String(error)))
+  const message = prefix + redact(inOptions(isError(error) ? error.message : String(error)))
   if (output.json) {
     const { code, retryable, shard, entity, index, holder } = known
       ? error
@@ -83,8 +83,8 @@ function writeError(console: Console, error: object): void {
 function traceOf(error: unknown): string {
   const traces: string[] = []
   for (let current = error, depth = 0; current !== undefined && depth < 5; depth++) {
-    traces.push(current instanceof Error ? (current.stack ?? current.message) : inspect(typeof current))
-    current = current instanceof Error ? current.cause : undefined
+    traces.push(isError(current) ? (current.stack ?? current.message) : inspect(typeof current))
+    current = isError(current) ? current.cause : undefined
   }
   return traces.join('\ncaused by ')
 }

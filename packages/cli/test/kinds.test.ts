@@ -47,6 +47,24 @@ test('the indexes of kinds are the config’s, and entities of an old shape are 
   expect(stderr).toContain('has no kind "persons"; it has person.')
 })
 
+test('the indexes of a renamed kind are filled and its entities rewritten by the command', async () => {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'old.config.ts'), config(''))
+  const renamed = config("formerly: ['person']").replace("defineKind('person'", "defineKind('member'")
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), renamed)
+  const run = (...args: string[]): Promise<Finished> => runInside(args, { cwd })
+  await run('init', '--config', 'old.config.ts')
+  const person = '{"_kind":"person","name":"Ada"}'
+  expect((await run('put', person, '--config', 'old.config.ts')).code).toBe(0)
+  const found = async (): Promise<unknown> =>
+    (await run('query', 'member_by_name', 'name=Ada', '--json')).json()
+  expect(await run('index', 'add', 'member_by_name', '--fill')).toMatchObject({ code: 0 })
+  expect(await found()).toMatchObject({ items: [{ properties: { _kind: 'person', name: 'Ada' } }] })
+  expect((await run('kind', 'upgrade')).stdout).toContain('member: 1 upgraded')
+  expect(await found()).toMatchObject({ items: [{ properties: { _kind: 'member', name: 'Ada' } }] })
+  expect((await run('index', 'show', 'member_by_name')).stdout).toContain('_kind in ("member", "person")')
+})
+
 test('what has a kind of the config has to fit its schema, by put and by import', async () => {
   const cwd = projectFolder()
   const schema = `{

@@ -10,6 +10,7 @@ import {
   type Codec,
   type PropertyValue,
   type StoreCodec,
+  isBytes,
 } from '@looseleaf/core'
 import type { BodyFormat } from './body-format.ts'
 import { checksum } from './checksum.ts'
@@ -105,7 +106,7 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
   }
 
   function decode(stored: Uint8Array): Bag {
-    if (!(stored instanceof Uint8Array)) throw damaged(`it has to be bytes; got ${describeKind(stored)}`)
+    if (!isBytes(stored)) throw damaged(`it has to be bytes; got ${describeKind(stored)}`)
     const body = asBuffer(stored)
     if (body.length < HEADER_BYTES) throw damaged('it is shorter than its header')
     const payload = body.subarray(HEADER_BYTES)
@@ -262,7 +263,7 @@ function runEncode(format: BodyFormat, bag: Bag): Uint8Array {
     if (isLooseleafError(cause)) throw cause
     throw new LooseleafError('BAD_PROPERTY', `The format ${format.name} cannot encode this bag.`, { cause })
   }
-  if (raw instanceof Uint8Array) return raw
+  if (isBytes(raw)) return raw
   throw new LooseleafError(
     'BAD_OPTION',
     `The format ${format.name} has to encode a bag to bytes; it gave ${describeKind(raw)}.`,

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { copyBag, type Bag } from '@looseleaf/core'
+import { copyBag, type Bag, isDate, isBytes } from '@looseleaf/core'
 import type { BodyFormat } from './body-format.ts'
 import { damaged } from './damaged.ts'
 import { scanJson } from './json-scan.ts'
@@ -32,5 +32,5 @@ export const jsonFormat: BodyFormat = {
 
 /** Tells the bag from a tagged value that stands alone, such as `{"$date": …}`. */
 function isBag(value: ReturnType<typeof fromJson>): value is Bag {
-  return typeof value === 'object' && !(value instanceof Date) && !(value instanceof Uint8Array)
+  return typeof value === 'object' && !isDate(value) && !isBytes(value)
 }

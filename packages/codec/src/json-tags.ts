@@ -1,4 +1,4 @@
-import { MAX_DEPTH, type Bag, type PropertyValue } from '@looseleaf/core'
+import { MAX_DEPTH, type Bag, type PropertyValue, isDate, isBytes } from '@looseleaf/core'
 import { damaged } from './damaged.ts'
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
@@ -14,8 +14,8 @@ export function toJson(value: PropertyValue | Bag): Json {
   if (typeof value === 'number') return numberToJson(value)
   if (typeof value === 'bigint') return { $bigint: String(value) }
   if (typeof value !== 'object' || value === null) return value
-  if (value instanceof Date) return { $date: value.toISOString() }
-  if (value instanceof Uint8Array) {
+  if (isDate(value)) return { $date: value.toISOString() }
+  if (isBytes(value)) {
     return { $bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') }
   }
   if (Array.isArray(value)) return (value as readonly PropertyValue[]).map(toJson)

@@ -1,4 +1,4 @@
-import type { Bag, PropertyValue } from '@looseleaf/core'
+import { isDate, isBytes, type Bag, type PropertyValue } from '@looseleaf/core'
 import { MAX_SHAPE_BYTES, type Shape } from './shape.ts'
 
 /** A shape is worth its place once so many bags have had it. */
@@ -113,7 +113,7 @@ function settle({ names, places }: Candidate): Shape {
 /** Whether a value of a bag that `copyBag` has made is an object of properties. */
 export function isObject(value: PropertyValue | undefined): value is Bag {
   if (typeof value !== 'object' || value === null) return false
-  return !(Array.isArray(value) || value instanceof Date || value instanceof Uint8Array)
+  return !(Array.isArray(value) || isDate(value) || isBytes(value))
 }
 
 export function hasNames(names: readonly string[], others: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import type { Driver, ShardSizes } from '@looseleaf/core'
+import { platformTime, type Driver, type ShardSizes, isError } from '@looseleaf/core'
 
 /** How long a part of a page may take, in milliseconds, so that a shard which is silent takes nothing but its own part away. */
 const LIMIT_MS = 2000
@@ -12,13 +12,13 @@ export async function asked<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<Asked<T>> {
-  const own = AbortSignal.timeout(LIMIT_MS)
+  const own = platformTime.abortAfter(LIMIT_MS)
   try {
     return { value: await ask(AbortSignal.any([signal, own])) }
   } catch (error) {
     if (signal.aborted) throw error
     if (own.aborted) return { failure: `No answer within ${LIMIT_MS / 1000} seconds.` }
-    return { failure: error instanceof Error ? error.message : 'It has failed.' }
+    return { failure: isError(error) ? error.message : 'It has failed.' }
   }
 }
 

@@ -12,7 +12,9 @@ export function columnsText({ properties }: CatalogEntry): string {
 /** `_kind = entry`; empty for an index of all entities. */
 export function onText({ on = {} }: Pick<IndexDefinitionData, 'on'>): string {
   return Object.entries(on)
-    .map(([name, value]) => `${name} = ${value}`)
+    .map(([name, value]) =>
+      typeof value === 'object' ? `${name} in (${value.join(', ')})` : `${name} = ${value}`,
+    )
     .join(' and ')
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { platformTime } from '@looseleaf/core'
 import type { Trace } from '@looseleaf/store'
 
 export interface KeptTrace {
@@ -25,7 +26,7 @@ export function createKeptTraces(most: number): KeptTraces {
   const kept = new Map<string, KeptTrace>()
   return {
     keep(trace, title) {
-      const at = new Date(performance.timeOrigin + trace.startedAt)
+      const at = new Date(platformTime.now() - (platformTime.elapsed() - trace.startedAt))
       const one = { id: randomBytes(9).toString('base64url'), title: title.slice(0, MAX_TITLE), at, trace }
       kept.set(one.id, one)
       if (kept.size > most) kept.delete(kept.keys().next().value as string)

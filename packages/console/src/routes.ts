@@ -1,4 +1,4 @@
-import { isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError, platformTime, isError } from '@looseleaf/core'
 import { markup, type Html } from './html.ts'
 
 /** What a page is asked for. */
@@ -30,7 +30,7 @@ export async function answerTo(routes: Routes, path: string, query: string): Pro
   const page = routes.get(cut === -1 ? path : path.slice(0, cut))
   const rest = cut === -1 ? '' : decoded(path.slice(cut + 1))
   if (page === undefined || rest === undefined) return notFound('There is no such page.')
-  const signal = AbortSignal.timeout(LIMIT_MS)
+  const signal = platformTime.abortAfter(LIMIT_MS)
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   const end = (): void => reject(signal.reason)
   signal.addEventListener('abort', end)
@@ -42,10 +42,7 @@ export async function answerTo(routes: Routes, path: string, query: string): Pro
   } catch (error) {
     return signal.aborted
       ? failed(503, `The store has not answered within ${LIMIT_MS / 1000} seconds.`)
-      : failed(
-          isLooseleafError(error) ? 503 : 500,
-          error instanceof Error ? error.message : 'Something failed.',
-        )
+      : failed(isLooseleafError(error) ? 503 : 500, isError(error) ? error.message : 'Something failed.')
   } finally {
     signal.removeEventListener('abort', end)
   }

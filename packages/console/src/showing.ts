@@ -1,4 +1,4 @@
-import { describeKind, LooseleafError, onRejected, type Bag, type EntityId } from '@looseleaf/core'
+import { describeKind, LooseleafError, onRejected, type Bag, type EntityId, isPromise } from '@looseleaf/core'
 import type { InspectedValue } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import { valueText } from './value-text.ts'
@@ -26,7 +26,7 @@ export function isShown(mayShow: MayShow | undefined, bag: Bag | undefined, id: 
     // Its message may have something of the bag.
     throw new LooseleafError('BAD_OPTION', 'The mayShow of this console has thrown an error.', { cause })
   }
-  if (!(answer instanceof Promise)) return answer === true
+  if (!isPromise(answer)) return answer === true
   onRejected(answer, () => {})
   throw new LooseleafError(
     'BAD_OPTION',

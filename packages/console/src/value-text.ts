@@ -1,4 +1,4 @@
-import type { PropertyValue } from '@looseleaf/core'
+import { isDate, isBytes, type PropertyValue } from '@looseleaf/core'
 
 /** Characters of a value that are shown. */
 const MAX_TEXT = 400
@@ -6,8 +6,8 @@ const MAX_TEXT = 400
 /** What kind of value it is. */
 export function typeOf(value: PropertyValue | undefined): string {
   if (value === null || value === undefined) return 'null'
-  if (value instanceof Date) return 'time'
-  if (value instanceof Uint8Array) return 'bytes'
+  if (isDate(value)) return 'time'
+  if (isBytes(value)) return 'bytes'
   if (Array.isArray(value)) return 'list'
   return typeof value
 }
@@ -26,8 +26,8 @@ function cutText(text: string): string {
 /** At least so many characters of a value within another one, where it has as many. */
 function partText(value: PropertyValue | undefined, wanted: number): string {
   if (value === null || value === undefined) return 'null'
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
-  if (value instanceof Uint8Array) return Buffer.from(value.subarray(0, wanted)).toString('hex')
+  if (isDate(value)) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
+  if (isBytes(value)) return Buffer.from(value.subarray(0, wanted)).toString('hex')
   if (typeof value === 'string') return JSON.stringify(value.slice(0, wanted))
   if (typeof value !== 'object') return String(value)
   if (Array.isArray(value)) return `[${joined(value.values(), (one) => partText(one, wanted), wanted)}]`

@@ -1,5 +1,6 @@
 import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 import { describeKind, LooseleafError, type ErrorCode } from './errors.ts'
+import { isBytes, isPlainObject } from './kind-of-object.ts'
 import { formatPath } from './property-path.ts'
 
 /** The properties of an object in one of our own: without getters, and whoever gave it cannot change it. */
@@ -16,12 +17,6 @@ export interface Walk {
 const MIN_BIGINT = -(2n ** 63n)
 const MAX_BIGINT = 2n ** 64n - 1n
 
-/** Which typed array this is, if it is one, whatever its class and realm. */
-const typedArrayName = Object.getOwnPropertyDescriptor(
-  Object.getPrototypeOf(Uint8Array.prototype),
-  Symbol.toStringTag,
-)?.get as (this: unknown) => string | undefined
-
 /**
  * Takes the bag's properties, and does the rest of the walk. Whatever throws meanwhile, be it a getter of the bag, becomes
  * an error with the path to it.
@@ -29,7 +24,7 @@ const typedArrayName = Object.getOwnPropertyDescriptor(
 export function walkBag<T>(bag: unknown, rest: (own: OwnProperties, walk: Walk) => T): T {
   const walk: Walk = { path: [], depth: 0, values: 0 }
   try {
-    if (typeof bag !== 'object' || bag === null || !isPlain(Object.getPrototypeOf(bag) as object | null)) {
+    if (!isPlainObject(bag)) {
       throw new Refusal(() => `A bag of properties has to be a plain object; got ${describeKind(bag)}.`)
     }
     return rest(takeProperties(bag, walk), walk)
@@ -135,9 +130,8 @@ function copyObject(object: object, walk: Walk): PropertyValue {
     if (walk.depth >= MAX_DEPTH) throw tooDeep(walk)
     return copyElements(takeElements(object, walk), walk)
   }
-  const prototype = Object.getPrototypeOf(object) as object | null
-  if (prototype === Date.prototype) return copyDate(object)
-  if (!isPlain(prototype)) return copyBytes(object) ?? copyDate(object)
+  if (Object.getPrototypeOf(object) === Date.prototype) return copyDate(object)
+  if (!isPlainObject(object)) return copyBytes(object) ?? copyDate(object)
   if (walk.depth >= MAX_DEPTH) throw tooDeep(walk)
   return copyProperties(takeProperties(object, walk), walk)
 }
@@ -174,9 +168,9 @@ function goToThrower(object: object, walk: Walk): void {
 }
 
 function copyBytes(object: object): Uint8Array | undefined {
-  if (typedArrayName.call(object) !== 'Uint8Array') return undefined
+  if (!isBytes(object)) return undefined
   try {
-    return new Uint8Array(object as Uint8Array)
+    return new Uint8Array(object)
   } catch {
     throw cannot('bytes whose memory was given away (detached)')
   }
@@ -191,12 +185,6 @@ function copyDate(object: object): Date {
   }
   if (Number.isNaN(time)) throw cannot('an invalid Date')
   return new Date(time)
-}
-
-/** Whether objects of this prototype are plain ones, in this realm or another. */
-function isPlain(prototype: object | null): boolean {
-  if (prototype === null || prototype === Object.prototype) return true
-  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf')
 }
 
 /** Why the walk does not go on from the place where it is. */

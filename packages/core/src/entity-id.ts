@@ -1,3 +1,4 @@
+import { isBytes } from './kind-of-object.ts'
 import { LooseleafError, describeKind } from './errors.ts'
 
 /** A UUID in its usual text form, lower case: `0192f0c1-7c1e-7abc-8def-0123456789ab`. */
@@ -53,7 +54,7 @@ export function idBytes(text: unknown): Buffer | undefined {
 
 /** The UUID string of 16 bytes, lower case. Throws `BAD_ID` for anything else. */
 export function formatId(bytes: Uint8Array): EntityId {
-  if (!(bytes instanceof Uint8Array) || bytes.length !== ID_BYTES) {
+  if (!isBytes(bytes) || bytes.length !== ID_BYTES) {
     throw new LooseleafError('BAD_ID', `An id has to be 16 bytes; got ${describeKind(bytes)}.`)
   }
   for (let i = 0; i < ID_BYTES; i++) {

@@ -1,3 +1,6 @@
+import { isError, isDate, isBytes } from './kind-of-object.ts'
+import type { Fate } from './fate.ts'
+
 /**
  * Everything that can go wrong, by name. A code never changes its meaning; a message may.
  * Each value says whether the same call can succeed later without a change by the caller.
@@ -43,6 +46,8 @@ export const errorCodes = {
   STALE_EPOCH: 'retryable',
   /** The tables are not there, or not those of this version. */
   NOT_MIGRATED: 'permanent',
+  /** The catalog of a shard cannot be read; the message says how to put it back. */
+  CATALOG_DAMAGED: 'permanent',
   /** The store is kept by something that this version does not know; the message says which version does. */
   STORE_TOO_NEW: 'permanent',
   /** The databases hold another layout (number or order of shards, router) than the one that was asked for. */
@@ -71,6 +76,11 @@ export const errorCodes = {
   SCHEMA_MISMATCH: 'permanent',
   /** The clock of the process or of the server is beyond the times and versions that can be read (the year 2255). */
   BAD_CLOCK: 'permanent',
+  /**
+   * Items of a call that writes many have failed, and the others are written: `fates` has the fate of each, in order, and `cause` the
+   * first failure. `retryable` if every failure is, and if the same call would write none of the other items twice.
+   */
+  SOME_FAILED: 'permanent',
   /** The store is closed. */
   CLOSED: 'permanent',
 } as const
@@ -94,10 +104,14 @@ export interface LooseleafErrorOptions {
   readonly holder?: string | undefined
   /** What a schema found. */
   readonly issues?: readonly SchemaIssue[] | undefined
+  /** The fate of each item of a call that writes many. */
+  readonly fates?: readonly Fate<unknown>[] | undefined
   /** Overrides what the code says by default. */
   readonly retryable?: boolean | undefined
   /** True when a write may have happened although it is reported as failed. */
   readonly unknownOutcome?: boolean | undefined
+  /** True when the database has undone a statement as a whole, and the same statement may succeed at once. */
+  readonly undone?: boolean | undefined
   readonly cause?: unknown
 }
 
@@ -112,6 +126,13 @@ export class LooseleafError extends Error {
   readonly holder: string | undefined
   readonly issues: readonly SchemaIssue[] | undefined
   readonly unknownOutcome: boolean
+  /**
+   * True when the database has undone a statement as a whole because of others that were at the same rows: after a deadlock, or a wait
+   * for a lock that was too long. The statement has done nothing, and may succeed at once when it is sent again.
+   */
+  readonly undone: boolean
+  /** There with `SOME_FAILED` only. Logs leave it out, since fates have stored values. */
+  declare readonly fates?: readonly Fate<unknown>[]
 
   constructor(code: ErrorCode, message: string, options: LooseleafErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -123,6 +144,9 @@ export class LooseleafError extends Error {
     this.holder = options.holder
     this.issues = options.issues
     this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
+    this.undone = options.undone ?? false
+    // Not enumerable: neither JSON nor `console.error` shows it.
+    if (options.fates !== undefined) Object.defineProperty(this, 'fates', { value: options.fates })
   }
 
   /** With the message, which JSON leaves out of other errors, for logs. Not with the cause, which may hold stored values. */
@@ -131,13 +155,26 @@ export class LooseleafError extends Error {
   }
 }
 
+/** The error of a call that wrote only some of its items. */
+export interface SomeFailedError<T = unknown> extends LooseleafError {
+  readonly code: 'SOME_FAILED'
+  readonly fates: readonly Fate<T>[]
+}
+
 /** True for a LooseleafError, of this code when one is given; also across copies of the package. */
-export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError {
+export function isLooseleafError(error: unknown, code: 'SOME_FAILED'): error is SomeFailedError
+export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError
+export function isLooseleafError(error: unknown, code?: ErrorCode): boolean {
   return (
-    error instanceof Error &&
+    isError(error) &&
     error.name === 'LooseleafError' &&
     (code === undefined || (error as LooseleafError).code === code)
   )
+}
+
+/** True for the failure of a statement that the database has undone as a whole; see `LooseleafError.undone`. */
+export function isUndone(error: unknown): error is LooseleafError {
+  return isLooseleafError(error) && error.undone
 }
 
 const outages: ReadonlySet<ErrorCode> = new Set(['SHARD_UNAVAILABLE', 'SHARD_BUSY', 'DEADLINE'])
@@ -166,8 +203,8 @@ export function describeKind(value: unknown): string {
 
 function describeObject(value: object): string {
   if (Array.isArray(value)) return `an array of ${value.length} elements`
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
-  if (value instanceof Uint8Array) return `${value.length} bytes`
+  if (isDate(value)) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
+  if (isBytes(value)) return `${value.length} bytes`
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
   const name = prototype?.constructor?.name
   return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`

@@ -30,12 +30,18 @@ export {
   errorCodes,
   isLooseleafError,
   isOutage,
+  isUndone,
   LooseleafError,
   type ErrorCode,
   type LooseleafErrorOptions,
   type SchemaIssue,
+  type SomeFailedError,
 } from './errors.ts'
+export type { BulkOptions, Fate, FateOptions, ValueOptions } from './fate.ts'
+export { valuesOf } from './values-of.ts'
 export { countIn, parseObject, toObject } from './json-object.ts'
+export { isBytes, isDate, isError, isPlainObject, isPromise } from './kind-of-object.ts'
+export { KIND_PROPERTY } from './kind-property.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
@@ -49,6 +55,7 @@ export type {
   IndexPredicate,
   IndexedProperty,
   IndexState,
+  PredicateValue,
   Requirement,
   StorePolicies,
   ShardCatalog,
@@ -107,6 +114,7 @@ export type { PendingPage, PendingRow, PendingTable } from './ports/pending-tabl
 export type { Router, RouterBuckets } from './ports/router.ts'
 export type { SentStatement, StatementListener } from './ports/statement-listener.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
+export { platformTime, type PlatformTime } from './platform-time.ts'
 export { formatPath } from './property-path.ts'
 export { systemRandomness, type Randomness } from './randomness.ts'
 export { summarise, type StatementSummary } from './statement-summary.ts'

@@ -1,3 +1,4 @@
+import { isBytes } from './kind-of-object.ts'
 import type { IndexTableSpec, Key, KeyValue } from './ports/index-table.ts'
 
 /** Which way a column stands in its index: 1 from low to high, -1 from high to low. */
@@ -15,8 +16,8 @@ export function directionsOf(columns: IndexTableSpec['columns']): readonly Direc
 export function compareKeyValues(a: KeyValue, b: KeyValue): number {
   // Rows of one scan share the values that they were asked for by.
   if (a === b) return 0
-  if (a instanceof Uint8Array) return b instanceof Uint8Array ? Buffer.compare(a, b) : 1
-  if (b instanceof Uint8Array) return -1
+  if (isBytes(a)) return isBytes(b) ? Buffer.compare(a, b) : 1
+  if (isBytes(b)) return -1
   return a < b ? -1 : a > b ? 1 : 0
 }
 

@@ -1,3 +1,4 @@
+import { platformTime } from './platform-time.ts'
 import { LooseleafError, isLooseleafError, type ErrorCode } from './errors.ts'
 import { abortedError } from './time.ts'
 
@@ -122,7 +123,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     options.keyOf === undefined && options.groupOf === undefined && options.bytesOf === undefined
   let queue: Waiting<Item, Result>[] = []
   /** Calls that wait for room, in their order, with what ends their wait. */
-  const outside = new Map<Call<Item, Result>, ReturnType<typeof setTimeout>>()
+  const outside = new Map<Call<Item, Result>, ReturnType<typeof platformTime.setTimeout>>()
   let busy = false
   /** Statements ahead for which others may be about to come: some have gone together a moment ago. */
   let crowded = 0
@@ -142,7 +143,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   function admit(): void {
     for (const [call, timer] of outside) {
       if (!hasRoom(call)) return
-      clearTimeout(timer)
+      platformTime.clearTimeout(timer)
       outside.delete(call)
       lineUp(call)
     }
@@ -158,13 +159,13 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       refuse(`there was no room for ${call.items.length} within ${maxWaitMs} milliseconds`)
       admit()
     }
-    outside.set(call, setTimeout(tooLong, maxWaitMs))
+    outside.set(call, platformTime.setTimeout(tooLong, maxWaitMs))
   }
 
   /** Takes a call out, where it would keep others from their turn; what was sent already is not there any more. */
   function leave(call: Call<Item, Result>): void {
     call.isLeft = true
-    clearTimeout(outside.get(call))
+    platformTime.clearTimeout(outside.get(call))
     outside.delete(call)
     queue = queue.filter((waiting) => waiting.call !== call)
     admit()

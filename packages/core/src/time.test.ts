@@ -1,12 +1,15 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { errorOf } from '../test/error-of.ts'
-import { abortedError, elapsedBy, systemTime, throwIfAborted } from './time.ts'
+
+// Modules take their timers when they are loaded: a copy is loaded under fake ones, and not left to other files.
+vi.useFakeTimers()
+vi.resetModules()
+const { abortedError, elapsedBy, systemTime, throwIfAborted } = await import('./time.ts')
+vi.resetModules()
+afterAll(() => void vi.useRealTimers())
 
 describe('systemTime', () => {
-  beforeEach(() => void vi.useFakeTimers())
-  afterEach(() => void vi.useRealTimers())
-
   test('now is in milliseconds since 1970', () => {
     vi.setSystemTime(1235697046123)
     expect(systemTime.now()).toBe(1235697046123)
@@ -83,7 +86,7 @@ test.each([2 ** 31, Infinity])(
     let isOver = false
     const sleeping = systemTime.sleep(milliseconds, ends.signal).finally(() => (isOver = true))
     sleeping.catch(() => {})
-    await new Promise((done) => setTimeout(done, 20))
+    await vi.advanceTimersByTimeAsync(20)
     expect(isOver).toBe(false)
     ends.abort()
     await expect(sleeping).rejects.toMatchObject({ code: 'ABORTED' })

@@ -1,4 +1,5 @@
 import { LooseleafError } from './errors.ts'
+import { platformTime } from './platform-time.ts'
 
 /** Time as a port, so that schedules can be tested without waiting. */
 export interface Time {
@@ -13,10 +14,10 @@ export interface Time {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The machine's own time. */
+/** The machine's own time, which fake timers of a test do not move. */
 export const systemTime: Time = {
-  now: () => Date.now(),
-  elapsed: () => performance.now(),
+  now: platformTime.now,
+  elapsed: platformTime.elapsed,
   sleep: (...args) => sleep(true, ...args),
 }
 
@@ -42,10 +43,10 @@ function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal):
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortedError(signal))
     const onAbort = (): void => {
-      clearTimeout(timer)
+      platformTime.clearTimeout(timer)
       reject(abortedError(signal))
     }
-    const timer = setTimeout(
+    const timer = platformTime.setTimeout(
       () => {
         signal?.removeEventListener('abort', onAbort)
         resolve()

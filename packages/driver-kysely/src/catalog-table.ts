@@ -1,6 +1,8 @@
 import {
   LooseleafError,
   isLooseleafError,
+  parseObject,
+  toObject,
   type CallOptions,
   type CatalogTable,
   type ShardCatalog,
@@ -32,20 +34,12 @@ export function createCatalogTable(shardName: string, session: Session): Catalog
 
   return {
     async load(options) {
-      try {
-        const { rows } = await session.run(
-          session.shape('catalog load', () => load),
-          [],
-          callOf(options, false),
-        )
-        const row = rows[0]
-        return row === undefined
-          ? undefined
-          : parseCatalog(shardName, toNumber(row.epoch), toText(row.catalog))
-      } catch (error) {
-        if (isLooseleafError(error, 'NOT_MIGRATED')) return undefined
+      const shape = session.shape('catalog load', () => load)
+      const { rows } = await session.run(shape, [], callOf(options, false)).catch((error: unknown) => {
+        if (isLooseleafError(error, 'NOT_MIGRATED')) return { rows: [] }
         throw error
-      }
+      })
+      return rows[0] && parseCatalog(shardName, rows[0].epoch, rows[0].catalog)
     },
 
     async init(catalog, options) {
@@ -78,14 +72,38 @@ function formatCatalog({ epoch: _, ...catalog }: ShardCatalog): string {
   return JSON.stringify(catalog)
 }
 
-function parseCatalog(shardName: string, epoch: number, text: string): ShardCatalog {
-  try {
-    return { ...(JSON.parse(text) as Omit<ShardCatalog, 'epoch'>), epoch }
-  } catch (cause) {
-    throw new LooseleafError(
-      'NOT_MIGRATED',
-      `${shardName}: the catalog in ${META_TABLE} is not JSON; was it edited by hand?`,
-      { shard: shardName, cause },
-    )
-  }
+function parseCatalog(shardName: string, epoch: unknown, text: unknown): ShardCatalog {
+  const catalog = parseObject(toText(text))
+  const flaw = catalog === undefined || Array.isArray(catalog) ? 'it is no JSON object' : flawOf(catalog)
+  if (flaw === undefined)
+    return { ...(catalog as unknown as Omit<ShardCatalog, 'epoch'>), epoch: toNumber(epoch) }
+  throw new LooseleafError(
+    'CATALOG_DAMAGED',
+    `${shardName}: the catalog in ${META_TABLE} cannot be read: ${flaw}. Nothing was written. ` +
+      `Put the text of its column catalog back from a backup, or take that of another shard and set shardNumber to this shard's number.`,
+    { shard: shardName },
+  )
+}
+
+/** Fields that every version since the first has written. A catalog of a later form is left to the check of its format. */
+const FIELDS: Readonly<Record<string, string>> = {
+  storeId: 'string',
+  shardNumber: 'number',
+  shardCount: 'number',
+  router: 'string',
+}
+
+function flawOf(catalog: Readonly<Record<string, unknown>>): string | undefined {
+  if ((catalog['format'] ?? 1) !== 1) return undefined
+  const wrong = Object.keys(FIELDS).find((name) => typeof catalog[name] !== FIELDS[name])
+  if (wrong !== undefined) return `it has no ${wrong}`
+  const { indexes } = catalog
+  if (!Array.isArray(indexes)) return 'it has no indexes'
+  return indexes.every(isEntry) ? undefined : 'an entry of indexes is no index'
+}
+
+function isEntry(entry: unknown): boolean {
+  const { name, table, state, generation, properties } = toObject(entry) ?? {}
+  const isNamed = [name, table, state].every((value) => typeof value === 'string')
+  return isNamed && typeof generation === 'number' && Array.isArray(properties) && properties.every(toObject)
 }

@@ -42,7 +42,7 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
       WHERE ${or(Array.from({ length: count }, () => sql`(${and(columns.map(equal))})`))} AND ${inOwnSession}`,
 
     swap: () => sql`
-      UPDATE ${flavor.updateSource(table)} SET entity_id = ${slot}, version = ${slot}
+      UPDATE ${flavor.updateSource(table, 'PRIMARY')} SET entity_id = ${slot}, version = ${slot}
       WHERE ${and([...columns, 'entity_id', 'version'].map(equal))}`,
   }
 }

@@ -1,4 +1,11 @@
-import { directionsOf, LooseleafError, type ClaimTable, type IndexRow, type Key } from '@looseleaf/core'
+import {
+  directionsOf,
+  LooseleafError,
+  type ClaimTable,
+  type IndexRow,
+  type Key,
+  isBytes,
+} from '@looseleaf/core'
 import { claimStatements } from './claim-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { indexRowReader } from './index-row.ts'
@@ -86,7 +93,5 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
 
 /** The same for the same key; values of one column are of one kind. */
 function textOf(key: Key): string {
-  return key
-    .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)))
-    .join()
+  return key.map((value) => (isBytes(value) ? Buffer.from(value).toString('hex') : String(value))).join()
 }

@@ -115,7 +115,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     },
 
     replaceOne: () => sql`
-      UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${updated}
+      UPDATE ${flavor.updateSource(table, 'id')} SET version = ${slot}, body = ${slot}, updated = ${updated}
       WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
 
     repairVersion: () => sql`

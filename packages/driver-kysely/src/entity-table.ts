@@ -215,7 +215,6 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
         await refuseStaleEpoch(call.epoch, reading(call))
         await send(true)
       }
-      swaps.inserted?.(rows)
     },
 
     async replace(rows, call: WriteOptions) {
@@ -227,15 +226,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
           ? [await swapOne(sorted[0] as EntityReplace, call.epoch, writing(call), through)]
           : swaps.send(sorted, [call.epoch, ...ofOwnSession], writing(call), through),
       )
-      if (!won.includes(false)) {
-        swaps.replaced?.(sorted)
-        return won
-      }
+      if (!won.includes(false)) return won
       // All lost: to other writers, or to the epoch, which holds back a statement as a whole.
       if (!won.includes(true)) await refuseStaleEpoch(call.epoch, reading(call))
-      const written = sorted.filter((_, i) => won[i])
-      swaps.replaced?.(written)
-      const winners = new Set(written.map(({ id }) => idKey(id)))
+      const winners = new Set(sorted.filter((_, i) => won[i]).map(({ id }) => idKey(id)))
       return rows.map(({ id }) => winners.has(idKey(id)))
     },
 

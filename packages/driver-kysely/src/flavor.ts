@@ -1,4 +1,4 @@
-import type { ColumnType, EntityInsert, EntityReplace, ErrorCode } from '@looseleaf/core'
+import type { ColumnType, EntityReplace, ErrorCode } from '@looseleaf/core'
 import type { RawBuilder } from 'kysely'
 import type { Call, Session } from './session.ts'
 
@@ -77,9 +77,12 @@ export interface Flavor {
   incoming(column: string): RawBuilder<unknown>
   /** True where the number of rows of a write leaves out those that it found just as it would have made them. */
   readonly countsChanges: boolean
-  /** What follows UPDATE: the table, found by its primary key. */
-  updateSource(table: RawBuilder<unknown>): RawBuilder<unknown>
-  /** What follows DELETE: the table, found by its primary key. */
+  /**
+   * The part behind UPDATE: the table, whose rows are found, and so locked, in the order of this key. Two statements that lock the
+   * same rows in one order do not lock each other out, and the plan for a small table is a scan if nothing forbids it.
+   */
+  updateSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
+  /** The part behind DELETE: the table, found by its primary key as in `updateSource`. */
   deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** Compare-and-swaps of several rows of an entity table, which differ most between databases. */
   batchedSwap(table: SwapTable): BatchedSwap
@@ -126,10 +129,6 @@ export interface BatchedSwap {
     call: Call,
     through: Session,
   ): Promise<readonly boolean[]>
-  /** Called with entities that this shard has inserted. */
-  inserted?(rows: readonly EntityInsert[]): void
-  /** Called with those that it has replaced, also where that was one row. */
-  replaced?(rows: readonly EntityReplace[]): void
 }
 
 /** Faults that mean one thing to an entity table and another to an index table. */
@@ -140,7 +139,11 @@ export interface Fault {
   /** What happened, without values, statements or credentials. */
   readonly message: string
   readonly retryable?: boolean | undefined
+  /** See `undone` of an error. */
+  readonly undone?: boolean | undefined
   readonly unknownOutcome?: boolean | undefined
+  /** The table that is missing, where the database names it. */
+  readonly table?: string | undefined
   /** An error that is safe to show. */
   readonly cause?: unknown
 }

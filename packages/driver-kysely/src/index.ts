@@ -1,3 +1,4 @@
+export { clientFailure, type ClientFailure } from './client-failure.ts'
 export { kyselyDriver, type KyselyDriverOptions } from './driver.ts'
 export type { BatchedSwap, Fault, Flavor, SwapTable, TableFault } from './flavor.ts'
 export { notStreamed } from './not-streamed.ts'

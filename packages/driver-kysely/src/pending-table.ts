@@ -37,10 +37,18 @@ export async function writePending(
     version = ${sql.raw(flavor.greatest)}(${sql.ref(`${PENDING_TABLE}.version`)}, ${flavor.incoming('version')})`
   await inner.run(
     inner.shape(`pending upsert ${rows.length}`, upsert),
-    rows.flatMap(({ entityId, table: index, version }, i) =>
+    inKeyOrder(rows).flatMap(({ entityId, table: index, version }, i) =>
       i === 0 ? [entityId, index, ...flavor.ownSession.parameters, version] : [entityId, index, version],
     ),
     call,
+  )
+}
+
+/** Rows in the order of the table's key. Statements that lock rows in one order do not lock each other out. */
+function inKeyOrder(rows: readonly PendingWrite[]): readonly PendingWrite[] {
+  return rows.toSorted(
+    (a, b) =>
+      Buffer.compare(a.entityId, b.entityId) || Buffer.compare(Buffer.from(a.table), Buffer.from(b.table)),
   )
 }
 

@@ -15,6 +15,7 @@ import {
   type RawBuilder,
 } from 'kysely'
 import type { Flavor, TableFault } from './flavor.ts'
+import { DEFINITION_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from './schema.ts'
 
 /** What a connection may want to know of a statement before it sends it. */
 export interface StatementHints {
@@ -90,7 +91,8 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
 
   function errorOf(error: unknown, call: Call, mayHaveWritten: boolean): LooseleafError {
     if (isLooseleafError(error)) return error
-    const { kind, message, ...rest } = flavor.faultOf(error, mayHaveWritten)
+    const { kind, message, table, ...rest } = flavor.faultOf(error, mayHaveWritten)
+    if (kind === 'no-table' && isOwnTable(table)) return missingTable(name, table, rest.cause)
     const [code, sentence] =
       kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused'
         ? (call.faults[kind] ?? (['STATEMENT_FAILED', message] as const))
@@ -176,6 +178,19 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     },
     shape,
   }
+}
+
+/** A table that every shard has. A statement for an index or for claims may touch one as well. */
+function isOwnTable(table: string | undefined): table is string {
+  return table !== undefined && [META_TABLE, TASK_TABLE, PENDING_TABLE, DEFINITION_TABLE].includes(table)
+}
+
+function missingTable(shard: string, table: string, cause: unknown): LooseleafError {
+  return new LooseleafError(
+    'NOT_MIGRATED',
+    `${shard}: the table ${table} is missing. Open the store with \`migrate: true\`, or run \`looseleaf init\`, which creates it.`,
+    { shard, cause },
+  )
 }
 
 function execute(

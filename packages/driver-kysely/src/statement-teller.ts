@@ -1,4 +1,4 @@
-import type { StatementListener } from '@looseleaf/core'
+import { platformTime, type StatementListener } from '@looseleaf/core'
 
 /** Tells of the statements of one shard's connections. */
 export interface StatementTeller {
@@ -19,7 +19,7 @@ export function statementTeller(
         return listener.isListening
       },
       tell: (text, sentAt, rows, failure) =>
-        listener.sent({ shard, text, rows, sentAt, durationMs: performance.now() - sentAt, failure }),
+        listener.sent({ shard, text, rows, sentAt, durationMs: platformTime.elapsed() - sentAt, failure }),
     }
   )
 }

@@ -37,7 +37,7 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
     SELECT name, progress, owner, ${runs} AS held FROM ${tasks} WHERE name IN (${slots(count)})`
   /** Parameters: owner, lease, names, owner. */
   const take = (count: number): RawBuilder<unknown> => sql`
-    UPDATE ${tasks} SET owner = ${slot}, lease_until = ${now} + ${slot}
+    UPDATE ${flavor.updateSource(tasks, 'PRIMARY')} SET owner = ${slot}, lease_until = ${now} + ${slot}
     WHERE name IN (${slots(count)}) AND (owner = ${slot} OR owner IS NULL OR NOT (${runs}))`
   /** One that another has created meanwhile stays as it is. Parameters: of each name the name, owner and lease. */
   const create = (count: number): RawBuilder<unknown> => {
@@ -50,7 +50,7 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
   const save = (count: number): RawBuilder<unknown> => {
     const each = Array.from({ length: count }, () => sql`WHEN ${slot} THEN ${slot}`)
     return sql`
-      UPDATE ${tasks} SET progress = CASE name ${sql.join(each, sql` `)} END, owner = ${slot}, lease_until = ${now} + ${slot}
+      UPDATE ${flavor.updateSource(tasks, 'PRIMARY')} SET progress = CASE name ${sql.join(each, sql` `)} END, owner = ${slot}, lease_until = ${now} + ${slot}
       WHERE name IN (${slots(count)}) AND owner = ${slot}`
   }
   const statements = { load, take, create, save }

@@ -1,3 +1,4 @@
+import { isBytes } from '@looseleaf/core'
 import { sql } from 'kysely'
 import type { BuildPart, ParameterizedSql } from './index-scan.ts'
 import { toNumber } from './row-values.ts'
@@ -123,5 +124,5 @@ function inChunks<Item>(alike: readonly Part<Item>[], most: number): readonly (r
 }
 
 function bytesOf(parameters: readonly unknown[]): number {
-  return parameters.reduce<number>((sum, value) => sum + (value instanceof Uint8Array ? value.length : 0), 0)
+  return parameters.reduce<number>((sum, value) => sum + (isBytes(value) ? value.length : 0), 0)
 }

@@ -40,6 +40,7 @@ const flavor = {
   microsOf: (updated) => sql<number>`${updated}`,
   updatedOf: (micros) => micros,
   shareLock: sql``,
+  updateSource: (table) => table,
   integer: (parameter) => parameter,
   required: (value) => value,
   ownSession: { only: (value) => value, parameters: [] },

@@ -71,7 +71,7 @@ async function admin(statement: string): Promise<void> {
 
 /** Each provokes one error of a real server, with secrets in its values, its statement and its password. */
 const provocations: Readonly<Record<string, () => Promise<unknown>>> = {
-  'BAD_OPTION, a value that is too long': async () => {
+  'STATEMENT_FAILED, a value that is too long': async () => {
     const shard = await connect()
     await shard.createIndexTable(spec)
     return shard.index(spec).upsert([secretRow(600)])

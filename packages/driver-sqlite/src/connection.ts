@@ -1,8 +1,9 @@
-import { abortedError } from '@looseleaf/core'
+import { abortedError, platformTime } from '@looseleaf/core'
 import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely'
 import type Database from 'better-sqlite3'
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
 import { resultCode } from './errors.ts'
+import { noFiles, type OpenFiles } from './open-files.ts'
 import { nextTurn } from './turns.ts'
 
 /** Statements that are kept prepared for each file. */
@@ -16,6 +17,8 @@ export interface ConnectionOptions {
   /** Milliseconds that a statement may wait for a locked file. */
   readonly deadlineMs: number
   readonly statements?: StatementTeller | undefined
+  /** `noFiles` by default. */
+  readonly files?: OpenFiles | undefined
 }
 
 /** What one call has: the file's only connection, and the right to a transaction on it. */
@@ -27,7 +30,7 @@ export interface Connection extends DatabaseConnection {
 
 /** Runs each statement in a turn of its own, and never makes the process wait for a lock. */
 export function createConnections(options: ConnectionOptions): { acquire(): Connection } {
-  const { database, deadlineMs, statements } = options
+  const { database, deadlineMs, statements, files = noFiles } = options
   const prepared = new Map<string, Database.Statement>()
   /** Who is in a transaction, and what resolves when it is over. */
   let holder: Connection | undefined
@@ -45,13 +48,14 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
 
   function run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
     const statement = prepare(sql)
+    files.check(!statement.readonly)
     if (statement.reader) return { rows: statement.all(...parameters) as Row[] }
     return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
   }
 
   /** Attempts that find the file locked are told too. */
   function runTold<Row>(query: CompiledQuery, { tell }: StatementTeller): QueryResult<Row> {
-    const sentAt = performance.now()
+    const sentAt = platformTime.elapsed()
     try {
       const result = run<Row>(query)
       tell(query.sql, sentAt, result.rows.length + Number(result.numAffectedRows ?? 0))
@@ -66,7 +70,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
 
   async function execute<Row>(connection: Connection, query: CompiledQuery): Promise<QueryResult<Row>> {
     const { signal } = query as Partial<HintedQuery>
-    const until = performance.now() + deadlineMs
+    const until = platformTime.elapsed() + deadlineMs
     for (;;) {
       // The answer comes in a later turn, so that calls made meanwhile can gather into the next statement.
       await nextTurn()
@@ -75,7 +79,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
       try {
         return statements?.isListening ? runTold<Row>(query, statements) : run<Row>(query)
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= until) throw error
+        if (!isBusy(error) || platformTime.elapsed() >= until) throw error
       }
       await pause(RETRY_MS / 2 + Math.random() * RETRY_MS)
     }
@@ -129,5 +133,5 @@ export function isBusy(error: unknown): boolean {
 }
 
 export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+  return new Promise((resolve) => platformTime.setTimeout(resolve, milliseconds))
 }

@@ -1,8 +1,10 @@
-import { checkNode, LooseleafError } from '@looseleaf/core'
+import { LooseleafError, platformTime } from '@looseleaf/core'
 import Database from 'better-sqlite3'
+import { checkNativeFile } from './check-native-file.ts'
 import { isBusy, pause } from './connection.ts'
 import { sqliteFault } from './errors.ts'
 import { makeFile } from './file-modes.ts'
+import { identityOf, noFiles, watchFiles, type OpenFiles } from './open-files.ts'
 
 /**
  * Milliseconds that SQLite itself may wait for a lock. It stops the whole process meanwhile, so it gets a moment only;
@@ -17,28 +19,40 @@ export interface DatabaseOptions {
   readonly deadlineMs: number
 }
 
+export interface OpenDatabase {
+  readonly database: Database.Database
+  readonly files: OpenFiles
+}
+
 /** Opens a file with the settings that every connection has to have. */
 export async function openDatabase({
   file,
   synchronous,
   deadlineMs,
-}: DatabaseOptions): Promise<Database.Database> {
-  checkNode()
+}: DatabaseOptions): Promise<OpenDatabase> {
+  checkNativeFile()
   const isFile = file !== ':memory:'
   if (isFile) await makeFile(file)
-  const until = performance.now() + deadlineMs
+  const until = platformTime.elapsed() + deadlineMs
   for (;;) {
     let database: Database.Database | undefined
     try {
+      const identity = isFile && identityOf(file)
       database = new Database(file, { timeout: BLOCKING_WAIT_MS })
       // Readers and a writer do not wait for each other.
       if (isFile) database.pragma('journal_mode = WAL')
       database.pragma(`synchronous = ${synchronous}`)
       database.defaultSafeIntegers(true)
-      return database
+      if (!isFile) return { database, files: noFiles }
+      // Opens the files beside it, which it keeps.
+      database.pragma('user_version')
+      const files = watchFiles(file)
+      if (identity === identityOf(file)) return { database, files }
+      // Another file has come by this name meanwhile.
+      database.close()
     } catch (error) {
       database?.close()
-      if (!isBusy(error) || performance.now() >= until) throw openError(file, error)
+      if (!isBusy(error) || platformTime.elapsed() >= until) throw openError(file, error)
     }
     await pause(BLOCKING_WAIT_MS + Math.random() * 10)
   }

@@ -1,5 +1,5 @@
-import { errorCodes, type ErrorCode } from '@looseleaf/core'
-import type { Fault, TableFault } from '@looseleaf/driver-kysely'
+import { errorCodes, type ErrorCode, isError } from '@looseleaf/core'
+import { clientFailure, type Fault, type TableFault } from '@looseleaf/driver-kysely'
 
 /** What SQLite's result codes mean; a code that is not here is looked up by its first two words. */
 const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, message: string]>> = {
@@ -7,7 +7,6 @@ const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, me
   SQLITE_CONSTRAINT_PRIMARYKEY: ['duplicate', 'a row of this key is there already.'],
   SQLITE_CONSTRAINT_ROWID: ['duplicate', 'a row of this key is there already.'],
   SQLITE_CONSTRAINT_NOTNULL: ['fence-refused', 'a column that has to have a value got none.'],
-  SQLITE_CONSTRAINT_DATATYPE: ['BAD_OPTION', 'a value is not of the type of its column.'],
   SQLITE_BUSY: ['SHARD_BUSY', 'another process kept the file locked until the deadline; nothing was done.'],
   SQLITE_LOCKED: ['SHARD_BUSY', 'the table is locked; nothing was done.'],
   SQLITE_CANTOPEN: ['SHARD_UNAVAILABLE', 'the file cannot be opened.'],
@@ -26,7 +25,7 @@ const permanent = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT', 'SQLITE_CANTOPEN']
 
 /** The result code of an error of better-sqlite3, such as `SQLITE_BUSY`; undefined for any other error. */
 export function resultCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
+  if (!isError(error) || !('code' in error) || typeof error.code !== 'string') return undefined
   return error.code.startsWith('SQLITE_') ? error.code : undefined
 }
 
@@ -34,16 +33,31 @@ export function resultCode(error: unknown): string | undefined {
 export function sqliteFault(error: unknown): Fault {
   const code = resultCode(error)
   if (code === undefined) {
-    return { kind: 'STATEMENT_FAILED', message: 'SQLite could not be asked.', cause: error }
+    return {
+      kind: 'STATEMENT_FAILED',
+      message: 'SQLite could not be asked.',
+      cause: error,
+      ...clientFailure(error),
+    }
   }
   const cause = Object.assign(new Error(code), { code })
   // SQLite has no code of its own for a missing table.
-  if (code === 'SQLITE_ERROR' && (error as Error).message.startsWith('no such table')) {
-    return { kind: 'no-table', message: 'a table is missing.', cause }
+  const missing = /^no such table: (?:main\.)?(\w+)/.exec((error as Error).message)
+  if (code === 'SQLITE_ERROR' && missing !== null) {
+    return { kind: 'no-table', message: 'a table is missing.', table: missing[1], cause }
+  }
+  if (code === 'SQLITE_CONSTRAINT_DATATYPE') {
+    return { kind: 'STATEMENT_FAILED', message: misfitText((error as Error).message), cause }
   }
   const group = code.split('_').slice(0, 2).join('_')
   const [kind, message] = faults[code] ??
     faults[group] ?? ['STATEMENT_FAILED', `SQLite refused a statement (${code}).`]
   const retryable = kind in errorCodes && permanent.has(group) ? false : undefined
   return { kind, message, retryable, cause }
+}
+
+/** Looseleaf checks values before, so the table is not as it was made. Names it and the column alone. */
+function misfitText(message: string): string {
+  const [, table = 'unknown', column = 'unknown'] = /column (\w+)\.(\w+)$/.exec(message) ?? []
+  return `the column ${column} of the table ${table} does not hold a value that Looseleaf stores in it, so the table was altered. Compare it with the output of \`looseleaf schema\`. Nothing was written.`
 }

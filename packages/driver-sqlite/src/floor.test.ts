@@ -39,16 +39,16 @@ test('what was written while the clock was ahead is below the next floor, and wh
 
 test('a clock past the year 2255 raises no floor, which would stay there for ever', async () => {
   const options = { file: ':memory:', synchronous: 'FULL', deadlineMs: 1_000 } as const
-  const database = await openDatabase(options)
+  const opened = await openDatabase(options)
   const dialect = () =>
-    sqliteDialect({ database, deadlineMs: 1_000, statements: statementTeller('s', undefined) })
+    sqliteDialect({ ...opened, deadlineMs: 1_000, statements: statementTeller('s', undefined) })
   const far = sql<number>`${sql.lit(Date.UTC(2256, 0) * 1_000)}`
   const driver = kyselyDriver({
     shards: [
       { name: 'right', dialect: dialect(), flavor: sqliteFlavor },
       { name: 'ahead', dialect: dialect(), flavor: { ...sqliteFlavor, now: far, nowMicros: far } },
     ],
-    closeConnections: async () => void database.close(),
+    closeConnections: async () => void opened.database.close(),
   })
   onTestFinished(() => driver.close())
   const [right, ahead] = driver.shards

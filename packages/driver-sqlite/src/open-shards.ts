@@ -1,7 +1,6 @@
 import type { ConnectOptions, Driver } from '@looseleaf/core'
 import { kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
-import type Database from 'better-sqlite3'
-import { openDatabase } from './database.ts'
+import { openDatabase, type OpenDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { modeWarnings } from './file-modes.ts'
 import { sqliteFlavor } from './flavor.ts'
@@ -22,14 +21,14 @@ export interface OpenOptions extends ConnectOptions {
 /** Opens all files, or none. The last one first: it tells other processes how many there will be. */
 export async function openShards(files: readonly ShardFile[], options: OpenOptions): Promise<Driver> {
   const { deadlineMs, durability, entityTable, statements } = options
-  const databases: Database.Database[] = []
+  const databases: OpenDatabase[] = []
   try {
     for (const { file } of files.toReversed()) {
       const synchronous = durability === 'full' ? 'FULL' : 'NORMAL'
       databases.unshift(await openDatabase({ file, synchronous, deadlineMs }))
     }
   } catch (error) {
-    for (const database of databases) database.close()
+    for (const { database } of databases) database.close()
     throw error
   }
 
@@ -37,7 +36,7 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
     shards: files.map(({ name, file }, number) => ({
       name,
       dialect: sqliteDialect({
-        database: databases[number] as Database.Database,
+        ...(databases[number] as OpenDatabase),
         deadlineMs,
         statements: statementTeller(name, statements),
       }),
@@ -54,7 +53,7 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
             ],
     })),
     async closeConnections() {
-      for (const database of databases) database.close()
+      for (const { database } of databases) database.close()
     },
   })
 }

@@ -72,21 +72,23 @@ async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
   } catch (cause) {
-    throw new LooseleafError('SHARD_UNAVAILABLE', `${folder} is not a folder and cannot be made one.`, {
-      cause,
-      retryable: false,
-    })
+    throw unusable(folder, 'is not a folder and cannot be made one', cause)
   }
+}
+
+function unusable(folder: string, flaw: string, cause: unknown): LooseleafError {
+  const isForbidden = (cause as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED'
+  const message = isForbidden
+    ? `Node does not allow the use of ${folder}. Start it with --allow-fs-read and --allow-fs-write for it, beside --permission.`
+    : `${folder} ${flaw}.`
+  return new LooseleafError('SHARD_UNAVAILABLE', message, { cause, retryable: false })
 }
 
 /** Shards that a folder was made for: files are made from the last to the first, so the greatest number tells. */
 async function countShards(folder: string): Promise<number> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
-    throw new LooseleafError('SHARD_UNAVAILABLE', `${folder} is not a folder that can be read.`, {
-      cause: error,
-      retryable: false,
-    })
+    throw unusable(folder, 'is not a folder that can be read', error)
   })
   const numbers = names.map((name) => /^shard-(\d+)\.sqlite$/.exec(name)?.[1])
   return Math.max(0, ...numbers.map((number) => (number === undefined ? 0 : Number(number) + 1)))

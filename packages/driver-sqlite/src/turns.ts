@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 /**
  * A statement of SQLite holds its process up for as long as it takes. When statements have taken so long in one turn of the event loop, the
  * others go to the next, so that requests, timers and sockets have theirs between.
@@ -9,10 +10,10 @@ let beganAt: number | undefined
 
 /** Resolves in a later turn, one that has time left for a statement. */
 export async function nextTurn(): Promise<void> {
-  do await new Promise((resolve) => setImmediate(resolve))
-  while (beganAt !== undefined && performance.now() - beganAt > TURN_MS)
+  do await new Promise((resolve) => platformTime.setImmediate(resolve))
+  while (beganAt !== undefined && platformTime.elapsed() - beganAt > TURN_MS)
   if (beganAt !== undefined) return
-  beganAt = performance.now()
+  beganAt = platformTime.elapsed()
   // It comes before what waits for the next turn, and after the last one of this.
-  setImmediate(() => (beganAt = undefined))
+  platformTime.setImmediate(() => (beganAt = undefined))
 }

@@ -10,6 +10,7 @@ import {
   type Key,
   type KeyRange,
   type KeyValue,
+  isBytes,
 } from '@looseleaf/core'
 import { rangeOf } from './key-ranges.ts'
 import { openIndex } from './open-index.ts'
@@ -123,7 +124,8 @@ function once<T>(make: () => T): () => T {
 function conditionsText(where: ParsedWhere): string {
   const bound = (side: ParsedWhere['lower']): string =>
     side === undefined ? '-' : `${side.inclusive ? '=' : '≠'}${textOf(side.value)}`
-  let text = ''
+  // An empty list matches nothing, and no values at all match everything.
+  let text = where.equal.length === 0 ? 'none ' : ''
   for (const [i, key] of where.equal.entries()) {
     // What keeps the ranges of a list apart is no value's text.
     if (i > 0) text += '| '
@@ -182,7 +184,7 @@ export function decodeCursor(scope: CursorScope, cursor: unknown): PageStart {
 }
 
 function bytesOf(value: KeyValue): number {
-  return value instanceof Uint8Array ? 2 + value.length : 8
+  return isBytes(value) ? 2 + value.length : 8
 }
 
 /** Answers where the next one begins. */
@@ -228,7 +230,7 @@ function wayByte(order: QueryOrder, { backward, inclusive }: PageWay): number {
 }
 
 function textOf(value: KeyValue): string {
-  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') || '""' : String(value)
+  return isBytes(value) ? Buffer.from(value).toString('hex') || '""' : String(value)
 }
 
 function hash(data: string | Uint8Array, bytes: number): Buffer {

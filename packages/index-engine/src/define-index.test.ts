@@ -205,7 +205,7 @@ describe('a definition that is not valid is refused', () => {
       'nulls in the middle',
       'a',
       { properties: { a: 'uuid', b: { type: 'uuid', nulls: true } }, shardOn: 'a' },
-      /nulls of b have to be 'first' or 'last'; got a boolean/,
+      /nulls of b have to be 'first', 'last' or 'skip'; got a boolean/,
     ],
     [
       'an order that is none',

@@ -52,7 +52,7 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
   readonly include?: readonly string[] | undefined
   /**
    * A partial index, of entities that have exactly these values: `{ kind: 'issue' }`. 1 to 4 properties, dots leading into objects,
-   * with strings of up to 256 characters, numbers or booleans. Other entities have no rows, their misfits are not refused, and
+   * with strings of up to 256 characters, numbers or booleans; or with a list of 2 to 16 of them, any of which will do. Other entities have no rows, their misfits are not refused, and
    * `unique` is among those that have the values. Another `on` is another index.
    */
   readonly on?: IndexPredicate | undefined

@@ -8,6 +8,13 @@ const derive = (name: string, value: unknown): unknown => keyFunction(name)?.der
 test.each([
   ['lower', 'How FRIENDFEED', 'how friendfeed'],
   ['lower', 'ÄÖ ẞ', 'äö ß'],
+  // `lower` keeps composed and decomposed letters apart: its keys are stored.
+  ['lower', 'E\u0301', 'e\u0301'],
+  ['lowerNfc', 'How FRIENDFEED', 'how friendfeed'],
+  ['lowerNfc', '\u00c9', '\u00e9'],
+  ['lowerNfc', 'E\u0301', '\u00e9'],
+  // The signs for kelvin and angstrom are letters in another place.
+  ['lowerNfc', '\u212a\u212b', 'k\u00e5'],
   ['prefix(1)', 'a', 'a'],
   ['prefix(3)', 'abcd', 'abc'],
   ['prefix(3)', 'ab', 'ab'],
@@ -59,7 +66,7 @@ test.each([
 test('a query may give a key where it may give a value: the key of a key is the key', () => {
   const texts = fc.oneof(fc.string({ unit: 'grapheme' }), fc.webUrl(), fc.domain(), fc.string())
   fc.assert(
-    fc.property(texts, fc.constantFrom('lower', 'prefix(3)', 'host'), (value, name) => {
+    fc.property(texts, fc.constantFrom('lower', 'lowerNfc', 'prefix(3)', 'host'), (value, name) => {
       const key = derive(name, value)
       // What stands for a host in a URL of a scheme of one's own may be none elsewhere.
       if (key === undefined || (name === 'host' && !/^https?:/i.test(value))) return
@@ -70,6 +77,15 @@ test('a query may give a key where it may give a value: the key of a key is the 
     fc.property(fc.date({ noInvalidDate: true }), fc.constantFrom('hour', 'day', 'month'), (time, name) => {
       const begins = derive(name, time)
       expect(derive(name, begins)).toEqual(begins)
+    }),
+  )
+})
+
+test('texts that differ only in how their letters are composed have one key lowerNfc', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      const key = derive('lowerNfc', text)
+      for (const form of ['NFC', 'NFD']) expect(derive('lowerNfc', text.normalize(form))).toBe(key)
     }),
   )
 })

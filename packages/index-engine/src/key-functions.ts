@@ -21,7 +21,15 @@ export interface KeyFunction {
 }
 
 /** The key functions that every store has. A number stands in the brackets of `prefix`. */
-export type BuiltInKey = 'lower' | `prefix(${number})` | 'host' | 'hash' | 'hour' | 'day' | 'month'
+export type BuiltInKey =
+  | 'lower'
+  | 'lowerNfc'
+  | `prefix(${number})`
+  | 'host'
+  | 'hash'
+  | 'hour'
+  | 'day'
+  | 'month'
 
 export interface KeyOptions<F extends ColumnType = ColumnType, T extends ColumnType = F> {
   /** Lower case letters, digits and `_`, beginning with a letter; at most 40 of them. */
@@ -55,6 +63,8 @@ const bucket = (name: string, derive: (time: Date) => number): KeyFunction => ({
 
 const builtIn: readonly KeyFunction[] = [
   text('lower', (value) => value.toLowerCase()),
+  // Composed before as well, since the case of a letter may depend on the marks behind it.
+  text('lowerNfc', (value) => value.normalize('NFC').toLowerCase().normalize('NFC')),
   { ...text('host', hostOf), expected: 'a URL with a host, or a host name' },
   { name: 'hash', from: 'string', to: 'uuid', derive: hashOf },
   bucket('hour', (time) => Math.floor(time.getTime() / HOUR_MS) * HOUR_MS),

@@ -1,10 +1,10 @@
-import type { Key } from '@looseleaf/core'
+import { isBytes, type Key } from '@looseleaf/core'
 
 /** A string that two keys of one index share exactly when they are equal; for maps and sets. */
 export function keyIdentity(key: Key): string {
   let identity = ''
   for (const value of key) {
-    identity += value instanceof Uint8Array ? `${value.length}:${latin1(value)}` : `${value};`
+    identity += isBytes(value) ? `${value.length}:${latin1(value)}` : `${value};`
   }
   return identity
 }
@@ -13,9 +13,7 @@ export function keyIdentity(key: Key): string {
 export function isSameKey(a: Key, b: Key): boolean {
   return a.every((value, column) => {
     const other = b[column]
-    return value instanceof Uint8Array && other instanceof Uint8Array
-      ? Buffer.compare(value, other) === 0
-      : value === other
+    return isBytes(value) && isBytes(other) ? Buffer.compare(value, other) === 0 : value === other
   })
 }
 

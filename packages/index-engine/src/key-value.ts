@@ -8,6 +8,8 @@ import {
   STRING_PREFIX_BYTES,
   type ColumnType,
   type KeyValue,
+  isDate,
+  isBytes,
 } from '@looseleaf/core'
 
 /** The value as an index keeps it, or why it cannot, in words that name kinds and never values. */
@@ -45,7 +47,7 @@ export function toKeyValue(type: ColumnType, value: unknown): KeyValueResult {
     case 'boolean':
       return typeof value === 'boolean' ? same(value ? 1n : 0n) : misfit('true or false', value)
     case 'time': {
-      const time = value instanceof Date ? value.getTime() : Number.NaN
+      const time = isDate(value) ? value.getTime() : Number.NaN
       return Number.isNaN(time) ? misfit('a valid Date', value) : same(microsOf(time))
     }
   }
@@ -62,9 +64,9 @@ export function fromKeyValue(
 ): string | number | bigint | boolean | Date | undefined {
   switch (type) {
     case 'uuid':
-      return value instanceof Uint8Array && value.length === ID_BYTES ? formatId(value) : undefined
+      return isBytes(value) && value.length === ID_BYTES ? formatId(value) : undefined
     case 'string':
-      return value instanceof Uint8Array && value.length < STRING_KEY_BYTES ? text(value) : undefined
+      return isBytes(value) && value.length < STRING_KEY_BYTES ? text(value) : undefined
     case 'integer':
       if (typeof value !== 'bigint') return undefined
       return Number.isSafeInteger(Number(value)) ? Number(value) : value

@@ -130,7 +130,7 @@ function openProperty(property: IndexedProperty): OpenProperty {
     type,
     many,
     isOrdered: key !== 'hash',
-    keepsBeginnings: type === 'string' && (key === undefined || key === 'lower' || key.startsWith('prefix(')),
+    keepsBeginnings: type === 'string' && keepsBeginnings(key),
     path,
     absent: nulls === undefined ? undefined : { value: nothing, exact: nothing },
     present,
@@ -146,6 +146,10 @@ function openProperty(property: IndexedProperty): OpenProperty {
       return { value, exact: found.exact === found.value ? value : withMark(found.exact) }
     },
   }
+}
+
+function keepsBeginnings(key: string | undefined): boolean {
+  return key === undefined || key === 'lower' || key === 'lowerNfc' || key.startsWith('prefix(')
 }
 
 function derived({ name, to, derive, expected }: KeyFunction, given: unknown): ReturnType<typeof toKeyValue> {

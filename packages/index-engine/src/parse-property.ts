@@ -4,7 +4,7 @@ import { COLUMN_TYPES, keyFunction } from './key-functions.ts'
 import type { PropertyOptions, PropertyType } from './property-types.ts'
 
 const OPTIONS: readonly string[] = ['type', 'of', 'key', 'order', 'nulls'] satisfies (keyof PropertyOptions)[]
-const NULLS: readonly unknown[] = [undefined, 'first', 'last'] satisfies PropertyOptions['nulls'][]
+const NULLS: readonly unknown[] = [undefined, 'first', 'last', 'skip'] satisfies PropertyOptions['nulls'][]
 const ORDERS: readonly unknown[] = [undefined, 'asc', 'desc'] satisfies PropertyOptions['order'][]
 const MAX_PROPERTY_NAME = 64
 
@@ -23,7 +23,7 @@ export function parseProperty(index: string, name: unknown, spec: unknown): Inde
     if (name.includes('.')) throw bad(index, `${name} is where "of" says, so its own name has no dots`)
   }
   if (!NULLS.includes(nulls)) {
-    throw bad(index, `nulls of ${name} have to be 'first' or 'last'; got ${what(nulls)}`)
+    throw bad(index, `nulls of ${name} have to be 'first', 'last' or 'skip'; got ${what(nulls)}`)
   }
   if (!ORDERS.includes(order)) {
     throw bad(index, `the order of ${name} has to be 'asc' or 'desc'; got ${what(order)}`)
@@ -34,9 +34,9 @@ export function parseProperty(index: string, name: unknown, spec: unknown): Inde
     many,
     of: of === name ? undefined : of,
     key: parseKey(index, name, type, spec['key']),
-    // What every property has that says nothing is not said.
+    // Catalogs leave defaults out, so that a default that is spelled out is the same index.
     order: order === 'desc' ? order : undefined,
-    nulls: nulls as IndexedProperty['nulls'],
+    nulls: nulls === 'skip' ? undefined : (nulls as IndexedProperty['nulls']),
   })
 }
 
@@ -151,7 +151,7 @@ function parseKey(index: string, name: string, type: ColumnType, key: unknown): 
   if (found === undefined) {
     throw bad(
       index,
-      `the key of ${name} has to be 'lower', 'prefix(n)' for n characters up to 999, 'host', 'hash', 'hour', 'day', 'month', or what defineKey gave; got ${what(key)}`,
+      `the key of ${name} has to be 'lower', 'lowerNfc', 'prefix(n)' for n characters up to 999, 'host', 'hash', 'hour', 'day', 'month', or what defineKey gave; got ${what(key)}`,
     )
   }
   if (found.from !== type) {

@@ -9,13 +9,14 @@ import {
   type Key,
   type KeyRange,
   type KeyValue,
+  isBytes,
+  isPlainObject,
 } from '@looseleaf/core'
 import { clip } from './bad-index.ts'
 import type { ExactRow } from './derive-rows.ts'
 import { keyIdentity } from './key-identity.ts'
 import { rangeOf } from './key-ranges.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
-import { isPlainObject } from './plain-object.ts'
 import { servingIndexText } from './serving-index.ts'
 
 /** A bound as it was asked for, with the whole of a string. */
@@ -28,7 +29,7 @@ export interface ExactBound {
 export interface ParsedWhere {
   /**
    * The ranges of the index that have every row in question, and a few more where bounds are long strings: one, or with lists
-   * one for each of their values. In the order of the index, with different prefixes of one length.
+   * one for each of their values, so none for an empty list. In the order of the index, with different prefixes of one length.
    */
   readonly ranges: readonly KeyRange[]
   /** For each range the values that the leading properties have. */
@@ -37,6 +38,8 @@ export interface ParsedWhere {
   readonly upper: ExactBound | undefined
   /** How many of the leading properties have a value or a list. */
   readonly given: number
+  /** How many leading columns the prefix of each range has. */
+  readonly depth: number
   /** Whether one entity may have rows in several ranges: there is a list for a property that holds arrays. */
   readonly overlaps: boolean
   /** Those of the index's columns. */
@@ -65,14 +68,16 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
   }
   for (const name of Object.keys(where)) {
     if (properties.some((property) => property.name === name)) continue
-    if (Object.hasOwn(definition.on ?? {}, name))
+    const value = definition.on?.[name]
+    if (value !== undefined)
       refuse(
         index,
-        `is of entities with one value of ${clip(name)}, see \`on\` in its definition: leave it out`,
+        `is of entities with ${typeof value === 'object' ? 'any of some values' : 'one value'} of ${clip(name)}, see \`on\` in its definition: leave it out`,
       )
     refuseToServe(`has no property ${clip(name)}; it has ${properties.map((p) => p.name).join(', ')}`)
   }
   const choices: (readonly Cells[])[] = []
+  let depth = 0
   const lists: string[] = []
   let overlaps = false
   let bounds: Bounds | undefined
@@ -94,6 +99,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
       refuseToServe(`cannot use ${name} without a value of ${missing}, which stands before it`)
     }
     const condition = where[name]
+    depth += property.present.length + 1
     if (!isPlainObject(condition)) {
       choices.push([valueOf(index, property, condition, VALUE)])
     } else if (Object.hasOwn(condition, 'in')) {
@@ -104,6 +110,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     } else {
       bounds = parseRange(index, property, condition)
       rangeOn = name
+      depth--
       // It is one of values that are there.
       choices.push([{ value: property.present, exact: property.present }])
     }
@@ -122,6 +129,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     lower: bounds?.lower,
     upper: bounds?.upper,
     given: choices.length - (rangeOn === undefined ? 0 : 1),
+    depth,
     overlaps,
     directions,
   }
@@ -159,7 +167,7 @@ function within(distance: number, bound: ExactBound): boolean {
   return bound.inclusive ? distance >= 0 : distance > 0
 }
 
-/** The different values of a list, in order. */
+/** The different values of a list, in order; none of an empty one, which nothing matches. */
 function parseList(
   index: string,
   property: OpenProperty,
@@ -169,7 +177,10 @@ function parseList(
   if (Object.keys(condition).length > 1) refuse(index, `got in and other bounds for ${name}; it goes alone`)
   const list = condition['in']
   if (!Array.isArray(list)) {
-    refuse(index, `needs an array of 1 to ${MAX_RANGES} values for in for ${name}; got ${describeKind(list)}`)
+    refuse(
+      index,
+      `needs an array of up to ${MAX_RANGES} values for in for ${name}; got ${describeKind(list)}`,
+    )
   }
   const { length } = list
   if (length > MAX_LIST)
@@ -181,11 +192,11 @@ function parseList(
     const choice = valueOf(index, property, list[looked++], 'values for in')
     different.set(keyIdentity(choice.value), choice)
   }
-  if (different.size < 1 || different.size > MAX_RANGES) {
+  if (different.size > MAX_RANGES) {
     const more = looked < length ? ' and more' : ''
     refuse(
       index,
-      `needs 1 to ${MAX_RANGES} different values for in for ${name}; got ${different.size}${more}`,
+      `takes up to ${MAX_RANGES} different values for in for ${name}; got ${different.size}${more}`,
     )
   }
   return [...different.values()].toSorted((a, b) => compareKeys(a.value, b.value, property.directions))
@@ -251,7 +262,10 @@ function beginningWith(
   const { name, type, keepsBeginnings } = property
   if (!keepsBeginnings) {
     const has = type === 'string' ? 'has keys that do not begin as its values do' : `is of type ${type}`
-    refuse(index, `knows startsWith for strings, and for their keys lower and prefix(n); ${name} ${has}`)
+    refuse(
+      index,
+      `knows startsWith for strings, and for their keys lower, lowerNfc and prefix(n); ${name} ${has}`,
+    )
   }
   const bytes = boundOf(index, property, beginning, 'a string for startsWith') as Uint8Array
   // Every string has the empty beginning.
@@ -274,7 +288,7 @@ const AFTER_EVERY_HASH = Buffer.alloc(32, 0xff)
  */
 function widened(bound: ExactBound, side: 'lower' | 'upper'): ExactBound {
   const { value } = bound
-  if (!(value instanceof Uint8Array) || value.length <= STRING_PREFIX_BYTES) return bound
+  if (!isBytes(value) || value.length <= STRING_PREFIX_BYTES) return bound
   const beginning = value.subarray(0, STRING_PREFIX_BYTES)
   return {
     value: side === 'lower' ? beginning : Buffer.concat([beginning, AFTER_EVERY_HASH]),

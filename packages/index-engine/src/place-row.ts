@@ -1,4 +1,4 @@
-import type { IndexDefinitionData, Key, KeyValue, Router } from '@looseleaf/core'
+import { isBytes, type IndexDefinitionData, type Key, type KeyValue, type Router } from '@looseleaf/core'
 import { openIndex, type OpenIndex } from './open-index.ts'
 
 /** The shard of an index row. Decided by the row alone, so that it is the same for a writer and a cleaner. */
@@ -40,7 +40,7 @@ function shardOfColumn(index: OpenIndex, router: Router, column: number, key: Ke
 
 /** Bytes that stand for a value for ever: rows are where these say, so this never changes. */
 function stableBytes(value: KeyValue): Uint8Array {
-  if (value instanceof Uint8Array) return value
+  if (isBytes(value)) return value
   const bytes = Buffer.alloc(8)
   if (typeof value === 'bigint') bytes.writeBigInt64BE(value)
   else bytes.writeDoubleBE(value)

@@ -36,10 +36,13 @@ export interface IntersectionPlan extends PagePlan {
   readonly shards: readonly number[]
 }
 
-/** A condition with its one range, whose prefix is what it gives values for. */
-interface Condition {
+interface ParsedCondition {
   readonly index: PlannedCondition['index']
   readonly where: ParsedWhere
+}
+
+/** A condition with its one range, whose prefix is what it gives values for. */
+interface Condition extends ParsedCondition {
   readonly range: KeyRange
 }
 
@@ -57,7 +60,13 @@ export function planIntersection(
   const order = parseOrder(`Indexes ${name}`, options.order)
   const limit = parseLimit(`Indexes ${name}`, options.limit)
   const scatter = parseScatter(`Indexes ${name}`, options.scatter)
-  const conditions = withSameRange(given.map(parseCondition))
+  const parsed = given.map(({ index, where }) => ({ index, where: parseWhere(index, where) }))
+  for (const other of parsed.slice(1)) requireSameRest(parsed[0] as ParsedCondition, other)
+  if (parsed.some(({ where }) => where.ranges.length === 0)) {
+    for (const { index, where } of parsed) requireShards(index, where.depth, scatter)
+    return emptyPlan({ order, limit, scope: intersectionScope(parsed, { ...NO_COLUMNS, name, order }) })
+  }
+  const conditions = withSameRange(parsed.map(withRange))
   const { index, range } = conditions[0] as Condition
   const depth = range.prefix.length
   const directions = openIndex(index).directions.slice(depth)
@@ -111,22 +120,36 @@ function restsOf({ index, where, range }: Condition, bag: Bag): Map<string, Key>
   return rests
 }
 
-function parseCondition({ index, where }: PlannedCondition): Condition {
-  const parsed = parseWhere(index, where)
-  const [range, ...others] = parsed.ranges
+/** The plan of an intersection with an empty list: no entity matches, whatever the other conditions are. */
+function emptyPlan(plan: Pick<IntersectionPlan, 'order' | 'limit' | 'scope'>): IntersectionPlan {
+  return {
+    ...plan,
+    directions: NO_COLUMNS.directions,
+    shards: [],
+    firstKey: () => undefined,
+    open: () => ({
+      take: () => Promise.resolve([]),
+      mayCome: () => false,
+      stoppedAt: () => undefined,
+    }),
+  }
+}
+
+const NO_COLUMNS = { types: [], directions: [] } as const
+
+function withRange({ index, where }: ParsedCondition): Condition {
+  const [range, ...others] = where.ranges
   if (range === undefined || others.length > 0) {
     throw new LooseleafError(
       'BAD_QUERY',
-      `Index ${index.name} got a list of ${parsed.ranges.length} values; an intersection takes one value of each property.`,
+      `Index ${index.name} got a list of ${where.ranges.length} values; an intersection takes one value of each property.`,
     )
   }
-  return { index, where: parsed, range }
+  return { index, where, range }
 }
 
 /** The same conditions, each with the range that all of them together leave of the first property behind their values. */
 function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
-  const [first, ...others] = conditions as [Condition, ...Condition[]]
-  for (const other of others) requireSameRest(first, other)
   const wheres = conditions.map(({ where }) => where)
   const lower = narrowest(
     wheres.map((where) => where.lower),
@@ -165,8 +188,8 @@ function narrowest(bounds: readonly (ExactBound | undefined)[], side: 1 | -1): E
 }
 
 /** Rows of two indexes can be matched when what stands behind the values given is the same, in the same order. */
-function requireSameRest(a: Condition, b: Condition): void {
-  const restOf = ({ index, where }: Condition): readonly IndexedProperty[] =>
+function requireSameRest(a: ParsedCondition, b: ParsedCondition): void {
+  const restOf = ({ index, where }: ParsedCondition): readonly IndexedProperty[] =>
     index.properties.slice(where.given)
   const [own, others] = [restOf(a).map(orderText), restOf(b).map(orderText)]
   if (own.length === others.length && own.every((text, i) => text === others[i])) return

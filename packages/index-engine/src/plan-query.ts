@@ -5,6 +5,7 @@ import {
   type IndexDefinitionData,
   type KeyRange,
   type Router,
+  isBytes,
 } from '@looseleaf/core'
 import { answerKey } from './answer-key.ts'
 import { cursorScope } from './cursor.ts'
@@ -65,7 +66,7 @@ export function planQuery(
   const order = parseOrder(`Index ${name}`, options.order)
   const limit = parseLimit(`Index ${name}`, options.limit)
   const scatter = parseScatter(`Index ${name}`, options.scatter)
-  const depth = parsed.equal[0]?.length ?? 0
+  const { depth } = parsed
   const { isSpread, directions, properties } = openIndex(index)
   requireShards(index, depth, scatter)
 
@@ -129,5 +130,5 @@ export function shardsOf(ranges: readonly Pick<PlannedRange, 'shards'>[]): reado
 }
 
 function isLongString(bound: ParsedWhere['lower']): boolean {
-  return bound?.value instanceof Uint8Array && bound.value.length > STRING_PREFIX_BYTES
+  return isBytes(bound?.value) && bound.value.length > STRING_PREFIX_BYTES
 }

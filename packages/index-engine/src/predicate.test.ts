@@ -42,6 +42,21 @@ describe('an index with on', () => {
     expect(entriesOf(issues).map((entry) => deriveEntryRows(entry, bag))).toEqual([nothing, nothing])
   })
 
+  it('with a list of values has the entities with any of them', () => {
+    const both = defineIndex('both', {
+      properties: { assignee: 'string' },
+      shardOn: 'assignee',
+      unique: true,
+      on: { kind: ['issue', 'task', 7] },
+    })
+    for (const kind of ['issue', 'task', 7]) {
+      expect(deriveRows(both, { ...issue, kind })).toEqual(row)
+      expect(deriveClaims(both, { ...issue, kind })).toEqual(row.keys)
+    }
+    for (const kind of ['note', '7', 7n, null, undefined, ['issue'], ['issue', 'task', 7], 'issue,task,7'])
+      expect(deriveRows(both, { ...issue, kind, assignee: 5 })).toEqual(nothing)
+  })
+
   it('has misfits of the others', () => {
     expect(deriveRows(issues, { ...issue, assignee: 5 }).misfits).toMatchObject([{ property: 'assignee' }])
   })
@@ -116,7 +131,14 @@ describe('on', () => {
     ['the id', { id: 'a' }, /cannot have the property id/],
     ['a dot without a name', { 'a.': 1 }, /a dot without a name/],
     ['null as a value', { kind: null }, /for kind in on; got null/],
-    ['a list as a value', { kind: ['a'] }, /for kind in on; got an array/],
+    ['a list of one value', { kind: ['a'] }, /for kind in on; got an array/],
+    ['a list of none', { kind: [] }, /a list of 2 to 16 different ones.* got an array of 0/],
+    ['a list with a value twice', { kind: ['a', 'b', 'a'] }, /2 to 16 different ones.* got an array of 3/],
+    ['a list of too many', { n: Array.from({ length: 17 }, (_, n) => n) }, /got an array of 17/],
+    ['a list with null', { kind: ['a', null] }, /for kind in on; got null/],
+    // oxlint-disable-next-line no-sparse-arrays
+    ['a list with a hole', { kind: ['a', , 'b'] }, /for kind in on; got nothing/],
+    ['a list of lists', { kind: [['a'], ['b']] }, /for kind in on; got an array of 1/],
     ['a time', { at: new Date(0) }, /for at in on; got a Date/],
     ['a bigint', { n: 1n }, /for n in on; got a bigint/],
     ['what is no number', { n: Number.NaN }, /a finite number .* for n in on; got NaN/],
@@ -150,6 +172,20 @@ describe('on', () => {
   })
 })
 
+test('lists with the same values are the same predicate, in whatever order', () => {
+  const of = (kind: IndexPredicate[string]): ReturnType<typeof defineIndex> =>
+    defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', on: { kind } })
+  expect(sameRows(of(['x', 'y']), of(['y', 'x']))).toBe(true)
+  expect(sameRows(of(['x', 'y']), of(['x', 'z']))).toBe(false)
+  expect(sameRows(of(['x', 'y']), of(['x', 'y', 'z']))).toBe(false)
+  expect(sameRows(of(['1', 'y']), of([1, 'y']))).toBe(false)
+  expect(sameRows(of(['x', 'y']), of('x'))).toBe(false)
+  const data = definitionData(of(['x', 'y']))
+  expect(definitionFromData(JSON.parse(JSON.stringify(data))).on).toStrictEqual({ kind: ['x', 'y'] })
+  expect(Object.isFrozen(data.on?.['kind'])).toBe(true)
+})
+
 test('a predicate is told in words', () => {
+  expect(predicateText({ kind: ['task', 'issue'], n: 1 })).toBe('kind in ("issue", "task") and n = 1')
   expect(predicateText(on)).toBe('kind = "issue" and state.open = true and weight = 1')
 })

@@ -11,9 +11,10 @@ export interface PropertyOptions {
   /** Where the bag has it, dots leading into objects, when the index calls it otherwise. */
   readonly of?: string | undefined
   /**
-   * Keeps what a function makes of the value: `lower` (case letters), `prefix(3)` (characters), `host` (of a URL, without a
-   * port), `hash` (SHA-256, for long strings that are asked for whole), `hour`, `day` and `month` (their beginnings in UTC),
-   * or one of the program's own, see `defineKey`. Queries give values as bags hold them, and find what has the same key.
+   * Keeps the result of a function in place of the value: `lower` (small letters; a composed `é` and an `e` with a combining accent
+   * stay different), `lowerNfc` (small letters in Unicode's form NFC, so that both are one), `prefix(3)` (characters), `host` (of a
+   * URL, without a port), `hash` (SHA-256, for long strings that are asked for whole), `hour`, `day` and `month` (their beginnings in
+   * UTC), or a function of the program, see `defineKey`. Queries give values as bags hold them, and find what has the same key.
    */
   readonly key?: BuiltInKey | KeyFunction | `${string}@${number}` | undefined
   /**
@@ -22,11 +23,12 @@ export interface PropertyOptions {
    */
   readonly order?: 'asc' | 'desc' | undefined
   /**
-   * Gives entities a row in which the property is absent or null, or an empty array; queries ask for them by `null`. They come
-   * before, or behind, all others where the query does not turn the order round, whichever way the values themselves stand.
-   * One property of an index has to be without it, unless the index has `on`.
+   * Says how an entity is indexed in which the property is absent, null or an empty array. `first`, `last`: it has a row before, or behind,
+   * all others where the query does not turn the order round, whichever way the values themselves stand, and queries ask for it by
+   * `null`. `skip` (default): it has no row, so no query of the index finds it. One property of an index has to skip, unless the index
+   * has `on`.
    */
-  readonly nulls?: 'first' | 'last' | undefined
+  readonly nulls?: 'first' | 'last' | 'skip' | undefined
 }
 
 /** The properties of an index with their types, in the order of its key. */
@@ -74,7 +76,7 @@ export interface Beginning extends NoLower, NoUpper {
   readonly in?: never
 }
 
-/** Any of these values: 1 to 100 different ones. */
+/** Any of these values, up to 100 different ones; an empty list matches nothing. */
 export interface ValueList<V> extends NoLower, NoUpper {
   readonly in: readonly V[]
   readonly startsWith?: never

@@ -1,5 +1,4 @@
-import type { Bag } from '@looseleaf/core'
-import { isPlainObject } from './plain-object.ts'
+import { isPlainObject, type Bag } from '@looseleaf/core'
 
 /**
  * What an index finds in a bag under the name of a property: the property of that very name, or, where the bag has none and

@@ -135,7 +135,11 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
 export async function forEachMatch(
   ports: QueryPorts,
   plan: PagePlan,
-  options: { readonly signal?: AbortSignal | undefined },
+  options: {
+    readonly signal?: AbortSignal | undefined
+    /** Rows that are likely there, so that the first fetch is no longer and may share a statement. */
+    readonly likelyRows?: number | undefined
+  },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<void> {
   const unbounded = { limit: Infinity, maxRows: Infinity, maxRead: Infinity, budget: { left: Infinity } }
@@ -150,10 +154,11 @@ async function run(
     readonly maxRows: number
     readonly maxRead: number
     readonly budget: ByteBudget
+    readonly likelyRows?: number | undefined
   },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<QueryRun> {
-  const { limit, maxRows, maxRead, budget } = options
+  const { limit, maxRows, maxRead, budget, likelyRows = Infinity } = options
   const start = options.cursor === undefined ? undefined : decodeCursor(plan.scope, options.cursor)
   const backward = start?.backward === true
   const order = backward ? REVERSE[plan.order] : plan.order
@@ -229,7 +234,12 @@ async function run(
     spent.rowsExamined >= maxRows || (last !== start && budget.left <= (backward ? judge.passedBytes() : 0))
 
   for (let round = 0; ; round++) {
-    const size = nextSize(round, limit + 1 - matched, matched, spent.rowsExamined)
+    const size = nextSize(
+      round,
+      Math.min(limit - matched, round === 0 ? likelyRows : Infinity) + 1,
+      matched,
+      spent.rowsExamined,
+    )
     // One row more than may be examined: it tells whether the bound cuts anything off.
     const wanted = Math.min(size, maxRows - spent.rowsExamined + 1)
     const batch = await rows.take(wanted)

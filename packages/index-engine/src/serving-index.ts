@@ -3,10 +3,11 @@ import {
   type ColumnType,
   type IndexDefinitionData,
   type IndexedProperty,
+  isDate,
+  isPlainObject,
 } from '@looseleaf/core'
 import { definitionFromData } from './define-index.ts'
 import { propertySpec } from './parse-property.ts'
-import { isPlainObject } from './plain-object.ts'
 
 /** Values of these types are of columns that are called alike. */
 const TYPES = ['string', 'number', 'boolean'] as const satisfies ColumnType[]
@@ -48,7 +49,7 @@ function propertyFor(name: string, condition: unknown): IndexedProperty | undefi
 }
 
 function typeOf(value: unknown): ColumnType | undefined {
-  if (value instanceof Date) return 'time'
+  if (isDate(value)) return 'time'
   if (typeof value === 'bigint') return 'integer'
   return TYPES.find((type) => type === typeof value)
 }

@@ -57,6 +57,15 @@ test('it requires partial for indexes of some entities', () => {
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
+test('it requires partial-lists for indexes of entities with any of some values', () => {
+  const on = { kind: ['user', 'person'] }
+  const index = defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', on })
+  const entry = { ...index, generation: 1, table: 'index_a' }
+  const required = ['partial', 'partial-lists'].map((name) => ({ name, since: '0.1.0' }))
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'building' }] })).toEqual(required)
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
+})
+
 test('a store that keeps a key of its program is understood where that is defined', () => {
   const properties = [{ name: 'a', type: 'string', many: false, key: 'understood@1' }] as const
   const entry = { ...nested, properties, generation: 1, table: 'index_a' }

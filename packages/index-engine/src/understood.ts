@@ -51,6 +51,13 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
     since: '0.1.0',
     isRequired: ({ indexes }) => indexes.some(({ state, on }) => state !== 'dropped' && on),
   },
+  // Partial indexes of entities with any of some values: other processes would take a list for a value that no entity has.
+  {
+    name: 'partial-lists',
+    since: '0.1.0',
+    isRequired: ({ indexes }) =>
+      indexes.some(({ state, on = {} }) => state !== 'dropped' && Object.values(on).some(Array.isArray)),
+  },
   // Bodies that are read with what is stored beside them.
   {
     name: 'definitions',

@@ -1,4 +1,4 @@
-import type { CallOptions, Entity, EntityId } from '@looseleaf/core'
+import type { CallOptions, Entity, EntityId, Fate, FateOptions, ValueOptions } from '@looseleaf/core'
 import type {
   GetAllOptions,
   IndexDefinition,
@@ -23,13 +23,14 @@ import type {
   QueryManyOptions,
   unchanged,
 } from '@looseleaf/store'
-import type { Fate } from './fate.ts'
+import type { KeysOf } from './checked-index.ts'
+import type { CheckedWhere, CheckedWheres } from './checked-where.ts'
 import type { Reference } from './reference.ts'
 import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
 import type { unset } from './unset.ts'
 import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
-import type { PropertiesOf, WhereOf } from './where.ts'
+import type { PropertiesOf } from './where.ts'
 
 /**
  * The properties that change. `unset` removes one that is optional, and undefined is refused; names that are not there stay as they
@@ -58,6 +59,7 @@ export interface NewOptions extends CallOptions {
  * else has written meanwhile. `In` is what is written, `Out` what is read, without id and version.
  */
 export interface Entities<In, Out> {
+  /** Returns the item of this id; undefined where there is none, or an entity of another kind. */
   get(id: EntityId, options?: GetOptions): Promise<Item<Out> | undefined>
   /** Whether there is one of this kind; it is read, and not checked. */
   exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
@@ -81,16 +83,34 @@ export interface Entities<In, Out> {
   upsert(id: EntityId, value: In, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
   /** Answers whether it was there. */
   delete(of: Reference, options?: CallOptions): Promise<boolean>
+  /**
+   * Inserts many at once, and answers with the items in the order of the values. A value that fails does not keep the others: all are
+   * tried, and then the call rejects with `SOME_FAILED`, which has the `fates` of all of them. With `{ fates: true }` it resolves
+   * with these. So do `putMany`, `updateMany` and `deleteMany`.
+   */
   insertMany(
     values: readonly (In & { readonly id?: EntityId })[],
-    options?: CallOptions,
+    options: FateOptions,
+  ): Promise<Fate<Item<Out>>[]>
+  insertMany(
+    values: readonly (In & { readonly id?: EntityId })[],
+    options?: ValueOptions,
+  ): Promise<Item<Out>[]>
+  /** Puts many at once; fails as `insertMany` does. */
+  putMany(
+    values: readonly (In & { readonly id?: EntityId; readonly version?: number | string })[],
+    options: FateOptions,
   ): Promise<Fate<Item<Out>>[]>
   putMany(
     values: readonly (In & { readonly id?: EntityId; readonly version?: number | string })[],
-    options?: CallOptions,
-  ): Promise<Fate<Item<Out>>[]>
-  updateMany(of: readonly Reference[], patch: Patch<Out>, options?: CallOptions): Promise<Fate<Item<Out>>[]>
-  deleteMany(of: readonly Reference[], options?: CallOptions): Promise<Fate<boolean>[]>
+    options?: ValueOptions,
+  ): Promise<Item<Out>[]>
+  /** Makes the same change of many; fails as `insertMany` does. */
+  updateMany(of: readonly Reference[], patch: Patch<Out>, options: FateOptions): Promise<Fate<Item<Out>>[]>
+  updateMany(of: readonly Reference[], patch: Patch<Out>, options?: ValueOptions): Promise<Item<Out>[]>
+  /** Deletes many, and answers for each whether it was there; fails as `insertMany` does. */
+  deleteMany(of: readonly Reference[], options: FateOptions): Promise<Fate<boolean>[]>
+  deleteMany(of: readonly Reference[], options?: ValueOptions): Promise<boolean[]>
   /**
    * What becomes of entities of this kind, as `store.changes` has it. Deleted ones come whatever their kind was, since nobody knows it any
    * more. An item that cannot be read as one, `SCHEMA_MISMATCH`, ends it: go on from the cursor of the change before.
@@ -103,13 +123,16 @@ export interface Entities<In, Out> {
   itemOf(entity: Entity): Item<Out> | undefined
 }
 
-/** What became of an entity of a kind, see `EntityChange`. */
+/** The last state of an entity of a kind that was written, or that it was deleted. */
 export interface ItemChange<T> extends Omit<EntityChange, 'entity'> {
   /** Undefined when it was deleted. */
   readonly item: Item<T> | undefined
 }
 
-/** A page of entities of a kind, as `query` of the store gives it. */
+/**
+ * A page of items, in the order of the index. `cursor` leads to the next page, and `previous` to the one before; each is there where
+ * another item may follow.
+ */
 export interface Page<T> {
   readonly items: readonly Item<T>[]
   readonly cursor?: string
@@ -117,7 +140,7 @@ export interface Page<T> {
   readonly cost: QueryCost
 }
 
-/** A page, and how many index rows there are in all: see `count` of the store. */
+/** A page, and how many entities match in all: exactly up to 1,000, see `count` of the store. */
 export interface PageWithCount<T> extends Page<T> {
   readonly count: number
 }
@@ -141,48 +164,119 @@ export interface List<T, Keys extends readonly unknown[], Included> extends Omit
 }
 
 /**
- * One index of a kind. Each call takes values, or lists of values, for the index's first properties and at most one range on the
- * next; where that does not say on which shard the rows are, `{ scatter: true }` as well.
+ * The calls of one index of a kind. Each takes values, or lists of values, for the index's first properties, and at most one range
+ * on the next. A query that leaves the shard of its rows open needs `{ scatter: true }` as well. A query that the index
+ * cannot answer does not compile, and the error is a sentence; at run time it is `BAD_QUERY`. While the index is being filled every
+ * query rejects with `INDEX_NOT_READY`.
  */
-export interface IndexOf<T, Keys extends readonly unknown[], Included = never> {
-  /** The index of the store that it is, for what takes one, such as `watch` of `@looseleaf/changes`; `itemOf` makes items of its entities. */
+export interface IndexOf<T, Keys extends readonly unknown[], Included = never, ShardOn = undefined> {
+  /**
+   * The definition that the store knows, for calls that take one, such as `watch` of `@looseleaf/changes`; `itemOf` makes items of
+   * their entities.
+   */
   readonly definition: DefinitionOf<Keys>
-  /** Whether it can be queried, as far as this process knows; see `isReady` of the store. */
+  /** Tells whether this process may query the index: true once it is filled everywhere, as far as this process knows. */
   isReady(): boolean
-  /** See `query` of the store. */
-  page(where: WhereOf<T, Keys>, options?: QueryOptions): Promise<Page<T>>
-  /** The first page of each of many conditions, in their order, in a statement or two a shard; see `queryMany` of the store. */
-  pageMany(
-    wheres: readonly WhereOf<T, Keys>[],
-    options: QueryManyOptions & { readonly count: true },
-  ): Promise<PageWithCount<T>[]>
-  pageMany(wheres: readonly WhereOf<T, Keys>[], options?: QueryManyOptions): Promise<Page<T>[]>
-  /** All at once, for results that are known to be small; see `getAll` of the store. */
-  all(where: WhereOf<T, Keys>, options?: GetAllOptions): Promise<Item<T>[]>
-  first(where: WhereOf<T, Keys>, options?: GetAllOptions): Promise<Item<T> | undefined>
-  /** A page drawn from the rows of an index with `include`; see `list` of the store. */
-  list(where: WhereOf<T, Keys>, options?: ListOptions): Promise<List<T, Keys, Included>>
-  /** A page of ids from index rows alone: what has moved on may still be among them; see `queryIds` of the store. */
-  ids(where: WhereOf<T, Keys>, options?: QueryIdsOptions): Promise<IdPage>
-  /** Page after page, from `cursor` on. */
-  each(where: WhereOf<T, Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
-  /** Counts index rows; see `count` of the store. */
-  count(where: WhereOf<T, Keys>, options?: CountOptions): Promise<number>
-  /** Counts for each of many conditions, in their order, in a statement a shard. */
-  countMany(wheres: readonly WhereOf<T, Keys>[], options?: CountOptions): Promise<number[]>
-  /** What `page` would do: which shards it asks, for how many ranges, and about how many rows are there. */
-  explain(where: WhereOf<T, Keys>, options?: ExplainOptions): Promise<QueryExplanation>
-  /** Changes all that match, page after page; one that no longer matches when its turn comes is left alone. */
-  updateWhere(where: WhereOf<T, Keys>, patch: Patch<T>, options?: ChangeWhereOptions): Promise<ChangedWhere>
-  /** Deletes all that match, page after page; one that no longer matches when its turn comes stays. */
-  deleteWhere(where: WhereOf<T, Keys>, options?: ChangeWhereOptions): Promise<ChangedWhere>
+  /**
+   * Returns a page of the items that match, in the order of the index, up to `limit` (50 by default, at most 1,000), with cursors to
+   * the next page and, where the page was reached by one, to the page before. Every item matches as it is now. `cost.complete: false`
+   * says that the page may lack one: go on with its cursor.
+   */
+  page<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<QueryOptions, Scatter>,
+  ): Promise<Page<T>>
+  /**
+   * Returns the first page of each of up to 1,000 conditions, in their order, in a statement or two a shard. With `count: true` each
+   * has the number of all that match as well, as `count` gives it.
+   */
+  pageMany<
+    const W extends object,
+    Scatter extends boolean | undefined = undefined,
+    Count extends boolean | undefined = undefined,
+  >(
+    wheres: CheckedWheres<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<QueryManyOptions, Scatter> & { readonly count?: Count },
+  ): Promise<(Count extends true ? PageWithCount<T> : Page<T>)[]>
+  /**
+   * Returns every item that matches, in the order of the index, for results that are known to be small. Rejects with `DEADLINE` where
+   * that takes longer than the store's `queryTimeMs`, 5 seconds by default, since an item might be missing then.
+   */
+  all<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<GetAllOptions, Scatter>,
+  ): Promise<Item<T>[]>
+  /** Returns the first item that matches, in the order of the index, or undefined. */
+  first<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<GetAllOptions, Scatter>,
+  ): Promise<Item<T> | undefined>
+  /**
+   * Returns a page with the properties that the rows of an index with `include` hold, without reading bodies. `BAD_QUERY` for an index
+   * without `include`.
+   */
+  list<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<ListOptions, Scatter>,
+  ): Promise<List<T, Keys, Included>>
+  /**
+   * Returns a page of ids from index rows alone. Entities are not read, so an id may be there whose entity no longer matches, or is
+   * deleted.
+   */
+  ids<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<QueryIdsOptions, Scatter>,
+  ): Promise<IdPage>
+  /** Iterates over the items that match, page after page, from `cursor` on. A page is read when the loop gets to it. */
+  each<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<QueryOptions, Scatter>,
+  ): AsyncIterable<Item<T>>
+  /**
+   * Returns how many entities match. A number up to 1,000 is exact; a greater one counts index rows, in which an entity that has just
+   * moved may count twice. `{ exact: true }` looks at each entity, and rejects with `DEADLINE` where that takes longer than
+   * `queryTimeMs`; `{ exact: false }` counts rows, in one statement a shard.
+   */
+  count<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<CountOptions, Scatter>,
+  ): Promise<number>
+  /** Returns `count` of each of many conditions, in their order, in shared statements. */
+  countMany<const W extends object, Scatter extends boolean | undefined = undefined>(
+    wheres: CheckedWheres<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<CountOptions, Scatter>,
+  ): Promise<number[]>
+  /** Tells the plan of `page`: which shards it asks, for how many ranges, and about how many rows are there. Reads no entity. */
+  explain<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<ExplainOptions, Scatter>,
+  ): Promise<QueryExplanation>
+  /** Changes all items that match, page after page. An item that no longer matches when its turn comes is left alone. */
+  updateWhere<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    patch: Patch<T>,
+    options?: Scattered<ChangeWhereOptions, Scatter>,
+  ): Promise<ChangedWhere>
+  /** Deletes all items that match, page after page. An item that no longer matches when its turn comes stays. */
+  deleteWhere<const W extends object, Scatter extends boolean | undefined = undefined>(
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options?: Scattered<ChangeWhereOptions, Scatter>,
+  ): Promise<ChangedWhere>
 }
+
+/** The options of a call, with its `scatter` known to the compiler. */
+export type Scattered<Options, Scatter> = Options & { readonly scatter?: Scatter }
 
 /** A kind in a store: its entities, and its indexes by their names. */
 export type Collection<S extends Schema, Indexes> = Entities<SchemaInput<S>, SchemaOutput<S>> & {
-  readonly [Name in keyof Indexes]: IndexOf<SchemaOutput<S>, KeysOf<Indexes[Name]>, IncludedOf<Indexes[Name]>>
+  readonly [Name in keyof Indexes]: IndexOf<
+    SchemaOutput<S>,
+    KeysOf<Indexes[Name]>,
+    IncludedOf<Indexes[Name]>,
+    ShardOnOf<Indexes[Name]>
+  >
 } & { readonly store: DataStore }
 
-type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] } ? Keys : never
-
 type IncludedOf<Index> = Index extends { readonly include: readonly (infer Name)[] } ? Name : never
+
+type ShardOnOf<Index> = Index extends { readonly shardOn: infer Name extends string } ? Name : undefined

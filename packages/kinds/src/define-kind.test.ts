@@ -79,3 +79,33 @@ test.each([
     /The issue was not checked: its schema gave a promise, so it is asynchronous, or something in it throws/,
   )
 })
+
+test('an index without nulls is refused where the schema says that a property may be absent', () => {
+  const issue = z.object({
+    title: z.string(),
+    due: z.date().optional(),
+    assignee: z.string().nullable(),
+    review: z.object({ by: z.string() }).optional(),
+    labels: z.array(z.object({ name: z.string().optional() })),
+  })
+  const define = (by: object): unknown =>
+    defineKind('issue', { schema: issue, indexes: { byX: { by: [{ title: 'string' }, by] } } } as never)
+  for (const [name, by] of [
+    ['due', { due: 'time' }],
+    ['assignee', { assignee: { type: 'string', order: 'desc' } }],
+    ['review.by', { 'review.by': 'string' }],
+    ['assignee', { assignee: { type: 'string', key: 'prefix(1)', as: 'initial' } }],
+  ] as const) {
+    expect(() => define(by)).toThrow(
+      `Index byX of issue: the property ${name} may be absent or null by its schema; add nulls: 'first' or 'last' to index such entities, or 'skip' to leave them out.`,
+    )
+  }
+  expect(() => define({ due: { type: 'time', nulls: 'skip' } })).not.toThrow()
+  expect(() => define({ 'labels.name': 'string[]' })).not.toThrow()
+})
+
+test("nulls: 'skip' is the same index as one that says nothing", () => {
+  const of = (title: object | string): unknown =>
+    defineKind('issue', { schema, indexes: { byTitle: { by: [{ title }] } } } as never).indexes[0]?.properties
+  expect(of({ type: 'string', nulls: 'skip' })).toEqual(of('string'))
+})

@@ -1,4 +1,4 @@
-import { badArgument, hasMethods, isRecord, LooseleafError } from '@looseleaf/core'
+import { badArgument, hasMethods, isRecord, KIND_PROPERTY, LooseleafError } from '@looseleaf/core'
 import {
   defineIndex,
   type IndexDefinition,
@@ -6,13 +6,15 @@ import {
   type IndexProperties,
 } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
+import { absenceBySchema } from './absence-by-schema.ts'
+import type { CheckedIndex } from './checked-index.ts'
 import type { Changes, Collection } from './collection.ts'
 import { createEntities, type UntypedEntities } from './entities.ts'
 import { createFillWarning } from './fill-warning.ts'
 import { createIndexReads } from './index-reads.ts'
 import type { KeyOf, PathOf } from './property-paths.ts'
 import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
-import { createShape, KIND, type Item, type Shape, type Upgrade } from './shape.ts'
+import { createShape, type Item, type Shape, type Upgrade } from './shape.ts'
 
 /** An index of a kind: it has rows for the entities of this kind alone. */
 export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn' | 'include' | 'on'> {
@@ -20,21 +22,24 @@ export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn
   readonly by: readonly [KeyOf<T>, ...KeyOf<T>[]]
   /** The property that says on which shard a row stands, or 'id': on its entity's shard. Default: the first. */
   readonly shardOn?: string | undefined
-  readonly include?: readonly PathOf<T>[] | undefined
+  readonly include?: readonly (PathOf<T> | (string & {}))[] | undefined
 }
 
-/** A misspelt option of an index does not compile. */
-type KnownOptions<Indexes> = {
-  readonly [Name in keyof Indexes]: {
-    readonly [Option in Exclude<keyof Indexes[Name], keyof KindIndex<object>>]: never
-  }
+/** A mistake in an index does not compile, and the error is a sentence. `KindIndex` is there for what an editor suggests. */
+type CheckedIndexes<T, Indexes> = {
+  readonly [Name in keyof Indexes]: CheckedIndex<T, Indexes[Name]> & KindIndex<T>
 }
 
 export interface KindOptions<S extends Schema, Indexes> {
+  /**
+   * Up to 15 names that the kind had before: entities stored under them are of this kind, and get its name at their next write. Never take
+   * one away: the indexes of the kind would be others, which have to be filled anew. See "Renaming a kind" in the README.
+   */
+  readonly formerly?: readonly string[] | undefined
   /** A schema of any library that speaks Standard Schema, synchronous; or `typed<T>()`, which checks nothing. */
   readonly schema: Fitting<S> & S
   /** By the names under which a collection has them. Each is an index `<kind>_<name>` of the store, in lower case with "_". */
-  readonly indexes?: (Indexes & KnownOptions<Indexes>) | undefined
+  readonly indexes?: (Indexes & CheckedIndexes<SchemaOutput<S>, Indexes>) | undefined
   /**
    * What brings older shapes up, each from one shape to the next: an entity that has seen the first two gets the others when it is
    * read, and is stored so when it is written next. Indexes see what is stored; `upgradeKinds` rewrites all that is old. Never take
@@ -62,6 +67,7 @@ export interface Kind<S extends Schema, Indexes> extends AnyKind {
 
 /** What `KindOptions` comes to without its types. */
 interface PlainOptions {
+  readonly formerly?: readonly string[]
   readonly schema: Schema
   readonly indexes?: Readonly<Record<string, PlainIndex>>
   readonly upgrades?: readonly Upgrade[]
@@ -87,6 +93,7 @@ const OPTIONS: readonly string[] = [
   'indexes',
   'upgrades',
   'checkReads',
+  'formerly',
 ] satisfies (keyof PlainOptions)[]
 
 /** What a collection has beside its indexes. */
@@ -108,6 +115,8 @@ const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   store: true,
 }
 const NAME = /^[a-z][a-z0-9_]{0,29}$/
+/** With the name of the kind these are the 16 values that `on` of an index takes. */
+const MAX_FORMERLY = 15
 const INDEX_NAME = /^[a-z][A-Za-z0-9]*$/
 
 /**
@@ -125,11 +134,22 @@ export function defineKind<
       name,
     )
   }
-  const { schema, upgrades = [], checkReads = false, indexes: given = {} } = checked(name, options)
+  const {
+    formerly = [],
+    schema,
+    upgrades = [],
+    checkReads = false,
+    indexes: given = {},
+  } = checked(name, options)
   const indexes = new Map<string, IndexDefinition>()
   const onFill = createFillWarning(name, () => [...indexes.values()])
-  const shape = createShape({ name, schema, upgrades, checkReads, onFill })
-  for (const [key, index] of Object.entries(given)) indexes.set(key, kindIndex(name, key, index))
+  const shape = createShape({ name, formerly, schema, upgrades, checkReads, onFill })
+  const mayBeAbsent = absenceBySchema(schema)
+  for (const [key, index] of Object.entries(given)) {
+    const definition = kindIndex(shape.names, key, index)
+    requireNulls(`Index ${key} of ${name}`, definition, index, mayBeAbsent)
+    indexes.set(key, definition)
+  }
   return Object.freeze({
     name,
     schema: options.schema,
@@ -160,7 +180,9 @@ function checked(name: string, options: object): PlainOptions {
       `${call} has no option ${JSON.stringify(option.slice(0, 40))}; there are ${OPTIONS.join(', ')}.`,
     )
   }
-  const { schema, indexes, upgrades, checkReads } = options as Readonly<Record<keyof PlainOptions, unknown>>
+  const { schema, indexes, upgrades, checkReads, formerly } = options as Readonly<
+    Record<keyof PlainOptions, unknown>
+  >
   // A schema of arktype is a function.
   const standard: unknown =
     typeof schema === 'function' || isRecord(schema) ? Reflect.get(schema, '~standard') : undefined
@@ -177,11 +199,28 @@ function checked(name: string, options: object): PlainOptions {
   if (checkReads !== undefined && typeof checkReads !== 'boolean') {
     throw badArgument(call, 'as checkReads true or false', checkReads)
   }
+  if (formerly !== undefined) checkFormerly(call, name, formerly)
   // Looked at above; `kindIndex` looks at each index.
   return options as unknown as PlainOptions
 }
 
-function kindIndex(kind: string, key: string, { by, shardOn, ...options }: PlainIndex): IndexDefinition {
+function checkFormerly(call: string, name: string, formerly: unknown): void {
+  const areNames =
+    Array.isArray(formerly) && formerly.every((one) => typeof one === 'string' && NAME.test(one))
+  if (!areNames || formerly.length > MAX_FORMERLY) {
+    throw badArgument(call, `as formerly up to ${MAX_FORMERLY} names that the kind had before`, formerly)
+  }
+  const names = [name, ...(formerly as readonly string[])]
+  const twice = names.find((one, i) => names.indexOf(one) < i)
+  if (twice !== undefined) throw new LooseleafError('BAD_OPTION', `${call} has the name ${twice} twice.`)
+}
+
+function kindIndex(
+  names: readonly [string, ...string[]],
+  key: string,
+  { by, shardOn, ...options }: PlainIndex,
+): IndexDefinition {
+  const [kind] = names
   if (!INDEX_NAME.test(key)) {
     throw new LooseleafError(
       'BAD_INDEX',
@@ -215,11 +254,29 @@ function kindIndex(kind: string, key: string, { by, shardOn, ...options }: Plain
   }
   return defineIndex(`${kind}_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`, {
     ...options,
-    on: { [KIND]: kind },
+    on: { [KIND_PROPERTY]: names.length === 1 ? kind : names },
     // `defineIndex` looks at each.
     properties: properties as IndexProperties,
     shardOn: shardOn ?? Object.keys(properties)[0] ?? 'id',
   })
+}
+
+/** Throws `BAD_INDEX` for a property that may be absent where the index does not say what becomes of such an entity. */
+function requireNulls(
+  index: string,
+  { properties }: IndexDefinition,
+  { by }: PlainIndex,
+  mayBeAbsent: (path: string) => boolean,
+): void {
+  for (const [i, { name, of = name }] of properties.entries()) {
+    const [spec] = Object.values((by as readonly object[])[i] ?? {}) as unknown[]
+    const isSaid = isRecord(spec) && spec['nulls'] !== undefined
+    if (isSaid || !mayBeAbsent(of)) continue
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `${index}: the property ${of} may be absent or null by its schema; add nulls: 'first' or 'last' to index such entities, or 'skip' to leave them out.`,
+    )
+  }
 }
 
 /** A property as `defineIndex` takes it, under the name that the index has for it. */

@@ -6,10 +6,13 @@ import {
   LooseleafError,
   metaOf,
   optionKinds,
+  valuesOf,
   type Bag,
+  type BulkOptions,
   type CallOptions,
   type Entity,
   type EntityId,
+  type Fate,
   type OptionKinds,
 } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
@@ -24,7 +27,7 @@ import {
 } from '@looseleaf/store'
 import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
-import { toError, type Fate } from './fate.ts'
+import { toError } from './fate.ts'
 import { takePatch } from './patch.ts'
 import { takeReference, takeValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
@@ -34,10 +37,13 @@ import { createUniqueCheck } from './unique-check.ts'
 const CONCURRENCY = 512
 
 const CALL: OptionKinds<CallOptions> = { signal: optionKinds.signal }
+const BULK: OptionKinds<BulkOptions> = { ...CALL, fates: optionKinds.flag }
 /** `parseId` of the store looks at ids. */
 const NEW: OptionKinds<NewOptions> = { ...CALL, id: optionKinds.elsewhere }
 
 type AnyItem = Item<object>
+/** Fates where a call was asked for them. */
+type FatesOr<T> = Fate<T>[] | T[]
 
 /** What a collection does with single entities and with many of known ids. Nothing here is typed: the collection knows the types. */
 export interface UntypedEntities {
@@ -49,10 +55,10 @@ export interface UntypedEntities {
   update(of: unknown, change: unknown, options?: CallOptions): Promise<AnyItem>
   upsert(id: EntityId, value: object, patch: unknown, options?: CallOptions): Promise<AnyItem>
   delete(of: unknown, options?: CallOptions): Promise<boolean>
-  insertMany(values: readonly object[], options?: CallOptions): Promise<Fate<AnyItem>[]>
-  putMany(values: readonly object[], options?: CallOptions): Promise<Fate<AnyItem>[]>
-  updateMany(of: readonly unknown[], change: unknown, options?: CallOptions): Promise<Fate<AnyItem>[]>
-  deleteMany(of: readonly unknown[], options?: CallOptions): Promise<Fate<boolean>[]>
+  insertMany(values: readonly object[], options?: BulkOptions): Promise<FatesOr<AnyItem>>
+  putMany(values: readonly object[], options?: BulkOptions): Promise<FatesOr<AnyItem>>
+  updateMany(of: readonly unknown[], change: unknown, options?: BulkOptions): Promise<FatesOr<AnyItem>>
+  deleteMany(of: readonly unknown[], options?: BulkOptions): Promise<FatesOr<boolean>>
   changes(options?: ChangesOptions): AsyncIterable<ItemChange<object>>
   itemOf(entity: Entity): AnyItem | undefined
 }
@@ -63,7 +69,7 @@ export function createEntities(
   indexes: readonly IndexDefinition[],
 ): UntypedEntities {
   const { name } = shape
-  const requireUnique = createUniqueCheck(store, indexes)
+  const requireUnique = createUniqueCheck(store, shape, indexes)
 
   const notFound = (entity: EntityId): LooseleafError =>
     new LooseleafError('NOT_FOUND', `There is no ${name} ${entity}.`, { entity })
@@ -84,7 +90,8 @@ export function createEntities(
     given: EntityId | undefined,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
-    requireUnique()
+    const looking = requireUnique()
+    if (looking !== undefined) await looking
     const { id, version } = await store.insert(bag, { ...idOf(given), signal })
     return written(bag, id, version)
   }
@@ -96,7 +103,8 @@ export function createEntities(
     decide: (bag: Bag) => Bag | typeof unchanged,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
-    requireUnique()
+    const looking = requireUnique()
+    if (looking !== undefined) await looking
     let last: Bag = {}
     const { version } = await store.update(
       id,
@@ -208,20 +216,26 @@ export function createEntities(
     }
   }
 
+  /** `isRepeatable`: doing an item twice comes to the same as doing it once. */
   async function eachOf<In, Out>(
     call: string,
     given: readonly In[],
-    work: (one: In) => Promise<Out>,
-  ): Promise<Fate<Out>[]> {
+    options: BulkOptions = {},
+    work: (one: In, options: CallOptions) => Promise<Out>,
+    isRepeatable: (one: In) => boolean,
+  ): Promise<FatesOr<Out>> {
     if (!Array.isArray(given)) throw badArgument(call, 'an array', given)
+    checkOptions(call, options, BULK)
+    const { fates: asFates = false, signal } = options
     const settle = async (one: In): Promise<Fate<Out>> => {
       try {
-        return { ok: true, value: await work(one) }
+        return { ok: true, value: await work(one, { signal }) }
       } catch (error) {
         return { ok: false, error: toError(error) }
       }
     }
-    return store.holdOpen(() => pLimit(CONCURRENCY).map(given, settle))
+    const fates = await store.holdOpen(() => pLimit(CONCURRENCY).map(given, settle))
+    return asFates ? fates : valuesOf(call, fates, (place) => isRepeatable(given[place] as In))
   }
 
   return {
@@ -239,14 +253,20 @@ export function createEntities(
     update,
     upsert: (id, value, patch, options) => store.holdOpen(() => upsert(id, value, patch, options)),
     delete: (of, options) => store.holdOpen(() => remove(of, options)),
-    insertMany: (values, options) => eachOf('insertMany', values, (value) => insert(value, options)),
-    putMany: (values, options) => eachOf('putMany', values, (value) => put(value, options)),
+    insertMany: (values, options) => eachOf('insertMany', values, options, insert, () => false),
+    putMany: (values, options) => eachOf('putMany', values, options, put, isSamePut),
     async updateMany(of, patch, options) {
       // A patch that is none is a mistake of the call, and no fate of its entities.
       takePatch('updateMany', patch)
-      return eachOf('updateMany', of, (one) => update(one, patch, options))
+      return eachOf(
+        'updateMany',
+        of,
+        options,
+        (one, each) => update(one, patch, each),
+        (one) => typeof one === 'string' && isRecord(patch) && !('version' in patch),
+      )
     },
-    deleteMany: (of, options) => eachOf('deleteMany', of, (one) => remove(one, options)),
+    deleteMany: (of, options) => eachOf('deleteMany', of, options, remove, () => true),
     changes: (options) => changesOf(store.changes(options), shape),
     itemOf(entity) {
       if (!isRecord(entity) || metaOf(entity as Entity) === undefined)
@@ -255,6 +275,10 @@ export function createEntities(
     },
   }
 }
+
+/** Without an id it would be another entity the next time; with a version it would be refused. */
+const isSamePut = (value: object): boolean =>
+  isRecord(value) && value['id'] !== undefined && !('version' in value)
 
 async function* changesOf(
   changes: AsyncIterable<EntityChange>,

@@ -1,7 +1,4 @@
-import type { EntityId } from '@looseleaf/core'
-
-/** The fate of one of many: they do not keep each other. */
-export type Fate<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error }
+import { isError, type EntityId } from '@looseleaf/core'
 
 /** One of many that could not be done, and why. */
 export interface Failure {
@@ -17,5 +14,5 @@ export function addFailure(failures: Failure[], id: EntityId, error: unknown): v
 }
 
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
+  return isError(thrown) ? thrown : new Error(String(thrown))
 }

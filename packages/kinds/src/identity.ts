@@ -1,4 +1,5 @@
-import { isPlain, keyOf, sameValue, valueOf } from './same-value.ts'
+import { isPlainObject } from '@looseleaf/core'
+import { keyOf, sameValue, valueOf } from './same-value.ts'
 
 /*
  * Tells which object of a new value is the same thing as a stored one: the one with an equal `id`, or the one that looks the same.
@@ -7,7 +8,7 @@ import { isPlain, keyOf, sameValue, valueOf } from './same-value.ts'
 
 /** The `id` that makes an object known again. */
 function idOf(value: unknown): string | undefined {
-  const id = isPlain(value) ? valueOf(value, 'id') : undefined
+  const id = isPlainObject(value) ? valueOf(value, 'id') : undefined
   return id === undefined || id === null ? undefined : keyOf(id)
 }
 

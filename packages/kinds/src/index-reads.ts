@@ -1,11 +1,19 @@
-import { checkOptions, optionKinds, withCallbacks, type Entity, type OptionKinds } from '@looseleaf/core'
+import {
+  checkOptions,
+  KIND_PROPERTY,
+  optionKinds,
+  withCallbacks,
+  type Entity,
+  type Fate,
+  type FateOptions,
+  type OptionKinds,
+} from '@looseleaf/core'
 import type { GetAllOptions, IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
-import type { Fate } from './fate.ts'
 import { takePatch } from './patch.ts'
-import { KIND, readItem, type Item, type Shape } from './shape.ts'
+import { readItem, type Item, type Shape } from './shape.ts'
 import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
 
 /** The query of each page looks at what is not looked at here. */
@@ -61,11 +69,18 @@ export function createIndexReads(
     call: string,
     where: unknown,
     options: ChangeWhereOptions,
-    work: (found: readonly Item<object>[]) => Promise<Fate<boolean>[]>,
+    work: (found: readonly Item<object>[], options: FateOptions) => Promise<Fate<boolean>[]>,
   ): Promise<ChangedWhere> {
     checkOptions(call, options, CHANGE_WHERE)
+    const each: FateOptions = { fates: true, signal: options.signal }
     return store.holdOpen(() =>
-      withCallbacks(options, (taken) => changeWhere((paging) => page(where, paging), work, taken)),
+      withCallbacks(options, (taken) =>
+        changeWhere(
+          (paging) => page(where, paging),
+          (found) => work(found, each),
+          taken,
+        ),
+      ),
     )
   }
 
@@ -90,7 +105,7 @@ export function createIndexReads(
     async list(where, options = {}) {
       const found = await store.list(definition, where as object, options)
       // Rows have the property that makes them rows of this kind.
-      return { ...found, items: found.items.map(({ [KIND]: _, ...item }) => item) }
+      return { ...found, items: found.items.map(({ [KIND_PROPERTY]: _, ...item }) => item) }
     },
     ids: (where, options = {}) => store.queryIds(definition, where as object, options),
     count: (where, options = {}) => store.count(definition, where as object, options),
@@ -98,8 +113,8 @@ export function createIndexReads(
     explain: (where, options = {}) => store.explain(definition, where as object, options),
     async updateWhere(where, patch, options = {}) {
       takePatch('updateWhere', patch)
-      return change('updateWhere', where, options, async (found) => {
-        const fates = await writes.updateMany(found, patch, { signal: options.signal })
+      return change('updateWhere', where, options, async (found, each) => {
+        const fates = (await writes.updateMany(found, patch, each)) as Fate<Item<object>>[]
         // One that was left as it is has its version.
         return fates.map((fate, i) =>
           fate.ok ? { ok: true, value: fate.value.version !== found[i]!.version } : fate,
@@ -107,6 +122,11 @@ export function createIndexReads(
       })
     },
     deleteWhere: (where, options = {}) =>
-      change('deleteWhere', where, options, (found) => writes.deleteMany(found, { signal: options.signal })),
+      change(
+        'deleteWhere',
+        where,
+        options,
+        async (found, each) => (await writes.deleteMany(found, each)) as Fate<boolean>[],
+      ),
   }
 }

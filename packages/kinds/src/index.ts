@@ -1,3 +1,4 @@
+export type { CheckedWhere, CheckedWheres } from './checked-where.ts'
 export type {
   Changes,
   Collection,
@@ -10,6 +11,7 @@ export type {
   Page,
   PageWithCount,
   Patch,
+  Scattered,
 } from './collection.ts'
 export {
   defineKind,
@@ -28,5 +30,6 @@ export type { Item, Upgrade } from './shape.ts'
 export { upgradeKinds, type UpgradeOptions, type UpgradeResult } from './upgrade-kinds.ts'
 export type { ChangedWhere, ChangeWhereOptions } from './where-changes.ts'
 export type { WhereOf } from './where.ts'
-export type { Failure, Fate } from './fate.ts'
 export { unset } from './unset.ts'
+export type { Failure } from './fate.ts'
+export type { BulkOptions, Fate, FateOptions, SomeFailedError, ValueOptions } from '@looseleaf/core'

@@ -3,7 +3,7 @@ import type { IndexDefinition } from '@looseleaf/index-engine'
 import type { AnyKind } from './define-kind.ts'
 
 /**
- * All indexes of some kinds, for `indexes` of `DataStore.open`. Throws `BAD_OPTION` for two kinds of one name, and `BAD_INDEX` for
+ * All indexes of some kinds, for `indexes` of `DataStore.open`. Throws `BAD_OPTION` for two kinds of one name, former names included, and `BAD_INDEX` for
  * two indexes of one name.
  */
 export function indexesOf(...kinds: readonly AnyKind[]): IndexDefinition[] {
@@ -13,14 +13,16 @@ export function indexesOf(...kinds: readonly AnyKind[]): IndexDefinition[] {
     if (!isRecord(kind) || !Array.isArray(kind.indexes)) {
       throw badArgument('indexesOf', 'kinds, as defineKind gives them, one after the other', kind)
     }
-    const other = known.get(kind.name)
-    if (other !== undefined && other !== kind) {
-      throw new LooseleafError(
-        'BAD_OPTION',
-        `Two kinds are called ${kind.name}: each would read and change entities of the other.`,
-      )
+    for (const name of kind.shape.names) {
+      const other = known.get(name)
+      if (other !== undefined && other !== kind) {
+        throw new LooseleafError(
+          'BAD_OPTION',
+          `Two kinds are called ${name}${name === kind.name && name === other.name ? '' : ', or were formerly'}: each would read and change entities of the other.`,
+        )
+      }
+      known.set(name, kind)
     }
-    known.set(kind.name, kind)
     for (const index of kind.indexes) {
       const same = indexes.get(index.name)
       if (same !== undefined && same !== index) {

@@ -1,5 +1,6 @@
+import { isPlainObject } from '@looseleaf/core'
 import { isSameThing, placesOf } from './identity.ts'
-import { isPlain, sameValue, valueOf, type Properties } from './same-value.ts'
+import { sameValue, valueOf, type Properties } from './same-value.ts'
 import { unset } from './unset.ts'
 
 /*
@@ -24,7 +25,7 @@ export function applyPatch(stored: Properties, known: Properties, patch: Propert
 function carried(stored: unknown, known: unknown, value: unknown): unknown {
   // The stored value has no unknown data.
   if (stored === known) return value
-  if (isPlain(stored) && isPlain(known) && isPlain(value)) {
+  if (isPlainObject(stored) && isPlainObject(known) && isPlainObject(value)) {
     const looks = [() => known, () => stored, () => sharedPart(stored, known)]
     return isSameThing(stored, looks, value) ? carriedWithin(stored, known, value) : value
   }
@@ -41,7 +42,8 @@ function carried(stored: unknown, known: unknown, value: unknown): unknown {
 
 /** The same for a value that is the stored thing. */
 function carriedWithin(stored: unknown, known: unknown, value: unknown): unknown {
-  if (!isPlain(stored) || !isPlain(known) || !isPlain(value)) return carried(stored, known, value)
+  if (!isPlainObject(stored) || !isPlainObject(known) || !isPlainObject(value))
+    return carried(stored, known, value)
   const result = new Map(Object.entries(stored).filter(([name]) => !Object.hasOwn(known, name)))
   for (const [name, one] of Object.entries(value)) {
     result.set(name, carried(valueOf(stored, name), valueOf(known, name), one))
@@ -51,7 +53,7 @@ function carriedWithin(stored: unknown, known: unknown, value: unknown): unknown
 
 /** The names that both have, with the stored values. */
 function sharedPart(stored: unknown, known: unknown): unknown {
-  if (isPlain(stored) && isPlain(known)) {
+  if (isPlainObject(stored) && isPlainObject(known)) {
     const shared = Object.keys(known).filter((name) => Object.hasOwn(stored, name))
     return Object.fromEntries(shared.map((name) => [name, sharedPart(stored[name], known[name])]))
   }
@@ -69,7 +71,7 @@ export interface Unknown {
 
 export function unknownOf(stored: unknown, known: unknown, into: Unknown = { names: new Map() }): Unknown {
   if (stored === known) return into
-  if (isPlain(stored) && isPlain(known)) {
+  if (isPlainObject(stored) && isPlainObject(known)) {
     for (const [name, value] of Object.entries(stored)) {
       if (!Object.hasOwn(known, name)) {
         into.names.set(name, true)
@@ -87,7 +89,7 @@ export function unknownOf(stored: unknown, known: unknown, into: Unknown = { nam
 /** The output of a schema for `full`, with the unknown names of `full` that it has left out. */
 export function withUnknown(unknown: Unknown | undefined, full: unknown, made: unknown): unknown {
   if (unknown === undefined || unknown.names.size === 0) return made
-  if (isPlain(full) && isPlain(made)) {
+  if (isPlainObject(full) && isPlainObject(made)) {
     const result = new Map(Object.entries(made))
     for (const [name, value] of Object.entries(full)) {
       const within = unknown.names.get(name)
@@ -113,7 +115,7 @@ export function withUnknown(unknown: Unknown | undefined, full: unknown, made: u
 
 /** Tells whether two values have nothing that contradicts: a name that only one of them has does not. */
 export function agrees(made: unknown, full: unknown): boolean {
-  if (isPlain(made) && isPlain(full)) {
+  if (isPlainObject(made) && isPlainObject(full)) {
     return Object.keys(made).every((name) => !Object.hasOwn(full, name) || agrees(made[name], full[name]))
   }
   if (Array.isArray(made) && Array.isArray(full)) {
@@ -125,7 +127,7 @@ export function agrees(made: unknown, full: unknown): boolean {
 /** A value without its unknown names. */
 function without(unknown: Unknown, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((element) => without(unknown, element))
-  if (!isPlain(value)) return value
+  if (!isPlainObject(value)) return value
   const rest: [string, unknown][] = []
   for (const [name, one] of Object.entries(value)) {
     const within = unknown.names.get(name)

@@ -2,7 +2,7 @@
 import type { EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
-import { defineKind, typed, unset, type Entities, type Item } from './index.ts'
+import { defineKind, typed, unset, type Entities, type Fate, type Item } from './index.ts'
 
 declare const store: DataStore
 
@@ -20,8 +20,16 @@ interface Issue {
 const Issues = defineKind('issue', {
   schema: typed<Issue>(),
   indexes: {
-    byAssignee: { by: [{ assignee: { type: 'uuid', nulls: 'last' } }, { due: 'time' }] },
-    byStatus: { by: [{ project: 'uuid' }, { status: 'string' }, { due: { type: 'time', order: 'desc' } }] },
+    byAssignee: {
+      by: [{ assignee: { type: 'uuid', nulls: 'last' } }, { due: { type: 'time', nulls: 'skip' } }],
+    },
+    byStatus: {
+      by: [
+        { project: 'uuid' },
+        { status: 'string' },
+        { due: { type: 'time', order: 'desc', nulls: 'last' } },
+      ],
+    },
     byLabel: { by: [{ labels: 'string[]' }] },
     byAuthor: { by: [{ 'author.id': 'uuid' }], include: ['title', 'author.name'] },
     byWatcher: { by: [{ 'watchers.id': 'uuid[]' }] },
@@ -32,6 +40,19 @@ const Issues = defineKind('issue', {
   },
 })
 const issues = Issues.in(store)
+
+/** A call of many gives items, or fates where they are asked for. */
+export async function many(item: Item<Issue>, isAsked: boolean): Promise<void> {
+  const items: Item<Issue>[] = await issues.insertMany([item])
+  const fates: Fate<Item<Issue>>[] = await issues.putMany([item], { fates: true })
+  const changed: Item<Issue>[] = await issues.updateMany(items, { title: 'x' }, { fates: false })
+  const deleted: boolean[] = await issues.deleteMany(changed)
+  const lost: Fate<boolean>[] = await issues.deleteMany(changed, { fates: true })
+  // @ts-expect-error a fate has to be looked at first
+  console.log(deleted, lost, fates[0]!.value)
+  // @ts-expect-error a call says which of the two it wants
+  await issues.insertMany([item], { fates: isAsked })
+}
 
 export async function results(id: EntityId): Promise<[string, Date | undefined, number, 'open' | 'closed']> {
   const { items } = await issues.byAssignee.page({ assignee: null, due: { lt: new Date() } }, { limit: 3 })
@@ -59,8 +80,43 @@ export async function results(id: EntityId): Promise<[string, Date | undefined, 
   return [first.id, first.due, version, saved.status]
 }
 
+interface OfProject {
+  readonly project: string
+}
+
+/** Queries that compile although their parts come from elsewhere. */
+export async function queries(filter: OfProject, everywhere: boolean): Promise<number> {
+  await issues.byStatus.all(filter)
+  await issues.byStatus.all({ project: 'p', status: { in: [] } })
+  await issues.byStatus.all({}, { scatter: everywhere })
+  await issues.byStatus.countMany(['p', 'q'].map((project) => ({ project, status: { in: ['open'] } })))
+  await issues.byStatus.pageMany([{ project: 'p' }, { project: 'q', status: 'open' }], { limit: 3 })
+  const [counted] = await issues.byStatus.pageMany([{ project: 'p' }], { count: true })
+  return counted?.count ?? 0
+}
+
+type Happening =
+  | { readonly kind: 'click'; readonly element: string }
+  | { readonly kind: 'buy'; readonly product: string; readonly coupon?: string }
+  | { readonly kind: 'view'; readonly product?: never }
+
+const Happenings = defineKind('happening', {
+  schema: typed<Happening>(),
+  indexes: {
+    // A variant without the property has no row, whatever the index says.
+    byProduct: { by: [{ product: 'string' }] },
+    byCoupon: { by: [{ coupon: { type: 'string', nulls: 'skip' } }], include: ['product'] },
+  },
+})
+
+export async function variants(): Promise<Happening | undefined> {
+  // @ts-expect-error entities without a coupon have no rows
+  await Happenings.in(store).byCoupon.first({ coupon: null })
+  return Happenings.in(store).byProduct.first({ product: 'p' })
+}
+
 /** The index of the store that an index of a kind is, for what takes one. */
-export async function beneath(): Promise<[Date | undefined, 'open' | 'closed' | undefined]> {
+export async function beneath(): Promise<[Date | null | undefined, 'open' | 'closed' | undefined]> {
   await store.query(issues.byAssignee.definition, { assignee: null, due: { lt: new Date() } })
   await store.query(issues.byTitle.definition, { initial: 'T', title: { startsWith: 'T' } })
   // @ts-expect-error not a property of the index
@@ -129,6 +185,27 @@ export async function mistakes(id: EntityId): Promise<void> {
     // @ts-expect-error a misspelt option
     indexes: { byTitle: { by: [{ title: 'string' }], uniqe: true } },
   })
+  const one = { schema: typed<Issue>() }
+  // @ts-expect-error an optional property without `nulls`
+  defineKind('issue', { ...one, indexes: { byDue: { by: [{ due: 'time' }] } } })
+  // @ts-expect-error a nullable property with other options
+  defineKind('issue', { ...one, indexes: { byA: { by: [{ assignee: { type: 'uuid', order: 'desc' } }] } } })
+  // @ts-expect-error not a property of the index
+  defineKind('issue', { ...one, indexes: { byTitle: { by: [{ title: 'string' }], shardOn: 'nothing' } } })
+  // @ts-expect-error two properties in one object
+  defineKind('issue', { ...one, indexes: { byTitle: { by: [{ title: 'string', status: 'string' }] } } })
+  // @ts-expect-error not a property of the kind
+  defineKind('issue', { ...one, indexes: { byTitle: { by: [{ title: 'string' }], include: ['titel'] } } })
+  // @ts-expect-error no property at all
+  defineKind('issue', { ...one, indexes: { byTitle: { by: [] } } })
+  // @ts-expect-error the shard is not known
+  await issues.byStatus.all({})
+  // @ts-expect-error nor is it with a flag that says no
+  await issues.byStatus.all({}, { scatter: false })
+  // @ts-expect-error a misspelt option of a query
+  await issues.byStatus.page({ project: 'p' }, { limt: 3 })
+  // @ts-expect-error a value that may be undefined
+  await issues.byStatus.page({ project: 'p' as string | undefined })
   // @ts-expect-error the name is kept
   defineKind('issue', { schema: typed<{ version: number }>() })
   // @ts-expect-error a function cannot be stored

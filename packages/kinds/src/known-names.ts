@@ -1,4 +1,4 @@
-import { isPlain } from './same-value.ts'
+import { isPlainObject } from '@looseleaf/core'
 
 /*
  * Tells without the schema whether it would add a name to a stored bag: a bag that has each name that any output had, and no name
@@ -39,9 +39,9 @@ export function createKnownNames(): KnownNames {
       for (const [i, element] of made.entries()) note(names, before[i], element)
       return
     }
-    if (!isPlain(made)) return
+    if (!isPlainObject(made)) return
     names.isObject = true
-    const before = isPlain(stored) ? stored : {}
+    const before = isPlainObject(stored) ? stored : {}
     for (const [name, value] of Object.entries(made)) {
       if (value === undefined) continue
       let within = names.known.get(name)
@@ -66,7 +66,7 @@ export function createKnownNames(): KnownNames {
         (element: unknown) => typeof element !== 'object' || element === null || isComplete(names, element),
       )
     }
-    if (!isPlain(value)) return true
+    if (!isPlainObject(value)) return true
     if (!names.isObject) return false
     let met = 0
     for (const name in value) {

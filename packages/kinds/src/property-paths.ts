@@ -1,8 +1,8 @@
 import type { PropertyOptions } from '@looseleaf/index-engine'
 
 /*
- * What a kind's indexes may be made of, from the type of its entities: the paths that lead to values, and the types of columns
- * that hold them.
+ * Paths to the values of an entity that an index may hold, and the column types that hold them, from the type of the entities. A
+ * union has the paths of all its variants.
  */
 
 type Leaf = string | number | bigint | boolean | Date | Uint8Array | null | undefined
@@ -16,29 +16,68 @@ export type PathOf<T, Depth extends readonly unknown[] = []> = Depth['length'] e
         [K in keyof T & string]: K | `${K}.${PathOf<Inner<T[K]>, [...Depth, unknown]>}`
       }[keyof T & string]
 
-/** What is behind null and arrays. */
+/** The type behind null and arrays. */
 export type Inner<V> = NonNullable<V> extends readonly (infer Item)[] ? NonNullable<Item> : NonNullable<V>
 
-/** The value at a path; an element of it where an array is on the way. */
-export type ValueAt<T, Path extends string> = Path extends `${infer Head}.${infer Rest}`
-  ? Head extends keyof T
-    ? ValueAt<Inner<T[Head]>, Rest>
-    : never
-  : Path extends keyof T
-    ? T[Path]
-    : never
+/** The value at a path, in each variant of a union that has it; an element of it where an array is on the way. */
+export type ValueAt<T, Path extends string> = T extends unknown
+  ? Path extends `${infer Head}.${infer Rest}`
+    ? Head extends keyof T
+      ? ValueAt<Inner<T[Head]>, Rest>
+      : never
+    : Path extends keyof T
+      ? T[Path]
+      : never
+  : never
 
-type CrossesArray<T, Path extends string> = Path extends `${infer Head}.${infer Rest}`
-  ? Head extends keyof T
-    ? NonNullable<T[Head]> extends readonly unknown[]
-      ? true
-      : CrossesArray<Inner<T[Head]>, Rest>
+/** True where the path leads through an array, or to one, in a variant that has it. */
+type CrossesArray<T, Path extends string> = T extends unknown
+  ? Path extends `${infer Head}.${infer Rest}`
+    ? Head extends keyof T
+      ? IsArray<T[Head]> extends true
+        ? true
+        : CrossesArray<Inner<T[Head]>, Rest>
+      : never
+    : Path extends keyof T
+      ? IsArray<T[Path]>
+      : never
+  : never
+
+/** False of a property that a variant has as `?: never`. */
+type IsArray<V> = [NonNullable<V>] extends [never]
+  ? false
+  : NonNullable<V> extends readonly unknown[]
+    ? true
     : false
-  : Path extends keyof T
-    ? NonNullable<T[Path]> extends readonly unknown[]
+
+/**
+ * True where a variant that has the property at the path allows null or undefined there, or on the way to it. A variant that
+ * lacks the property, or has it as `?: never`, does not count. Elements of an array do not count either: an array may
+ * be empty.
+ */
+export type MayBeAbsent<T, Path extends string> = true extends AbsentIn<T, Path> ? true : false
+
+type AbsentIn<T, Path extends string> = T extends unknown
+  ? Path extends `${infer Head}.${infer Rest}`
+    ? Head extends keyof T
+      ? AbsentAt<T[Head]> extends true
+        ? true
+        : NonNullable<T[Head]> extends readonly unknown[]
+          ? false
+          : AbsentIn<NonNullable<T[Head]>, Rest>
+      : never
+    : Path extends keyof T
+      ? AbsentAt<T[Path]>
+      : never
+  : never
+
+type AbsentAt<V> = [NonNullable<V>] extends [never]
+  ? false
+  : undefined extends V
+    ? true
+    : null extends V
       ? true
       : false
-    : false
 
 type Column<V> = V extends string
   ? 'string' | 'uuid'
@@ -52,21 +91,22 @@ type Column<V> = V extends string
           ? 'time'
           : never
 
-/** The types that an index may give to what is at a path: `'string[]'` and the like where it leads through an array. */
+/** The types that an index may give to the value at a path: `'string[]'` and the like where it leads through an array. */
 export type ColumnAt<T, Path extends string> =
-  CrossesArray<T, Path> extends true
+  true extends CrossesArray<T, Path>
     ? `${Column<Inner<ValueAt<T, Path>>>}[]`
     : Column<NonNullable<ValueAt<T, Path>>>
 
 /**
  * A property of an index of a kind, in an object of its own: `{ status: 'string' }`, `{ email: { type: 'string', key: 'lower' } }`.
- * With `as` the index calls it otherwise: `{ title: { type: 'string', key: 'prefix(1)', as: 'initial' } }`.
+ * With `as` the index calls it otherwise: `{ title: { type: 'string', key: 'prefix(1)', as: 'initial' } }`. An editor suggests the
+ * paths and their types; `CheckedIndex` says in a sentence which of them do not fit.
  */
-export type KeyOf<T> = {
-  [P in PathOf<T>]: { readonly [K in P]: ColumnAt<T, P> | KeyOptions<ColumnAt<T, P>> }
-}[PathOf<T>]
+export type KeyOf<T> =
+  | { readonly [P in PathOf<T>]?: ColumnAt<T, P> | KeyOptions<ColumnAt<T, P>> }
+  | { readonly [path: string]: unknown }
 
-interface KeyOptions<Type> extends Omit<PropertyOptions, 'type' | 'of'> {
+export interface KeyOptions<Type> extends Omit<PropertyOptions, 'type' | 'of'> {
   readonly type: Type
   readonly as?: string
 }

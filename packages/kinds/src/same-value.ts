@@ -1,14 +1,8 @@
 import { serialize } from 'node:v8'
+import { isDate, isPlainObject } from '@looseleaf/core'
 
 /** A bag, or an object in one. */
 export type Properties = { readonly [name: string]: unknown }
-
-/** An object as literals and codecs make it: no Date, no array, no bytes. */
-export function isPlain(value: unknown): value is Properties {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype
-}
 
 /** The value under an own name of an object; undefined where it has none. */
 export const valueOf = (object: Properties, name: string): unknown =>
@@ -21,13 +15,13 @@ export function sameValue(a: unknown, b: unknown): boolean {
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameValue(item, b[i]))
   }
-  if (isPlain(a)) {
-    if (!isPlain(b)) return false
+  if (isPlainObject(a)) {
+    if (!isPlainObject(b)) return false
     for (const name in a) if (!sameValue(a[name], valueOf(b, name))) return false
     for (const name in b) if (b[name] !== undefined && !Object.hasOwn(a, name)) return false
     return true
   }
-  if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime()
+  if (isDate(a) && isDate(b)) return a.getTime() === b.getTime()
   return ArrayBuffer.isView(a) && ArrayBuffer.isView(b) && serialize(a).equals(serialize(b))
 }
 
@@ -38,14 +32,14 @@ export function keyOf(value: unknown): string {
   if (typeof value === 'string') return `"${value.length}:${value}`
   if (typeof value !== 'object' || value === null) return `${typeof value} ${String(value)},`
   if (Array.isArray(value)) return `[${value.map(keyOf).join('')}]`
-  if (isPlain(value)) {
+  if (isPlainObject(value)) {
     const names = Object.keys(value).filter((name) => value[name] !== undefined)
     return `{${names
       .toSorted()
       .map((name) => keyOf(name) + keyOf(value[name]))
       .join('')}}`
   }
-  if (value instanceof Date) return `time ${value.getTime()},`
+  if (isDate(value)) return `time ${value.getTime()},`
   if (ArrayBuffer.isView(value)) return `bytes ${serialize(value).toString('latin1')}`
   // Only the input of a schema may have anything else, and it is the same as nothing.
   return `other ${others++},`
@@ -54,7 +48,7 @@ export function keyOf(value: unknown): string {
 /** A copy of the objects and arrays that a value has, and of its Dates; all else is as it is. */
 export function copied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copied)
-  if (value instanceof Date) return new Date(value)
-  if (!isPlain(value)) return value
+  if (isDate(value)) return new Date(value)
+  if (!isPlainObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copied(one)]))
 }

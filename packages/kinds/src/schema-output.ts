@@ -1,6 +1,6 @@
-import { LooseleafError } from '@looseleaf/core'
+import { isPlainObject, LooseleafError } from '@looseleaf/core'
 import { placesOf } from './identity.ts'
-import { isPlain, sameValue, valueOf } from './same-value.ts'
+import { sameValue, valueOf } from './same-value.ts'
 
 /*
  * Compares the output of a schema with the value that it was made of. A schema may change its own output when it is applied again,
@@ -10,7 +10,7 @@ import { isPlain, sameValue, valueOf } from './same-value.ts'
 /** The stored value with the names that the schema adds, as defaults are: the value itself where it adds none. */
 export function filledIn(stored: unknown, made: unknown): unknown {
   if (stored === made) return stored
-  if (isPlain(stored) && isPlain(made)) {
+  if (isPlainObject(stored) && isPlainObject(made)) {
     let filled: Record<string, unknown> | undefined
     for (const [name, value] of Object.entries(made)) {
       if (value === undefined) continue
@@ -33,7 +33,7 @@ export function filledIn(stored: unknown, made: unknown): unknown {
 /** The same without the names that the schema leaves out: as far as a program knows the stored value. */
 export function knownPart(stored: unknown, made: unknown): unknown {
   if (stored === made) return stored
-  if (isPlain(stored) && isPlain(made)) {
+  if (isPlainObject(stored) && isPlainObject(made)) {
     let same = true
     const known: [string, unknown][] = []
     for (const name of Object.keys(stored)) {
@@ -67,7 +67,7 @@ export function addedNames(
   into: Set<string> = new Set(),
 ): Set<string> {
   if (stored === filled) return into
-  if (isPlain(stored) && isPlain(filled)) {
+  if (isPlainObject(stored) && isPlainObject(filled)) {
     for (const [name, value] of Object.entries(filled)) {
       const own = valueOf(stored, name)
       if (own !== undefined) addedNames(own, value, `${path}${name}.`, into)
@@ -104,8 +104,8 @@ export function settled(
 ): unknown {
   const { given, once, twice, mayBeOutput } = outputs
   if (sameValue(once, twice)) return once
-  if (isPlain(given) && isPlain(once) && isPlain(twice)) {
-    const before = isPlain(stored) ? stored : {}
+  if (isPlainObject(given) && isPlainObject(once) && isPlainObject(twice)) {
+    const before = isPlainObject(stored) ? stored : {}
     const parts = Object.entries(once).map(([name, value]) => {
       const part = { given: valueOf(given, name), once: value, twice: valueOf(twice, name), mayBeOutput }
       return [name, settled(valueOf(before, name), part, named, [...path, name])] as const

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { LooseleafError, type Storable } from '@looseleaf/core'
+import { isPromise, LooseleafError, type Storable } from '@looseleaf/core'
+import type { Unstorable } from './unstorable.ts'
 
 /** Any schema of zod, valibot, arktype or another library that speaks Standard Schema. */
 export type Schema<In = unknown, Out = unknown> = StandardSchemaV1<In, Out>
@@ -17,7 +18,9 @@ export type Fitting<S extends Schema> =
         ? SchemaOutput<S> extends object
           ? SchemaOutput<S> extends Storable<SchemaOutput<S>>
             ? S
-            : 'The schema gives what cannot be stored'
+            : [Unstorable<SchemaOutput<S>>] extends [never]
+              ? 'The schema gives what cannot be stored'
+              : Unstorable<SchemaOutput<S>>
           : 'The schema has to give an object'
         : 'The schema has to accept what it gives: an update checks the whole entity again'
 
@@ -57,7 +60,7 @@ function outputOf(
   entity: string | undefined,
 ): object {
   const result = schema['~standard'].validate(value)
-  if (result instanceof Promise) {
+  if (isPromise(result)) {
     result.catch(() => {})
     throw new LooseleafError(
       'BAD_OPTION',

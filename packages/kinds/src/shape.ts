@@ -1,5 +1,6 @@
 import {
   copyBag,
+  KIND_PROPERTY as KIND,
   LooseleafError,
   metaOf,
   setMeta,
@@ -7,6 +8,7 @@ import {
   type Entity,
   type EntityId,
   type EntityMeta,
+  isPromise,
 } from '@looseleaf/core'
 import { agrees, applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { createKnownNames } from './known-names.ts'
@@ -14,8 +16,6 @@ import { copied, sameValue } from './same-value.ts'
 import { addedNames, filledIn, knownPart, settled, type Outputs } from './schema-output.ts'
 import { validated, validatedAgain, validatedIfFit, type Schema } from './schema.ts'
 
-/** The property of a bag that says of which kind an entity is. */
-export const KIND = '_kind'
 /** The property that says how many upgrades its shape has behind it; not there for none. */
 export const SHAPE = '_version'
 
@@ -40,8 +40,13 @@ export interface Origin {
 /** How entities of one kind stand in bags. Nothing here is typed: the collection knows the types. */
 export interface Shape {
   readonly name: string
+  /** Its name, and those that it had before: entities that are stored under any of them are of this kind. */
+  readonly names: readonly [string, ...string[]]
   isOf(bag: Bag): boolean
-  /** Tells whether `upgradeKinds` has to write a bag: an upgrade or a default is not stored, or the bag does not fit the schema. */
+  /**
+   * Tells whether `upgradeKinds` has to write a bag: an upgrade, a default or the name of the kind is not stored, or the bag does not fit
+   * the schema.
+   */
   isBehind(bag: Bag): boolean
   /** Throws `SCHEMA_MISMATCH` for a shape that a newer program has brought up: a change by this one would be lost to that. */
   requireKnown(bag: Bag, entity: EntityId | undefined): void
@@ -65,6 +70,7 @@ export interface Shape {
 
 export interface ShapeOptions {
   readonly name: string
+  readonly formerly: readonly string[]
   readonly schema: Schema
   readonly upgrades: readonly Upgrade[]
   readonly checkReads: boolean
@@ -72,7 +78,9 @@ export interface ShapeOptions {
   readonly onFill: (entity: EntityId, names: ReadonlySet<string>) => void
 }
 
-export function createShape({ name, schema, upgrades, checkReads, onFill }: ShapeOptions): Shape {
+export function createShape(options: ShapeOptions): Shape {
+  const { name, formerly, schema, upgrades, checkReads, onFill } = options
+  const names: readonly unknown[] = [name, ...formerly]
   const knownNames = createKnownNames()
   const named = (entity: EntityId | undefined): string =>
     entity === undefined ? `The ${name}` : `The ${name} ${entity}`
@@ -108,7 +116,7 @@ export function createShape({ name, schema, upgrades, checkReads, onFill }: Shap
     } catch (cause) {
       throw new LooseleafError('SCHEMA_MISMATCH', `${fails} threw.`, { entity, cause })
     }
-    if (typeof now === 'object' && now !== null && !(now instanceof Promise)) return now as Bag
+    if (typeof now === 'object' && now !== null && !isPromise(now)) return now as Bag
     Promise.resolve(now).catch(() => {})
     throw new LooseleafError('SCHEMA_MISMATCH', `${fails} has to return the new bag, at once.`, { entity })
   }
@@ -166,8 +174,8 @@ export function createShape({ name, schema, upgrades, checkReads, onFill }: Shap
     if (made === undefined || made === now) return now
     knownNames.note(now, made)
     const shown = checkReads ? checkedRead(now, made, entity) : (filledIn(now, made) as object)
-    const names = addedNames(now, shown)
-    if (names.size > 0) onFill(entity, names)
+    const added = addedNames(now, shown)
+    if (added.size > 0) onFill(entity, added)
     return shown
   }
 
@@ -181,11 +189,13 @@ export function createShape({ name, schema, upgrades, checkReads, onFill }: Shap
 
   return {
     name,
-    isOf: (bag) => bag[KIND] === name,
+    names: [name, ...formerly],
+    isOf: (bag) => names.includes(bag[KIND]),
     isBehind(bag) {
       if (isOld(bag)) return true
       if (shapeOf(bag) > upgrades.length) return false
-      const { id: _id, [KIND]: _kind, [SHAPE]: _shape, ...properties } = bag
+      const { id: _id, [KIND]: kind, [SHAPE]: _shape, ...properties } = bag
+      if (kind !== name) return true
       const made = validatedIfFit(schema, properties)
       return made === undefined || filledIn(properties, made) !== properties
     },

@@ -19,6 +19,8 @@ export interface UpgradeResult {
   readonly upgraded: Readonly<Record<string, number>>
   /** Entities that could not be upgraded, up to 100, and why; all others were. */
   readonly failed: readonly Failure[]
+  /** False where an entity could not be upgraded. */
+  readonly complete: boolean
 }
 
 /** Entities written at once. */
@@ -50,7 +52,12 @@ async function upgrade(
   const failed: Failure[] = []
   let batch: { readonly id: EntityId; readonly shape: Shape }[] = []
 
-  const told = (): UpgradeResult => ({ scanned, upgraded: { ...upgraded }, failed: [...failed] })
+  const told = (): UpgradeResult => ({
+    scanned,
+    upgraded: { ...upgraded },
+    failed: [...failed],
+    complete: failed.length === 0,
+  })
   async function upgradeBatch(): Promise<void> {
     const taken = batch
     batch = []

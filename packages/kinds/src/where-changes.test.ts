@@ -57,6 +57,14 @@ test('one that is gone is passed over, one that comes again is not done again, a
   expect(worked).toEqual(['a1 b1', 'c1 d1'])
 })
 
+test('a change is not complete once a page was not, whatever later ones are', async () => {
+  const { result } = changing(
+    [{ items: [one('a')], cursor: 'next', complete: false }, { items: [one('b')] }],
+    () => fine,
+  )
+  expect(await result).toEqual({ done: 2, failed: [], complete: false })
+})
+
 test('those that fail are told, and the others are done', async () => {
   const error = new LooseleafError('SCHEMA_MISMATCH', 'It does not fit.')
   const own = new Error('by the change itself')

@@ -1,11 +1,12 @@
 import {
   isLooseleafError,
   type EntityId,
+  type Fate,
   type LooseleafError,
   type ReplicaReadOptions,
 } from '@looseleaf/core'
 import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
-import { addFailure, type Failure, type Fate } from './fate.ts'
+import { addFailure, type Failure } from './fate.ts'
 
 export interface ChangeWhereOptions extends Omit<QueryOptions, 'limit' | keyof ReplicaReadOptions> {
   /** Called after each page, and before an error is thrown. */
@@ -18,7 +19,7 @@ export interface ChangedWhere {
   readonly done: number
   /** Those that could not be changed, up to 100, and why; all others were. */
   readonly failed: readonly Failure[]
-  /** False where the query may have missed some: see `cost.complete` of a page. */
+  /** False where an entity could not be changed, or where the query may have missed some: see `cost.complete` of a page. */
   readonly complete: boolean
   /** Given to another call, it goes on from there; not there when all is done. */
   readonly cursor?: string
@@ -63,6 +64,7 @@ export async function changeWhere<F extends Found>(
   const failed: Failure[] = []
   let cursor = begin
   let done = 0
+  let isComplete = true
   for (;;) {
     const page = await pageAt({ ...options, limit: PAGE, ...(cursor !== undefined && { cursor }) })
     const items = page.items.filter(({ id }) => !seen.has(id))
@@ -85,7 +87,8 @@ export async function changeWhere<F extends Found>(
     // The same page once more: it has those that were written meanwhile and still match.
     if (again && fatal === undefined) continue
     if (fatal === undefined) cursor = page.cursor
-    const { complete } = page.cost
+    isComplete &&= page.cost.complete
+    const complete = isComplete && failed.length === 0
     const progress = { done, failed: [...failed], complete, ...(cursor !== undefined && { cursor }) }
     onProgress?.(progress)
     if (fatal !== undefined) throw fatal

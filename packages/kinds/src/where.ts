@@ -8,8 +8,10 @@ export type WhereOf<T, Keys extends readonly unknown[]> = Keys extends readonly 
   ? (Fixed<T, First> & WhereOf<T, Rest>) | (Ranged<First> & Unsaid<Rest>)
   : unknown
 
-/** What an index calls its property. */
-type NameOf<Key, K extends keyof Key> = Key[K] extends { readonly as: infer Name extends string } ? Name : K
+/** The name that an index has for a property. */
+export type NameOf<Key, K extends keyof Key> = Key[K] extends { readonly as: infer Name extends string }
+  ? Name
+  : K
 
 /** What an index says of its properties, by the names that it has for them. */
 export type PropertiesOf<Keys extends readonly unknown[]> = Keys extends readonly [infer First, ...infer Rest]
@@ -31,9 +33,9 @@ type Fixed<T, Key> = {
 }
 
 /** As the entities have it, so that a misspelt word of a union does not compile; by the index where their type does not say. */
-type ValueIn<T, Path, Spec extends IndexProperties[string]> = [Inner<ValueAt<T, Path & string>>] extends [
-  never,
-]
+export type ValueIn<T, Path, Spec extends IndexProperties[string]> = [
+  Inner<ValueAt<T, Path & string>>,
+] extends [never]
   ? ValueOf<TypeOf<Spec>>
   : Inner<ValueAt<T, Path & string>>
 

@@ -1,4 +1,4 @@
-import { metaOf, type Entity } from '@looseleaf/core'
+import { isLooseleafError, metaOf, type Entity } from '@looseleaf/core'
 import { unchanged } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { defineKind, typed, unset } from '../src/index.ts'
@@ -255,25 +255,80 @@ test('of many who change one that is not there yet one inserts it, and none is l
   })
 })
 
-test('of many each has its own fate', async () => {
+test('with fates a call of many tells the fate of each', async () => {
   const issues = Issue.in(await openStore(Issue))
-  const put = await issues.insertMany([
-    { ...fresh, title: 'x' },
-    { ...fresh, title: '' },
-    { ...fresh, title: 'X' },
-  ])
+  const put = await issues.insertMany(
+    [
+      { ...fresh, title: 'x' },
+      { ...fresh, title: '' },
+      { ...fresh, title: 'X' },
+    ],
+    { fates: true },
+  )
   expect(put.map(({ ok }) => ok)).toEqual([true, false, false])
   const codes = put.map((fate) => (fate.ok ? undefined : (fate.error as { code?: string }).code))
   expect(codes.slice(1)).toEqual(['SCHEMA_MISMATCH', 'DUPLICATE_KEY'])
   const [first] = put
   if (first?.ok !== true) throw new Error('It was put.')
   const missing = issues.store.newId()
-  const updated = await issues.updateMany([first.value, missing], { project: 'q' })
+  const updated = await issues.updateMany([first.value, missing], { project: 'q' }, { fates: true })
   expect(updated.map(({ ok }) => ok)).toEqual([true, false])
-  expect(await issues.deleteMany([first.value.id, missing])).toEqual([
+  expect(await issues.deleteMany([first.value.id, missing], { fates: true })).toEqual([
     { ok: true, value: true },
     { ok: true, value: false },
   ])
+})
+
+test('a call of many rejects with all fates where one item has failed, and does the others', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const [kept] = await issues.insertMany([fresh])
+  const missing = issues.store.newId()
+  const calls: readonly (readonly [string, () => Promise<unknown>, RegExp, readonly boolean[]])[] = [
+    [
+      'insertMany',
+      () =>
+        issues.insertMany([
+          { ...fresh, title: 'x' },
+          { ...fresh, title: '' },
+          { ...fresh, title: 'X' },
+        ]),
+      /does not fit its schema/,
+      [true, false, false],
+    ],
+    [
+      'putMany',
+      () =>
+        issues.putMany([
+          { ...fresh, title: 'x' },
+          { ...fresh, title: 'y' },
+        ]),
+      /Index issue_by_title is unique/,
+      [false, true],
+    ],
+    [
+      'updateMany',
+      () => issues.updateMany([kept!, missing], { project: 'q' }),
+      /There is no entity/,
+      [true, false],
+    ],
+    ['deleteMany', () => issues.deleteMany([kept!.id, missing, 'none']), /id/, [true, true, false]],
+  ]
+  for (const [name, call, reason, expected] of calls) {
+    const error: unknown = await call().catch((thrown: unknown) => thrown)
+    if (!isLooseleafError(error, 'SOME_FAILED')) throw new Error(`${name} has to reject.`)
+    const failed = expected.filter((ok) => !ok).length
+    expect(error.message).toContain(`${failed} of the ${expected.length} items of ${name} failed. `)
+    expect(error.message).toMatch(reason)
+    expect([name, error.fates.map(({ ok }) => ok)]).toEqual([name, expected])
+  }
+  expect(await issues.byTitle.all({ title: 'y' })).toHaveLength(1)
+})
+
+test('a call of many refuses options that it does not know, and writes nothing', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const options = { fate: true } as object
+  await expect(issues.insertMany([fresh], options)).rejects.toThrow(/insertMany has no option "fate"/)
+  expect(await issues.byTitle.all({ title: fresh.title })).toEqual([])
 })
 
 test('changes are those of the kind, and deletions', async () => {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { LooseleafError } from '@looseleaf/core'
+import { LooseleafError, platformTime, isError } from '@looseleaf/core'
 import { MemcacheClient } from 'memcache-client'
 
 /** After a failure a server is left alone for so long: each call would wait for its answer. */
@@ -66,13 +66,13 @@ export function memcachedServer(address: string, timeoutMs: number): MemcachedSe
     command: () => Promise<T>,
     ...noes: readonly string[]
   ): Promise<T | undefined> {
-    if (performance.now() < restsUntil) throw failure
+    if (platformTime.elapsed() < restsUntil) throw failure
     try {
       return await within(timeoutMs, command())
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = isError(error) ? error.message : String(error)
       if (noes.includes(message)) return undefined
-      restsUntil = performance.now() + REST_MS
+      restsUntil = platformTime.elapsed() + REST_MS
       failure = new LooseleafError('CACHE_UNAVAILABLE', `memcached ${address}, ${what}: ${message}`, {
         cause: error,
       })
@@ -127,10 +127,13 @@ export function memcachedServer(address: string, timeoutMs: number): MemcachedSe
 /** The client's own limit goes by a clock that may be set. */
 async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   const { promise: over, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
+  const timer = platformTime.setTimeout(
+    () => reject(new Error(`no answer within ${milliseconds} ms`)),
+    milliseconds,
+  )
   try {
     return await Promise.race([work, over])
   } finally {
-    clearTimeout(timer)
+    platformTime.clearTimeout(timer)
   }
 }

@@ -4,10 +4,11 @@ import type { FloorState, Shard, UpdatedPlace } from '@looseleaf/core'
 export interface ReadableFloor {
   readonly floor: number
   readonly now: number
+  /** Whether what was visible before the call is on disk, unless the server was started anew meanwhile. */
+  readonly isFlushed: boolean
+  /** The bounds of the tombstones that were purged, as they were before the floor was raised. */
+  readonly purged: FloorState['purged']
 }
-
-/** Beside the bounds of the tombstones that were purged, as they were before the floor was read or raised. */
-type ReadFloor = ReadableFloor & Pick<FloorState, 'purged'>
 
 /**
  * A floor of the shard that no crash undoes, raised where it is older than `maxAgeMs`. It is below `place`, where the follower stands, only
@@ -18,22 +19,23 @@ export async function readableFloor(
   place: Pick<UpdatedPlace, 'updated'>,
   maxAgeMs: number,
   signal: AbortSignal | undefined,
-): Promise<ReadFloor> {
+): Promise<ReadableFloor> {
   const { floor, now, purged } = await shard.entities.floor({ signal })
-  if (floor < place.updated) return { floor, now, purged }
+  if (floor < place.updated) return { floor, now, purged, isFlushed: false }
   if (isFloorOld({ floor, now }, maxAgeMs)) {
     const raised = await shard.entities.raiseFloor({ signal })
     // What others have raised it to since may not be on disk; as far as this the raise itself has made sure of it.
-    return { floor: Math.min(raised, Math.max(floor, now)), now, purged }
+    return { floor: Math.min(raised, Math.max(floor, now)), now, purged, isFlushed: true }
   }
-  if (floor === place.updated) return { floor, now, purged }
+  if (floor === place.updated) return { floor, now, purged, isFlushed: false }
   // Raised by another process, whose commit may not be on disk, nor may what is below it.
   await shard.flush({ signal })
-  return { floor: Math.min(floor, (await shard.entities.floor({ signal })).floor), now, purged }
+  const again = await shard.entities.floor({ signal })
+  return { floor: Math.min(floor, again.floor), now, purged, isFlushed: true }
 }
 
 /** Whether a floor may have been raised so long ago. One that is ahead of the clock says nothing of its age. */
-export function isFloorOld({ floor, now }: ReadableFloor, maxAgeMs: number): boolean {
+export function isFloorOld({ floor, now }: Pick<ReadableFloor, 'floor' | 'now'>, maxAgeMs: number): boolean {
   return now < floor || now - floor >= maxAgeMs * 1_000
 }
 

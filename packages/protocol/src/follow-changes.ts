@@ -7,6 +7,7 @@ import {
 } from '@looseleaf/core'
 import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine'
 import { placeAt, readableFloor } from './floor.ts'
+import { lastingPage } from './lasting-page.ts'
 import { requireUnpurged, type FollowedPlace } from './purged.ts'
 import { shardAt } from './shards.ts'
 
@@ -54,7 +55,7 @@ export async function* followChanges(
       requireUnpurged(at, { purged }, { ...place, since })
       // A failover has lost what was behind it, and times that were read before are given once more.
       if (until < place.updated) place = placeAt(until)
-      const page = await entities.pageOfChanges({ after: place, until }, PAGE, {
+      const page = await lastingPage(at, { after: place, until }, PAGE, {
         signal,
         maxBody: longestBody(PAGE),
       })
@@ -64,16 +65,22 @@ export async function* followChanges(
       // Behind the last rows, up to where was read, so that a shard that is quiet afterwards keeps no follower back.
       const end = page.length < PAGE ? placeAt(until) : last
       const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
+      let taken = 0
       for await (const run of wholeRows(entities, context.codec, page, { signal })) {
-        // One that was replaced since the page was read, by what a crash may undo still, comes by itself.
-        const same = run.filter(({ addedId, version }) => version === versions.get(addedId))
-        const isEnd = run.at(-1)?.addedId === last?.addedId
-        if (same.length > 0)
-          yield { rows: same, place: { ...placeOf((isEnd ? end : same.at(-1)) as UpdatedPlace), since } }
+        const replaced = run.findIndex(({ addedId, version }) => version !== versions.get(addedId))
+        const same = replaced === -1 ? run : run.slice(0, replaced)
+        taken += same.length
+        const lastTaken = same.at(-1)
+        if (lastTaken !== undefined) {
+          const next = placeOf(taken === page.length ? (end as UpdatedPlace) : lastTaken)
+          yield { rows: same, place: { ...next, since } }
+          place = next
+        }
+        // A crash may undo the replacement of this entity, so the next page begins in front of it.
+        if (replaced !== -1) break
       }
-      if (last !== undefined) place = placeOf(end as UpdatedPlace)
       pause = pollMs
-      if (page.length === PAGE) continue
+      if (page.length === PAGE || taken < page.length) continue
     } catch (error) {
       throwIfAborted(signal)
       if (!isLooseleafError(error) || !error.retryable) throw error

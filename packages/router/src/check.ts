@@ -1,4 +1,4 @@
-import { describeKind, ID_BYTES, LooseleafError, type Time } from '@looseleaf/core'
+import { describeKind, ID_BYTES, LooseleafError, type Time, isBytes } from '@looseleaf/core'
 
 /** Throws `BAD_OPTION` unless there is a whole number of shards from 1 to `max`. */
 export function checkShards(shards: number, max: number): void {
@@ -12,13 +12,13 @@ export function checkShards(shards: number, max: number): void {
 
 /** Throws `BAD_ID` for anything but 16 bytes. */
 export function checkIdBytes(id: Uint8Array): void {
-  if (id instanceof Uint8Array && id.length === ID_BYTES) return
+  if (isBytes(id) && id.length === ID_BYTES) return
   throw new LooseleafError('BAD_ID', `An id has to be ${ID_BYTES} bytes here; got ${describeKind(id)}.`)
 }
 
 /** Throws `BAD_OPTION` for a key that is not bytes; a string has several forms as bytes, so none is guessed. */
 export function checkKeyBytes(key: Uint8Array): void {
-  if (key instanceof Uint8Array) return
+  if (isBytes(key)) return
   throw new LooseleafError('BAD_OPTION', `A key to route by has to be bytes; got ${describeKind(key)}.`)
 }
 

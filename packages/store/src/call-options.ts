@@ -4,6 +4,7 @@ import {
   hasMethods,
   isRecord,
   optionKinds,
+  type BulkOptions,
   type CallOptions,
   type OptionKind,
   type OptionKinds,
@@ -13,7 +14,7 @@ import {
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import type { TrainOptions } from './catalog/train-dictionary.ts'
-import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
+import type { CountOptions, QueryManyOptions } from './reading/counts.ts'
 import type { ExplainOptions } from './reading/explain.ts'
 import type { QueryIdsOptions } from './reading/id-reads.ts'
 import type { CacheOptions } from './reading/entity-cache.ts'
@@ -41,6 +42,7 @@ interface OptionsOf {
   readonly insert: OptionKinds<InsertOptions>
   readonly change: OptionKinds<ChangeOptions>
   readonly call: OptionKinds<CallOptions>
+  readonly bulk: OptionKinds<BulkOptions>
   readonly exists: OptionKinds<ExistsOptions>
   readonly get: OptionKinds<GetOptions>
   readonly getMany: OptionKinds<GetManyOptions>
@@ -166,6 +168,7 @@ export const optionsOf: OptionsOf = {
   insert: { id: elsewhere, signal },
   change: { ifVersion: version, signal },
   call: { signal },
+  bulk: { fates: flag, signal },
   exists: { ...replica, signal },
   get: { ...replica, fresh: flag, signal },
   getMany: { ...replica, fresh: flag, onDamaged: damaged, signal },

@@ -1,9 +1,16 @@
 // Compiled, never run: what has to be a compile error, and what has to be known of a result.
 import { defineIndex } from '@looseleaf/index-engine'
-import type { Bag, Entity, PropertyValue } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  type Bag,
+  type Entity,
+  type Fate,
+  type PropertyValue,
+  type SomeFailedError,
+} from '@looseleaf/core'
 import type { DataStore } from './data-store.ts'
 import { unchanged } from './unchanged.ts'
-import type { DataStoreOptions, InsertOptions, NewIdOptions, PutOptions } from './types.ts'
+import type { DataStoreOptions, InsertOptions, NewIdOptions, PutOptions, PutResult } from './types.ts'
 
 declare const store: DataStore
 const byUser = defineIndex('by_user', {
@@ -121,6 +128,21 @@ export async function stored(
   await store.putMany([entry, entry])
   await store.putMany([entry, bag, { likes: 1 }])
   await store.putMany([1, 2].map((likes) => ({ likes, by: [{ likes }] })))
+}
+
+/** Fates are told to those that ask for them. */
+export async function fatesOfMany(isAsked: boolean): Promise<void> {
+  const written: PutResult[] = await store.putMany([entry])
+  const fates: Fate<PutResult>[] = await store.putMany([entry], { fates: true })
+  // @ts-expect-error a call says which of the two it wants
+  await store.putMany([entry], { fates: isAsked })
+  // @ts-expect-error the outcome has to be looked at first
+  written.push(fates[0]!.value)
+  try {
+    await store.putMany([entry])
+  } catch (error) {
+    if (isLooseleafError(error, 'SOME_FAILED')) fates.push(...(error as SomeFailedError<PutResult>).fates)
+  }
 }
 
 /** A program may have functions of its own for all its bags. */

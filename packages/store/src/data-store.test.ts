@@ -1,11 +1,11 @@
-import { isLooseleafError, metaOf, type Bag, type ErrorCode } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, metaOf, type Bag, type ErrorCode } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { withoutPauses } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import { unchanged } from './unchanged.ts'
-import type { Change, DataStoreOptions } from './types.ts'
+import type { Change, DataStoreOptions, PutResult } from './types.ts'
 
 const byUser = defineIndex('entries_by_user', {
   properties: { user_id: 'uuid', published: 'time' },
@@ -189,17 +189,57 @@ describe('ifVersion', () => {
 })
 
 describe('putMany', () => {
-  it('gives each bag its own result, in order', async () => {
+  it('with fates gives each bag its own result, in order', async () => {
     const store = await openStore()
-    const results = await store.putMany([
-      { n: 1 },
-      { bad: Symbol('x') as never },
-      { id: 'nonsense' },
-      { n: 2 },
-    ])
+    const results = await store.putMany(
+      [{ n: 1 }, { bad: Symbol('x') as never }, { id: 'nonsense' }, { n: 2 }],
+      { fates: true },
+    )
     expect(results.map((result) => result.ok)).toEqual([true, false, false, true])
     expect(results[1]).toEqual({ ok: false, error: withCode('BAD_PROPERTY') })
     expect(results[2]).toEqual({ ok: false, error: withCode('BAD_ID') })
+  })
+})
+
+describe('putMany of which a bag fails', () => {
+  it('the call writes the others, and rejects with the fate of each', async () => {
+    const store = await openStore()
+    const writing = store.putMany([{ n: 1 }, { bad: Symbol('x') as never }, { n: 2 }])
+    const error: unknown = await writing.catch((thrown: unknown) => thrown)
+    if (!isLooseleafError(error, 'SOME_FAILED')) throw new Error('It has to be SOME_FAILED.')
+    expect(error.message).toMatch(
+      /^1 of the 3 items of putMany failed\. The first of them: bad cannot be stored/,
+    )
+    expect(error.fates).toMatchObject([
+      { ok: true },
+      { ok: false, error: { code: 'BAD_PROPERTY' } },
+      { ok: true },
+    ])
+    const ids = error.fates.flatMap((fate) => (fate.ok ? [(fate.value as PutResult).id] : []))
+    expect((await store.getMany(ids)).map((entity) => entity?.['n'])).toEqual([1, 2])
+  })
+
+  it('a call is retryable only where it would write no bag twice, and every failure is retryable', async () => {
+    let isAway = false
+    const driver = faultyDriver(await memoryShards(2).connect(), ({ shard, table, operation }) =>
+      isAway && shard === 1 && table === 'entities' && operation === 'insert'
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+        : undefined,
+    )
+    const store = await DataStore.open({ shards: keepOpen(driver), migrate: true })
+    opened.push(store)
+    isAway = true
+    const bags = Array.from({ length: 20 }, (_, n) => ({ n }))
+    const named = bags.map((bag) => ({ ...bag, id: store.newId() }))
+    for (const [given, retryable] of [
+      [bags, false],
+      [named, true],
+    ] as const) {
+      const error: unknown = await store.putMany(given).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'SOME_FAILED', retryable, cause: { code: 'SHARD_UNAVAILABLE' } })
+    }
+    isAway = false
+    expect(await store.putMany(named)).toHaveLength(20)
   })
 })
 
@@ -210,8 +250,10 @@ describe('putMany of bags with the same id', () => {
     const bags = Array.from({ length: 20 }, (_, n) =>
       ids.map((id) => ({ id: n % 2 === 0 ? id : id.toUpperCase(), n })),
     ).flat()
-    const results = await store.putMany([...bags, { id: 'none' }, null as never, { id: ids[0]!, n: 99 }])
-    expect(results.slice(0, bags.length).map((result) => result.ok && result.created)).toEqual(
+    const results = await store.putMany([...bags, { id: 'none' }, null as never, { id: ids[0]!, n: 99 }], {
+      fates: true,
+    })
+    expect(results.slice(0, bags.length).map((result) => result.ok && result.value.created)).toEqual(
       bags.map(({ n }) => n === 0),
     )
     expect(results.slice(bags.length).map(({ ok }) => ok)).toEqual([false, false, true])
@@ -426,9 +468,8 @@ describe('an index over properties with odd names', () => {
 describe('scan', () => {
   it('gives every living entity once', async () => {
     const store = await openStore()
-    const results = await store.putMany(Array.from({ length: 1200 }, (_, n) => ({ n })))
-    const first = results[0]
-    if (first?.ok) await store.delete(first.id)
+    const [first] = await store.putMany(Array.from({ length: 1200 }, (_, n) => ({ n })))
+    await store.delete(first!.id)
     const seen = new Set<unknown>()
     for await (const entity of store.scan()) seen.add(entity['n'])
     expect(seen.size).toBe(1199)

@@ -4,13 +4,16 @@ import {
   formatId,
   isVersion,
   noOptions,
-  guarded,
   parseId,
   withCallbacks,
+  type BulkOptions,
   type CallOptions,
   type Entity,
   type EntityId,
+  type Fate,
+  type FateOptions,
   type Storable,
+  type ValueOptions,
 } from '@looseleaf/core'
 import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
 import { checkCache, optionsOf } from './call-options.ts'
@@ -35,6 +38,7 @@ import { createSlowCalls } from './observing/slow-calls.ts'
 import type { StoreStats } from './store-stats.ts'
 import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
+import { createWarningTeller } from './opening/warning-teller.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
 import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
@@ -50,7 +54,6 @@ import type {
   GetOptions,
   InsertOptions,
   NewIdOptions,
-  PutManyResult,
   PutOptions,
   PutResult,
   ScanOptions,
@@ -111,13 +114,7 @@ export class DataStore extends StoreQueries {
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     definitionsFromData(options.indexes ?? [])
     if (options.cache !== undefined) checkCache(options.cache)
-    const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
-    const tell = options.onWarning ?? emitWarning
-    const onWarning = (message: string): void =>
-      void guarded(
-        () => tell(message),
-        (error) => emitWarning(`onWarning failed: ${String(error)}`),
-      )
+    const onWarning = createWarningTeller(options.onWarning)
     const policy = writePolicy(options)
     const { slowCallMs, onSlowCall } = options
     if (onSlowCall !== undefined && slowCallMs === undefined)
@@ -185,21 +182,21 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Puts many bags at once; one that fails does not keep the others. Results come in the order of the bags, and so do
-   * writes of bags that have the same id. All bags are copied when `putMany` is called.
+   * Puts many bags at once, and answers for each as `put` does. All are tried; when one has failed the call rejects with `SOME_FAILED`,
+   * which has the `fates` of all. With `{ fates: true }` it resolves with these. Writes of one id come in the order of the bags.
    */
+  putMany<B extends object>(bags: readonly Storable<B>[], options: FateOptions): Promise<Fate<PutResult>[]>
+  putMany<B extends object>(bags: readonly Storable<B>[], options?: ValueOptions): Promise<PutResult[]>
   async putMany<B extends object>(
     bags: readonly Storable<B>[],
-    options: CallOptions = noOptions,
-  ): Promise<PutManyResult[]> {
-    checkOptions('putMany', options, optionsOf.call)
+    options: BulkOptions = noOptions,
+  ): Promise<(Fate<PutResult> | PutResult)[]> {
+    checkOptions('putMany', options, optionsOf.bulk)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
+    const { fates = false, signal } = options
+    const take = (bag: unknown): TakenBag => takeBag(this.context.router, bag, undefined)
     return this.calls.pass('putMany', () =>
-      putMany(
-        bags,
-        (bag) => takeBag(this.context.router, bag, undefined),
-        (entity) => this.#put(entity, options),
-      ),
+      putMany(bags, take, (entity) => this.#put(entity, { signal }), fates),
     )
   }
 

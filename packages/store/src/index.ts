@@ -6,6 +6,7 @@ export {
   LooseleafError,
   metaOf,
   type Bag,
+  type BulkOptions,
   type CallOptions,
   type ConnectionState,
   type Entity,
@@ -13,13 +14,17 @@ export {
   type BegunCall,
   type EndedCall,
   type ErrorCode,
+  type Fate,
+  type FateOptions,
   type Observer,
   type PropertyValue,
   type ReplicaReadOptions,
   type SentStatement,
+  type SomeFailedError,
   type Storable,
   type StoreEvent,
   type StoreEvents,
+  type ValueOptions,
 } from '@looseleaf/core'
 export {
   defineIndex,
@@ -55,7 +60,7 @@ export type { FollowedStats } from './reading/cache-follower.ts'
 export type { CacheOptions, CacheStats } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
-export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'
+export type { CountedPage, CountOptions, QueryManyOptions } from './reading/counts.ts'
 export {
   inspectEntity,
   type InspectedEntity,
@@ -81,7 +86,6 @@ export type {
   IndexStatus,
   InsertOptions,
   NewIdOptions,
-  PutManyResult,
   PutOptions,
   PutResult,
   ScanOptions,

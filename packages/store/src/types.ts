@@ -75,9 +75,10 @@ export interface DataStoreOptions {
   readonly queryTimeMs?: number | undefined
   /**
    * Milliseconds after which a write begins no further attempt. An attempt is lost when another write of the entity, or a
-   * change of the catalog, comes first, or its answer is lost and it turns out not to have taken place. Then the write
+   * change of the catalog, comes first, when the database undoes it (a deadlock, or a wait for a lock that was too long), or its answer is
+   * lost and it turns out not to have taken place. Then the write
    * fails with `DEADLINE`, which is retryable, nothing having been written; with `OUTCOME_UNKNOWN` where an attempt is
-   * left of which nobody knows. One that is under way goes on to its end: each of its statements has the driver's own
+   * left of which nobody knows. An attempt that is under way goes on to its end: each of its statements has the driver's own
    * deadline. A `signal` ends the wait of a single call at any time. Default: 30,000.
    */
   readonly writeTimeoutMs?: number | undefined
@@ -120,7 +121,10 @@ export interface InsertOptions extends CallOptions {
 }
 
 export interface ChangeOptions extends CallOptions {
-  /** As in `PutOptions`. */
+  /**
+   * Write only if this is still the entity's version; `VERSION_MISMATCH` otherwise. Leave it out to write in any case: a version that is
+   * undefined is refused, so that a missing form field does not switch the check off.
+   */
   readonly ifVersion?: number
 }
 
@@ -173,11 +177,6 @@ export interface PutResult {
   /** For `after`: reads from replicas, by any process, that are given it know this write. */
   readonly token: string
 }
-
-/** The fate of one bag of `putMany`. */
-export type PutManyResult =
-  | ({ readonly ok: true } & PutResult)
-  | { readonly ok: false; readonly error: Error }
 
 /** Changes the properties of an entity; returns the new bag, or `unchanged` to leave the entity as it is. */
 export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | typeof unchanged

@@ -29,10 +29,10 @@ export const found: readonly FoundMistake[] = [
   {
     wrong:
       'A batch of swaps won in part, could not read back which, and was reported as failed (fault “reading back cut off”).',
-    now: 'Its outcome is unknown, and every write of it finds out by itself.',
+    now: 'A batch names its winners in its answer; one that is too long for that is a transaction, which has not taken place then.',
     heldBy: {
       file: 'packages/driver-mysql/src/kysely/read-back.int.test.ts',
-      name: 'a swap that won in part, and cannot read which, has an unknown outcome',
+      name: 'swaps of one call are one statement, whether they win or lose',
     },
   },
   {

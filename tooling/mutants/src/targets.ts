@@ -51,7 +51,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
       'packages/driver-kysely/src/{entity-statements,entity-table}.ts',
       'packages/driver-kysely/src/claim-*.ts',
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
-      'packages/driver-mysql/src/kysely/{batched-swap,own-writes,swap-winners}.ts',
+      'packages/driver-mysql/src/kysely/batched-swap.ts',
     ],
     // Of the driver for MySQL those that are about its tables, not about connections.
     tests: [

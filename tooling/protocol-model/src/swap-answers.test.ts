@@ -13,8 +13,12 @@ import {
   type SwapWorld,
 } from './swap-answers.ts'
 
-const alone: SwapGuards = { counts: true, inTransaction: false, knownBy: 'body' }
-const careful: SwapGuards = { ...alone, inTransaction: true }
+/** A short batch, by its answer alone. */
+const named: SwapGuards = { named: true, counts: true, inTransaction: false, knownBy: 'nothing' }
+/** A long one: a transaction, by the versions that are read back. */
+const careful: SwapGuards = { ...named, named: false, inTransaction: true }
+/** Read back after the commit. */
+const late: SwapGuards = { ...careful, inTransaction: false, knownBy: 'body' }
 
 function outcome(
   guards: SwapGuards,
@@ -38,39 +42,43 @@ const meeting = (body: string): readonly SwapProcess[] => [
   otherWriter('b', [31], 'another'),
 ]
 
-describe('a batch of swaps that is told only how many it has won', () => {
-  it.each(Object.entries({ alone, careful }))('is told nothing wrong: %s', (_, guards) => {
-    expect(outcome(guards, apart)).toBeUndefined()
-    expect(outcome(guards, meeting('other'))).toBeUndefined()
-  })
+describe('a batch of swaps', () => {
+  it.each(Object.entries({ named, careful }))(
+    'a batch is always told its winners, and nothing wrong: %s',
+    (_, guards) => {
+      for (const body of ['other', 'of the batch']) {
+        expect(outcome(guards, meeting(body), notTold)).toBeUndefined()
+      }
+      expect(outcome(guards, apart, notTold)).toBeUndefined()
+    },
+  )
+})
 
+describe('a batch of swaps that is read back after its commit', () => {
   it('is told something wrong by the versions alone', () => {
-    expect(outcome({ ...alone, counts: false }, apart)?.what).toMatch(/is told/)
+    expect(outcome({ ...late, counts: false }, apart)?.what).toMatch(/is told/)
   })
 
   it('takes the row of another for its own where versions meet and nobody asks whose it is', () => {
-    expect(outcome({ ...alone, knownBy: 'nothing' }, meeting('other'))?.what).toBe(
+    expect(outcome({ ...late, knownBy: 'nothing' }, meeting('other'))?.what).toBe(
       'the batch has won [b] and is told [a]',
     )
   })
 
-  it('is always told within a transaction, where versions do not meet', () => {
-    expect(outcome(careful, apart, notTold)).toBeUndefined()
-  })
-})
+  it.each(['body', 'attempt'] as const)(
+    'a batch whose rows are known by their %s is told nothing wrong, and not always its winners',
+    (knownBy) => {
+      expect(outcome({ ...late, knownBy }, apart)).toBeUndefined()
+      expect(outcome({ ...late, knownBy }, meeting('other'))).toBeUndefined()
+      expect(outcome({ ...late, knownBy }, apart, notTold)?.what).toBe(
+        'the batch is not told what it has won',
+      )
+    },
+  )
 
-describe('an id of the attempt in the row', () => {
-  const withId: SwapGuards = { ...alone, knownBy: 'attempt' }
-
-  it('does not stand in for the transaction: who replaces a row replaces the id', () => {
-    expect(outcome(withId, apart, notTold)?.what).toBe('the batch is not told what it has won')
-  })
-
-  it('tells apart what bodies do not: one version, one base, one body', () => {
+  it('a batch takes the row of another for its own where even the bodies are the same', () => {
     const same = meeting('of the batch')
-    expect(outcome(alone, same)?.what).toBe('the batch has won [b] and is told [a]')
-    expect(outcome(withId, same)).toBeUndefined()
-    // Nor are bodies asked for within a transaction, where the numbers cannot agree.
-    expect(outcome(careful, same)).toBeUndefined()
+    expect(outcome(late, same)?.what).toBe('the batch has won [b] and is told [a]')
+    expect(outcome({ ...late, knownBy: 'attempt' }, same)).toBeUndefined()
   })
 })

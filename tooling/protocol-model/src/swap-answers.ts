@@ -1,8 +1,8 @@
 import type { Step } from './explore.ts'
 
 /**
- * Two entities of one server that says only how many rows a statement has changed. A batch swaps both and reads back which of
- * them it has won, while other processes write them one by one.
+ * Two entities of one server that counts the rows that a statement has changed. A batch swaps both, while other processes write them
+ * one by one. Its winners are named by its answer, or read back after it.
  */
 export interface SwapWorld {
   rows: Record<Entity, StoredRow>
@@ -31,9 +31,11 @@ export interface SwapMemory {
 }
 
 export interface SwapGuards {
+  /** The answer to the swap names its winners. */
+  readonly named: boolean
   /** The number of changed rows has to agree with the versions that were read back. */
   readonly counts: boolean
-  /** Swap and reading back are one transaction. */
+  /** Swap and reading back are one transaction, which is rolled back where the versions do not settle it. */
   readonly inTransaction: boolean
   /** By what rows at the version that was written are known to be one's own, where one may have been replaced again. */
   readonly knownBy: 'nothing' | 'body' | 'attempt'
@@ -46,14 +48,15 @@ const BASE = 10
 /** The version that the batch gives both. */
 export const WRITTEN = 20
 
+const untouched = (): StoredRow => ({ version: BASE, body: 'old', attempt: 'before' })
+
 export function swapWorld(): SwapWorld {
-  const row = (): StoredRow => ({ version: BASE, body: 'old', attempt: 'before' })
-  return { rows: { a: row(), b: row() }, locked: [], won: [], told: undefined }
+  return { rows: { a: untouched(), b: untouched() }, locked: [], won: [], told: undefined }
 }
 
 export const noMemory = (): SwapMemory => ({ base: 0, changed: 0, found: {} })
 
-export function batch({ counts, inTransaction, knownBy }: SwapGuards): SwapProcess {
+export function batch({ named, counts, inTransaction, knownBy }: SwapGuards): SwapProcess {
   const isOwn = ({ version, body, attempt }: StoredRow): boolean =>
     version === WRITTEN &&
     (knownBy === 'nothing' || (knownBy === 'body' ? body === 'of the batch' : attempt === 'the batch'))
@@ -68,8 +71,9 @@ export function batch({ counts, inTransaction, knownBy }: SwapGuards): SwapProce
         world.won = won
         if (inTransaction) world.locked = won
         // All or none: the number says it.
-        if (won.length !== 1) world.told = won
-        return won.length === 1 ? undefined : { goto: 'commits' }
+        const isTold = named || won.length !== 1
+        if (isTold) world.told = won
+        return isTold ? { goto: 'commits' } : undefined
       },
     },
     {
@@ -84,11 +88,18 @@ export function batch({ counts, inTransaction, knownBy }: SwapGuards): SwapProce
         const at = (fits: (version: number) => boolean): Entity[] =>
           ENTITIES.filter((entity) => fits(found[entity] ?? 0))
         const [sure, all] = [at((version) => version === WRITTEN), at((version) => version >= WRITTEN)]
+        if (inTransaction) {
+          if (changed === sure.length) world.told = sure
+          else {
+            for (const entity of world.won) world.rows[entity] = untouched()
+            world.won = world.told = []
+          }
+          return undefined
+        }
         if (!counts) world.told = all
         else if (changed === sure.length) world.told = sure
         else world.told = changed === all.length ? all : 'unknown'
-        // Within a transaction no row of its own is replaced, so the numbers do not agree by accident.
-        if (inTransaction || sure.length === all.length || world.told === 'unknown') return undefined
+        if (sure.length === all.length || world.told === 'unknown') return undefined
         if (!sure.every((entity) => isOwn(world.rows[entity]))) world.told = 'unknown'
         return undefined
       },

@@ -175,13 +175,14 @@ const putMany: Act = async (options, operation) => {
   const { history, ids, random, store } = options
   const chosen = ids.filter(() => random.chance(0.5))
   const operations = chosen.map((_, i) => (i === 0 ? operation : history.begin(store)))
-  const results = await store.putMany(
+  const fates = await store.putMany(
     operations.map((each, i) => ({ ...newBag(options, each), id: chosen[i] as EntityId })),
+    { fates: true },
   )
-  for (const [i, result] of results.entries()) {
+  for (const [i, fate] of fates.entries()) {
     const each = operations[i] as Operation
-    if (result.ok) history.acknowledged(each, result.id, result.version)
-    else told(history, each, result.error)
+    if (fate.ok) history.acknowledged(each, fate.value.id, fate.value.version)
+    else told(history, each, fate.error)
   }
 }
 

@@ -60,8 +60,8 @@ export async function storeFeed(
       }
     }
     if (news.length > 0) await record.begin()
-    for (const result of await data.entries.putMany(news)) {
-      if (result.ok) total.added++
+    for (const fate of await data.entries.putMany(news, { fates: true })) {
+      if (fate.ok) total.added++
       else total.failed++
     }
   }

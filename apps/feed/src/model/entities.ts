@@ -115,10 +115,10 @@ const Source = defineKind('source', {
   schema: typed<SourceProperties>(),
   indexes: {
     byTime: { by: [{ added: 'time' }], shardOn: 'id' },
-    byUser: { by: [{ user_id: 'uuid' }, { added: 'time' }] },
+    byUser: { by: [{ user_id: { type: 'uuid', nulls: 'skip' } }, { added: 'time' }] },
     /** The source that a feed belongs to, by any of its names: a row for each of them. */
     byName: { by: [{ known_as: 'string[]' }] },
-    byImport: { by: [{ import_id: 'uuid' }] },
+    byImport: { by: [{ import_id: { type: 'uuid', nulls: 'skip' } }] },
   },
 })
 
@@ -131,11 +131,11 @@ const Entry = defineKind('entry', {
      */
     byTime: { by: [{ published: 'time' }], shardOn: 'id' },
     /** A person's page: one shard holds all rows of a person. */
-    byUser: { by: [{ user_id: 'uuid' }, { published: 'time' }] },
-    bySource: { by: [{ source_id: 'uuid' }, { published: 'time' }] },
+    byUser: { by: [{ user_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
+    bySource: { by: [{ source_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
     /** Who else shared this link. A site has it where somebody has added it: see `offeredIndexes`. */
-    byLink: { by: [{ link: 'string' }, { published: 'time' }] },
-    byImport: { by: [{ import_id: 'uuid' }] },
+    byLink: { by: [{ link: { type: 'string', nulls: 'skip' } }, { published: 'time' }] },
+    byImport: { by: [{ import_id: { type: 'uuid', nulls: 'skip' } }] },
   },
 })
 
@@ -155,7 +155,7 @@ const Like = defineKind('like', {
 
 const Import = defineKind('import', {
   schema: typed<ImportProperties>(),
-  indexes: { byUser: { by: [{ user_id: 'uuid' }, { imported: 'time' }] } },
+  indexes: { byUser: { by: [{ user_id: { type: 'uuid', nulls: 'skip' } }, { imported: 'time' }] } },
 })
 
 const Session = defineKind('session', {

@@ -1,7 +1,21 @@
-import type { Entities, EntityId, IndexOf, Item, ListItem, Page, QueryOptions, WhereOf } from 'looseleaf'
+import type {
+  CheckedWhere,
+  CheckedWheres,
+  Entities,
+  EntityId,
+  IndexOf,
+  Item,
+  ListItem,
+  Page,
+  QueryOptions,
+  Scattered,
+} from 'looseleaf'
 import type { SiteData } from './entities.ts'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
 import type { Sent } from './sent.ts'
+
+/** Queries of one shard each, of an index that is sharded on its first property. */
+type Wheres<T, Keys extends readonly unknown[], W> = CheckedWheres<T, Keys, undefined, W, undefined>
 
 export interface List<One> {
   readonly items: readonly One[]
@@ -28,24 +42,33 @@ export interface Reader {
     ids: readonly (EntityId | undefined)[],
   ): Promise<ReadonlyMap<EntityId, Item<Out>>>
   /** Newest first, unless `order` says otherwise. */
-  page<T, Keys extends readonly unknown[]>(
-    index: IndexOf<T, Keys>,
-    where: WhereOf<T, Keys>,
-    options: QueryOptions,
+  page<
+    T,
+    Keys extends readonly unknown[],
+    ShardOn,
+    const W extends object,
+    Scatter extends boolean | undefined = undefined,
+  >(
+    index: IndexOf<T, Keys, never, ShardOn>,
+    where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+    options: Scattered<QueryOptions, Scatter>,
   ): Promise<Page<T>>
   /** The newest that match each of these conditions, and how many there are: a statement a shard, and one for their entities. */
-  newest<T, Keys extends readonly unknown[]>(
+  newest<T, Keys extends readonly unknown[], const W extends object>(
     index: IndexOf<T, Keys>,
-    wheres: readonly WhereOf<T, Keys>[],
+    wheres: Wheres<T, Keys, W>,
     limit: number,
   ): Promise<readonly Some<Item<T>>[]>
   /** The same of an index with `include`, as its rows tell: no entity is read. */
-  rows<T, Keys extends readonly unknown[], Included>(
+  rows<T, Keys extends readonly unknown[], Included, const W extends object>(
     index: IndexOf<T, Keys, Included>,
-    wheres: readonly WhereOf<T, Keys>[],
+    wheres: Wheres<T, Keys, W>,
     limit: number,
   ): Promise<readonly Some<ListItem<T, Keys, Included>>[]>
-  count<T, Keys extends readonly unknown[]>(index: IndexOf<T, Keys>, where: WhereOf<T, Keys>): Promise<number>
+  count<T, Keys extends readonly unknown[], const W extends object>(
+    index: IndexOf<T, Keys>,
+    where: CheckedWhere<T, Keys, undefined, W, undefined>,
+  ): Promise<number>
 }
 
 export function createReader(data: SiteData, sent: () => Sent): Reader {
@@ -63,15 +86,15 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
   }
 
   /** Only where there are more than those of the page, somebody has to count. */
-  async function withTotals<T, Keys extends readonly unknown[], One>(
-    index: IndexOf<T, Keys>,
-    wheres: readonly WhereOf<T, Keys>[],
+  async function withTotals<T, Keys extends readonly unknown[], W, One>(
+    wheres: Wheres<T, Keys, W>,
     pages: readonly { readonly items: readonly One[]; readonly cursor?: string }[],
+    countMany: (wheres: Wheres<T, Keys, W>) => Promise<number[]>,
   ): Promise<readonly Some<One>[]> {
-    const longer = wheres.filter((_, i) => pages[i]?.cursor !== undefined)
-    const counts = longer.length > 0 ? await index.countMany(longer) : []
-    const totals = new Map(longer.map((where, i) => [where, counts[i]]))
-    return pages.map(({ items }, i) => ({ items, total: totals.get(wheres[i]!) ?? items.length }))
+    const longer = [...pages.keys()].filter((i) => pages[i]?.cursor !== undefined)
+    const counts = longer.length > 0 ? await countMany(longer.map((i) => wheres[i]!)) : []
+    const totals = new Map(longer.map((i, at) => [i, counts[at]]))
+    return pages.map(({ items }, i) => ({ items, total: totals.get(i) ?? items.length }))
   }
 
   return {
@@ -81,24 +104,45 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
     async get(kind, id) {
       return (await getMany(kind, [id])).get(id)
     },
-    async page(index, where, options) {
-      const page = await index.page(where, { order: 'desc', ...options })
+    async page<
+      T,
+      Keys extends readonly unknown[],
+      ShardOn,
+      const W extends object,
+      Scatter extends boolean | undefined = undefined,
+    >(
+      index: IndexOf<T, Keys, never, ShardOn>,
+      where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
+      options: Scattered<QueryOptions, Scatter>,
+    ) {
+      const page = await index.page<W, Scatter>(where, { order: 'desc', ...options })
       addQueryCost(cost, page.cost)
       return page
     },
-    async newest(index, wheres, limit) {
+    async newest<T, Keys extends readonly unknown[], const W extends object>(
+      index: IndexOf<T, Keys>,
+      wheres: Wheres<T, Keys, W>,
+      limit: number,
+    ) {
       if (wheres.length === 0) return []
-      const pages = await index.pageMany(wheres, { order: 'desc', limit })
+      const pages = await index.pageMany<W>(wheres, { order: 'desc', limit })
       for (const page of pages) addQueryCost(cost, page.cost)
-      return withTotals(index, wheres, pages)
+      return withTotals(wheres, pages, (longer) => index.countMany<W>(longer))
     },
-    async rows(index, wheres, limit) {
+    async rows<T, Keys extends readonly unknown[], Included, const W extends object>(
+      index: IndexOf<T, Keys, Included>,
+      wheres: Wheres<T, Keys, W>,
+      limit: number,
+    ) {
       const pages = await Promise.all(
-        wheres.map((where) => index.list(where, { order: 'desc', limit, verify: false })),
+        wheres.map((where) => index.list<W>(where, { order: 'desc', limit, verify: false })),
       )
       for (const page of pages) addQueryCost(cost, page.cost)
-      return withTotals(index, wheres, pages)
+      return withTotals(wheres, pages, (longer) => index.countMany<W>(longer))
     },
-    count: (index, where) => index.count(where),
+    count: <T, Keys extends readonly unknown[], const W extends object>(
+      index: IndexOf<T, Keys>,
+      where: CheckedWhere<T, Keys, undefined, W, undefined>,
+    ) => index.count<W>(where),
   }
 }

@@ -73,7 +73,7 @@ export async function saveSources(
       }
     }
     if (fresh.length > 0) await options.beforeNew()
-    for (const result of await collection.putMany(fresh)) if (!result.ok) throw result.error
+    await collection.putMany(fresh)
     await Promise.all(changed)
   }
   return saved

@@ -24,6 +24,7 @@ export interface Consumer {
   stop(): Promise<void>
   /** `stop`, for `await using consumer = consume(…)`. */
   [Symbol.asyncDispose](): Promise<void>
+  /** Tells how far this process is: the partitions that it works on, what it has handled, and how old the oldest open change is. */
   status(): ConsumerStatus
 }
 

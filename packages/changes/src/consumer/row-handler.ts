@@ -1,4 +1,4 @@
-import { createLane, elapsedBy, formatId, type EntityRow } from '@looseleaf/core'
+import { createLane, elapsedBy, formatId, type EntityRow, isError } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { LimitFunction } from 'p-limit'
@@ -167,7 +167,7 @@ export function createRowHandler(
 /** Whatever was thrown: a message may be no text, and an object have none. */
 function textOf(error: unknown): string {
   try {
-    const text = String(error instanceof Error ? error.message : error)
+    const text = String(isError(error) ? error.message : error)
     return text.slice(0, MAX_ERROR)
   } catch {
     return 'What the handler threw has no text.'

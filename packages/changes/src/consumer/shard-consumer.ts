@@ -8,11 +8,21 @@ import {
   type UpdatedPlace,
 } from '@looseleaf/core'
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine'
-import { PARTITIONS, placeAt, readableFloor, requireUnpurged, shardAt } from '@looseleaf/protocol'
+import {
+  lastingPage,
+  openedTo,
+  PARTITIONS,
+  placeAt,
+  readableFloor,
+  requireUnpurged,
+  shardAt,
+  type ReadableFloor,
+} from '@looseleaf/protocol'
 import { lagOf } from '../records/lag.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { Replays } from './replays.ts'
 import type { RetryPlaces } from './retry-places.ts'
+import { createEmptyStretch } from './empty-stretch.ts'
 import { createRetryTurns } from './retry-turns.ts'
 import { MAX_FAILING, type RowHandler } from './row-handler.ts'
 
@@ -69,6 +79,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   const turns = createRetryTurns(handler.due)
   /** Grows when a failover sets places back. Handlers that began before that may not move a place: their times may be given again. */
   let fallenBack = 0
+  const empty = createEmptyStretch()
 
   /** Partitions that are worked on, by number: until then nothing else of them is begun, and they are not given up. */
   const busy = new Map<number, Promise<unknown>>()
@@ -128,19 +139,27 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   }
 
   /** Up to which time changes may be read. */
-  async function look(): Promise<number> {
+  async function look(): Promise<ReadableFloor> {
     const asked = elapsed()
     // Compared with the newest place: once the floor was raised again, only a place that is still ahead of it shows that it fell.
-    const { floor, now, purged } = await readableFloor(at(), newestOf(leases.held), pollMs, signal)
-    refuseGap(leases.held, { purged })
+    const found = await readableFloor(at(), newestOf(leases.held.map(empty.seen)), pollMs, signal)
+    const { floor, now } = found
+    refuseGap(leases.held, found)
     clock = { floor, now, at: asked }
+    empty.floorIs(floor)
     for (const partition of leases.held) {
       if (floor >= partition.place.updated) continue
       // A failover has lost what was behind it, and times that were read before are given once more.
       partition.place = placeAt(floor)
       fallenBack++
     }
-    return floor
+    return found
+  }
+
+  function movePlace(partition: HeldPartition, place: UpdatedPlace): void {
+    if (comparePlaces(place, partition.place) <= 0) return
+    partition.place = { updated: place.updated, addedId: place.addedId }
+    hasNews = true
   }
 
   /** Throws where one of these partitions has missed deletions. A purge waits for consumers, but not for ever. */
@@ -149,20 +168,34 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   }
 
   /** Hands over the next changes of these partitions; answers whether there may be more. */
-  async function nextPage(partitions: readonly HeldPartition[], until: number): Promise<boolean> {
+  async function nextPage(partitions: readonly HeldPartition[], upTo: ReadableFloor): Promise<boolean> {
     const { entities } = at()
+    const { floor: until } = upTo
     const before = fallenBack
     const byNumber = new Map(partitions.map((partition) => [partition.number, partition]))
     const partitionOf = ({ addedId }: UpdatedPlace): HeldPartition =>
       byNumber.get(addedId % PARTITIONS) as HeldPartition
-    const page = await entities.pageOfChanges(
-      { after: oldestOf(partitions), until, of: { count: PARTITIONS, some: [...byNumber.keys()] } },
+    const opened = openedTo(at())
+    const page = await lastingPage(
+      at(),
+      {
+        after: oldestOf(partitions.map(({ place }) => place)),
+        until,
+        of: { count: PARTITIONS, some: [...byNumber.keys()] },
+      },
       pageLimit,
       { signal, maxBody: longestBody(pageLimit) },
     )
-    // A purge may have overtaken one who was away for so long, and before the page was read.
-    if (clock !== undefined && clock.now - oldestOf(partitions).updated > OLD_MICROS)
+    // A purge may have overtaken a consumer that was away for so long, and before the page was read.
+    const oldest = oldestOf(partitions.map(({ place }) => place))
+    if (clock !== undefined && clock.now - oldest.updated > OLD_MICROS)
       refuseGap(partitions, await entities.floor({ signal }))
+    if (page.length === 0) {
+      const proven = empty.found(partitions, upTo, opened)
+      for (const partition of proven?.of ?? []) movePlace(partition, proven!.end)
+      pageLimit = Math.min(PAGE, 2 * pageLimit)
+      return false
+    }
     const rows = page.filter((row) => comparePlaces(row, partitionOf(row).place) > 0)
     const versions = new Map(rows.map(({ addedId, version }) => [addedId, version]))
     const isLast = page.length < pageLimit
@@ -173,9 +206,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     let handled = 0
     const done = (partition: HeldPartition, place: UpdatedPlace): void => {
       // What a handler was at meanwhile may be of times that are given once more.
-      if (fallenBack !== before || comparePlaces(place, partition.place) <= 0) return
-      partition.place = { updated: place.updated, addedId: place.addedId }
-      hasNews = true
+      if (fallenBack === before) movePlace(partition, place)
     }
     for await (const run of wholeRows(entities, context.codec, rows, { signal })) {
       const begun: Promise<unknown>[] = []
@@ -184,14 +215,15 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         cut.add(partition)
         if (isCut) continue
         const work = async (): Promise<void> => {
-          // One that was replaced since the page was read comes by itself.
-          const same = own.filter(({ addedId, version }) => version === versions.get(addedId))
+          const replaced = own.findIndex(({ addedId, version }) => version !== versions.get(addedId))
+          // A crash may undo the replacement of this entity, so the next page of the partition begins in front of it.
+          const same = replaced === -1 ? own : own.slice(0, replaced)
           const onDone = (row: UpdatedPlace): void => {
             handled++
             done(partition, row)
           }
           const isWhole = await handOver(partition, same, beginBy, onDone, 'new')
-          if (isWhole) cut.delete(partition)
+          if (isWhole && replaced === -1) cut.delete(partition)
         }
         begun.push(occupy(partition.number, work))
       }
@@ -272,7 +304,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     get lagMs() {
       if (leases.held.length === 0 || clock === undefined) return 0
       const { floor, now, at: readAt } = clock
-      const { updated } = oldestOf(leases.held)
+      const { updated } = oldestOf(leases.held.map(empty.seen))
       // Everything up to the floor was handled: as of that look, wherever the clock was.
       const lagMs = updated >= floor && floor > now ? 0 : lagOf(updated, now)
       return lagMs === undefined ? undefined : Math.max(0, lagMs + elapsed() - readAt)
@@ -291,10 +323,10 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       }
       const retried = await retry()
       if (retried) await saveIfDue()
-      const until = leases.held.length > 0 ? await look() : 0
+      const upTo = leases.held.length > 0 ? await look() : undefined
       turns.passed(idle())
       const open = idle().filter(({ failing }) => failing.size < MAX_FAILING)
-      const more = open.length > 0 && (await nextPage(open, until))
+      const more = upTo !== undefined && open.length > 0 && (await nextPage(open, upTo))
       await saveIfDue()
       if (more || retried) return 0
       return leases.held.length === 0 ? Math.min(refreshMs, SAVE_MS) : pollMs
@@ -306,18 +338,18 @@ function comparePlaces(a: UpdatedPlace, b: UpdatedPlace): number {
   return a.updated - b.updated || a.addedId - b.addedId
 }
 
-/** None of the partitions is beyond it. */
-function newestOf(partitions: readonly HeldPartition[]): UpdatedPlace {
-  return partitions.reduce<UpdatedPlace>(
-    (newest, { place }) => (comparePlaces(place, newest) > 0 ? place : newest),
+/** The place that no other is beyond. */
+function newestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
+  return places.reduce<UpdatedPlace>(
+    (newest, place) => (comparePlaces(place, newest) > 0 ? place : newest),
     placeAt(0),
   )
 }
 
-/** None of the partitions is behind it. */
-function oldestOf(partitions: readonly HeldPartition[]): UpdatedPlace {
-  return partitions.reduce<UpdatedPlace>(
-    (oldest, { place }) => (comparePlaces(place, oldest) < 0 ? place : oldest),
-    { updated: Infinity, addedId: 0 },
-  )
+/** The place that no other is behind. */
+function oldestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
+  return places.reduce<UpdatedPlace>((oldest, place) => (comparePlaces(place, oldest) < 0 ? place : oldest), {
+    updated: Infinity,
+    addedId: 0,
+  })
 }

@@ -35,8 +35,7 @@ const bagOf = (published: number): { user_id: string; published: number } => ({ 
 const tableOn = (shard: number) => driver.shards[shard]!.index(tableSpec(entryOf(store, 'by_user')))
 
 async function putMany(count: number): Promise<void> {
-  const results = await store.putMany(Array.from({ length: count }, (_, i) => bagOf(i)))
-  expect(results.every(({ ok }) => ok)).toBe(true)
+  await store.putMany(Array.from({ length: count }, (_, i) => bagOf(i)))
 }
 
 /** Takes every row of the index away. */

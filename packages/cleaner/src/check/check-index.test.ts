@@ -205,7 +205,7 @@ test('a check of many writers at once finds nothing wrong', async () => {
   const writer = await openStore({ driver })
   const ids = (
     await writer.putMany(Array.from({ length: 40 }, (_, i) => ({ user_id: 'ada', published: i })))
-  ).flatMap((result) => (result.ok ? [result.id] : []))
+  ).map(({ id }) => id)
   let isOver = false
   /** Writes that have ended, deletes included, by writer. */
   const ended = [0, 0]

@@ -68,9 +68,7 @@ describe('a page of a check', () => {
 
   it('adds up what is missing over more entities than are in hand at once', async () => {
     const tags = Array.from({ length: 1_000 }, (_, i) => `tag ${i}`)
-    const ids = (await store.putMany(Array.from({ length: 12 }, () => ({ tags })))).map((result) =>
-      result.ok ? result.id : '',
-    )
+    const ids = (await store.putMany(Array.from({ length: 12 }, () => ({ tags })))).map(({ id }) => id)
     const entities = (await allEntities()).toSorted(
       (a, b) =>
         ids.findIndex((id) => Buffer.compare(parseId(id), a.id) === 0) -

@@ -283,7 +283,7 @@ test.each([
   'an index is not filled by a process that cannot read %s, and by one that can later',
   async (_, code) => {
     const store = await storeToFill(20)
-    const [known] = (await store.putMany([bagOf(99)])).map((result) => (result.ok ? result.id : ''))
+    const { id: known } = await store.put(bagOf(99))
     const { codec } = store.context
     let unknown = 0
     const decode = (body: Uint8Array): ReturnType<typeof codec.decode> => {

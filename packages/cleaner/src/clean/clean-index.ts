@@ -95,6 +95,11 @@ export interface CleanResult {
   readonly removed: number
   readonly fenced: number
   readonly waiting: number
+  /**
+   * False where an index is not whole after this: its filling was halted, entities share keys of a unique index (`duplicates`), or an
+   * entity could not be decoded (`undecodable`).
+   */
+  readonly complete: boolean
 }
 
 /**
@@ -212,8 +217,9 @@ async function cleanGoing(
     return { index, generation, state, ...(unique && { unique }), halted: true, ...emptyTally() }
   })
   const indexes = [...ended, ...left]
-  const { added, removed, fenced, waiting } = sumTallies(indexes)
-  return { indexes, added, removed, fenced, waiting }
+  const { added, removed, fenced, waiting, duplicates, undecodable } = sumTallies(indexes)
+  const complete = duplicates + undecodable === 0 && left.length === 0 && !ended.some(({ halted }) => halted)
+  return { indexes, added, removed, fenced, waiting, complete }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { KeyValue } from '@looseleaf/core'
+import { isBytes, type KeyValue } from '@looseleaf/core'
 import type { IndexPlace } from '../look/index-pages.ts'
 
 /** A place in an index table as text, for a task's progress. */
@@ -13,14 +13,14 @@ export function placeFromText(text: string): IndexPlace | undefined {
     if (!Array.isArray(parsed)) return undefined
     const values = parsed.map(valueFromJson)
     const entityId = values.pop()
-    return entityId instanceof Uint8Array ? { key: values, entityId } : undefined
+    return isBytes(entityId) ? { key: values, entityId } : undefined
   } catch {
     return undefined
   }
 }
 
 function valueToJson(value: KeyValue): unknown {
-  if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') }
+  if (isBytes(value)) return { bytes: Buffer.from(value).toString('base64') }
   return typeof value === 'bigint' ? { integer: String(value) } : value
 }
 

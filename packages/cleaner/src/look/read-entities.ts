@@ -1,4 +1,4 @@
-import { idKey, type EntityRow } from '@looseleaf/core'
+import { idKey, type EntityRow, isBytes } from '@looseleaf/core'
 import { longestBody, wholeRows } from '@looseleaf/index-engine'
 import { idsByShard } from '@looseleaf/protocol'
 import pLimit from 'p-limit'
@@ -47,6 +47,6 @@ export async function readDerived(
   const all = [...derived.values()] as Uint8Array[]
   await eachEntity(pass, all, (row) => derived.set(idKey(row.id), deriveEntity(pass, targets, row.id, row)))
   return Array.from(derived.values(), (found) =>
-    found instanceof Uint8Array ? deriveEntity(pass, targets, found, undefined) : found,
+    isBytes(found) ? deriveEntity(pass, targets, found, undefined) : found,
   )
 }

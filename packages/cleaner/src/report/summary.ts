@@ -1,4 +1,4 @@
-import { type CallOptions, countIn, elapsedBy, isLooseleafError, parseObject } from '@looseleaf/core'
+import { type CallOptions, countIn, elapsedBy, isLooseleafError, parseObject, isError } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
@@ -141,7 +141,7 @@ function toRoundError(error: unknown, now: number): RoundError {
   // Another error's message may hold anything, values included.
   return {
     at,
-    code: error instanceof Error ? error.name : 'Error',
+    code: isError(error) ? error.name : 'Error',
     message: 'An unexpected error; see the process that runs the cleaner.',
   }
 }

@@ -72,7 +72,8 @@ export async function* updatedPages(
 
 /**
  * Up to where a round may read, so that nothing comes before it later, and the time. The floor is raised only where something stands above
- * it: a shard that nobody writes is left alone. What a crash undoes costs a repair that was not needed, so nothing waits for the disk.
+ * it: a shard that nobody writes is left alone. No flush follows the pages before they are worked on: a repair for a commit that a crash undoes
+ * does no harm.
  */
 async function floorFor(
   { context, signal }: Pass,

@@ -144,3 +144,30 @@ test('a round that fails is done again', async () => {
   isBroken = false
   expect(await roundOf(store, tail)).toMatchObject({ looked: 1, added: 1 })
 })
+
+test('after its server may have been started anew, a round looks again at what the one before has read', async () => {
+  const memory = await memoryShards(1).connect()
+  let opened = 1
+  const connections = () => ({ open: 1, opened, idle: 0, limit: 1, waiting: 0, refusal: undefined })
+  const shard = new Proxy(memory.shards[0]!, {
+    get(target, name) {
+      const value: unknown = name === 'connections' ? connections : Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  const store = await openStore({
+    driver: { shards: [shard], close: () => memory.close() },
+    indexes: [byUser],
+  })
+  const tail = tailOf(store)
+  const put = () => store.put({ user_id: 'ada', published: 1 })
+  await put()
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
+  await put()
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
+  // The raise of this round proves the one before it, and no more.
+  await put()
+  opened++
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 2 })
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 0 })
+})

@@ -1,6 +1,6 @@
 import { elapsedBy, idKey, type EntityRow, type TaskTable } from '@looseleaf/core'
 import { wholeRows, type EngineContext } from '@looseleaf/index-engine'
-import { deleteDelayMs, shardAt } from '@looseleaf/protocol'
+import { deleteDelayMs, openedTo, shardAt } from '@looseleaf/protocol'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
@@ -44,6 +44,11 @@ const ENTITIES_AT_ONCE = 100
 export function createTail(context: EngineContext, shard: number, options: TailOptions): Tail {
   const elapsed = elapsedBy(context.time)
   let window: TailWindow | undefined
+  /**
+   * The window's place before the last round, and the connections opened by then. An entity whose replacement was visible to that round is
+   * back in the state before it, if the server has died since without that replacement on disk.
+   */
+  let unproven: { readonly seenUntil: number; readonly opened: number | undefined } | undefined
   let savedAt = 0
   /** When it was saved last, for others to see whether it falls behind. */
   let behindMs = 0
@@ -127,6 +132,10 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       const held = await hold(pass)
       if (held === undefined) return undefined
       let looked = 0
+      const opened = openedTo(shardAt(context, shard))
+      if (unproven !== undefined && unproven.opened !== opened)
+        held.seenUntil = Math.min(held.seenUntil, unproven.seenUntil)
+      const { seenUntil } = held
       for await (const rows of updatedPages(pass, shard, held, options)) {
         for await (const batch of wholeRows(shardAt(context, shard).entities, context.codec, rows, {
           signal: pass.signal,
@@ -141,6 +150,8 @@ export function createTail(context: EngineContext, shard: number, options: TailO
         }
         looked += rows.length
       }
+      // The floor that this round has raised is a flushed commit behind the round before it.
+      if (openedTo(shardAt(context, shard)) === opened) unproven = { seenUntil, opened }
       for (const some of chunks(await left.overdue(targets, signal), ENTITIES_AT_ONCE))
         await workOn(pass, targets, some)
       left.done()

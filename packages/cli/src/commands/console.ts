@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Act } from '@looseleaf/console'
-import { LooseleafError } from '@looseleaf/core'
+import { LooseleafError, isError } from '@looseleaf/core'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
@@ -101,7 +101,7 @@ async function listen(server: Server, port: number): Promise<number> {
   try {
     await once(server, 'listening')
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = isError(cause) ? cause.message : String(cause)
     throw new LooseleafError(
       'BAD_OPTION',
       `--port ${port} cannot be listened on: ${why}. Leave it out for a free one.`,

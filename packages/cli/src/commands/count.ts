@@ -13,8 +13,8 @@ interface CountCommandOptions extends CommonOptions {
 
 const DETAILS = `${WHERE_HELP}
 
-Counts index rows, which may be too many for a while after writes; --exact reads
-every entity.
+A number up to 1,000 is exact. A greater one counts index rows, which may be too
+many for a while after writes; --exact reads every entity.
 
 JSON: { "count" }`
 
@@ -28,14 +28,14 @@ export const addCount: AddCommand = (program, run) => {
       ['count entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab', 'the entries of a user'],
     ],
   })
-    .option('--exact', 'look at every entity instead of counting index rows')
+    .option('--exact', 'look at every entity, however many there are')
     .option('--scatter', 'ask all shards where the conditions do not say which one')
     .action((name: string, conditions: string[], options: CountCommandOptions) =>
       run(options, async (session) => {
         const { output, signal } = session
         const store = await session.store()
         const index = definitionFromData(findIndex(store, name))
-        const { exact = false, scatter = false } = options
+        const { exact, scatter = false } = options
         const count = await store.count(index, parseWhere(index, conditions), { exact, scatter, signal })
         output.result({ count }, () => counted(count, 'entity', 'entities'))
       }),

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
-import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, platformTime } from '@looseleaf/core'
 import { deriveId } from '@looseleaf/store'
 import { InvalidArgumentError, Option } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
@@ -82,9 +82,9 @@ export const addImport: AddCommand = (program, run) => {
     .action((file: string, options: ImportCommandOptions) =>
       run(options, async (session) => {
         const { output } = session
-        const started = performance.now()
+        const started = platformTime.elapsed()
         const { result, errors } = await importFile(session, file, options)
-        const seconds = (performance.now() - started) / 1000
+        const seconds = (platformTime.elapsed() - started) / 1000
         // Nothing was taken up. One more than the last line is where an import that came to its end would go on.
         const [{ from } = { from: 1 }] = linesOf(options)
         const isBeyond = result.ended === 'all' && from > result.nextLine

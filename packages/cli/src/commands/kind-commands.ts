@@ -6,11 +6,12 @@ import type { CommonOptions, Settings } from '../session.ts'
 import { counted, grouped } from '../text.ts'
 
 const DETAILS = `Reads the whole store, and writes each entity of the config’s kinds that is
-stored in an older shape or without a default of its schema, with its index
-rows. May be stopped and started again at any time, and run while the site is
-live: such entities are read in the newest shape, with defaults, all the while.
-Indexes have the stored values, so run it before you query one by a default.
-Start it when every process of the site has the new upgrades.
+stored in an older shape, without a default of its schema or under a former
+name of its kind, with its index rows. May be stopped and started again at any
+time, and run while the site is live: such entities are read in the newest
+shape, with defaults, all the while. Indexes have the stored values, so run it
+before you query one by a default. Start it when every process of the site has
+the new upgrades.
 
 Ends with 1 where an entity cannot be upgraded: its upgrade fails, or the
 entity does not fit the schema. Such entities are listed and stay as they are.
@@ -29,7 +30,7 @@ export const addKindCommands: AddCommand = (program, run) => {
     .helpCommand(false)
   defineCommand(group, {
     usage: 'upgrade [names...]',
-    summary: 'Write every entity of an old shape, or without a default, in the newest one',
+    summary: 'Write entities of an old shape, former name or missing default anew',
     details: DETAILS,
     examples: [
       ['kind upgrade', 'all kinds of the config'],
@@ -45,7 +46,7 @@ export const addKindCommands: AddCommand = (program, run) => {
         const progress = output.progress({ label: 'upgrade', unit: 'entities' })
         const onProgress = ({ scanned }: UpgradeResult): void => progress.update(scanned, undefined)
         const { dryRun } = options
-        const { failed, ...result } = await upgradeKinds(store, kinds, {
+        const { failed, complete, ...result } = await upgradeKinds(store, kinds, {
           signal,
           dryRun,
           onProgress,
@@ -60,7 +61,7 @@ export const addKindCommands: AddCommand = (program, run) => {
             `${counted(result.scanned, 'entity', 'entities')} of the store read.`,
           ].join('\n'),
         )
-        return failed.length === 0 ? exitCodes.ok : exitCodes.found
+        return complete ? exitCodes.ok : exitCodes.found
       }),
     )
 }

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { CleanerReport } from '@looseleaf/cleaner'
-import type { LooseleafError } from '@looseleaf/core'
+import { platformTime, type LooseleafError } from '@looseleaf/core'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findingsJson, findingsText, gradeText } from '../health/findings-text.ts'
@@ -93,7 +93,7 @@ async function show(session: Session): Promise<ExitCode | undefined> {
     readMore(session),
   ])
   const { policies } = status
-  const findings = findingsOf({ now: Date.now(), report, error, policies, ...more })
+  const findings = findingsOf({ now: platformTime.now(), report, error, policies, ...more })
   const view = { status, report, ...more, findings }
   const advice = indexAdvice(generationsOf(await session.store()), (await session.settings()).indexes)
   output.result(statusJson(view), () =>

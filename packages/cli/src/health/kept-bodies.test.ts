@@ -2,10 +2,13 @@ import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import type { Session } from '../session.ts'
 import { keptBodies, type ReadBodies } from './kept-bodies.ts'
 import { readBodies } from './read-facts.ts'
+
+// The modules below take their timers when they are loaded.
+vi.hoisted(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 
 let session: Session
 let store: DataStore
@@ -15,7 +18,6 @@ let bodiesOf: ReadBodies
 let isSilent: boolean
 
 beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
   isSilent = false
   const driver = await memoryShards(1).connect()
   const counting = faultyDriver(driver, ({ operation }) => {
@@ -35,8 +37,6 @@ beforeEach(async () => {
     await driver.close()
   }
 })
-
-afterEach(() => vi.useRealTimers())
 
 test('a look at bodies that finds nothing serves for a minute', async () => {
   await store.put({ n: 1 })

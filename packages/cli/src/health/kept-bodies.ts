@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import type { BodiesLook } from '@looseleaf/store'
 import type { Session } from '../session.ts'
 
@@ -15,11 +16,11 @@ export function keptBodies(read: ReadBodies): ReadBodies {
   let kept: BodiesLook | undefined
   let keptUntil = 0
   return async (session) => {
-    if (kept !== undefined && performance.now() < keptUntil) return kept
+    if (kept !== undefined && platformTime.elapsed() < keptUntil) return kept
     const look = await read(session)
     const isWell = look !== undefined && look.isWhole && look.broken.length === 0 && look.undecodable === 0
     kept = isWell ? look : undefined
-    keptUntil = performance.now() + SERVES_MS
+    keptUntil = platformTime.elapsed() + SERVES_MS
     return look
   }
 }

@@ -1,6 +1,6 @@
 import { readConsumers } from '@looseleaf/changes'
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
-import { isLooseleafError, isOutage, type LooseleafError } from '@looseleaf/core'
+import { isLooseleafError, isOutage, type LooseleafError, platformTime } from '@looseleaf/core'
 import { lookAtBodies, readReplicas, type BodiesLook } from '@looseleaf/store'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import type { Session } from '../session.ts'
@@ -14,7 +14,7 @@ const BODIES = 100
 export async function factsOf(session: Session, bodiesOf: ReadBodies = readBodies): Promise<Facts> {
   const { report, error } = await reportUnless(session, isOfStore)
   // After the report, which is what the time is held against.
-  const now = Date.now()
+  const now = platformTime.now()
   // Where a shard refuses, the report alone may be what cannot be had.
   const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined

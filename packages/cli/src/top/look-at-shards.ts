@@ -1,4 +1,4 @@
-import { isLooseleafError, type LooseleafError, type Shard } from '@looseleaf/core'
+import { isLooseleafError, type LooseleafError, type Shard, platformTime } from '@looseleaf/core'
 import type { Session } from '../session.ts'
 
 /** How a shard answers. */
@@ -36,9 +36,9 @@ export async function lookAtShards(
 
 async function lookAtShard(shard: Shard, since: number | undefined, signal: AbortSignal): Promise<ShardLook> {
   const { name } = shard
-  const asked = performance.now()
+  const asked = platformTime.elapsed()
   const answer = await shard.now({ signal }).catch(errorOfShard)
-  const answersInMs = performance.now() - asked
+  const answersInMs = platformTime.elapsed() - asked
   if (isLooseleafError(answer))
     return {
       name,

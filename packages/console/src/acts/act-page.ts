@@ -1,3 +1,4 @@
+import { isError } from '@looseleaf/core'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Html, markup } from '../html.ts'
 import { headersWith } from '../page.ts'
@@ -156,5 +157,5 @@ function idOf(act: string, about: string): string {
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'Something failed.'
+  return isError(error) ? error.message : 'Something failed.'
 }

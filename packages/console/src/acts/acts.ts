@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeKind, guarded, isLooseleafError, LooseleafError } from '@looseleaf/core'
+import {
+  describeKind,
+  guarded,
+  isLooseleafError,
+  LooseleafError,
+  platformTime,
+  isError,
+} from '@looseleaf/core'
 import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'
@@ -121,8 +128,8 @@ export function createActs(options: ActsOptions, path: string): Acts {
     early: AbortSignal,
   ): Promise<void> {
     const { at } = shown
-    const startedAt = performance.now()
-    const late = AbortSignal.timeout(LIMIT_MS)
+    const startedAt = platformTime.elapsed()
+    const late = platformTime.abortAfter(LIMIT_MS)
     let failure: string | undefined
     let outcome: string | undefined
     try {
@@ -136,12 +143,12 @@ export function createActs(options: ActsOptions, path: string): Acts {
         ? `It was ended after ${LIMIT_MS / 60_000} minutes; what was done stays done.`
         : isLooseleafError(error)
           ? `${error.code}: ${error.message}`
-          : error instanceof Error
+          : isError(error)
             ? error.message
             : String(error)
     }
     running.delete(about)
-    const act: Act = { name, about, at, durationMs: performance.now() - startedAt, failure, outcome }
+    const act: Act = { name, about, at, durationMs: platformTime.elapsed() - startedAt, failure, outcome }
     done.unshift(act)
     done.length = Math.min(done.length, MOST)
     // It is done, whatever becomes of the log.

@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import { on } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from './refusal.ts'
@@ -17,7 +18,7 @@ export async function readForm(
     throw new Refusal(415, 'An act comes from a form of this page, as application/x-www-form-urlencoded.')
   const chunks: Buffer[] = []
   let bytes = 0
-  const signal = AbortSignal.timeout(limitMs)
+  const signal = platformTime.abortAfter(limitMs)
   try {
     // The stream itself is left open, so that the refusal can be answered on its connection.
     for await (const [chunk] of on(request, 'data', { signal, close: ['end'] }) as AsyncIterable<[Buffer]>) {

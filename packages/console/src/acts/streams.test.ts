@@ -1,10 +1,13 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createStreams } from './streams.ts'
+import { afterAll, expect, test, vi } from 'vitest'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
+// Modules take their timers when they are loaded: a copy is loaded under fake ones, and not left to other files.
+vi.useFakeTimers()
+vi.resetModules()
+const { createStreams } = await import('./streams.ts')
+vi.resetModules()
+afterAll(() => void vi.useRealTimers())
 
 /** Of a client that does not read: it is ended, and does not close. */
 function response(): ServerResponse & { readonly said: string[] } {

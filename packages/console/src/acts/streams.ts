@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import type { ServerResponse } from 'node:http'
 
 /** Browsers that look on, each by a stream of server-sent events. */
@@ -43,7 +44,7 @@ export function createStreams(render: () => Promise<string>): Streams {
   function next(): void {
     if (isClosed || timer !== undefined || open.size === 0) return
     // It keeps no process alive.
-    timer = setTimeout(() => void tell(), EVERY_MS).unref()
+    timer = platformTime.setTimeout(() => void tell(), EVERY_MS).unref()
   }
 
   return {
@@ -59,7 +60,7 @@ export function createStreams(render: () => Promise<string>): Streams {
     },
     close() {
       isClosed = true
-      clearTimeout(timer)
+      platformTime.clearTimeout(timer)
       for (const response of open) end(response)
     },
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatId, LooseleafError } from '@looseleaf/core'
+import { formatId, LooseleafError, platformTime } from '@looseleaf/core'
 import type { Doing } from '../acts/acts.ts'
 import { timeText } from '../text.ts'
 import type { Refuse, ShardCall, ShardFaults } from './shard-faults.ts'
@@ -14,7 +14,7 @@ export async function stopShard(
   ms: number,
   { signal, tell, came }: Doing,
 ): Promise<void> {
-  const until = timeText(new Date(Date.now() + ms))
+  const until = timeText(new Date(platformTime.now() + ms))
   const refuse: Refuse = (call) =>
     call.shard === shard ? unavailable(shard, `is stopped on purpose until ${until}.`) : undefined
   refusals.add(refuse)
@@ -107,10 +107,13 @@ function loseRemovals(died: Died): Refuse {
     victims ??= new Set(losing)
     left.add(`${call.table} on ${call.shard}`)
     const ids = rows.map(({ entityId }) => entityId).filter((id) => victims?.has(textOf(id)))
-    setTimeout(
-      () => died(`${namesOf(ids)} was committed; what it has lost still stands in ${[...left].join(', ')}.`),
-      TOGETHER_MS,
-    ).unref()
+    platformTime
+      .setTimeout(
+        () =>
+          died(`${namesOf(ids)} was committed; what it has lost still stands in ${[...left].join(', ')}.`),
+        TOGETHER_MS,
+      )
+      .unref()
     return unavailable(call.shard, 'lost this removal on purpose.')
   }
 }

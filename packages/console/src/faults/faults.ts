@@ -1,5 +1,5 @@
 import { cleanIndex, readShardReports } from '@looseleaf/cleaner'
-import { describeKind, LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { describeKind, LooseleafError, type CatalogEntry, platformTime } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { actOrState, createActPage, type ActPage } from '../acts/act-page.ts'
 import type { Acts, Deed, Doing } from '../acts/acts.ts'
@@ -65,7 +65,7 @@ export function createFaults(
       `createConsole takes { faults: { cleaner: { stop, start } } }, two functions; got ${describeKind(cleaner)}.`,
     )
   }
-  if (shards !== undefined && !(shards?.refusals instanceof Set)) {
+  if (shards !== undefined && typeof shards?.refusals?.has !== 'function') {
     throw new LooseleafError(
       'BAD_OPTION',
       `createConsole takes { faults: { shards } }, what createShardFaults gives; got ${describeKind(shards)}.`,
@@ -91,7 +91,7 @@ export function createFaults(
   async function cleanerSection(): Promise<Html> {
     const { value, failure } = await asked(
       (signal) => readShardReports({ context }, { signal }),
-      AbortSignal.timeout(LIMIT_MS),
+      platformTime.abortAfter(LIMIT_MS),
     )
     const lags = value?.map(
       ({ name, lagMs, isFollowed, error }) =>

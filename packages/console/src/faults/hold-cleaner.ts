@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Doing } from '../acts/acts.ts'
 import { timeText } from '../text.ts'
@@ -20,7 +21,7 @@ export async function holdCleaner(
 ): Promise<void> {
   try {
     await cleaner.stop()
-    tell(`it goes on by itself at ${timeText(new Date(Date.now() + ms))}`)
+    tell(`it goes on by itself at ${timeText(new Date(platformTime.now() + ms))}`)
     // Being ended early or closed is an end like another one.
     await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
   } finally {

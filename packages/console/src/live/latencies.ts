@@ -1,4 +1,4 @@
-import type { EndedCall } from '@looseleaf/core'
+import { platformTime, type EndedCall } from '@looseleaf/core'
 import { hasFailed } from '../answers.ts'
 
 /** How long calls took, those that failed too. Quantiles are right within 5 %, `maxMs` is exact. */
@@ -63,7 +63,7 @@ interface Slot {
   readonly buckets: Uint32Array
 }
 
-export function createLatencies(now: () => number = Date.now): Latencies {
+export function createLatencies(now: () => number = platformTime.now): Latencies {
   const slots: Slot[] = []
 
   const kept = (): Slot[] => {

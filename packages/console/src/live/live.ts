@@ -1,4 +1,4 @@
-import { describeKind, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { describeKind, LooseleafError, type IndexDefinitionData, platformTime } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { createActPage, messageOf, type ActPage } from '../acts/act-page.ts'
 import type { Acts, Deed } from '../acts/acts.ts'
@@ -42,7 +42,7 @@ export function createLive(
   let filled: readonly Filled[] = []
 
   async function look(): Promise<LiveView> {
-    const signal = AbortSignal.timeout(LIMIT_MS)
+    const signal = platformTime.abortAfter(LIMIT_MS)
     const offered = await readOffered(store, offer, { signal }).catch(messageOf)
     if (typeof offered !== 'string') filled = withFilled(filled, offered)
     return {
@@ -52,7 +52,7 @@ export function createLive(
       latencies,
       acts: acts?.list(),
       underWay: acts?.underWay() ?? [],
-      now: Date.now(),
+      now: platformTime.now(),
     }
   }
 

@@ -103,10 +103,12 @@ export interface IndexDefinitionData {
 }
 
 /**
- * What entities have to have to be in a partial index: property names, dots leading into objects, and the exact values. Each of
- * its 1 to 4 properties has to equal its value, type included.
+ * The values by which entities are in a partial index: property names, dots leading into objects, and the exact values. Each of the
+ * 1 to 4 properties has to equal its value, type included, or one of a list of 2 to 16.
  */
-export type IndexPredicate = Readonly<Record<string, string | number | boolean>>
+export type IndexPredicate = Readonly<Record<string, PredicateValue | readonly PredicateValue[]>>
+
+export type PredicateValue = string | number | boolean
 
 export interface IndexedProperty {
   /** What queries and `shardOn` call it. */

@@ -22,9 +22,14 @@ export interface EndedCall extends BegunCall {
 export type StoreEvent =
   /**
    * An attempt of a write did not win. `lost`: another write of the entity came first. `stale`: the catalog has changed, which
-   * is what the fence of the shard said. `unsettled`: its answer was lost.
+   * is what the fence of the shard said. `undone`: the database has undone one of its statements, after a deadlock or a wait for a lock
+   * that was too long. `unsettled`: its answer was lost.
    */
-  | { readonly kind: 'attempt'; readonly outcome: 'lost' | 'stale' | 'unsettled'; readonly shard: string }
+  | {
+      readonly kind: 'attempt'
+      readonly outcome: 'lost' | 'stale' | 'undone' | 'unsettled'
+      readonly shard: string
+    }
   /** Index rows that a page has met and that led to nothing which belongs on it; a query costs as much more. */
   | { readonly kind: 'discarded'; readonly index: string; readonly rows: number }
   /** Index rows that a write has left to the cleaner, because their shard did not take them. */

@@ -2,6 +2,9 @@ import type { LooseleafError } from '@looseleaf/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createBreaker, type Breaker } from './breaker.ts'
 
+// The modules below take their timers when they are loaded.
+vi.hoisted(() => void vi.useFakeTimers())
+
 let serverIsThere: boolean
 let probes: number
 let closings: number
@@ -9,7 +12,6 @@ let refused: LooseleafError[]
 let breaker: Breaker
 
 beforeEach(() => {
-  vi.useFakeTimers()
   serverIsThere = false
   probes = 0
   refused = []
@@ -27,10 +29,7 @@ beforeEach(() => {
   })
 })
 
-afterEach(() => {
-  breaker.stop()
-  vi.useRealTimers()
-})
+afterEach(() => breaker.stop())
 
 /** Calls that begin now and fail a millisecond later. */
 async function fail(times: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { LooseleafError, platformTime } from '@looseleaf/core'
 import { CircuitState, ConsecutiveBreaker, ConstantBackoff, circuitBreaker, handleAll } from 'cockatiel'
 
 /** What connections tell of the server behind them. */
@@ -64,12 +64,12 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen, onClose 
   circuit.onBreak(() => {
     if (stopped) return
     // Nobody waits for a probe, and none of them keeps the process alive.
-    timer = setTimeout(() => void circuit.execute(probe).catch(() => {}), probeMs)
+    timer = platformTime.setTimeout(() => void circuit.execute(probe).catch(() => {}), probeMs)
     timer.unref()
     onOpen(refusal())
   })
   circuit.onReset(() => {
-    lastAnswer = performance.now()
+    lastAnswer = platformTime.elapsed()
     isSilent = false
     onClose()
   })
@@ -89,7 +89,7 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen, onClose 
     },
     answered() {
       if (circuit.state !== CircuitState.Closed) return
-      lastAnswer = performance.now()
+      lastAnswer = platformTime.elapsed()
       inARow.success()
     },
     failed,
@@ -100,7 +100,7 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen, onClose 
     },
     stop() {
       stopped = true
-      clearTimeout(timer)
+      platformTime.clearTimeout(timer)
     },
   }
 }

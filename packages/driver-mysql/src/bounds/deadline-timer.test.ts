@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createDeadlineTimer, type DeadlineTimer } from './deadline-timer.ts'
 
+// The modules below take their timers when they are loaded.
+vi.hoisted(() => void vi.useFakeTimers())
+
 let timer: DeadlineTimer
 let start: number
 
 beforeEach(() => {
-  vi.useFakeTimers()
   start = performance.now()
   timer = createDeadlineTimer()
 })
 
 afterEach(() => {
   timer.stop()
-  const left = vi.getTimerCount()
-  vi.useRealTimers()
-  if (left !== 0) throw new Error('A timer was left behind.')
+  if (vi.getTimerCount() !== 0) throw new Error('A timer was left behind.')
 })
 
 /** When it ended, in whole milliseconds from the start of the test, and how. */

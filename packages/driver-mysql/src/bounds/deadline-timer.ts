@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import { clientError } from '../errors/errors.ts'
 import { withDeadline } from './with-deadline.ts'
 
@@ -19,20 +20,20 @@ export function createDeadlineTimer(): DeadlineTimer {
   let waiting: { readonly until: number; reject(error: Error): void } | undefined
 
   function lookAfter(milliseconds: number): void {
-    clearTimeout(timer)
-    looksAt = performance.now() + milliseconds
-    timer = setTimeout(look, milliseconds)
+    platformTime.clearTimeout(timer)
+    looksAt = platformTime.elapsed() + milliseconds
+    timer = platformTime.setTimeout(look, milliseconds)
   }
 
   function look(): void {
     timer = undefined
     if (waiting === undefined) return
     const { until, reject } = waiting
-    const left = until - performance.now()
+    const left = until - platformTime.elapsed()
     if (left > 0) return lookAfter(left)
     waiting = undefined
     // A process that was held up itself has answers that it has not looked at: they are taken first.
-    setImmediate(() => reject(clientError('CALL_DEADLINE')))
+    platformTime.setImmediate(() => reject(clientError('CALL_DEADLINE')))
   }
 
   function end(): void {
@@ -45,7 +46,7 @@ export function createDeadlineTimer(): DeadlineTimer {
       // Two at once should not be, and then each has a timer of its own.
       if (waiting !== undefined) return withDeadline(milliseconds, begin)
       return new Promise((resolve, reject) => {
-        const until = performance.now() + milliseconds
+        const until = platformTime.elapsed() + milliseconds
         waiting = { until, reject }
         if (timer === undefined || looksAt > until) lookAfter(milliseconds)
         else timer.ref()
@@ -64,7 +65,7 @@ export function createDeadlineTimer(): DeadlineTimer {
     stop() {
       // What is waited for still shall end.
       if (waiting !== undefined) return
-      clearTimeout(timer)
+      platformTime.clearTimeout(timer)
       timer = undefined
     },
   }

@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSilenceWatch, type SilenceWatch } from './silence-watch.ts'
 
+// The modules below take their timers when they are loaded.
+vi.hoisted(() => void vi.useFakeTimers())
+
 let lastAnswer: number
 let asked: number
 let answer: () => void
 let watch: SilenceWatch
 
 beforeEach(() => {
-  vi.useFakeTimers()
   lastAnswer = Number.NEGATIVE_INFINITY
   asked = 0
   watch = createSilenceWatch({
@@ -18,10 +20,7 @@ beforeEach(() => {
     },
   })
 })
-afterEach(() => {
-  watch.stop()
-  vi.useRealTimers()
-})
+afterEach(() => watch.stop())
 
 const pass = (milliseconds: number): Promise<unknown> => vi.advanceTimersByTimeAsync(milliseconds)
 

@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 export interface SilenceWatchOptions {
   /** When the server has said something last, by `performance.now()`. */
   readonly lastAnswer: () => number
@@ -31,22 +32,22 @@ export function createSilenceWatch({ lastAnswer, ask }: SilenceWatchOptions): Si
   function look(): void {
     // It is not begun and ended with every call, of which there are thousands a second.
     if (waiting === 0) return stop()
-    if (isAsking || performance.now() - Math.max(since, lastAnswer()) < SILENCE_MS) return
+    if (isAsking || platformTime.elapsed() - Math.max(since, lastAnswer()) < SILENCE_MS) return
     isAsking = true
     void ask().finally(() => (isAsking = false))
   }
 
   function stop(): void {
-    clearInterval(timer)
+    platformTime.clearInterval(timer)
     timer = undefined
   }
 
   return {
     begin() {
       if (waiting++ > 0) return
-      since = performance.now()
+      since = platformTime.elapsed()
       // The calls themselves keep the process running.
-      timer ??= setInterval(look, LOOK_MS).unref()
+      timer ??= platformTime.setInterval(look, LOOK_MS).unref()
     },
     end() {
       waiting--

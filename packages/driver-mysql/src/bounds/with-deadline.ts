@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import { clientError } from '../errors/errors.ts'
 
 /**
@@ -9,18 +10,18 @@ export function withDeadline<T>(
   begin: (done: (error: unknown, result: T) => void) => void,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => {
+    const timer = platformTime.setTimeout(() => {
       // A process that was held up itself has answers that it has not looked at: they are taken first.
-      setImmediate(() => reject(clientError('CALL_DEADLINE')))
+      platformTime.setImmediate(() => reject(clientError('CALL_DEADLINE')))
     }, milliseconds)
     try {
       begin((error, result) => {
-        clearTimeout(timer)
+        platformTime.clearTimeout(timer)
         if (error === null || error === undefined) resolve(result)
         else reject(error)
       })
     } catch (error) {
-      clearTimeout(timer)
+      platformTime.clearTimeout(timer)
       reject(error)
     }
   })

@@ -1,4 +1,4 @@
-import { abortedError } from '@looseleaf/core'
+import { abortedError, platformTime, isBytes } from '@looseleaf/core'
 import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type { Health } from '../bounds/breaker.ts'
@@ -79,7 +79,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let inTransaction = false
   /** Whether the call has sent something that writes. */
   let wrote = false
-  let verifiedAt = performance.now()
+  let verifiedAt = platformTime.elapsed()
   const kept = createKeptStatements()
   let mayPrepare = true
   const timer = createDeadlineTimer()
@@ -113,7 +113,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     wrote ||= writes
     if (!usable) throw clientError('CONNECTION_GONE')
     if (milliseconds <= 0) throw clientError('CALL_TOO_LATE')
-    const began = performance.now()
+    const began = platformTime.elapsed()
     let answer: ClientAnswer
     try {
       answer = await timer.wait(milliseconds, begin)
@@ -133,18 +133,18 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   async function say(sql: string): Promise<void> {
-    await askSession(sql, deadline - performance.now(), false, (done) => client.query({ sql }, done))
+    await askSession(sql, deadline - platformTime.elapsed(), false, (done) => client.query({ sql }, done))
   }
 
   async function verify(milliseconds: number): Promise<void> {
     const sql = tokenStatement(token)
     await askSession(VERIFICATION, milliseconds, false, (done) => client.query({ sql }, done))
-    verifiedAt = performance.now()
+    verifiedAt = platformTime.elapsed()
   }
 
   function sendPrepared({ sql, parameters }: CompiledQuery, write: boolean): Promise<ClientResult> {
     const values = boundValues(parameters, token)
-    return askSession(sql, deadline - performance.now(), write, (done) =>
+    return askSession(sql, deadline - platformTime.elapsed(), write, (done) =>
       client.execute({ sql, values }, done),
     )
   }
@@ -154,8 +154,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     // Kysely's own statements have no hints.
     const { write = false, keep, signal } = query as Partial<HintedQuery>
     if (signal?.aborted) throw abortedError(signal)
-    if (!inTransaction && performance.now() - verifiedAt > VERIFIED_MS) {
-      await verify(deadline - performance.now())
+    if (!inTransaction && platformTime.elapsed() - verifiedAt > VERIFIED_MS) {
+      await verify(deadline - platformTime.elapsed())
     }
     const bytes = bytesOf(parameters)
     // Without the token, a prepared one might run as another one of a session that is not ours.
@@ -180,7 +180,9 @@ export function createConnection(options: ConnectionOptions): Connection {
     if (parts === undefined) partsOf.set(query.query, (parts = splitStatement(sql)))
     const text = writeLiterals(parts, parameters, token)
     if (text.length >= maxPacketBytes) throw refusal ?? clientError('PACKET_TOO_LARGE')
-    return askSession(sql, deadline - performance.now(), write, (done) => client.query({ sql: text }, done))
+    return askSession(sql, deadline - platformTime.elapsed(), write, (done) =>
+      client.query({ sql: text }, done),
+    )
   }
 
   return {
@@ -193,7 +195,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
       const result = await send(query)
-      if ('affectedRows' in result) return { rows: [], numAffectedRows: BigInt(result.affectedRows) }
+      if ('affectedRows' in result) {
+        const { affectedRows, insertId } = result
+        return { rows: [], numAffectedRows: BigInt(affectedRows), insertId: BigInt(insertId) }
+      }
       // The rows are what the statement selects; their type is the business of who wrote it.
       return { rows: result as Row[] }
     },
@@ -208,7 +213,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       await say('COMMIT')
       // Another session would have answered the same, and left this transaction open in its own.
       try {
-        await verify(Math.max(1, deadline - performance.now()))
+        await verify(Math.max(1, deadline - platformTime.elapsed()))
       } catch (error) {
         throw isOtherSession(error) ? error : clientError('COMMIT_UNPROVEN')
       }
@@ -237,7 +242,7 @@ function rowsOf(result: ClientResult): number {
 function bytesOf(parameters: readonly unknown[]): number {
   let bytes = 0
   for (const value of parameters) {
-    if (value instanceof Uint8Array) bytes += value.byteLength
+    if (isBytes(value)) bytes += value.byteLength
     else if (typeof value === 'string') bytes += value.length
   }
   return bytes

@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import type { StatementHints } from '@looseleaf/driver-kysely'
 
 /** What a connection keeps prepared, which spares the server the parsing: a lone read takes two thirds of the time. */
@@ -23,7 +24,7 @@ const MAX_COUNTED = 500
 export const MAX_PREPARED: number = kinds.common.places + kinds.scan.places + 16
 
 /** `now`: milliseconds of a clock that does not run back. */
-export function createKeptStatements(now: () => number = () => performance.now()): KeptStatements {
+export function createKeptStatements(now: () => number = platformTime.elapsed): KeptStatements {
   /** When each came last. */
   const kept = { common: new Map<string, number>(), scan: new Map<string, number>() }
   let uses = new Map<string, number>()

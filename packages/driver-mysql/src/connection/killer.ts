@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import type { Health } from '../bounds/breaker.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
 import {
@@ -60,13 +61,13 @@ export function createKiller({ address, connectTimeoutMs, health }: KillerOption
   }
 
   async function killAll(sessions: readonly SessionIdentity[]): Promise<void> {
-    let began = performance.now()
-    const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
+    let began = platformTime.elapsed()
+    const left = (): number => Math.max(1, began + connectTimeoutMs - platformTime.elapsed())
     let client: ClientConnection | undefined
     try {
       const password = await passwordOf(address, connectTimeoutMs)
       // The time that the password took is not the server's.
-      began = performance.now()
+      began = platformTime.elapsed()
       const opened = (client = connectClient(address, password))
       await withDeadline<void>(left(), (done) => opened.connected((error) => done(error, undefined)))
       const ask = async (sql: string): Promise<unknown> => {

@@ -1,4 +1,4 @@
-import { LooseleafError, describeKind } from '@looseleaf/core'
+import { LooseleafError, describeKind, isBytes } from '@looseleaf/core'
 import { sessionToken } from '../settings/session-token.ts'
 import { boundInteger } from './mysql2.ts'
 
@@ -36,7 +36,7 @@ export function boundValues(parameters: readonly unknown[], token: Buffer): unkn
         return Buffer.from(value)
       case 'object':
         if (value === null || Buffer.isBuffer(value)) return value
-        if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+        if (isBytes(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
         break
       default:
     }
@@ -61,7 +61,7 @@ function literal(value: unknown): string {
       return `x'${Buffer.from(value).toString('hex')}'`
     case 'object':
       if (value === null) return 'NULL'
-      if (value instanceof Uint8Array) {
+      if (isBytes(value)) {
         return `x'${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}'`
       }
       break

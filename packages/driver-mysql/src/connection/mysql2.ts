@@ -7,8 +7,15 @@ import { watchStatus } from '../settings/answer-status.ts'
 import { MAX_PREPARED } from './kept-statements.ts'
 import type { ShardAddress } from './shard-address.ts'
 
-/** Rows of a SELECT, or what a write has done. */
-export type ClientResult = readonly unknown[] | { readonly affectedRows: number }
+/** Rows of a SELECT, or the counts of a write. */
+export type ClientResult = readonly unknown[] | WriteCounts
+
+export interface WriteCounts {
+  /** Rows that were changed. */
+  readonly affectedRows: number
+  /** The first number given by AUTO_INCREMENT, or the last value of LAST_INSERT_ID(value); 0 without either. */
+  readonly insertId: number
+}
 
 /** An answer, with the server's status after it; see `foundAgainst`. */
 export interface ClientAnswer {
@@ -33,7 +40,7 @@ export interface ClientConnection {
   readonly isHeard: boolean
 }
 
-type LibraryResult = readonly unknown[] | { readonly affectedRows: number; readonly serverStatus?: number }
+type LibraryResult = readonly unknown[] | (WriteCounts & { readonly serverStatus?: number })
 
 /** What of mysql2's connection is used; its own types are wider. */
 interface LibraryConnection extends Pick<ClientConnection, 'end' | 'destroy'> {

@@ -1,4 +1,4 @@
-import { LooseleafError, isLooseleafError } from '@looseleaf/core'
+import { LooseleafError, isLooseleafError, platformTime } from '@looseleaf/core'
 import type { StatementTeller } from '@looseleaf/driver-kysely'
 import type { Health } from '../bounds/breaker.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
@@ -34,8 +34,8 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
   const { address, session, connectTimeoutMs, health, killer, statements } = options
   const password = await passwordOf(address, connectTimeoutMs)
   // The time that the password took is not the server's.
-  const began = performance.now()
-  const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
+  const began = platformTime.elapsed()
+  const left = (): number => Math.max(1, began + connectTimeoutMs - platformTime.elapsed())
   let client: ClientConnection | undefined
   try {
     const opened = (client = connectClient(address, password))

@@ -92,8 +92,8 @@ const rows: readonly Row[] = [
   server('locked account, MySQL', 3118, DENIED, DENIED),
   server('locked account, MariaDB', 4151, DENIED, DENIED),
   server('prepared statements', 1461, BUSY, BUSY),
-  server('data too long', 1406, 'BAD_OPTION', 'BAD_OPTION'),
-  server('out of range', 1264, 'BAD_OPTION', 'BAD_OPTION'),
+  server('data too long', 1406, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
+  server('out of range', 1264, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
   server('duplicate', 1062, 'duplicate', 'duplicate'),
   server('another epoch', 1242, 'fence-refused', 'fence-refused'),
   server('a session without its token', 1690, 'STATEMENT_FAILED', 'STATEMENT_FAILED', 'ends'),
@@ -184,7 +184,7 @@ test('whatever passes by itself can be tried again, and what people have to mend
   )
   expect(new Set(retryable.map(([kind]) => kind))).toEqual(new Set([AWAY, BUSY, 'DEADLINE']))
   expect(new Set(permanent.map(([kind]) => kind))).toEqual(
-    new Set([DENIED, 'NOT_MIGRATED', 'BAD_INDEX', 'BODY_TOO_LARGE', 'BAD_OPTION', 'STATEMENT_FAILED']),
+    new Set([DENIED, 'NOT_MIGRATED', 'BAD_INDEX', 'BODY_TOO_LARGE', 'STATEMENT_FAILED']),
   )
 })
 

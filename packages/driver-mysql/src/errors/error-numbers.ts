@@ -2,12 +2,13 @@ import type { ErrorCode } from '@looseleaf/core'
 import type { TableFault } from '@looseleaf/driver-kysely'
 
 /**
- * What else is to be known of an error:
+ * Further facts about an error:
  * - `unsure`: it may come after a write was done, so that of a write nobody knows; a read may be made again.
+ * - `undone`: the statement was undone as a whole because of others that were at the same rows or tables; sent again it may pass.
  * - `ends`: the server closes the connection with it.
  * - `down`: it says that there is no server to talk to.
  */
-export type ErrorMark = 'unsure' | 'ends' | 'down'
+export type ErrorMark = 'unsure' | 'undone' | 'ends' | 'down'
 
 export type ErrorMeaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: ErrorMark[]]
 
@@ -16,6 +17,9 @@ export const OTHER_SESSION = 1690
 
 /** By what such a statement has noticed it. */
 export const NOT_MARKED = 'its variable @looseleaf is not what this connection has set'
+
+/** A value does not fit its column. Looseleaf checks values before, so the table is not as it was made. */
+export const COLUMN_MISFITS: ReadonlySet<number> = new Set([1264, 1265, 1292, 1366, 1406])
 
 /** The number that a prepared statement ends with in a session that has not prepared it. */
 export const UNKNOWN_STATEMENT = 1243
@@ -46,7 +50,7 @@ const KILLED = 'the connection was killed on the server.'
 const PRIVILEGE = 'the user lacks a privilege.'
 const PASSWORD = 'the password has expired.'
 const LOCKED = 'the account is locked.'
-const MISFIT = 'a value is not of the type of its column.'
+const COLUMN = 'a column does not hold a value that Looseleaf stores in it.'
 const PROXY = 'the proxy does not reach the server behind it.'
 
 /**
@@ -61,7 +65,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   20: ['SHARD_UNAVAILABLE', 'the disk is full.', 'unsure'],
 
   // From here on the servers' own.
-  1020: ['SHARD_BUSY', 'a row has changed since the transaction began; nothing was done.'],
+  1020: ['SHARD_BUSY', 'a row has changed since the transaction began; nothing was done.', 'undone'],
   1021: ['SHARD_UNAVAILABLE', 'the disk is full.', 'unsure'],
   1026: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
   1030: ['SHARD_UNAVAILABLE', 'the storage engine failed; is the disk full?', 'unsure'],
@@ -107,30 +111,30 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1180: ['SHARD_UNAVAILABLE', 'the server failed to commit.', 'unsure'],
   1184: ['SHARD_UNAVAILABLE', 'the server has given up the connection.', ...LOST],
   1203: ['SHARD_BUSY', 'the user has no connections left (max_user_connections).'],
-  1205: ['SHARD_BUSY', 'a lock wait timed out; nothing was done.'],
+  1205: ['SHARD_BUSY', 'a lock wait timed out; nothing was done.', 'undone'],
   1206: ['SHARD_BUSY', 'the server has too many locks; nothing was done.'],
-  1213: ['SHARD_BUSY', DEADLOCK],
+  1213: ['SHARD_BUSY', DEADLOCK, 'undone'],
   1223: ['SHARD_BUSY', 'the server is locked for reading; nothing was done.'],
   1226: ['SHARD_BUSY', 'the user has reached a limit that the server sets.'],
   1227: ['SHARD_DENIED', PRIVILEGE],
   // The one statement in which a sub-select can give two rows does so for want of the right epoch.
   1242: ['fence-refused', 'the catalog has another epoch.'],
   1251: ['SHARD_DENIED', 'the server and this client have no authentication method in common.'],
-  1264: ['BAD_OPTION', 'a number is beyond what its column holds.'],
-  1265: ['BAD_OPTION', MISFIT],
+  1264: ['STATEMENT_FAILED', COLUMN],
+  1265: ['STATEMENT_FAILED', COLUMN],
   1290: ['SHARD_UNAVAILABLE', READ_ONLY],
-  1292: ['BAD_OPTION', MISFIT],
+  1292: ['STATEMENT_FAILED', COLUMN],
   1317: ['DEADLINE', 'the statement was interrupted on the server.', 'unsure'],
-  1366: ['BAD_OPTION', MISFIT],
+  1366: ['STATEMENT_FAILED', COLUMN],
   1370: ['SHARD_DENIED', PRIVILEGE],
-  1406: ['BAD_OPTION', 'a value is longer than its column.'],
-  1412: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.'],
+  1406: ['STATEMENT_FAILED', COLUMN],
+  1412: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.', 'undone'],
   1461: ['SHARD_BUSY', 'the server has no prepared statements left (max_prepared_stmt_count).'],
   1524: ['SHARD_DENIED', "the server lacks the user's authentication method."],
   1586: ['duplicate', 'a row of this key is there already.'],
   1598: ['SHARD_UNAVAILABLE', 'the server could not write its binary log.', 'unsure'],
-  1614: ['SHARD_BUSY', DEADLOCK],
-  1615: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.'],
+  1614: ['SHARD_BUSY', DEADLOCK, 'undone'],
+  1615: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.', 'undone'],
   1637: ['SHARD_BUSY', 'the server has too many transactions; nothing was done.'],
   1665: [
     'STATEMENT_FAILED',
@@ -163,12 +167,12 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   3024: ['DEADLINE', 'the statement took longer than the server allows (max_execution_time).', 'unsure'],
   3032: ['SHARD_UNAVAILABLE', 'the server is offline (offline_mode).', ...LOST],
   3100: ['SHARD_UNAVAILABLE', 'the replication group did not take the write.', 'unsure'],
-  3101: ['SHARD_BUSY', 'the replication group has undone the write.'],
+  3101: ['SHARD_BUSY', 'the replication group has undone the write.', 'undone'],
   3118: ['SHARD_DENIED', LOCKED],
   3159: ['SHARD_DENIED', 'the server takes encrypted connections only: set the option tls.'],
   3168: ['SHARD_UNAVAILABLE', 'the server is not available.', ...LOST],
   3169: ['SHARD_UNAVAILABLE', KILLED, 'unsure', 'ends'],
-  3572: ['SHARD_BUSY', 'a lock was not given at once; nothing was done.'],
+  3572: ['SHARD_BUSY', 'a lock was not given at once; nothing was done.', 'undone'],
   3955: ['SHARD_DENIED', 'the account is locked after many wrong passwords.'],
   4031: [
     'SHARD_UNAVAILABLE',

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { clientError, mysqlFault } from './errors.ts'
+import { clientError, endsConnection, mysqlFault, saysDown } from './errors.ts'
 
 const serverError = (errno: number, code: string): Error =>
   Object.assign(new Error("Duplicate entry 'secret' for key"), {
@@ -89,6 +89,45 @@ test('an engine that is enforced is not taken for a server that may only be read
       message: expect.stringContaining('enforce_storage_engine'),
     })
   }
+})
+
+test('an error of JavaScript itself is no lost connection, and does not count against the server', () => {
+  for (const error of [new EvalError('secret'), new TypeError('secret'), new RangeError('secret')]) {
+    const { name } = error
+    expect(mysqlFault(error, false)).toMatchObject({ kind: 'STATEMENT_FAILED', cause: { message: name } })
+    expect(mysqlFault(error, true).kind).toBe('OUTCOME_UNKNOWN')
+    expect([saysDown(error), endsConnection(error)]).toEqual([false, true])
+    expect(inspect(mysqlFault(error, false))).not.toMatch(/secret/)
+  }
+  expect(mysqlFault(new EvalError(), false).message).toMatch(/--disallow-code-generation-from-strings/)
+  // Errors of Node and of the client still say that the connection is lost.
+  expect(saysDown(Object.assign(new RangeError(), { code: 'ERR_OUT_OF_RANGE' }))).toBe(true)
+  expect(saysDown(new Error('closed state'))).toBe(true)
+})
+
+test('a missing table is given by its name', () => {
+  const error = Object.assign(new Error("Table 'secret.looseleaf_tasks' doesn't exist"), { errno: 1146 })
+  expect(mysqlFault(error, true)).toMatchObject({ kind: 'no-table', table: 'looseleaf_tasks' })
+})
+
+test('a value that its column does not hold names the column and the table, and no value', () => {
+  const misfit = (message: string, errno: number): unknown =>
+    mysqlFault(
+      Object.assign(new Error(message), { errno, sql: 'INSERT INTO `entities` VALUES (secret)' }),
+      true,
+    )
+  expect(misfit("Data too long for column 'body' at row 1", 1406)).toMatchObject({
+    kind: 'BODY_TOO_LARGE',
+    message: expect.stringMatching(
+      /^the column body of the table entities does not hold .*looseleaf schema/,
+    ) as string,
+  })
+  expect(
+    misfit("Incorrect integer value: 'secret' for column `d`.`entities`.`version` at row 2", 1366),
+  ).toMatchObject({
+    kind: 'STATEMENT_FAILED',
+    message: expect.stringMatching(/^the column version of the table entities/) as string,
+  })
 })
 
 test('a server that is not there is unavailable, and a write to it was not sent', () => {

@@ -1,5 +1,6 @@
-import type { Fault } from '@looseleaf/driver-kysely'
+import { clientFailure, type Fault } from '@looseleaf/driver-kysely'
 import {
+  COLUMN_MISFITS,
   engineEnforced,
   errorNumbers,
   NOT_KNOWN,
@@ -85,7 +86,17 @@ export function mysqlFault(error: unknown, write: boolean): Fault {
       cause,
     }
   }
-  return { kind, message, cause }
+  return {
+    kind,
+    message,
+    undone: marks.includes('undone'),
+    ...(kind === 'no-table' && { table: missingTable(error) }),
+    cause,
+  }
+}
+
+function missingTable(error: unknown): string | undefined {
+  return /^Table '(?:[^']*\.)?([\w$]+)' doesn't exist/.exec(String((error as Error).message))?.[1]
 }
 
 /** True for the refusal to prepare a statement, or to run one that is: nothing was done, and as text it may pass. */
@@ -111,11 +122,24 @@ function deniedOn(message: string): ErrorMeaning {
   return ['SHARD_DENIED', `the user lacks the privilege ${found[1]} on the table ${found[3]}.`]
 }
 
+/** Names the column and the table alone: the message may have the value, and the statement has others. */
+function misfitOf(error: unknown): ErrorMeaning {
+  const { message, sql } = error as { readonly message?: unknown; readonly sql?: unknown }
+  const column = /[`'".]([\w$]+)[`'"]? at row \d+$/.exec(String(message))?.[1] ?? 'unknown'
+  const table = /\b(?:INTO|UPDATE) `?([\w$]+)/.exec(String(sql))?.[1]
+  const where = `the column ${column}${table === undefined ? '' : ` of the table ${table}`}`
+  return [
+    column === 'body' ? 'BODY_TOO_LARGE' : 'STATEMENT_FAILED',
+    `${where} does not hold a value that Looseleaf stores in it, so the table was altered. Compare it with the output of \`looseleaf schema\`, and give the column its type back. Nothing was written.`,
+  ]
+}
+
 function meaningOf(error: unknown): ErrorMeaning {
   if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.found)]
   const number = serverNumber(error)
   if (number === 1290 && /NO_ENGINE_SUBSTITUTION/.test(String((error as Error).message)))
     return engineEnforced
+  if (number !== undefined && COLUMN_MISFITS.has(number)) return misfitOf(error)
   if (number === 1142) return deniedOn(String((error as Error).message))
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }
@@ -137,6 +161,8 @@ function meaningOf(error: unknown): ErrorMeaning {
       return ['SHARD_DENIED', 'the server asks for the password in the clear, which it gets with tls only.']
     default:
   }
+  const failure = clientFailure(error)
+  if (failure !== undefined) return ['STATEMENT_FAILED', failure.message, 'unsure', 'ends']
   if (typeof code === 'string' && unreachable.test(code)) {
     return ['SHARD_UNAVAILABLE', `the server cannot be reached (${code}).`, 'down']
   }
@@ -174,6 +200,8 @@ function tlsMessage(error: unknown, code: string): string {
 
 /** The client's errors carry the whole statement, and the server's messages carry values: names and numbers remain. */
 function causeOf(error: unknown): Error {
+  const failure = clientFailure(error)
+  if (failure !== undefined) return failure.cause
   const { code, errno } = (error ?? {}) as { code?: unknown; errno?: unknown }
   const name = typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : 'no code'
   const number = typeof errno === 'number' ? errno : undefined

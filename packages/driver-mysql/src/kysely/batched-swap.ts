@@ -1,23 +1,22 @@
-import { crc32 } from 'node:zlib'
-import { idKey, LooseleafError, type EntityReplace } from '@looseleaf/core'
+import { LooseleafError, type EntityReplace } from '@looseleaf/core'
 import {
   slot,
-  slots,
   toCount,
-  toNumber,
   type BatchedSwap,
   type Call,
-  type Row,
   type Session,
   type SwapTable,
 } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
-import { createOwnWrites } from './own-writes.ts'
-import { swapWinners } from './swap-winners.ts'
+
+/** Rows of a statement that names its winners: each is a bit of a number, and mysql2 gives whole numbers up to 2^53 exactly. */
+export const MAX_NAMED = 53
 
 /**
- * Compare-and-swaps of several rows where the database says only how many it has changed. Where that is neither all nor none,
- * the versions are read back; where other processes write the same entities, within one transaction with the swap.
+ * Compare-and-swaps of several rows on servers that count the rows that a statement has changed, and cannot return them.
+ *
+ * A statement of up to `MAX_NAMED` rows names its winners in its own answer, as a number that has a bit for each. A longer one is a
+ * transaction with a read of the versions: its winners stay locked until then, so nobody can replace them in between.
  */
 export function batchedSwap({
   shardName,
@@ -27,109 +26,110 @@ export function batchedSwap({
   updated,
   readVersions,
 }: SwapTable): BatchedSwap {
-  const ownWrites = createOwnWrites()
+  const fail = (code: 'OUTCOME_UNKNOWN' | 'SHARD_BUSY', message: string): LooseleafError =>
+    new LooseleafError(code, `${shardName}: ${message}`, { shard: shardName, undone: code === 'SHARD_BUSY' })
 
-  const unknown = (message: string, cause?: unknown): LooseleafError =>
-    new LooseleafError('OUTCOME_UNKNOWN', `${shardName}: ${message}`, { shard: shardName, cause })
+  /** All or none, by the number of changed rows; undefined between. */
+  const atOnce = (count: number, changed: number): readonly boolean[] | undefined =>
+    changed === 0 || changed === count ? Array.from({ length: count }, () => changed > 0) : undefined
 
-  /** Reads back after a swap. Some of its rows are committed by then, unless it is within a transaction. */
-  async function readBack<T>(count: number, through: Session, read: () => Promise<T>): Promise<T> {
-    try {
-      return await read()
-    } catch (cause) {
-      if (through !== session) throw cause
-      throw unknown(`some of ${count} entities were written, and it could not be read which.`, cause)
-    }
+  async function named(
+    rows: readonly EntityReplace[],
+    fenceParameters: readonly unknown[],
+    call: Call,
+    through: Session,
+  ): Promise<readonly boolean[]> {
+    const { numAffectedRows, insertId = 0n } = await send(rows, true, fenceParameters, call, through)
+    const changed = toCount(numAffectedRows)
+    const won =
+      atOnce(rows.length, changed) ?? rows.map((_, place) => ((insertId >> BigInt(place)) & 1n) === 1n)
+    if (won.filter(Boolean).length === changed) return won
+    const message = `${changed} of ${rows.length} entities were written, and the answer does not name them; does a proxy change answers on their way?`
+    throw fail('OUTCOME_UNKNOWN', message)
   }
 
-  /** Whether all of these rows are there with the version and the body that they were to have. */
-  async function areOwn(rows: readonly EntityReplace[], call: Call): Promise<boolean> {
-    const query = session.shape(
-      `readSums ${rows.length}`,
-      () =>
-        sql`SELECT id, version, CRC32(body) AS body_sum FROM ${sql.table(table)} WHERE id IN (${slots(rows.length)})`,
-    )
+  async function readBack(
+    rows: readonly EntityReplace[],
+    fenceParameters: readonly unknown[],
+    call: Call,
+    through: Session,
+  ): Promise<readonly boolean[]> {
+    const { numAffectedRows } = await send(rows, false, fenceParameters, call, through)
+    const changed = toCount(numAffectedRows)
+    const all = atOnce(rows.length, changed)
+    if (all !== undefined) return all
     const ids = rows.map(({ id }) => id)
-    const result = await readBack(rows.length, session, () =>
-      session.run(query, ids, { ...call, write: false }),
+    const versions = await readVersions(ids, { ...call, write: false }, through)
+    const won = rows.map(({ version }, i) => versions[i] === version)
+    if (won.filter(Boolean).length === changed) return won
+    // The transaction is rolled back with this error.
+    throw fail(
+      'SHARD_BUSY',
+      'another process has given one of these entities the same version; nothing was done.',
     )
-    const found = new Map(result.rows.map((row) => [idKey(row.id as Uint8Array), row]))
-    return rows.every(({ id, version, body }) => {
-      const row = found.get(idKey(id))
-      return row !== undefined && toNumber(row.version) === version && sumOf(row) === (body && crc32(body))
-    })
+  }
+
+  function send(
+    rows: readonly EntityReplace[],
+    namesWinners: boolean,
+    fenceParameters: readonly unknown[],
+    call: Call,
+    through: Session,
+  ): ReturnType<Session['run']> {
+    const isLong = rows.some(({ body }) => body !== null && body.length > 65_535)
+    const query = session.shape(`replace ${rows.length} ${isLong}`, () =>
+      swapStatement(rows.length, { isLong, namesWinners }, { table, fence, updated }),
+    )
+    const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
+    return through.run(query, [...parameters, ...fenceParameters], call)
   }
 
   return {
     async send(rows, fenceParameters, call, outer) {
-      const isLong = rows.some(({ body }) => body !== null && body.length > 65_535)
-      const query = session.shape(`replace ${rows.length} ${isLong}`, () =>
-        swapStatement(rows.length, isLong, { table, fence, updated }),
-      )
-      const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
-      parameters.push(...fenceParameters)
-
-      const swap = async (through: Session): Promise<readonly boolean[] | undefined> => {
-        const result = await through.run(query, parameters, call)
-        const changed = toCount(result.numAffectedRows)
-        if (changed === rows.length || changed === 0) return rows.map(() => changed > 0)
-        const ids = rows.map(({ id }) => id)
-        const versions = await readBack(rows.length, through, () =>
-          readVersions(ids, { ...call, write: false }, through),
-        )
-        const tries = rows.map((row, i) => ({ version: row.version, found: versions[i] ?? 0 }))
-        const winners = swapWinners(tries, changed)
-        // Two processes may, though hardly ever, choose one version for one entity, and its body tells them apart. Only
-        // where a row was replaced again can the numbers agree all the same; within a transaction none is.
-        const mayBeTaken = through === session && tries.some(({ version, found }) => found > version)
-        if (winners === undefined || !mayBeTaken) return winners
-        const own = rows.filter(({ version }, i) => versions[i] === version)
-        return (await areOwn(own, call)) ? winners : undefined
-      }
-      // Where other processes write the same entities, the transaction keeps their writes from coming between
-      // the swap and the reading back. Elsewhere it would only cost round trips and hold locks for longer.
-      const careful = outer === session && ownWrites.areContested(rows)
-      const won = careful ? await session.transaction(call, swap) : await swap(outer)
-      if (won !== undefined) return won
-      throw unknown(
-        `other writers were so quick to replace these entities again that it cannot be told which of the ${rows.length} writes came first.`,
-      )
+      if (rows.length <= MAX_NAMED) return named(rows, fenceParameters, call, outer)
+      const work = (through: Session): Promise<readonly boolean[]> =>
+        readBack(rows, fenceParameters, call, through)
+      return outer === session ? session.transaction(call, work) : work(outer)
     },
-    inserted: (rows) => ownWrites.inserted(rows),
-    replaced: (rows) => ownWrites.won(rows),
   }
 }
 
-/** Null for a tombstone. */
-function sumOf({ body_sum: sum }: Row): number | null {
-  return sum === null ? null : toNumber(sum)
-}
-
 /**
- * The rows as a derived table that drives the join, so that each entity is found by its unique key. The casts say what
+ * The rows as a derived table that drives the join. Each entity is found by the key on `id`: a small table would be scanned
+ * otherwise, and its rows locked in the order in which they were inserted. The casts say what
  * the parameters of a prepared statement are, which has no values yet when the types of the derived table are decided.
  * MySQL decides on 65,535 bytes for a body, and cuts what is longer where it is not strict, unless it may be something
  * longer; MariaDB would put the derived table on disk for that.
+ *
+ * LAST_INSERT_ID of a value keeps it, and the answer to the statement carries the last one: 0 before the first row, and from then on
+ * the bits of the rows that were changed.
  *
  * Parameters: of each row id, base, version, body; then those of the fence. `isLong`: one of the bodies has more than 65,535
  * bytes.
  */
 export function swapStatement(
   count: number,
-  isLong: boolean,
+  { isLong, namesWinners }: { readonly isLong: boolean; readonly namesWinners: boolean },
   { table, fence, updated }: Pick<SwapTable, 'table' | 'fence' | 'updated'>,
 ): RawBuilder<unknown> {
   const cast = sql`CAST(${slot} AS BINARY)`
   const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
-  const row = sql`
+  const bit = (place: number): RawBuilder<unknown> => {
+    const own = sql.lit(2 ** place)
+    return namesWinners ? sql`, ${place === 0 ? sql`LAST_INSERT_ID(0) + ${own}` : own} AS bit` : sql``
+  }
+  const rows = Array.from(
+    { length: count },
+    (_, place) => sql`
       SELECT CAST(${slot} AS BINARY(16)) AS id, CAST(${slot} AS UNSIGNED) AS base,
-        CAST(${slot} AS UNSIGNED) AS version, ${body} AS body`
+        CAST(${slot} AS UNSIGNED) AS version, ${body} AS body${bit(place)}`,
+  )
+  const version = namesWinners
+    ? sql`n.version + 0 * LAST_INSERT_ID(LAST_INSERT_ID() | n.bit)`
+    : sql`n.version`
   return sql`
-    UPDATE (${sql.join(
-      Array.from({ length: count }, () => row),
-      sql` UNION ALL`,
-    )}
-    ) n STRAIGHT_JOIN ${sql.table(table)} e ON e.id = n.id AND e.version = n.base
-    SET e.version = n.version, e.body = n.body, e.updated = ${updated}
+    UPDATE (${sql.join(rows, sql` UNION ALL`)}
+    ) n STRAIGHT_JOIN ${sql.table(table)} e FORCE INDEX (id) ON e.id = n.id AND e.version = n.base
+    SET e.version = ${version}, e.body = n.body, e.updated = ${updated}
     WHERE ${fence}`
 }

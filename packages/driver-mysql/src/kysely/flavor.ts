@@ -14,9 +14,9 @@ function microsOf(time: RawBuilder<unknown>): RawBuilder<number> {
   return sql`TIMESTAMPDIFF(MICROSECOND, ${epoch}, ${time})`
 }
 
-/** By the same key as an upsert, and never by the other one: two orders of locking make deadlocks. */
-function byPrimaryKey(table: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`${table} FORCE INDEX (PRIMARY)`
+/** By the same key as an upsert, and never by another one: two orders of locking make deadlocks. */
+function byKey(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown> {
+  return sql`${table} FORCE INDEX (${sql.raw(key)})`
 }
 
 /** MySQL and MariaDB, as the shared tables need to know them. Only what both take stands here. */
@@ -77,8 +77,8 @@ export const mysqlFlavor: Flavor = {
   // MariaDB has no alias for the new row, and MySQL still takes this.
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,
   countsChanges: true,
-  updateSource: byPrimaryKey,
-  deleteSource: (table) => sql`${table} FROM ${byPrimaryKey(table)}`,
+  updateSource: byKey,
+  deleteSource: (table) => sql`${table} FROM ${byKey(table, 'PRIMARY')}`,
   batchedSwap,
   orderedParts: true,
   unionParts: 128,

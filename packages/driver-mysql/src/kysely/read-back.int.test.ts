@@ -1,16 +1,9 @@
-import type { EntityReplace, EntityTable, Shard } from '@looseleaf/core'
-import { kyselyShard } from '@looseleaf/driver-kysely'
-import type { CompiledQuery, QueryResult } from 'kysely'
+import { randomBytes } from 'node:crypto'
+import type { EntityReplace, Shard } from '@looseleaf/core'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { cleanUp, epoch, freshBench, newEntity, settings } from '../../test/bench.ts'
+import { epoch, freshBench, newEntity } from '../../test/bench.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'
-import { parseShardAddress } from '../connection/shard-address.ts'
-import { connectShard } from '../shard/connect-shard.ts'
-import type { Pool } from '../shard/pool.ts'
-import { mysqlDialect } from './dialect.ts'
-import { mysqlFlavor } from './flavor.ts'
-
-const SECOND = 1_000_000
+import { MAX_NAMED } from './batched-swap.ts'
 
 const bench = await freshBench()
 let proxy: TcpProxy
@@ -49,127 +42,122 @@ async function twoSwaps(): Promise<[EntityReplace, EntityReplace]> {
 
 const versions = (rows: readonly EntityReplace[]) => shard.entities.readVersions(rows.map(({ id }) => id))
 
+/** A swap of these rows, and of so many more that it is a transaction. */
+async function withOthers(...rows: readonly EntityReplace[]): Promise<EntityReplace[]> {
+  const others = Array.from({ length: MAX_NAMED }, newEntity)
+  await shard.entities.insert(others, { epoch })
+  return [...rows, ...others.map((entity) => ({ ...entity, base: 1, version: 2 }))]
+}
+
+const lost = (row: EntityReplace): EntityReplace => ({ ...row, base: 9, version: 10 })
+
 describe('swaps in one call', () => {
-  test('of entities that nobody else writes are one statement', async () => {
-    const swaps = await twoSwaps()
+  test('swaps of one call are one statement, whether they win or lose', async () => {
+    const [a, b] = await twoSwaps()
+    const others = await twoSwaps()
     sent = []
-    expect(await shard.entities.replace(swaps, { epoch })).toEqual([true, true])
+    expect(await shard.entities.replace([a, lost(b), ...others], { epoch })).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ])
     expect(sent).toEqual(['UPDATE'])
-  })
-
-  test('of which others wrote one a moment ago are told apart in a transaction', async () => {
-    const [a, b] = await twoSwaps()
-    const { shard: other } = await bench.connect()
-    // No two of these writes have one version, as none of a process have.
-    await other.entities.replace([{ ...a, version: 12 }], { epoch })
-    sent = []
-    const again = [{ ...a, base: 12, version: 13 }, b]
-    expect(await shard.entities.replace(again, { epoch })).toEqual([true, true])
-    // The last makes sure that the COMMIT came to the session of the transaction.
-    expect(sent).toEqual(['START', 'UPDATE', 'COMMIT', 'SELECT'])
-
-    await other.entities.replace([{ ...a, base: 13, version: 14 }], { epoch })
-    sent = []
-    const half = [
-      { ...a, base: 13, version: 15 },
-      { ...b, base: 2, version: 4 },
-      { ...newEntity(), base: 1, version: 3 },
-    ]
-    expect(await shard.entities.replace(half, { epoch })).toEqual([false, true, false])
-    expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT', 'SELECT'])
-  })
-
-  test('a swap that won in part, and cannot read which, has an unknown outcome', async () => {
-    const [a, b] = await twoSwaps()
-    cutAt('SELECT id, version FROM')
-    const swap = shard.entities.replace([a, { ...b, base: 9, version: 9 + SECOND }], { epoch })
-    await expect(swap).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', unknownOutcome: true })
-    // It did take place: to call it a failure would have been a lie.
     expect(await versions([a, b])).toEqual([2, 1])
   })
+
+  test.each([2, 20, MAX_NAMED])('the winners of %i swaps are told from the losers', async (count) => {
+    const entities = Array.from({ length: count }, newEntity)
+    await shard.entities.insert(entities, { epoch })
+    for (const round of [1, 2, 3, 4]) {
+      // A number that a server has given for something else does not get among them.
+      await shard.entities.insert([newEntity()], { epoch })
+      const before = await shard.entities.readVersions(entities.map(({ id }) => id))
+      const wins = entities.map((_, place) => (place * 7 + round) % 3 > 0)
+      const rows = entities.map((entity, i) => ({
+        ...entity,
+        base: (before[i] as number) + (wins[i] ? 0 : 1),
+        version: round * 10,
+      }))
+      expect(await shard.entities.replace(rows, { epoch })).toEqual(wins)
+      const after = await shard.entities.readVersions(entities.map(({ id }) => id))
+      expect(after).toEqual(wins.map((isWinner, i) => (isWinner ? round * 10 : before[i])))
+    }
+  })
+
+  test('the winners of swaps with long bodies, which are prepared, are told from the losers', async () => {
+    const [a, b] = await twoSwaps()
+    const body = randomBytes(70_000)
+    expect(await shard.entities.replace([{ ...a, body }, lost(b)], { epoch })).toEqual([true, false])
+    expect((await shard.entities.read([a.id]))[0]?.body).toEqual(body)
+    // The same prepared statement, with other winners.
+    expect(await shard.entities.replace([lost(a), { ...b, body }], { epoch })).toEqual([false, true])
+    expect(await versions([a, b])).toEqual([2, 2])
+  })
+
+  test('swaps of more rows than a number can name are one transaction, and their versions are read before its COMMIT', async () => {
+    const [a, b] = await twoSwaps()
+    const rows = await withOthers(a, lost(b))
+    sent = []
+    const won = await shard.entities.replace(rows, { epoch })
+    expect(won).toEqual(rows.map((_, place) => place !== 1))
+    // The last makes sure that the COMMIT came to the session of the transaction.
+    expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT', 'SELECT'])
+    expect(await versions([a, b])).toEqual([2, 1])
+  })
+
+  test('the winners of swaps with pending rows are told from the losers, in the transaction of both', async () => {
+    const [a, b] = await twoSwaps()
+    const deferred = ['ix_down']
+    expect(await shard.entities.replace([{ ...a, deferred }, lost({ ...b, deferred })], { epoch })).toEqual([
+      true,
+      false,
+    ])
+  })
 })
-
-/** Two swaps so long after the last writes that nothing tells of other writers. */
-async function twoLateSwaps(): Promise<[EntityReplace, EntityReplace]> {
-  const [a, b] = await twoSwaps()
-  return [
-    { ...a, version: 2 * SECOND },
-    { ...b, version: 2 * SECOND },
-  ]
-}
-
-/** Entities as another process has them, with what comes between its first swap and the reading back. */
-function withBetween(between: () => Promise<unknown>): EntityTable {
-  const pool = connectShard(parseShardAddress(bench.url, 'MySQL shard 0', undefined), settings)
-  cleanUp(() => pool.close())
-  let isOver = false
-  const interrupted: Pool = {
-    ...pool,
-    async acquire(signal) {
-      const connection = await pool.acquire(signal)
-      const { executeQuery } = connection
-      connection.executeQuery = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
-        const result = await executeQuery<R>(query)
-        if (result.numAffectedRows !== undefined && !isOver) await between()
-        isOver = true
-        return result
-      }
-      return connection
-    },
-  }
-  const dialect = mysqlDialect(interrupted)
-  return kyselyShard({ name: 'interrupted', dialect, flavor: mysqlFlavor }).entities
-}
 
 test('of two writers that chose one version from one base, the loser is not told that it has won', async () => {
-  const [a, b] = await twoLateSwaps()
-  // The row of b alone wins, and is replaced once more.
-  const entities = withBetween(() =>
-    shard.entities.replace([{ ...b, base: b.version, version: 3 * SECOND }], { epoch }),
-  )
+  const [a, b] = await twoSwaps()
   const body = Buffer.from('of the winner')
-  await shard.entities.replace([{ ...a, body }], { epoch })
-  const outcome = entities.replace([a, b], { epoch })
-  await expect(outcome).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-  const [row] = await shard.entities.read([a.id])
-  expect(row).toMatchObject({ version: a.version, body })
-})
+  const { shard: other } = await bench.connect()
+  await other.entities.replace([{ ...a, body }], { epoch })
+  expect(await shard.entities.replace([a, b], { epoch })).toEqual([false, true])
+  expect(await shard.entities.read([a.id])).toMatchObject([{ version: a.version, body }])
 
-test('a writer whose row was replaced again at once is told that it has won, by the others’ bodies', async () => {
-  const [a, b] = await twoLateSwaps()
-  const [c] = await twoLateSwaps()
-  const entities = withBetween(() =>
-    shard.entities.replace([{ ...b, base: b.version, version: 3 * SECOND }], { epoch }),
-  )
-  const [gone, lost] = [
-    { ...c, body: null },
-    { ...newEntity(), base: 1, version: 2 * SECOND },
-  ]
-  expect(await entities.replace([a, b, gone, lost], { epoch })).toEqual([true, true, true, false])
+  const [c, d] = await twoSwaps()
+  await other.entities.replace([{ ...c, body }], { epoch })
+  const many = await withOthers(c, d)
+  // The versions do not tell who has won, so the transaction is rolled back.
+  await expect(shard.entities.replace(many, { epoch })).rejects.toMatchObject({
+    code: 'SHARD_BUSY',
+    undone: true,
+    unknownOutcome: false,
+  })
+  expect(await versions([c, d])).toEqual([2, 1])
 })
 
 test('a transaction that cannot begin has not taken place, and the next one has another connection', async () => {
   const [a, b] = await twoSwaps()
-  const contested = [a, { ...b, base: 9, version: 10 }]
+  const rows = await withOthers(a, lost(b))
   proxy.rewrite = (bytes) => {
     if (!bytes.includes('START TRANSACTION')) return bytes
     proxy.rewrite = (later) => later
     return Buffer.from(bytes.toString('latin1').replace('TRANSACTION', 'TRANSPOSING'), 'latin1')
   }
-  await expect(shard.entities.replace(contested, { epoch })).rejects.toMatchObject({
+  await expect(shard.entities.replace(rows, { epoch })).rejects.toMatchObject({
     code: 'STATEMENT_FAILED',
     unknownOutcome: false,
   })
   expect(await versions([a, b])).toEqual([1, 1])
-  expect(await shard.entities.replace(contested, { epoch })).toEqual([true, false])
+  expect(await shard.entities.replace(rows, { epoch })).toEqual(rows.map((_, place) => place !== 1))
 })
 
 describe('a transaction that loses its connection', () => {
   test.each(['UPDATE (', 'SELECT id, version FROM'])('at %s has not taken place', async (part) => {
     const [a, b] = await twoSwaps()
+    const rows = await withOthers(a, lost(b))
     cutAt(part)
-    const contested = [a, { ...b, base: 9, version: 10 }]
-    await expect(shard.entities.replace(contested, { epoch })).rejects.toMatchObject({
+    await expect(shard.entities.replace(rows, { epoch })).rejects.toMatchObject({
       code: 'SHARD_UNAVAILABLE',
       retryable: true,
       unknownOutcome: false,
@@ -189,9 +177,9 @@ describe('a transaction that loses its connection', () => {
 
   test('at its COMMIT has an unknown outcome', async () => {
     const [a, b] = await twoSwaps()
+    const rows = await withOthers(a, lost(b))
     cutAt('COMMIT')
-    const contested = [a, { ...b, base: 9, version: 10 }]
-    await expect(shard.entities.replace(contested, { epoch })).rejects.toMatchObject({
+    await expect(shard.entities.replace(rows, { epoch })).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       unknownOutcome: true,
     })

@@ -5,6 +5,7 @@ import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
 import { startSessionPooler, type SessionPooler } from '../../test/session-pooler.ts'
 import { undone } from '../../test/undone.ts'
 import { until } from '../../test/until.ts'
+import { MAX_NAMED } from '../kysely/batched-swap.ts'
 import type { MysqlShardsOptions } from '../mysql-shards.ts'
 
 const bench = await freshBench()
@@ -196,17 +197,17 @@ describe('a transaction is not acknowledged when', () => {
 
   test.each(cases)('%s comes to another session that %s: a swap', async (_, _state, ...how) => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-    const entities = [newEntity(), newEntity()]
+    // More than one answer can name, so that it is a transaction; and one of them loses, so that the versions are read back.
+    const entities = Array.from({ length: MAX_NAMED + 1 }, newEntity)
     await direct.entities.insert(entities, { epoch })
-    // One of them loses, so that the versions are read back.
-    const swaps = entities.map((entity, i) => ({ ...entity, base: 1 + i, version: 3 }))
+    const swaps = entities.map((entity, i) => ({ ...entity, base: i === 1 ? 2 : 1, version: 3 }))
     await stray(pooler, ...how)
     const error: unknown = await shard.entities.replace(swaps, { epoch }).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
     await pooler.close()
     await undone(await bench.observe())
     const versions = await direct.entities.readVersions(entities.map(({ id }) => id))
-    if (!(error as LooseleafError).unknownOutcome) expect(versions).toEqual([1, 1])
+    if (!(error as LooseleafError).unknownOutcome) expect(versions).toEqual(entities.map(() => 1))
   })
 
   const ofTake = {

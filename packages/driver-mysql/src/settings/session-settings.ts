@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { LooseleafError, platformTime } from '@looseleaf/core'
 import { literal, tokenAssignment, tokenCondition } from './session-token.ts'
 
 export interface SessionOptions {
@@ -117,7 +117,7 @@ export function identityOf(answer: unknown, uptimeAnswer: unknown): SessionIdent
   return {
     server: JSON.stringify(['hostname', 'port', 'server_id'].map((name) => values.get(name))),
     thread: Number(values.get('pseudo_thread_id')),
-    started: performance.now() / 1_000 - Number(valuesOf(uptimeAnswer).get('uptime')),
+    started: platformTime.elapsed() / 1_000 - Number(valuesOf(uptimeAnswer).get('uptime')),
   }
 }
 

@@ -5,6 +5,9 @@ import type { ClientAnswer, ClientConnection } from '../connection/mysql2.ts'
 import { mysqlDialect } from '../kysely/dialect.ts'
 import { createPool, type Pool } from './pool.ts'
 
+// The modules below take their timers when they are loaded.
+vi.hoisted(() => void vi.useFakeTimers())
+
 const AUTOCOMMIT = 2
 const IN_TRANSACTION = 1
 
@@ -23,7 +26,6 @@ let start: number
 let pool: Pool
 
 beforeEach(() => {
-  vi.useFakeTimers()
   server = { asked: [], killed: [], answerMs: 0 }
   start = performance.now()
 })
@@ -31,7 +33,6 @@ beforeEach(() => {
 afterEach(async () => {
   await pool.close()
   if (vi.getTimerCount() !== 0) throw new Error('A call has left a timer behind.')
-  vi.useRealTimers()
 })
 
 const now = (): number => Math.round(performance.now() - start)

@@ -1,4 +1,4 @@
-import { LooseleafError, abortedError } from '@looseleaf/core'
+import { LooseleafError, abortedError, platformTime } from '@looseleaf/core'
 import type { Connection } from '../connection/connection.ts'
 
 export interface PoolOptions {
@@ -65,14 +65,14 @@ export function createPool(options: PoolOptions): Pool {
   let reviving = 0
   let closed = false
 
-  const sweeper = setInterval(closeIdle, Math.max(1_000, options.idleMs / 4))
+  const sweeper = platformTime.setInterval(closeIdle, Math.max(1_000, options.idleMs / 4))
   sweeper.unref()
 
   const fail = (code: 'SHARD_BUSY' | 'SHARD_UNAVAILABLE' | 'CLOSED', what: string): LooseleafError =>
     new LooseleafError(code, `${name}: ${what}; the call was not sent.`, { shard: name })
 
   function closeIdle(): void {
-    const oldest = performance.now() - options.idleMs
+    const oldest = platformTime.elapsed() - options.idleMs
     while (idle[0] !== undefined && idle[0].since < oldest) {
       const { connection } = idle.shift() as Idle
       connections--
@@ -83,7 +83,7 @@ export function createPool(options: PoolOptions): Pool {
   /** The one that was used last, if it needs no sign of life. */
   function takeTrusted(): Connection | undefined {
     for (let last = idle.at(-1); last !== undefined; last = idle.at(-1)) {
-      if (last.connection.usable && performance.now() - last.since > TRUSTED_IDLE_MS) return undefined
+      if (last.connection.usable && platformTime.elapsed() - last.since > TRUSTED_IDLE_MS) return undefined
       idle.pop()
       if (last.connection.usable) return last.connection
       connections--
@@ -102,7 +102,7 @@ export function createPool(options: PoolOptions): Pool {
       const onAbort = (): void => waiting.reject(abortedError(signal))
       const leave = (): void => {
         queue.delete(waiting)
-        clearTimeout(timer)
+        platformTime.clearTimeout(timer)
         signal?.removeEventListener('abort', onAbort)
       }
       const waiting: Waiting = {
@@ -115,7 +115,7 @@ export function createPool(options: PoolOptions): Pool {
           reject(error as Error)
         },
       }
-      const timer = setTimeout(() => {
+      const timer = platformTime.setTimeout(() => {
         const none = connections === opening
         waiting.reject(
           none
@@ -179,7 +179,7 @@ export function createPool(options: PoolOptions): Pool {
     const [first] = queue
     if (first !== undefined) first.resolve(connection)
     else if (closed) void connection.end(options.connectTimeoutMs)
-    else idle.push({ connection, since: performance.now() })
+    else idle.push({ connection, since: platformTime.elapsed() })
   }
 
   function release(connection: Connection): void {
@@ -207,7 +207,7 @@ export function createPool(options: PoolOptions): Pool {
       const refusal = options.refusal()
       if (refusal !== undefined) throw refusal
       if (signal?.aborted) throw abortedError(signal)
-      const began = performance.now()
+      const began = platformTime.elapsed()
       const connection = takeTrusted() ?? (await wait(signal))
       connection.begin(began + deadlineMs)
       return connection
@@ -216,7 +216,7 @@ export function createPool(options: PoolOptions): Pool {
     refuseWaiting: rejectAll,
     async close() {
       closed = true
-      clearInterval(sweeper)
+      platformTime.clearInterval(sweeper)
       rejectAll(fail('CLOSED', 'the connections are closed'))
       await Promise.all(
         idle.splice(0).map(({ connection }) => {

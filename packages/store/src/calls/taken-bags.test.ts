@@ -183,7 +183,7 @@ describe('what answers otherwise each time is stored as it is indexed:', () => {
       retryable: false,
       message: expect.stringMatching(/^nested\[0\]\.n cannot be stored/),
     })
-    const [result] = await store.putMany([bag])
+    const [result] = await store.putMany([bag], { fates: true })
     expect(result).toMatchObject({ ok: false, error: { code: 'BAD_PROPERTY' } })
     expect(await indexed()).toEqual([])
   })

@@ -7,6 +7,7 @@ import {
   type StatementListener,
   type StoreEvents,
   type WorkFor,
+  platformTime,
 } from '@looseleaf/core'
 import { logStatement, type CallLog, type SlowCalls } from './slow-calls.ts'
 import { createTraceLog, type OpenCall, type Trace, type TraceLog } from './trace.ts'
@@ -100,7 +101,7 @@ export function createObserving(
 
   /** `log`: where it is to be told when it was slow. */
   function begin({ name, index }: BegunCall, log?: CallLog): CallUnderWay {
-    const startedAt = performance.now()
+    const startedAt = platformTime.elapsed()
     const token = observer?.callBegan && tell(observer.callBegan, { name, index })
     const under: CallUnderWay = { name, index, startedAt, token, traced: undefined, log }
     joinTraces(under)
@@ -120,7 +121,7 @@ export function createObserving(
     failed?: { error: unknown },
   ): void {
     const failure = failed && failureOf(failed.error)
-    const durationMs = performance.now() - startedAt
+    const durationMs = platformTime.elapsed() - startedAt
     if (traced !== undefined) for (const own of traced.values()) Object.assign(own, { durationMs, failure })
     const ended = { name, index, startedAt, durationMs, failure }
     if (observer?.callEnded !== undefined) tell(observer.callEnded, ended, token)

@@ -4,6 +4,7 @@ import {
   type EndedCall,
   type SentStatement,
   type StatementSummary,
+  platformTime,
 } from '@looseleaf/core'
 
 /** A call that took longer than `slowCallMs`. It has no values, and no ids. */
@@ -58,7 +59,7 @@ export function createSlowCalls({
   slowCallMs,
   onSlowCall,
   onWarning,
-  now = () => performance.now(),
+  now = platformTime.elapsed,
 }: SlowCallOptions): SlowCalls {
   /** When the last ones were told, the first of them first. */
   let toldAt: readonly number[] = []

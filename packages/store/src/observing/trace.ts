@@ -5,6 +5,7 @@ import {
   type SentStatement,
   type StatementSummary,
   type StoreEvent,
+  platformTime,
 } from '@looseleaf/core'
 
 /** What a piece of work has caused so far; see `DataStore.trace`. */
@@ -54,7 +55,7 @@ export function createTraceLog(): TraceLog {
   const calls: TracedCall[] = []
   const statements: TracedStatement[] = []
   const events: StoreEvent[] = []
-  const trace = { startedAt: performance.now(), calls, statements, events, leftOut: 0 }
+  const trace = { startedAt: platformTime.elapsed(), calls, statements, events, leftOut: 0 }
 
   let hasEnded = false
 

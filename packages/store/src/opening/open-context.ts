@@ -17,6 +17,7 @@ import { checkCodec } from './check-codec.ts'
 import { createDefinitionKeeper } from './definition-keeper.ts'
 import { brokenText, lookAtSamples } from './look-at-bodies.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
+import { undefinedKinds } from './undefined-kinds.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
 import { indexWarnings } from './index-warnings.ts'
@@ -119,6 +120,7 @@ export async function openContext(
     }
     await tellAllWarnings(opened, onWarning)
     for (const warning of indexWarnings(context, indexes)) onWarning(warning)
+    for (const warning of undefinedKinds(context, indexes)) onWarning(warning)
     return context
   } catch (error) {
     await close()

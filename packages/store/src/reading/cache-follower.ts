@@ -1,6 +1,6 @@
 import { inBackground, elapsedBy, untilAborted, type UpdatedPlace } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
+import { openedTo, placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
 
 /** What following the changes of others has done for a cache. */
 export interface FollowedStats {
@@ -27,6 +27,8 @@ export interface CacheFollower {
 }
 
 interface Followed {
+  /** Connections that had been opened before the last look: see `look`. */
+  opened: number | undefined
   /** Where changes are read from; undefined to begin with, and after a gap. */
   place: UpdatedPlace | undefined
   /** A floor that was raised after the last look. One look from `place` on has to follow before it is the place. */
@@ -79,7 +81,9 @@ export function createCacheFollower(
     const at = shardAt(context, shard)
     const { entities } = at
     looks++
+    const opened = openedTo(at)
     if (one.place === undefined) {
+      one.opened = opened
       one.place = placeAt(await entities.raiseFloor({ signal }))
       one.since = now()
     }
@@ -93,6 +97,8 @@ export function createCacheFollower(
     // So would a purge that has overtaken this process while it stood still.
     const isGone = purged.updated > one.place.updated
     if (isGone || page.length === PAGE || floor < (one.next ?? one.place).updated) return lose(one)
+    // A server that was started anew may have lost what was read, since commits are visible before they are on disk; no change tells.
+    if (openedTo(at) !== one.opened) return lose(one)
     for (const { id, version } of page) changed(id, version)
     one.knownTo = asOf
     one.place = one.next ?? one.place
@@ -125,7 +131,7 @@ export function createCacheFollower(
   function ask(shard: number): Followed {
     let one = followed.get(shard)
     if (one === undefined) {
-      const nothing = { place: undefined, next: undefined, running: undefined }
+      const nothing = { opened: undefined, place: undefined, next: undefined, running: undefined }
       followed.set(shard, (one = { ...nothing, since: Infinity, knownTo: -Infinity, askedAt: 0 }))
     }
     one.askedAt = now()

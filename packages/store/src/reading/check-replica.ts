@@ -1,4 +1,4 @@
-import type { CallOptions, Shard } from '@looseleaf/core'
+import { isError, type CallOptions, type Shard } from '@looseleaf/core'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
 
 export const LATE = 'It does not answer in time.'
@@ -25,5 +25,5 @@ export async function checkReplica(
 
 /** What is told of a replica that has failed. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'It has failed.'
+  return isError(error) ? error.message : 'It has failed.'
 }

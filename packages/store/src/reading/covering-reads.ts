@@ -16,6 +16,7 @@ import {
   type TakeGroup,
 } from '@looseleaf/index-engine'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
+import { committedVersions, takeTold } from './told-by-rows.ts'
 
 export interface ListOptions extends QueryOptions {
   /**
@@ -63,35 +64,18 @@ export interface CoveredList {
 
 /**
  * Ports for a query that takes entities from the rows of a covering index: of each the part that the row with the greatest
- * version holds. A row was written by the attempt whose version it has, so where the entity has that version the row tells what
- * was committed (see `diffRows`); of all others the whole is read, and its part taken.
+ * version holds, where the row tells what was committed (see `committedVersions`). All others are read whole, and their part is taken.
  */
 export function createCoveringReads(
-  { router, codec }: EngineContext,
+  context: EngineContext,
   lanes: (shard: number) => ShardLanes,
   { entry, plan, verify }: CoveredList,
   readWhole: QueryPorts['read'],
 ): CoveringReads {
+  const { codec } = context
   const tellsPlace = !verify && plan.rowsTellPlaces
   let covered = 0
   let wholeReads = 0
-
-  /** In the order of the rows. */
-  async function committedVersions(
-    rows: readonly RowPlace[],
-    signal: AbortSignal | undefined,
-  ): Promise<readonly (number | undefined)[]> {
-    const versions: (number | undefined)[] = Array.from({ length: rows.length })
-    const byShard = Map.groupBy(rows.keys(), (place) => router.shardOfId(rows[place]!.entityId))
-    await Promise.all(
-      Array.from(byShard, async ([shard, places]) => {
-        const ids = places.map((place) => rows[place]!.entityId)
-        const found = await lanes(shard).version.submitAll(ids, signal)
-        for (let i = 0; i < places.length; i++) versions[places[i]!] = found[i]
-      }),
-    )
-    return versions
-  }
 
   function partOf({ key, entityId: id, version, included }: CoveringRow): ReadEntity | undefined {
     if (version === undefined || included === undefined || included === null) return undefined
@@ -114,37 +98,13 @@ export function createCoveringReads(
     signal: AbortSignal | undefined,
     take: TakeGroup,
   ): Promise<boolean> {
-    const others: number[] = []
-    const parts = rows.map((row, place) => {
-      const isCommitted = versions === undefined || versions[place] === row.version
-      const part = isCommitted ? partOf(row) : undefined
-      if (part === undefined) others.push(place)
-      return part
-    })
-    covered += rows.length - others.length
-    if (others.length === 0) return take(parts)
-    let from = 0
-    let isWanted = true
-    /** Hands over what is known, in the order asked, and keeps none of it. */
-    const handOver = (to: number): boolean => {
-      if (to === from) return true
-      const group = parts.slice(from, to)
-      parts.fill(undefined, from, to)
-      from = to
-      return (isWanted = take(group))
-    }
-    if (!handOver(others[0]!)) return false
-    let at = 0
-    wholeReads++
-    await readPartsOfWhole(
-      others.map((place) => rows[place]!),
-      signal,
-      (group) => {
-        for (const part of group) parts[others[at++]!] = part
-        return handOver(others[at] ?? rows.length)
-      },
+    const parts = rows.map((row, place) =>
+      versions === undefined || versions[place] === row.version ? partOf(row) : undefined,
     )
-    return isWanted
+    const own = parts.reduce((count, part) => (part === undefined ? count : count + 1), 0)
+    covered += own
+    if (own < rows.length) wholeReads++
+    return takeTold(rows, parts, readPartsOfWhole, signal, take)
   }
 
   return {
@@ -156,7 +116,7 @@ export function createCoveringReads(
           .index(tableSpec(entry))
           .scan.submit({ ...scan, included: true }, signal),
       async read(rows: readonly CoveringRow[], signal, take) {
-        const versions = verify ? await committedVersions(rows, signal) : undefined
+        const versions = verify ? await committedVersions(context, lanes, rows, signal) : undefined
         let from = 0
         for (const run of bodyRuns(rows, ({ included }) => (included ? bytesInHand(codec, included) : 0))) {
           const isWanted = await readRun(run, versions?.slice(from, from + run.length), signal, take)

@@ -78,8 +78,7 @@ it('counts the rows of all ranges and shards', async () => {
 
 it('counts no further than 1,000 rows, over all ranges', async () => {
   const put = async (tag: string, count: number): Promise<void> => {
-    const results = await store.putMany(Array.from({ length: count }, () => ({ tags: [tag] })))
-    expect(results.every(({ ok }) => ok)).toBe(true)
+    await store.putMany(Array.from({ length: count }, () => ({ tags: [tag] })))
   }
   const count = async (...tags: readonly string[]): Promise<object> => {
     const { estimatedRows, isAtLeast } = await store.explain(byTag, { tags: { in: tags } }, { scatter: true })

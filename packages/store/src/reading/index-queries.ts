@@ -2,7 +2,6 @@ import {
   elapsedBy,
   isOutage,
   type LooseleafError,
-  type CallOptions,
   type CatalogEntry,
   type EntityId,
   type IndexDefinitionData,
@@ -20,9 +19,7 @@ import {
   type EngineContext,
   type GetAllOptions,
   type IndexedEntity,
-  type IndexProperties,
   type IntersectionPlan,
-  type OnDamaged,
   type QueryOptions,
   type QueryPage,
   type QueryPlan,
@@ -45,7 +42,14 @@ import { explainQuery, type ExplainOptions, type QueryExplanation } from './expl
 import type { ReadOptions } from './entity-reader.ts'
 import { readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
 import type { Observing } from '../observing/observing.ts'
-import { countRows } from './count-rows.ts'
+import {
+  createCounts,
+  MAX_TOGETHER,
+  type CountedPage,
+  type CountOptions,
+  type QueryManyOptions,
+  type ReadAll,
+} from './counts.ts'
 import { planManyOn, planOn } from './plan-on.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ReadKind, ReadView, ReplicaReads } from './replica-reads.ts'
@@ -73,33 +77,6 @@ interface Condition {
   readonly index: IndexDefinitionData
   readonly where: object
 }
-
-export interface QueryManyOptions extends Omit<QueryOptions, 'cursor'> {
-  /** Counts all that matches each condition too, as `store.count` does. Default: false. */
-  readonly count?: boolean | undefined
-}
-
-/** A page, and how many entities match in all. */
-export interface CountedPage<P extends IndexProperties = IndexProperties> extends QueryPage<P> {
-  readonly count: number
-}
-
-export interface CountOptions extends CallOptions, ReplicaReadOptions {
-  /** Ask every shard where the shard cannot be told from `where`. */
-  readonly scatter?: boolean | undefined
-  /**
-   * Look at every entity instead of counting index rows. Rows of writes in flight, and of those that died, make a plain
-   * count run high for a while; it runs low only while rows are pending, see `onIndexFailure`. Where rows cannot tell,
-   * every entity is looked at in any case: over all shards of an index that is kept by the elements of an array, and
-   * between bounds of over 512 bytes.
-   */
-  readonly exact?: boolean | undefined
-  /** What becomes of a call that looks at entities and meets a damaged one. Default: `fail`. */
-  readonly onDamaged?: OnDamaged | undefined
-}
-
-/** Conditions that are worked on at the same time: what lanes take into one statement. */
-const MAX_TOGETHER = 128
 
 const BY_INDEX: ReadKind = { byIndex: true }
 const WHOLE: ReadKind = { byIndex: true, isWhole: true }
@@ -245,8 +222,9 @@ export function createIndexQueries(
     view: ReadView,
     entry: CatalogEntry,
     plan: QueryPlan,
-    { signal, onDamaged }: GetAllOptions,
+    { signal, onDamaged, likelyRows }: Parameters<ReadAll>[3],
     onMatch: (entity: ReadEntity) => void,
+    readBy: (read: QueryPorts['read']) => QueryPorts['read'] = (read) => read,
   ): Promise<void> {
     const { queryTimeMs } = context.catalog.current()
     const isTooLong = createViewAge(view, queryTimeMs)
@@ -258,26 +236,11 @@ export function createIndexQueries(
       checkTime()
       return ports.scan(...asked)
     }
-    await forEachMatch({ ...ports, scan }, plan, { signal }, onMatch)
+    await forEachMatch({ scan, read: readBy(ports.read) }, plan, { signal, likelyRows }, onMatch)
     checkTime()
   }
 
-  async function countAll(
-    view: ReadView,
-    entry: CatalogEntry,
-    plans: readonly QueryPlan[],
-    { exact = false, ...options }: CountOptions,
-  ): Promise<number[]> {
-    // By a process that knows its store, as of now or some seconds ago.
-    await mayBePending(view, plans)
-    const byRows = plans.map((plan) => (exact || !plan.canCountRows ? undefined : plan))
-    const counts = await countRows(view, entry, byRows, options.signal)
-    // One after the other: each reads as much as it takes.
-    for (const [i, plan] of plans.entries()) {
-      if (byRows[i] === undefined) await readAll(view, entry, plan, options, () => counts[i]!++)
-    }
-    return counts
-  }
+  const { countAll, withCounts } = createCounts(context, mayBePending, readAll)
 
   return {
     query: (definition, where, options) =>
@@ -304,11 +267,8 @@ export function createIndexQueries(
         const pages: (QueryPage | CountedPage)[] = []
         while (pages.length < plans.length) {
           const next = plans.slice(pages.length, pages.length + MAX_TOGETHER)
-          const [found, counts] = await Promise.all([
-            readPages(view, [entry], next, options, budget),
-            options.count ? countAll(view, entry, next, options) : undefined,
-          ])
-          pages.push(...found.map((page, i) => (counts ? { ...page, count: counts[i]! } : page)))
+          const found = await readPages(view, [entry], next, options, budget)
+          pages.push(...(options.count ? await withCounts(view, entry, next, found, options) : found))
         }
         return pages
       }),

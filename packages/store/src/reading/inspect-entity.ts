@@ -15,6 +15,7 @@ import {
   type IndexTableSpec,
   type IndexState,
   type Shard,
+  platformTime,
 } from '@looseleaf/core'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
@@ -147,7 +148,7 @@ async function rowsOnShards(
   const specs = indexes.map((entry) => tableSpec(entry))
   return Promise.all(
     driver.shards.map(async (shard) => {
-      const late = AbortSignal.timeout(ROWS_MS)
+      const late = platformTime.abortAfter(ROWS_MS)
       const signal = options.signal === undefined ? late : AbortSignal.any([options.signal, late])
       try {
         return await untilAborted(rowsOn(shard, specs, id, { ...options, signal }), signal)

@@ -61,12 +61,17 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
   )
 
 describe('queries by many conditions', () => {
-  it('give for each what a query and a count of it give, in two statements a shard', async () => {
+  it('many conditions give for each what a query and a count of it give, in three statements a shard', async () => {
     await putComments()
     const options = { order: 'desc', limit: 3 } as const
     calls = []
     const pages = await store.queryMany(byEntry, wheres, { ...options, count: true })
-    expect(calls.toSorted()).toEqual(['0 countMany', '0 scanMany', '1 countMany', '1 scanMany'])
+    expect(calls.filter((call) => call.endsWith('countMany')).toSorted()).toEqual([
+      '0 countMany',
+      '1 countMany',
+    ])
+    // One for the pages, and one for the entities of the counts.
+    expect(calls.filter((call) => /scan/.test(call)).length).toBe(2 * 2)
     for (const [n, where] of wheres.entries()) {
       const page = await store.query(byEntry, where, options)
       expect(pages[n]).toEqual({ ...page, count: await store.count(byEntry, where) })

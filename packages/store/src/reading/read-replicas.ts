@@ -1,4 +1,4 @@
-import { untilAborted, type CallOptions, type Shard } from '@looseleaf/core'
+import { untilAborted, type CallOptions, type Shard, platformTime } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
 
@@ -52,7 +52,7 @@ async function floorOf(
   check: (() => Promise<void>) | undefined,
   { signal }: CallOptions,
 ): Promise<number | string> {
-  const late = AbortSignal.timeout(LATE_MS)
+  const late = platformTime.abortAfter(LATE_MS)
   const ends = signal === undefined ? late : AbortSignal.any([signal, late])
   try {
     await untilAborted(check?.() ?? Promise.resolve(), ends)

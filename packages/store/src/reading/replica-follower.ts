@@ -1,6 +1,6 @@
 import { inBackground, elapsedBy, untilAborted, type FloorState, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { isFloorOld } from '@looseleaf/protocol'
+import { isFloorOld, openedTo } from '@looseleaf/protocol'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
 import { createReplicaMarks } from './replica-marks.ts'
 
@@ -14,7 +14,7 @@ export interface ReplicaState {
    * Its connections had been opened so many times. What comes by a later one may be of a server that has lost what it had, or of another
    * one.
    */
-  readonly opened: number
+  readonly opened: number | undefined
   /** Why nothing is read from it, in words; undefined where it may be read by those for whom it is fresh enough. */
   readonly leftOut: string | undefined
 }
@@ -45,14 +45,11 @@ const FOLLOW_MS = 10_000
 const UNKNOWN: ReplicaState = {
   asOf: undefined,
   epoch: 0,
-  opened: 0,
+  opened: undefined,
   leftOut: 'How far it is is not known yet.',
 }
 
 type Replayed = Pick<FloorState, 'floor' | 'epoch'> & Pick<ReplicaState, 'opened'>
-
-/** How often connections to a shard have been opened. */
-export const openedTo = (shard: Shard): number => shard.connections?.()?.opened ?? 0
 
 interface Followed {
   readonly replica: Shard

@@ -8,10 +8,11 @@ import {
   type Shard,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
+import { openedTo } from '@looseleaf/protocol'
 import { createShardLanes, type LaneStats, type ShardLanes } from '../calls/shard-lanes.ts'
 import type { Observing } from '../observing/observing.ts'
 import { createEntityReader, type EntityReader } from './entity-reader.ts'
-import { createReplicaFollower, openedTo, type ReplicaFollower } from './replica-follower.ts'
+import { createReplicaFollower, type ReplicaFollower } from './replica-follower.ts'
 import { createSessionTokens } from './session-tokens.ts'
 
 /** The servers that one call reads, one of each shard that it needs. */
@@ -87,7 +88,7 @@ interface Replica {
 interface Used {
   readonly number: number
   readonly place: number
-  readonly opened: number
+  readonly opened: number | undefined
 }
 
 interface ReplicatedShard {

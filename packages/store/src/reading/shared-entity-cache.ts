@@ -8,6 +8,7 @@ import {
   type EntityRow,
   type SharedCache,
   type SharedCacheAnswer,
+  isError,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
@@ -55,7 +56,7 @@ export function createSharedEntityCache(
 
   function failed(error: unknown): void {
     failures++
-    lastFailure = error instanceof Error ? error.message : String(error)
+    lastFailure = isError(error) ? error.message : String(error)
     if (now() < tellsAt) return
     tellsAt = now() + TELL_MS
     onWarning(`The shared cache fails, and the store does without it where it does: ${lastFailure}`)

@@ -17,18 +17,13 @@ import { takeConditions } from '../calls/take-conditions.ts'
 import { takeWheres } from '../calls/take-wheres.ts'
 import { StoreManagement } from '../catalog/store-management.ts'
 import type { Observing } from '../observing/observing.ts'
+import type { CountedPage, CountOptions, QueryManyOptions } from './counts.ts'
 import type { ListOptions, ListPage } from './covering-reads.ts'
 import type { ExplainOptions, QueryExplanation } from './explain.ts'
 import type { IdPage, QueryIdsOptions } from './id-reads.ts'
 import { isKnownReady } from './ready-indexes.ts'
 import type { ReplicaReads } from './replica-reads.ts'
-import {
-  createIndexQueries,
-  type CountedPage,
-  type CountOptions,
-  type IndexQueries,
-  type QueryManyOptions,
-} from './index-queries.ts'
+import { createIndexQueries, type IndexQueries } from './index-queries.ts'
 
 /** The calls that find entities by an index; `DataStore` adds those by id. */
 export abstract class StoreQueries extends StoreManagement {
@@ -171,8 +166,10 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * How many entities match. Counts index rows, unless `exact` is asked for: then it reads all entities that match, and rejects
-   * with `DEADLINE` as `getAll` does.
+   * Returns how many entities match. A number up to 1,000 is exact, unless the look at the entities takes longer than `queryTimeMs`. A
+   * greater one counts index rows, and may be too high for some seconds after writes, or until a cleaner has removed what writes that died have
+   * left. `exact: true` reads all entities that match, however many, and rejects with `DEADLINE` as `getAll` does; `exact: false` counts rows in any
+   * case.
    */
   async count<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -189,8 +186,9 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * How many entities match each of many conditions on one index, 1,000 at the most, in their order: what `count` gives for each,
-   * in a statement a shard. Those that have to be counted by reading entities are read one condition after the other.
+   * Returns how many entities match each of many conditions on one index, 1,000 at the most, in their order: what `count` gives for each. Rows
+   * are counted in a statement a shard; conditions with up to 1,000 rows share the statements that look at their entities. Conditions whose
+   * entities all have to be read, as with `exact: true`, are read one after the other.
    */
   async countMany<const P extends IndexProperties>(
     index: IndexDefinition<P>,

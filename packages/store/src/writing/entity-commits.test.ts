@@ -181,13 +181,16 @@ describe('what is told of an attempt whose outcome is not known', () => {
     })
   })
 
-  it('is that the entity is to stay as it was', async () => {
+  it('the message says that the entity would stay as it was found', async () => {
     const { id } = await store.put({ name: 'one' })
     let calls = 0
     const update = store.update(id, () => (++calls === 1 ? { name: 'two' } : unchanged))
     await expect(update).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
-      cause: { code: 'CONFLICT', message: `Entity ${id} is to stay as it was found.` },
+      cause: {
+        code: 'CONFLICT',
+        message: `Entity ${id} would stay as it was found, while an earlier attempt of this call may still be committed.`,
+      },
     })
   })
 })

@@ -2,33 +2,28 @@ import {
   elapsedBy,
   formatId,
   isLooseleafError,
+  isUndone,
   isVersion,
   LooseleafError,
   type Bag,
   type CallOptions,
-  type CatalogEntry,
-  type Codec,
-  type Key,
 } from '@looseleaf/core'
-import {
-  deriveEntryRows,
-  diffRows,
-  includedBytes,
-  type Catalog,
-  type EngineContext,
-} from '@looseleaf/index-engine'
+import type { Catalog, EngineContext } from '@looseleaf/index-engine'
 import {
   catchUp,
   commit,
   movedOrUndone,
+  type CommitOutcome,
   type EntityWrites,
   type PlacedKey,
   type RowFailure,
 } from '@looseleaf/protocol'
 import type { EntityReader } from '../reading/entity-reader.ts'
 import type { Observing } from '../observing/observing.ts'
+import { backOffMs, MAX_TRIES } from './back-off.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 import { rowsOfLostAttempts } from './lost-attempts.ts'
+import { diffAll, keysOf, type RowChange } from './row-change.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
@@ -72,8 +67,14 @@ export interface EntityWriter {
   write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome>
 }
 
-/** An attempt that was sent and whose answer was lost. */
-interface UnsettledAttempt {
+/** An attempt that was sent and has no answer. */
+interface UnsettledAttempt extends Attempt {
+  /** Why there is no answer. */
+  readonly reason: LooseleafError
+}
+
+/** An attempt that was sent. */
+interface Attempt {
   readonly found: CurrentEntity
   readonly body: Uint8Array | null
   readonly bag: Bag | null
@@ -83,27 +84,7 @@ interface UnsettledAttempt {
   readonly indexed: boolean
 }
 
-/** What a write does to the index rows of its entity. */
-interface RowChange {
-  /** Keys of unique indexes that the entity has to hold first. */
-  readonly claimed: readonly PlacedKey[]
-  readonly gained: readonly PlacedKey[]
-  /** Lost rows of indexes in which the entity has none any more, and lost claims: nobody finds it by these. */
-  readonly deletedNow: readonly PlacedKey[]
-  /** Lost rows of indexes in which it still has others: a query may meet it by these while it moves from one to another. */
-  readonly deletedLater: readonly PlacedKey[]
-  /**
-   * Lost rows of indexes that are being filled, where a failover may bring back what is replaced now: whoever fills may have read the
-   * entity when it was something else, so that nobody has written them.
-   */
-  readonly mayReturn: readonly PlacedKey[]
-}
-
-/** Attempts before a write gives up. Nearly all of them are lost races, each of which another write of the entity has won. */
-const MAX_TRIES = 64
-
-/** Many writers of one entity: whoever has lost often steps back by a random part of this, so that somebody gets through. */
-const backOffMs = (tries: number): number => (tries < 2 ? 0 : Math.min(2 ** tries, 100))
+const STAYS = 'would stay as it was found, while an earlier attempt of this call may still be committed'
 
 const NONE: readonly never[] = []
 
@@ -144,11 +125,16 @@ export function createEntityWriter(
     version: number,
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    const moved = await movedOrUndone(context, [{ id, version }], {
-      signal,
-      readVersions: async () => [(await reader.row(id, { signal }))?.version],
-    })
-    return moved.length === 0
+    try {
+      const moved = await movedOrUndone(context, [{ id, version }], {
+        signal,
+        readVersions: async () => [(await reader.row(id, { signal }))?.version],
+      })
+      return moved.length === 0
+    } catch (error) {
+      if (isUndone(error)) return false
+      throw error
+    }
   }
 
   /**
@@ -199,7 +185,7 @@ export function createEntityWriter(
     const written: PlacedKey[] = []
     const won = (
       version: number,
-      { found, bag, rows, indexed, catalog }: UnsettledAttempt,
+      { found, bag, rows, indexed, catalog }: Attempt,
     ): WriteOutcome | Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
         return writeAfter(rows.gained, id, version, signal).then((all) => ({
@@ -219,9 +205,11 @@ export function createEntityWriter(
       return { found, written: true, version, indexed }
     }
 
+    /** Why the last attempt has not taken place, where another write of the entity is not the reason. */
+    let obstacle: LooseleafError | undefined
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const isLate = tries > 0 && now() >= endsAt
-      if (isLate && unsettled.size === 0) throw tooLate(id, lane, tries)
+      if (isLate && unsettled.size === 0) throw tooLate(id, lane, tries, obstacle)
       const catalog = context.catalog.current()
       const found = isFresh && tries === 0 ? NOTHING : await find(id, lane, signal)
       const landed = unsettled.get(found.version)
@@ -231,14 +219,15 @@ export function createEntityWriter(
         continue
       }
       // Only an attempt from the same base can still tell: if it wins, those before it never will.
-      for (const { found: base } of unsettled.values())
-        if (base.version !== found.version) throw lostTrack(id, lane, 'was written by another since')
-      if (isLate) throw tooLate(id, lane, tries)
+      for (const { found: base, reason } of unsettled.values())
+        if (base.version !== found.version) throw lostTrack(id, lane, 'was written by another since', reason)
+      if (isLate) throw tooLate(id, lane, tries, obstacle)
 
       const oldKeys = keysOf(catalog, found.bag)
       const bag = decide(found)
       // An attempt before this one may still land, so it cannot be said that nothing was written.
-      if (bag === undefined && unsettled.size > 0) throw lostTrack(id, lane, 'is to stay as it was found')
+      for (const { reason } of bag === undefined ? unsettled.values() : NONE)
+        throw lostTrack(id, lane, STAYS, reason)
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
 
       const body = bag === null ? null : context.codec.encode(bag)
@@ -247,32 +236,45 @@ export function createEntityWriter(
       // By what the shard says whose epoch the commit carries: others may be a change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
       const isOurs = isFresh && tries === 0
-      if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isOurs, signal)
-      const isEarly = rows.gained.length > 0 && policy.writeOrder !== 'entity-first'
-      // Law 1.
-      const early = isEarly ? await indexRows.upsert(rows.gained, id, version, signal) : NONE
-      const again =
-        rows.mayReturn.length === 0 ? NONE : await indexRows.upsert(rows.mayReturn, id, found.version, signal)
-      const failures = again.length === 0 ? early : [...early, ...again]
-      const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
-      if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
-      const epoch = catalog.epochs[shard] ?? 0
-      const attempted: UnsettledAttempt = { found, body, bag, rows, catalog, indexed: deferred.length === 0 }
-
-      const outcome = await commit({ id, version, body, base: found.version, epoch, deferred }, writes)
-      if (outcome === 'won') return won(version, attempted)
+      obstacle = undefined
+      let sent: Attempt | undefined
+      let outcome: CommitOutcome | 'undone'
+      try {
+        if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isOurs, signal)
+        const isEarly = rows.gained.length > 0 && policy.writeOrder !== 'entity-first'
+        // Law 1.
+        const early = isEarly ? await indexRows.upsert(rows.gained, id, version, signal) : NONE
+        const again =
+          rows.mayReturn.length === 0
+            ? NONE
+            : await indexRows.upsert(rows.mayReturn, id, found.version, signal)
+        const failures = again.length === 0 ? early : [...early, ...again]
+        const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
+        if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
+        const epoch = catalog.epochs[shard] ?? 0
+        sent = { found, body, bag, rows, catalog, indexed: deferred.length === 0 }
+        const row = { id, version, body, base: found.version, epoch, deferred }
+        outcome = await commit(row, writes, (error) => (obstacle = error))
+      } catch (error) {
+        if (!isUndone(error)) throw error
+        // A statement that was undone as a whole has done nothing, so this attempt will never be committed.
+        outcome = 'undone'
+        obstacle = error
+      }
+      if (outcome === 'won') return won(version, sent as Attempt)
       happened({ kind: 'attempt', outcome, shard: lane.shard })
       written.push(...rows.gained)
       if (outcome === 'stale') await catchUp(context, shard, { signal })
-      if (outcome === 'unsettled') unsettled.set(version, attempted)
-      const pause =
-        outcome === 'lost' ? Math.min(context.random.next() * backOffMs(tries), endsAt - now()) : 0
+      if (outcome === 'unsettled')
+        unsettled.set(version, { ...(sent as Attempt), reason: obstacle as LooseleafError })
+      const collides = outcome === 'lost' || outcome === 'undone'
+      const pause = collides ? Math.min(context.random.next() * backOffMs(tries), endsAt - now()) : 0
       if (pause > 0 && tries < MAX_TRIES - 1) await context.time.sleep(pause, signal)
     }
     throw new LooseleafError(
       'CONFLICT',
       `Entity ${formatId(id)}: other writers, or changes of the catalog, came first ${MAX_TRIES} times in a row.`,
-      { entity: formatId(id), shard: lane.shard },
+      { entity: formatId(id), shard: lane.shard, cause: obstacle },
     )
   }
 
@@ -283,7 +285,7 @@ export function createEntityWriter(
         return await attempt(id, decide, unsettled, options)
       } catch (error) {
         // Whatever ended the attempts, one that was sent before may have taken place or may yet.
-        throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled.keys(), options, error)
+        throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled, options, error)
       }
     },
   }
@@ -293,21 +295,25 @@ function sameBody(one: Uint8Array | null, other: Uint8Array | null): boolean {
   return one === null || other === null ? one === other : Buffer.compare(one, other) === 0
 }
 
-function lostTrack(id: Uint8Array, lane: ShardLanes, what: string): LooseleafError {
+function lostTrack(id: Uint8Array, lane: ShardLanes, what: string, cause: LooseleafError): LooseleafError {
   const entity = formatId(id)
-  return new LooseleafError('CONFLICT', `Entity ${entity} ${what}.`, {
-    entity,
-    shard: lane.shard,
-  })
+  return new LooseleafError('CONFLICT', `Entity ${entity} ${what}.`, { entity, shard: lane.shard, cause })
 }
 
-function tooLate(id: Uint8Array, lane: ShardLanes, tries: number): LooseleafError {
+function tooLate(
+  id: Uint8Array,
+  lane: ShardLanes,
+  tries: number,
+  cause: LooseleafError | undefined,
+): LooseleafError {
   const entity = formatId(id)
-  return new LooseleafError(
-    'DEADLINE',
-    `Entity ${entity}: ${tries} ${tries === 1 ? 'attempt' : 'attempts'} did not get through within writeTimeoutMs, and no more is begun.`,
-    { entity, shard: lane.shard },
-  )
+  const attempts = `${tries} ${tries === 1 ? 'attempt' : 'attempts'} did not get through within writeTimeoutMs`
+  const reason = cause === undefined ? '' : ` Of the last one: ${cause.message}`
+  return new LooseleafError('DEADLINE', `Entity ${entity}: ${attempts}, and no more is begun.${reason}`, {
+    entity,
+    shard: lane.shard,
+    cause,
+  })
 }
 
 /** The tables of rows that could not be written, where that is allowed; throws what has failed otherwise. */
@@ -319,54 +325,4 @@ function deferredTables(failures: readonly RowFailure[], defers: boolean): reado
 /** Whether an index row that could not be written may be written later: its shard does not answer, now. */
 function mayDefer(error: unknown): boolean {
   return isLooseleafError(error) && error.retryable
-}
-
-/** The keys that an entity has in every index, in the order of the catalog's; undefined for one that is not there. */
-function keysOf({ indexes }: Catalog, bag: Bag | undefined): readonly (readonly Key[])[] | undefined {
-  return bag && indexes.map((entry) => deriveEntryRows(entry, bag).keys)
-}
-
-/** What an entity's change means for every index, building and retiring ones included. */
-function diffAll(
-  catalog: Catalog,
-  codec: Codec,
-  id: Uint8Array,
-  oldKeys: readonly (readonly Key[])[] | undefined,
-  before: Uint8Array | null,
-  after: Bag | null,
-): RowChange {
-  const claimed: PlacedKey[] = []
-  const gained: PlacedKey[] = []
-  const deletedNow: PlacedKey[] = []
-  const deletedLater: PlacedKey[] = []
-  const mayReturn: PlacedKey[] = []
-  for (const [i, entry] of catalog.indexes.entries()) {
-    const diff = diffRows(entry, oldKeys?.[i] ?? NONE, after ?? undefined)
-    refuseMisfits(entry, id, diff.misfits)
-    const included =
-      after === null || diff.gained.length === 0 ? undefined : includedBytes(entry, after, codec)
-    for (const key of diff.gained) (entry.unique ? claimed : gained).push({ entry, key, included })
-    for (const key of diff.lost)
-      (diff.isIndexed && !entry.unique ? deletedLater : deletedNow).push({ entry, key })
-    if (diff.lost.length === 0 || entry.state !== 'building' || entry.unique) continue
-    if (before === null || catalog.policies.deleteDelayMs === 0) continue
-    // Decoded anew, as the decision may have changed the bag that it was given.
-    const held = entry.include && includedBytes(entry, codec.decode(before), codec)
-    for (const key of diff.lost) mayReturn.push({ entry, key, included: held })
-  }
-  return { claimed, gained, deletedNow, deletedLater, mayReturn }
-}
-
-function refuseMisfits(
-  entry: CatalogEntry,
-  id: Uint8Array,
-  misfits: readonly { readonly property: string; readonly reason: string }[],
-): void {
-  const misfit = misfits[0]
-  if (misfit === undefined || entry.onMisfit === 'skip') return
-  throw new LooseleafError(
-    'BAD_INDEX_VALUE',
-    `Index ${entry.name}: property ${misfit.property}: ${misfit.reason}.`,
-    { entity: formatId(id), index: entry.name },
-  )
 }

@@ -1,20 +1,21 @@
-import { formatId, type EntityId } from '@looseleaf/core'
+import { formatId, isError, valuesOf, type EntityId, type Fate } from '@looseleaf/core'
 import type { TakenBag } from '../calls/take-bag.ts'
-import type { PutManyResult, PutResult } from '../types.ts'
+import type { PutResult } from '../types.ts'
 
 /** Writes under way at once: enough to fill the lanes of many shards. */
 const CONCURRENCY = 512
 
 /**
- * Puts bags at once, those of one id one after the other, and answers with the fate of each. All of them are taken before
- * anything is awaited.
+ * Puts bags at once, those of one id one after the other. Takes all of them before it awaits anything. Resolves with the fate of each,
+ * or without `fates` with what each put answered; then throws `SOME_FAILED` when one has failed.
  */
 export async function putMany(
   bags: readonly unknown[],
   take: (bag: unknown) => TakenBag,
   put: (entity: TakenBag) => Promise<PutResult>,
-): Promise<PutManyResult[]> {
-  const results: PutManyResult[] = []
+  fates: boolean,
+): Promise<(Fate<PutResult> | PutResult)[]> {
+  const results: Fate<PutResult>[] = []
   const entities: { readonly place: number; readonly taken: TakenBag }[] = []
   // Not `forEach`, which would leave out the holes of an array.
   for (const [place, bag] of bags.entries()) {
@@ -30,7 +31,7 @@ export async function putMany(
   async function putOne(place: number, taken: TakenBag, previous: Promise<void> | undefined): Promise<void> {
     if (previous !== undefined) await previous
     try {
-      results[place] = { ok: true, ...(await put(taken)) }
+      results[place] = { ok: true, value: await put(taken) }
     } catch (error) {
       results[place] = failed(error)
     }
@@ -51,9 +52,12 @@ export async function putMany(
     }
   }
   await Promise.all(Array.from({ length: Math.min(CONCURRENCY, entities.length) }, putNext))
-  return results
+  if (fates) return results
+  // A fresh id would be another one the next time.
+  const fresh = new Set(entities.filter(({ taken }) => taken.isFresh).map(({ place }) => place))
+  return valuesOf('putMany', results, (place) => !fresh.has(place))
 }
 
-function failed(error: unknown): PutManyResult {
-  return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+function failed(error: unknown): Fate<never> {
+  return { ok: false, error: isError(error) ? error : new Error(String(error)) }
 }

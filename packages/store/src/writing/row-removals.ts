@@ -1,6 +1,7 @@
-import { inBackground, elapsedBy, type Shard } from '@looseleaf/core'
+import { elapsedBy, inBackground, isUndone, type Shard } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import type { PlacedKey } from '@looseleaf/protocol'
+import { backOffMs } from './back-off.ts'
 import { createBackground } from './background.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 
@@ -57,6 +58,9 @@ const TOLD_AGAIN_MS = 60_000
 /** Rows that fall due within so many milliseconds go together. */
 const GATHER_MS = 25
 
+/** Deletes that the database has undone are sent again so many times: closing waits for them, and each may have waited for locks. */
+const MAX_UNDONE = 4
+
 export function createRowRemovals(
   context: EngineContext,
   indexRows: Pick<IndexRowWriter, 'remove'>,
@@ -80,6 +84,17 @@ export function createRowRemovals(
   let isOverflowing = false
   let running = false
 
+  async function remove(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await indexRows.remove(rows, entityId, version)
+      } catch (error) {
+        if (!isUndone(error) || tries >= MAX_UNDONE) throw error
+      }
+      await time.sleep(context.random.next() * backOffMs(tries))
+    }
+  }
+
   /**
    * A failover may have undone the commit, and a clean after it, which raises the epoch, has found the rows in their place.
    * Rows that stay because the catalog has changed for another reason are left to the cleaner, too.
@@ -88,7 +103,7 @@ export function createRowRemovals(
     { rows, entityId, version, epoch }: KeptRows,
     now: Promise<number | undefined>,
   ): Promise<void> {
-    if ((await now) === epoch) await indexRows.remove(rows, entityId, version)
+    if ((await now) === epoch) await remove(rows, entityId, version)
   }
 
   async function epochOf(shard: number): Promise<number | undefined> {
@@ -130,7 +145,7 @@ export function createRowRemovals(
 
   return {
     now(rows, entityId, version) {
-      if (rows.length > 0) background.add(indexRows.remove(rows, entityId, version))
+      if (rows.length > 0) background.add(remove(rows, entityId, version))
     },
     later(rows, commit) {
       if (rows.length === 0) return

@@ -1,27 +1,41 @@
 import { isLooseleafError, LooseleafError, type DriverFactory, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
 let store: DataStore
 let id: EntityId
-/** `lossy`: the next commit is done and its answer lost, and from then on, `down`, nothing can be read back. */
-let state: 'up' | 'lossy' | 'down'
+/**
+ * `lossy`: the next commit is done and its answer lost, and from then on, `down`, nothing can be read back. `overtaken`: the answer of
+ * each commit is lost, and another write comes behind it.
+ */
+let state: 'up' | 'lossy' | 'down' | 'overtaken'
+/** Another store on the same shards, which meets no faults. */
+let rival: DataStore
 
 beforeEach(async () => {
   state = 'up'
-  const memory = memoryShards(2)
+  const driver = await memoryShards(2).connect()
   const shards: DriverFactory = {
     shardCount: 2,
-    connect: async () => faultyDriver(await memory.connect(), plan),
+    connect: async () => faultyDriver(driver, (call) => plan(call)),
   }
   store = await DataStore.open({ shards, migrate: true })
+  rival = await DataStore.open({ shards: keepOpen(driver) })
   id = (await store.put({ n: 0 })).id
 })
 afterEach(() => store.close())
 
 const plan: FaultPlan = ({ operation }) => {
+  if (state === 'overtaken' && operation === 'replace') {
+    return {
+      async after() {
+        await rival.put({ n: 2 }, { id })
+        throw unknownOutcome()
+      },
+    }
+  }
   if (state === 'lossy' && (operation === 'insert' || operation === 'replace')) {
     return {
       after() {
@@ -63,7 +77,7 @@ describe('OUTCOME_UNKNOWN of a write that was given no id', () => {
     [
       'putMany',
       async () => {
-        const [result] = await store.putMany([{ n: 1 }])
+        const [result] = await store.putMany([{ n: 1 }], { fates: true })
         if (result?.ok === false) throw result.error
       },
     ],
@@ -76,6 +90,26 @@ describe('OUTCOME_UNKNOWN of a write that was given no id', () => {
     const again = await store.put({ n: 1 }, { id: error.entity as EntityId })
     expect(again).toMatchObject({ id: error.entity, created: false })
     expect(await count()).toBe(2)
+  })
+})
+
+describe('OUTCOME_UNKNOWN says', () => {
+  it('the message says why there is no answer, and why the outcome could not be found out afterwards', async () => {
+    const error = await unknownOf(() => store.put({ n: 1 }, { id }))
+    expect(error.message).toContain(`Entity ${id}: it is not known whether version `)
+    expect(error.message).toContain(unknownOutcome().message)
+    expect(error.message).toContain('The shard is down (a fault on purpose).')
+    expect(error.cause).toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  })
+
+  it('the causes name both reasons where another write came next', async () => {
+    state = 'overtaken'
+    const error = await store.put({ n: 1 }, { id }).catch((each: unknown) => each)
+    expect(error).toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      message: expect.stringMatching(/was written by another since/),
+      cause: { code: 'CONFLICT', cause: { code: 'OUTCOME_UNKNOWN', message: unknownOutcome().message } },
+    })
   })
 })
 

@@ -8,18 +8,25 @@ interface Repeatable {
   readonly addsUp?: boolean
 }
 
-/** The error of a write of which nobody knows whether it took place, after attempts with these versions. */
+/**
+ * Makes the error of a write that may have taken place: of its attempts, by their versions, each with the reason for which it has no
+ * answer, and of what has kept the writer from finding out afterwards.
+ */
 export function unknownOutcome(
   id: Uint8Array,
-  versions: Iterable<number>,
+  attempts: ReadonlyMap<number, { readonly reason: LooseleafError }>,
   { isFresh = false, addsUp = false }: Repeatable,
   cause: unknown,
 ): LooseleafError {
   const entity = formatId(id)
   const shard = isLooseleafError(cause) ? cause.shard : undefined
+  const reasons = new Set([...attempts.values()].map(({ reason }) => reason.message))
   const parts = [
-    `Entity ${entity}: the connection was lost during the write of version ${[...versions].join(', ')}; whether it happened cannot be told.`,
+    `Entity ${entity}: it is not known whether version ${[...attempts.keys()].join(', ')} was written.`,
+    `The reason: ${[...reasons].join(' ')}`,
   ]
+  // Others may hold values.
+  if (isLooseleafError(cause)) parts.push(`Nor could it be found out: ${cause.message}`)
   if (isFresh)
     parts.push('The id was made for this call: try again with this id, or there may be two entities.')
   if (addsUp) parts.push('Read the entity before you try again: it may have been changed already.')

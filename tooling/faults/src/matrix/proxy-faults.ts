@@ -32,7 +32,7 @@ function commits(occasion: Occasion): boolean {
   return /INSERT INTO `entities`|UPDATE|COMMIT/.test(text)
 }
 
-/** Reads back versions alone, as a batch of writes does to learn which of them came through. */
+/** Reads back versions alone, as a batch of more writes than one answer can name does within its transaction. */
 function readsBack(occasion: Occasion): boolean {
   if (occasion.kind !== 'request') return false
   return /SELECT id, version FROM/.test(occasion.bytes.subarray(0, 200).toString('latin1'))
@@ -60,7 +60,7 @@ const faults: readonly ProxyFault[] = [
   },
   {
     name: 'reading back cut off',
-    what: 'a batch of writes goes through, and the connection is reset while it reads back which of them won',
+    what: 'a batch of many writes is reset within its transaction, while it reads back which of them won',
     rule: (random) => (occasion) =>
       readsBack(occasion) && random.chance(0.5) ? { kind: 'reset', afterBytes: 0 } : undefined,
   },
@@ -116,7 +116,7 @@ export const proxyScenarios: readonly Scenario[] = faults.map(({ name, what, rul
   what,
   unit: 'seconds',
   full: SECONDS,
-  ...(name === 'reading back cut off' && { config: { clients: 16 } }),
+  ...(name === 'reading back cut off' && { config: { clients: 160 } }),
   run: (stage) => withRule(stage, () => rule(stage.random)),
 }))
 

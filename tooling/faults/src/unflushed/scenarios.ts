@@ -6,6 +6,7 @@ import { cleaned } from './cleaned.ts'
 import { cleanedLater } from './cleaned-later.ts'
 import { deferred } from './deferred.ts'
 import type { Experiment } from './experiment.ts'
+import { followed } from './followed.ts'
 import { HANGING, prepareGround } from './ground.ts'
 import { buildLogHang, type LogHang } from './log-hang.ts'
 import { oneRow } from './one-row.ts'
@@ -13,7 +14,14 @@ import { readBack } from './read-back.ts'
 import { runAttempts, type Outage } from './run-attempts.ts'
 import { serverArguments } from './server-arguments.ts'
 
-export const experiments: readonly Experiment[] = [readBack, cleaned, cleanedLater, oneRow, deferred]
+export const experiments: readonly Experiment[] = [
+  readBack,
+  cleaned,
+  cleanedLater,
+  oneRow,
+  deferred,
+  followed,
+]
 
 const KILLS = 'kills while the log hung'
 const HUNG = 'calls of the server that waited for its log'

@@ -29,7 +29,10 @@ const discreet: Readonly<Record<string, Call>> = {
   'update of an entity': ([change, options], { store, id }) => store.update(id, () => change, options),
   'putMany of anything': (given, { store }) => store.putMany(...given),
   'putMany of a list': async (given, { store }) => {
-    for (const result of (await store.putMany(given)) as { ok: boolean; error?: unknown }[]) {
+    for (const result of (await store.putMany(given, { fates: true })) as {
+      ok: boolean
+      error?: unknown
+    }[]) {
       if (!result.ok) throw result.error
     }
   },

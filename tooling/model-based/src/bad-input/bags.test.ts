@@ -113,7 +113,7 @@ function everywhere(bag: unknown): Case[1] {
       ['put over an entity', () => store.put(bag, { id })],
       ['insert', () => store.insert(bag)],
       ['update', () => store.update(id, () => bag)],
-      ['putMany', async () => throwFirst(await store.putMany([bag]))],
+      ['putMany', async () => throwFirst(await store.putMany([bag], { fates: true }))],
       ['checkBag', () => checkBag(bag)],
       ['the codec', () => msgpackZlibCodec().encode(bag as never)],
       ['the JSON codec', () => jsonCodec().encode(bag as never)],

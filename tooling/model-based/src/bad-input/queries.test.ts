@@ -88,12 +88,11 @@ const wheres: readonly (readonly [what: string, index: IndexDefinition, where: u
     /for startsWith for name; got nothing/,
   ],
   ['a lone surrogate as a beginning', byName, { name: { startsWith: '\ud800' } }, /lone surrogates/],
-  ['an empty list', byName, { name: { in: [] } }, /1 to 100 different values for in for name; got 0/],
   [
     'a list of 101 values',
     byAge,
     { age: { in: Array.from({ length: 101 }, (_, i) => i) } },
-    /1 to 100 different values for in for age; got 101/,
+    /up to 100 different values for in for age; got 101/,
   ],
   [
     'lists of 110 ranges between them',
@@ -108,7 +107,7 @@ const wheres: readonly (readonly [what: string, index: IndexDefinition, where: u
     'a string for a list',
     byName,
     { name: { in: MARKER } },
-    /needs an array of 1 to 100 values for in for name; got a string/,
+    /needs an array of up to 100 values for in for name; got a string/,
   ],
   ['nothing for a list', byName, { name: { in: undefined } }, /for in for name; got nothing/],
   [

@@ -21,7 +21,7 @@ export interface QueryPlan {
   /** How many leading properties get a value. */
   readonly depth: number
   readonly picks: readonly Pick[]
-  /** For each leading property, how many values stand in a list in the place of its value; none for the value itself. */
+  /** For each leading property, how many values stand in a list in the place of its value: 0 for the value itself, -1 for an empty list. */
   readonly lists: readonly number[]
   /** The beginning goes alone, and with strings alone. */
   readonly lower: 'gt' | 'gte' | 'startsWith' | undefined
@@ -48,7 +48,7 @@ export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
   index: fc.nat(indexes.length - 1),
   depth: fc.constantFrom(0, 0, 1, 1, 2, 3),
   picks: fc.array(anyPick, { minLength: 5, maxLength: 5 }),
-  lists: fc.array(fc.constantFrom(0, 0, 0, 1, 2, 4), { minLength: 3, maxLength: 3 }),
+  lists: fc.array(fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 4, 4, -1), { minLength: 3, maxLength: 3 }),
   lower: fc.constantFrom(undefined, undefined, 'gt', 'gte', 'startsWith'),
   upper: fc.constantFrom(undefined, undefined, 'lt', 'lte'),
   order: fc.constantFrom(undefined, 'asc', 'desc', 'desc'),
@@ -74,10 +74,10 @@ export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
     if (i < depth) {
       const orNull = (one: unknown, at: number): unknown =>
         nulls !== undefined && (picks[i]!.number + at) % 4 === 0 ? null : one
-      const list = Array.from({ length: lists[i]! }, (_, step) =>
+      const list = Array.from({ length: Math.max(0, lists[i]!) }, (_, step) =>
         orNull(valueOf(picks[i]!, property, oracle, step), step),
       )
-      where[name] = list.length === 0 ? orNull(value(i), 0) : { in: list }
+      where[name] = lists[i] === 0 ? orNull(value(i), 0) : { in: list }
       continue
     }
     // Hashes have no order.

@@ -78,19 +78,19 @@ const putMany = command(
   'putMany',
   fc.array(bags, { maxLength: 8, size: 'max' }),
   async (many, model, world, text) => {
-    const results = await world.store.putMany(many)
+    const fates = await world.store.putMany(many, { fates: true })
     const actual: string[] = []
     const expected: string[] = []
     // Of those that want one key any may get it; the others are refused then.
-    const inOrder = [...results.entries()].toSorted(([, a], [, b]) => Number(b.ok) - Number(a.ok))
-    for (const [i, result] of inOrder) {
-      const id = result.ok ? result.id : 'none was made'
+    const inOrder = [...fates.entries()].toSorted(([, a], [, b]) => Number(b.ok) - Number(a.ok))
+    for (const [i, fate] of inOrder) {
+      const id = fate.ok ? fate.value.id : 'none was made'
       actual.push(
-        await answerOf(() => (result.ok ? { created: result.created } : Promise.reject(result.error))),
+        await answerOf(() => (fate.ok ? { created: fate.value.created } : Promise.reject(fate.error))),
       )
       expected.push(await answerOf(() => model.oracle.put(id, many[i]!)))
-      if (!result.ok) continue
-      model.wrote(id, result.version)
+      if (!fate.ok) continue
+      model.wrote(id, fate.value.version)
       model.ids.push(id)
     }
     world.compare(text, actual.join('; '), expected.join('; '))

@@ -15,13 +15,7 @@ export const drivers: Equivalents = {
     'createEntityTable.count: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
   },
   'driver-mysql/kysely/batched-swap': {
-    'batchedSwap.send.swap: versions[i] ?? 0 → (versions[i])':
-      'No version is equal to undefined or below it, as none is equal to 0 or below it.',
     'swapStatement: sql` UNION ALL` → sql` UNION`': 'No two rows of a swap have one id.',
-  },
-  'driver-mysql/kysely/own-writes': {
-    'createOwnWrites.remember: recent.size >= REMEMBERED → recent.size > REMEMBERED':
-      'Of so many that are remembered one more or less is the same.',
   },
   'driver-mysql/kysely/flavor': {
     'required: sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))` → sql`COALESCE(${value}, (SELECT 1 UNION SELECT 2))`':

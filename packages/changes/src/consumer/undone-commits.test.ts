@@ -1,0 +1,79 @@
+import {
+  createReferenceDriver,
+  type ReferenceDriver,
+  type ShardState,
+} from '@looseleaf-tooling/reference-driver'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, keepOpen, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { until } from '../../test/search.ts'
+import { consume, type Consumer } from './consume.ts'
+
+let reference: ReferenceDriver
+let store: DataStore
+let consumer: Consumer
+let plan: FaultPlan
+let flushed: number
+let rounds: number
+
+beforeEach(async () => {
+  reference = createReferenceDriver({ shards: 1 })
+  plan = () => undefined
+  flushed = rounds = 0
+  const driver = faultyDriver({ shards: reference.shards, close: async () => {} }, (call) => {
+    if (call.operation === 'flush' || call.operation === 'raiseFloor') flushed++
+    if (call.operation === 'pageOfChanges') rounds++
+    return plan(call)
+  })
+  store = await DataStore.open({ shards: keepOpen(driver), migrate: true })
+})
+
+afterEach(async () => {
+  await consumer.stop()
+  await store.close()
+})
+
+/** Does this once, before the first call of which the condition holds. */
+const once =
+  (holds: (call: FaultyCall) => boolean, act: () => unknown, next: FaultPlan = () => undefined): FaultPlan =>
+  (call) => {
+    if (!holds(call)) return undefined
+    plan = next
+    return { before: async () => void (await act()) }
+  }
+
+it.each(['with other changes', 'without'])(
+  'a consumer is handed a state whose replacement a crash has undone after a page %s',
+  async (changes) => {
+    const handed: unknown[] = []
+    const { id } = await store.put({ n: 'stays' })
+    if (changes === 'with other changes') await store.put({ n: 'other' })
+    let onDisk: ShardState | undefined
+    const crash = (): void => reference.shards[0]!.fallBack(onDisk!, 'everything')
+    const replaceVisibly = async (): Promise<void> => {
+      onDisk = reference.shards[0]!.state()
+      await store.put({ n: 'undone' }, { id })
+    }
+    // Before what makes sure of the page that is read meanwhile: a flush, or the next raise of the floor.
+    const makesSure = ({ operation }: FaultyCall): boolean =>
+      operation === 'flush' || operation === 'raiseFloor'
+    plan = once(({ operation }) => operation === 'pageOfChanges', replaceVisibly, once(makesSure, crash))
+    consumer = consume(store, 'search', ({ entity }) => void handed.push(entity?.['n']), {
+      from: 'beginning',
+      pollMs: 10,
+    })
+    await until(() => onDisk !== undefined && handed.includes('stays'))
+    expect(handed).not.toContain('undone')
+  },
+)
+
+it('an idle consumer makes sure of the floor alone, once a round, and moves past what is empty', async () => {
+  consumer = consume(store, 'search', () => {}, { from: 'beginning', pollMs: 10 })
+  await store.put({ n: 1 })
+  await until(() => consumer.status().handled === 1)
+  await until(() => rounds > 5)
+  const before = { flushed, rounds }
+  await until(() => rounds >= before.rounds + 10)
+  expect(flushed - before.flushed).toBeLessThanOrEqual(rounds - before.rounds + 1)
+  expect(consumer.status().shards[0]!.lagMs).toBeLessThan(1_000)
+})

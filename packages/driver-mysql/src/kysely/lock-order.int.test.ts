@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto'
+import type { EntityInsert, IndexRow, Shard } from '@looseleaf/core'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { beforeEach, expect, test } from 'vitest'
+import { epoch, freshBench, newEntity } from '../../test/bench.ts'
+import type { TcpProxy } from '../../test/tcp-proxy.ts'
+import { until } from '../../test/until.ts'
+
+const bench = await freshBench()
+
+const columns = [{ name: 's', type: 'string' }] as const
+const index = { table: 'ix_order', columns } as const
+const unique = { table: 'ix_claimed', columns, unique: true } as const
+/** A table that a pending row names. */
+const deferred = [index.table]
+
+let proxy: TcpProxy
+let shard: Shard
+let observer: Connection
+/** Statements that were sent as text since a test began to listen. */
+let sent: string[]
+
+beforeEach(async () => {
+  const behind = await bench.behindProxy()
+  proxy = behind.proxy
+  shard = (await bench.migrate({ lockWaitSeconds: 1 }, behind.url)).shard
+  observer = await bench.observe()
+  for (const spec of [index, unique]) {
+    await shard.dropIndexTable(spec)
+    await shard.createIndexTable(spec)
+  }
+  for (const table of ['entities', 'looseleaf_pending', 'looseleaf_tasks'])
+    await observer.query(`DELETE FROM ${table}`)
+  sent = []
+  proxy.rewrite = (bytes) => {
+    // MySQL has query attributes before it.
+    const start = bytes.toString('latin1').search(/UPDATE|DELETE|INSERT/)
+    if (start >= 0) sent.push(bytes.toString('latin1', start))
+    return bytes
+  }
+})
+
+/** Rows of all tables, in an order of insertion that is not the order of any key. */
+async function fill(count: number, isSkewed: boolean): Promise<readonly EntityInsert[]> {
+  const entities = Array.from({ length: count }, newEntity)
+  for (let from = 0; from < count; from += 250) {
+    const some = entities.slice(from, from + 250)
+    // The driver sorts rows of a statement, so each goes alone where there are few.
+    for (const rows of count < 10 ? some.map((entity) => [entity]) : [some])
+      await shard.entities.insert(
+        rows.map((row) => ({ ...row, deferred })),
+        { epoch },
+      )
+    const rows = some.map((entity): IndexRow => rowOf(entity, isSkewed))
+    await shard.index(index).upsert(rows)
+    await shard.claims(unique).take(some.map((entity) => rowOf(entity, false)))
+  }
+  await shard.tasks.claimAll(
+    entities.slice(0, 300).map(({ id }) => nameOf(id)),
+    'before',
+    1,
+  )
+  await observer.query('ANALYZE TABLE entities, ix_order, ix_claimed, looseleaf_pending, looseleaf_tasks')
+  return entities
+}
+
+const nameOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
+const rowOf = ({ id }: EntityInsert, isSkewed: boolean): IndexRow => ({
+  key: [isSkewed ? Buffer.from('the same') : Buffer.from(nameOf(id))],
+  entityId: id,
+  version: 1,
+})
+
+/** The plan of a statement for the table that it changes: the way in which rows are found, and the key. */
+async function planOf(statement: string, table: string): Promise<{ way: unknown; key: unknown }> {
+  const [, token] = /@looseleaf <=> (x'[0-9a-f]+')/i.exec(statement) ?? []
+  if (token !== undefined) await observer.query(`SET @looseleaf = ${token}`)
+  const [server] = await observer.query<RowDataPacket[]>('SELECT VERSION() AS version')
+  const format = String(server[0]?.['version']).includes('MariaDB') ? '' : 'FORMAT=TRADITIONAL '
+  const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN ${format}${statement}`)
+  const row = plan.find((each) => each['table'] === table || each['table'] === 'e')
+  return { way: row?.['type'], key: row?.['key'] }
+}
+
+/** Three of the entities, or as many that are not there. */
+const threeOf = (entities: readonly EntityInsert[]): readonly EntityInsert[] =>
+  Array.from({ length: 3 }, (_, place) => entities[place * Math.ceil(entities.length / 3)] ?? newEntity())
+
+const statements: readonly (readonly [
+  name: string,
+  table: string,
+  key: string,
+  send: (some: readonly EntityInsert[], isSkewed: boolean) => Promise<unknown>,
+])[] = [
+  [
+    'a swap of several entities',
+    'entities',
+    'id',
+    (some) =>
+      shard.entities.replace(
+        some.map((entity) => ({ ...entity, base: 1, version: 2 })),
+        { epoch },
+      ),
+  ],
+  [
+    // In a transaction, where it is sent as text.
+    'a swap of one entity',
+    'entities',
+    'id',
+    ([entity]) => shard.entities.replace([{ ...entity!, base: 1, version: 2, deferred }], { epoch }),
+  ],
+  [
+    'a delete of index rows',
+    index.table,
+    'PRIMARY',
+    (some, isSkewed) =>
+      shard.index(index).remove(some.map((entity) => ({ ...rowOf(entity, isSkewed), before: 1 }))),
+  ],
+  [
+    'a swap of a claim',
+    unique.table,
+    'PRIMARY',
+    ([entity]) => shard.claims(unique).swap(rowOf(entity!, false), { entityId: entity!.id, version: 5 }),
+  ],
+  [
+    'a claim of tasks',
+    'looseleaf_tasks',
+    'PRIMARY',
+    (some) =>
+      shard.tasks.claimAll(
+        some.map(({ id }) => nameOf(id)),
+        'somebody',
+        1,
+      ),
+  ],
+  [
+    'a save of tasks',
+    'looseleaf_tasks',
+    'PRIMARY',
+    (some) => shard.tasks.saveAll(new Map(some.map(({ id }) => [nameOf(id), 'x'])), 'somebody', 1),
+  ],
+  [
+    'a delete of pending rows',
+    'looseleaf_pending',
+    'PRIMARY',
+    (some) => shard.pending.remove(some.map(({ id }) => ({ entityId: id, table: index.table, before: 1 }))),
+  ],
+]
+
+/** Tables for which a plan by cost would be another one. */
+const sizes = [
+  { count: 0, isSkewed: false },
+  { count: 1, isSkewed: false },
+  { count: 3, isSkewed: true },
+  { count: 60, isSkewed: true },
+  { count: 2_000, isSkewed: true },
+  { count: 2_000, isSkewed: false },
+] as const
+
+test.each(sizes)(
+  'every statement that locks several rows finds them by a key in tables of $count rows, skewed: $isSkewed',
+  async ({ count, isSkewed }) => {
+    const some = threeOf(await fill(count, isSkewed))
+    for (const [name, table, key, send] of statements) {
+      sent = []
+      await send(some, isSkewed)
+      const statement = sent.find((text) => new RegExp(`^(UPDATE|DELETE).*\`${table}\``, 's').test(text))
+      const { way, ...plan } = await planOf(statement ?? '', table)
+      expect({ name, ...plan }).toEqual({ name, key })
+      expect(['const', 'eq_ref', 'range']).toContain(way)
+    }
+  },
+)
+
+test('pending rows of one statement are in the order of their key', async () => {
+  const entities = Array.from({ length: 5 }, newEntity)
+  await shard.entities.insert(
+    entities.map((entity) => ({ ...entity, deferred: ['ix_b', 'ix_c', 'ix_a'] })),
+    { epoch },
+  )
+  const text = sent.find((each) => each.includes('looseleaf_pending'))?.toLowerCase() ?? ''
+  const keys = entities.flatMap(({ id }) =>
+    ['ix_a', 'ix_b', 'ix_c'].map((table) => [nameOf(id), nameOf(Buffer.from(table))] as const),
+  )
+  const there = [...text.matchAll(/'([0-9a-f]{32})',\s*x?'?([0-9a-z_]+)/g)].map(([, id, table]) => [
+    id,
+    /^[0-9a-f]+$/.test(table as string) ? table : nameOf(Buffer.from(table as string)),
+  ])
+  expect(there).toEqual(keys.toSorted((x, y) => (x.join() < y.join() ? -1 : 1)))
+})
+
+test('a batch of swaps on a small table waits for a row of others before it locks a greater id', async () => {
+  const starting = (byte: number): EntityInsert => ({
+    ...newEntity(),
+    id: Buffer.concat([Buffer.of(byte), randomBytes(15)]),
+  })
+  const [third, first, second] = [starting(3), starting(1), starting(2)]
+  const entities = [third, first, second]
+  for (const entity of entities) await shard.entities.insert([entity], { epoch })
+  await observer.query('START TRANSACTION')
+  await observer.query('SELECT version FROM entities WHERE id = ? FOR UPDATE', [second.id])
+  const swap = shard.entities.replace(
+    entities.map((entity) => ({ ...entity, base: 1, version: 2 })),
+    { epoch },
+  )
+  const looker = await bench.observe()
+  const isLocked = async ({ id }: EntityInsert): Promise<boolean> => {
+    await looker.query('START TRANSACTION')
+    const [rows] = await looker.query<RowDataPacket[]>(
+      'SELECT version FROM entities FORCE INDEX (id) WHERE id = ? FOR UPDATE SKIP LOCKED',
+      [id],
+    )
+    await looker.query('ROLLBACK')
+    return rows.length === 0
+  }
+  await until(() => isLocked(first))
+  expect(await isLocked(third)).toBe(false)
+  await observer.query('ROLLBACK')
+  expect(await swap).toEqual([true, true, true])
+})

@@ -1,0 +1,28 @@
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { sqliteFault } from './errors.ts'
+
+test('an error of JavaScript itself is no error of SQLite, and shows no message that may hold values', () => {
+  expect(sqliteFault(new TypeError('secret'))).toMatchObject({
+    kind: 'STATEMENT_FAILED',
+    message: expect.stringMatching(/failed with a TypeError\. That is a fault of the program/) as string,
+    cause: { message: 'TypeError' },
+  })
+  expect(sqliteFault(new EvalError()).message).toMatch(/--disallow-code-generation-from-strings/)
+})
+
+test('a value that an altered column does not hold names the column and its table', () => {
+  const database = new Database(':memory:')
+  database.exec('CREATE TABLE entities (id BLOB, version INTEGER) STRICT')
+  let fault: unknown
+  try {
+    database.prepare('INSERT INTO entities (version) VALUES (?)').run('secret')
+  } catch (error) {
+    fault = sqliteFault(error)
+  }
+  database.close()
+  expect(fault).toMatchObject({
+    kind: 'STATEMENT_FAILED',
+    message: expect.stringMatching(/^the column version of the table entities .*looseleaf schema/) as string,
+  })
+})

@@ -1,0 +1,116 @@
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Driver, EntityTable } from '@looseleaf/core'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sqliteShards } from './sqlite-shards.ts'
+
+const NAME = 'shard-0.sqlite'
+const GONE = { code: 'SHARD_UNAVAILABLE', shard: NAME, unknownOutcome: false }
+
+let parent: string
+let folder: string
+let driver: Driver
+let entities: EntityTable
+
+beforeEach(async () => {
+  parent = mkdtempSync(join(tmpdir(), 'looseleaf-gone-'))
+  folder = join(parent, 'data')
+  driver = await sqliteShards({ folder }).connect()
+  const [shard] = driver.shards
+  await shard!.createTables()
+  await shard!.catalog.init({
+    epoch: 1,
+    storeId: 's',
+    shardNumber: 0,
+    shardCount: 1,
+    router: 'r',
+    indexes: [],
+  })
+  entities = shard!.entities
+  await insert(1)
+})
+afterEach(async () => {
+  await driver.close()
+  rmSync(parent, { recursive: true })
+})
+
+const idOf = (n: number): Buffer => Buffer.alloc(16, n)
+const insert = (n: number): Promise<unknown> =>
+  entities.insert([{ id: idOf(n), version: 1, body: Buffer.from('b') }], { epoch: 1 })
+const ids = (): readonly number[] => {
+  const database = new Database(join(folder, NAME), { readonly: true })
+  try {
+    return (database.prepare('SELECT id FROM entities ORDER BY id').all() as { id: Buffer }[]).map(
+      ({ id }) => id[0]!,
+    )
+  } finally {
+    database.close()
+  }
+}
+
+/** Removes the file, its log and the file beside them from the folder: a reset script, a job that cleans, a volume. */
+const gone: Readonly<Record<string, [act: () => void, said: RegExp]>> = {
+  'that was deleted with its folder': [
+    () => rmSync(folder, { recursive: true }),
+    /shard-0\.sqlite was deleted or moved/,
+  ],
+  'that was deleted': [() => rmSync(join(folder, NAME)), /shard-0\.sqlite was deleted or moved/],
+  'whose log was deleted': [
+    () => rmSync(join(folder, `${NAME}-wal`)),
+    /shard-0\.sqlite-wal was deleted or moved/,
+  ],
+  'that was replaced by a copy': [
+    () => {
+      copyFileSync(join(folder, NAME), join(parent, 'copy'))
+      renameSync(join(parent, 'copy'), join(folder, NAME))
+    },
+    /shard-0\.sqlite was replaced by another file/,
+  ],
+}
+
+test.each(Object.entries(gone))(
+  'a file %s refuses every write, and reads within a second',
+  async (_, [act, said]) => {
+    act()
+    await expect(insert(2)).rejects.toMatchObject({ ...GONE, message: expect.stringMatching(said) as string })
+    await expect(entities.read([idOf(1)])).rejects.toMatchObject(GONE)
+  },
+)
+
+test('a file that is only read is found to be gone within a second', async () => {
+  rmSync(folder, { recursive: true })
+  const began = performance.now()
+  let error: unknown
+  while (error === undefined && performance.now() - began < 10_000) {
+    error = await entities.read([idOf(1)]).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    )
+  }
+  expect(error).toMatchObject(GONE)
+  expect(performance.now() - began).toBeLessThan(5_000)
+})
+
+test('files that are put back are used again, with every write that was acknowledged', async () => {
+  const aside = join(parent, 'aside')
+  renameSync(folder, aside)
+  mkdirSync(folder)
+  await expect(insert(2)).rejects.toMatchObject(GONE)
+  rmSync(folder, { recursive: true })
+  renameSync(aside, folder)
+  await insert(3)
+  expect(ids()).toEqual([1, 3])
+})
+
+test('a file that has come in its place is used by a driver that is opened anew, and left alone by this one', async () => {
+  rmSync(folder, { recursive: true })
+  const next = await sqliteShards({ folder }).connect()
+  await next.shards[0]!.createTables()
+  await expect(insert(2)).rejects.toMatchObject(GONE)
+  await driver.close()
+  expect(readdirSync(folder)).toContain(`${NAME}-wal`)
+  expect(ids()).toEqual([])
+  await next.close()
+})

@@ -1,0 +1,60 @@
+import { statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { LooseleafError, platformTime } from '@looseleaf/core'
+
+/** Milliseconds within which a database that is only read notices that its files are gone. */
+const LOOK_MS = 1_000
+
+/** Knows which files a database has open, by device and inode, and notices when other files or none have their names. */
+export interface OpenFiles {
+  /**
+   * Throws `SHARD_UNAVAILABLE` when the files are gone: SQLite goes on with files that have no name any more, and whatever it
+   * commits to them is lost. Looks before every write, and before a read at most once a second, unless they were gone before.
+   */
+  check(writes: boolean): void
+}
+
+/** For a database in memory. */
+export const noFiles: OpenFiles = { check() {} }
+
+/** Device and inode of a file; undefined if there is no file of this name. */
+export function identityOf(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
+}
+
+/** Takes the files that have these names now for those that the database has open. */
+export function watchFiles(file: string): OpenFiles {
+  const opened = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, identity: identityOf(path) }))
+  // SQLite commits to the log and moves it to the file later. The third holds nothing that a commit needs.
+  const written = opened.slice(0, 2)
+  let areGone = false
+  let lookedAt = platformTime.elapsed()
+
+  function look(files: typeof opened): void {
+    for (const { path, identity } of files) {
+      const found = identityOf(path)
+      if (found !== identity) throw goneError(file, path, found === undefined)
+    }
+  }
+
+  return {
+    check(writes) {
+      const isDue = areGone || platformTime.elapsed() - lookedAt >= LOOK_MS
+      if (!isDue && !writes) return
+      areGone = true
+      look(isDue ? opened : written)
+      areGone = false
+      if (isDue) lookedAt = platformTime.elapsed()
+    },
+  }
+}
+
+function goneError(file: string, path: string, isMissing: boolean): LooseleafError {
+  return new LooseleafError(
+    'SHARD_UNAVAILABLE',
+    `${file}: ${basename(path)} was ${isMissing ? 'deleted or moved' : 'replaced by another file'} while it was open; nothing was done. ` +
+      'Put the files back that were there, or close the store and open it again.',
+    { shard: basename(file) },
+  )
+}

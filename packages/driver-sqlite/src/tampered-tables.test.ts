@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Driver, Shard, ShardCatalog } from '@looseleaf/core'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sqliteShards } from './sqlite-shards.ts'
+
+const catalog: ShardCatalog = {
+  epoch: 1,
+  storeId: 's',
+  shardNumber: 0,
+  shardCount: 1,
+  router: 'r',
+  indexes: [],
+}
+
+let folder: string
+let driver: Driver
+let shard: Shard
+let other: Database.Database
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'looseleaf-tampered-'))
+  driver = await sqliteShards({ folder }).connect()
+  shard = driver.shards[0]!
+  await shard.createTables()
+  await shard.catalog.init(catalog)
+  other = new Database(join(folder, 'shard-0.sqlite'))
+})
+afterEach(async () => {
+  other.close()
+  await driver.close()
+  rmSync(folder, { recursive: true })
+})
+
+const entry = { name: 'a', table: 'ix_a', state: 'ready', generation: 1, properties: [{ name: 'a' }] }
+
+test.each([
+  ['not JSON', '{', 'no JSON object'],
+  ['empty', '', 'no JSON object'],
+  ['null', 'null', 'no JSON object'],
+  ['a list', '[]', 'no JSON object'],
+  ['a number', '5', 'no JSON object'],
+  ['an empty object', '{}', 'no storeId'],
+  ['without indexes', JSON.stringify({ ...catalog, indexes: undefined }), 'no indexes'],
+  [
+    'with an entry that is no index',
+    JSON.stringify({ ...catalog, indexes: [{ ...entry, table: 5 }] }),
+    'no index',
+  ],
+  ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'no index'],
+])(
+  'a catalog that is %s is told with its shard and the way back, and counts as there',
+  async (_, text, flaw) => {
+    other.prepare('UPDATE looseleaf_meta SET catalog = ?').run(text)
+    await expect(shard.catalog.load()).rejects.toMatchObject({
+      code: 'CATALOG_DAMAGED',
+      shard: 'shard-0.sqlite',
+      message: expect.stringMatching(
+        new RegExp(`^shard-0.sqlite: the catalog in looseleaf_meta .*${flaw}.*from a backup`),
+      ) as string,
+    })
+  },
+)
+
+test('a catalog of a later form is given as it is, for the check of its format', async () => {
+  other.prepare('UPDATE looseleaf_meta SET catalog = ?').run('{"format":2}')
+  expect(await shard.catalog.load()).toEqual({ format: 2, epoch: 1 })
+})
+
+test.each([
+  ['looseleaf_tasks', () => shard.tasks.load('a')],
+  ['looseleaf_pending', () => shard.pending.tables()],
+  ['looseleaf_codec', () => shard.definitions.all()],
+  [
+    'looseleaf_meta',
+    () => shard.entities.insert([{ id: Buffer.alloc(16), version: 1, body: Buffer.from('b') }], { epoch: 1 }),
+  ],
+])('a missing table %s is told by its name, with the way back', async (table, ask) => {
+  other.exec(`DROP TABLE ${table}`)
+  await expect(ask()).rejects.toMatchObject({
+    code: 'NOT_MIGRATED',
+    message: expect.stringMatching(new RegExp(`the table ${table} is missing.*looseleaf init`)) as string,
+  })
+})

@@ -1,0 +1,117 @@
+import type { IndexProperties, NullOf, RangeOf, TypeOf, ValueList } from '@looseleaf/index-engine'
+import type { Joined, NamesOf } from './checked-index.ts'
+import type { Mistake } from './mistake.ts'
+import type { NameOf, ValueIn } from './where.ts'
+
+/*
+ * The mistakes of a query, as sentences: a `Mistake` stands where the compiler reports the query, so the error says what is wrong with
+ * it. Beside it stands the suggested query, whose names and words an editor offers while a query is being written.
+ */
+
+/** A query as an editor suggests it: values, lists and ranges by the names of an index's properties. */
+type SuggestedWhere<T, Keys extends readonly unknown[]> = Keys extends readonly [infer Key, ...infer Rest]
+  ? Suggested<T, Key> & SuggestedWhere<T, Rest>
+  : unknown
+
+type Suggested<T, Key> = {
+  readonly [K in keyof Key as NameOf<Key, K>]?: Key[K] extends IndexProperties[string]
+    ? | ValueIn<T, K, Key[K]>
+      | NullOf<Key[K]>
+      | ValueList<ValueIn<T, K, Key[K]> | NullOf<Key[K]>>
+      | RangeOf<TypeOf<Key[K]>>
+    : never
+}
+
+/**
+ * A query of an index, or a sentence for its first mistake. `Keys` and `ShardOn` are those of the index, `W` is the query, and
+ * `Scatter` the option: a function over any index hands them on as type arguments.
+ */
+export type CheckedWhere<T, Keys extends readonly unknown[], ShardOn, W, Scatter> = W &
+  ([WhereMistake<NamesOf<Keys>, W>] extends [never]
+    ? [ScatterMistake<NamesOf<Keys>, ShardOn, W, Scatter>] extends [never]
+      ? unknown
+      : Mistake<ScatterMistake<NamesOf<Keys>, ShardOn, W, Scatter>>
+    : Mistake<WhereMistake<NamesOf<Keys>, W>>) &
+  SuggestedWhere<T, Keys>
+
+/** Many queries of an index. The second list tells the callback of a `map` which words a property takes. */
+export type CheckedWheres<T, Keys extends readonly unknown[], ShardOn, W, Scatter> = readonly CheckedWhere<
+  T,
+  Keys,
+  ShardOn,
+  W,
+  Scatter
+>[] &
+  readonly SuggestedWhere<T, Keys>[]
+
+type WhereMistake<Names extends readonly string[], W> = W extends unknown
+  ? [Exclude<keyof W, Names[number]>] extends [never]
+    ? OrderMistake<Names, W>
+    : `The index has no property "${Exclude<keyof W, Names[number]> & string}"; it has ${Joined<Names>}.`
+  : never
+
+/** Goes through the properties of the index in their order: values, then at most one range, then nothing. */
+type OrderMistake<Names extends readonly string[], W> = Names extends readonly [
+  infer Name extends string,
+  ...infer Rest extends readonly string[],
+]
+  ? {
+      value: OrderMistake<Rest, W>
+      range: AfterRange<Name, FirstGiven<Rest, W>>
+      none: AfterNone<Name, FirstGiven<Rest, W>>
+      unsure: `The value of ${Name} may be undefined, which would ask for all of them: give a value, or leave ${Name} out.`
+    }[GivenAs<W, Name>]
+  : never
+
+type AfterRange<Name extends string, Given> = Given extends string
+  ? `${Given} cannot be given behind the range on ${Name}: a range has to be on the last property that is given.`
+  : never
+
+type AfterNone<Name extends string, Given> = Given extends string
+  ? `${Given} cannot be given without a value of ${Name}, which stands before it in the index.`
+  : never
+
+/** The first of these properties that the query gives. */
+type FirstGiven<Names extends readonly string[], W> = Names extends readonly [
+  infer Name extends string,
+  ...infer Rest extends readonly string[],
+]
+  ? GivenAs<W, Name> extends 'none'
+    ? FirstGiven<Rest, W>
+    : Name
+  : never
+
+/** How a query gives a property. */
+type GivenAs<W, Name extends string> = Name extends keyof W
+  ? [Exclude<W[Name], undefined>] extends [never]
+    ? 'none'
+    : [Exclude<W[Name], undefined>] extends [AnyRange]
+      ? 'range'
+      : undefined extends W[Name]
+        ? 'unsure'
+        : 'value'
+  : 'none'
+
+/** A range, whatever its values are. A string is none, although it has a method `startsWith`. */
+type AnyRange = object & { readonly in?: never } & (
+    | { readonly gt: unknown }
+    | { readonly gte: unknown }
+    | { readonly lt: unknown }
+    | { readonly lte: unknown }
+    | { readonly startsWith: unknown }
+  )
+
+type ScatterMistake<Names extends readonly string[], ShardOn, W, Scatter> = true extends Scatter
+  ? never
+  : ShardOn extends 'id'
+    ? 'The index has its rows on the shards of their entities: ask all shards with { scatter: true }.'
+    : KeptBy<Names, ShardOn> extends infer Name extends string
+      ? W extends unknown
+        ? GivenAs<W, Name> extends 'value'
+          ? never
+          : `The index is sharded on ${Name}: give a value or a list for it, or ask all shards with { scatter: true }.`
+        : never
+      : never
+
+/** The property that an index is sharded on: by default its first. */
+type KeptBy<Names extends readonly string[], ShardOn> = ShardOn extends string ? ShardOn : Names[0]
