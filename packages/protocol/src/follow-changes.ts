@@ -32,8 +32,8 @@ const PAGE = 500
 const MAX_PAUSE_MS = 2_000
 
 /**
- * The rows of a shard that are changed behind this place, in the order of `updated`, in runs of some MiB, none of which is empty;
- * without an end. Nothing that a crash may undo is among them. More is read when a run was taken. Throws `CHANGES_GONE` before it would
+ * Yields the rows of a shard that are changed behind this place, in the order of `updated`, in runs of some MiB, none of which is empty;
+ * without an end. No crash can undo a row that is yielded. More is read when a run was taken. Throws `CHANGES_GONE` before it would
  * leave out a deletion whose tombstone is gone.
  */
 export async function* followChanges(
@@ -55,6 +55,7 @@ export async function* followChanges(
       requireUnpurged(at, { purged }, { ...place, since })
       // A failover has lost what was behind it, and times that were read before are given once more.
       if (until < place.updated) place = placeAt(until)
+      since = Math.min(since, until)
       const page = await lastingPage(at, { after: place, until }, PAGE, {
         signal,
         maxBody: longestBody(PAGE),

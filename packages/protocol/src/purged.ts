@@ -11,8 +11,8 @@ import { shardAt } from './shards.ts'
 /** A place of a follower, who has been given everything before it that it had to be told. */
 export interface FollowedPlace extends UpdatedPlace {
   /**
-   * The floor when it began, in microseconds since 1970: it has never known an entity that was deleted before. 0, with a place of 0,
-   * for one that has not begun.
+   * The floor when the follower began, or a lower one that a failover has left since, in microseconds since 1970. The follower has never
+   * known an entity that was deleted before. 0, with a place of 0, for a follower that has not begun.
    */
   readonly since: number
 }

@@ -18,7 +18,7 @@ export interface HeldPartition {
   readonly number: number
   place: UpdatedPlace
   /** See `FollowedPlace`. */
-  readonly since: number
+  since: number
   /** By the entity's id. */
   readonly failing: Map<string, Failing>
   /** False once another process has taken over, or this one has given it up: then nothing of it is handled here any more. */

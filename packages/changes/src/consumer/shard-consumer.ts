@@ -62,7 +62,7 @@ const REFRESH_MS = 2_000
 /** New changes wait for retries no longer than this: of a partition where one takes longer they wait until it has ended. */
 const RETRY_MS = 100
 
-/** Tombstones are kept for an hour at the least. */
+/** A purge cannot reach a place that is younger: tombstones are kept for an hour at the least. */
 const OLD_MICROS = 1_800_000_000
 
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
@@ -148,6 +148,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     clock = { floor, now, at: asked }
     empty.floorIs(floor)
     for (const partition of leases.held) {
+      partition.since = Math.min(partition.since, floor)
       if (floor >= partition.place.updated) continue
       // A failover has lost what was behind it, and times that were read before are given once more.
       partition.place = placeAt(floor)
@@ -188,7 +189,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     )
     // A purge may have overtaken a consumer that was away for so long, and before the page was read.
     const oldest = oldestOf(partitions.map(({ place }) => place))
-    if (clock !== undefined && clock.now - oldest.updated > OLD_MICROS)
+    const sinceLook = clock && clock.now + 1_000 * (elapsed() - clock.at)
+    if (sinceLook !== undefined && sinceLook - oldest.updated > OLD_MICROS)
       refuseGap(partitions, await entities.floor({ signal }))
     if (page.length === 0) {
       const proven = empty.found(partitions, upTo, opened)

@@ -18,7 +18,7 @@ export interface PartitionRecord {
   readonly incarnation: string
   /** Whatever was updated up to here was handled, or is failing, or is a dead letter. */
   readonly place: UpdatedPlace
-  /** The floor of the shard when the consumer was registered; see `FollowedPlace`. */
+  /** See `FollowedPlace`. A consumer begins when it is registered. */
   readonly since: number
   readonly failing: readonly Failing[]
   /** Host and process of whoever saved it. */

@@ -53,7 +53,7 @@ const HOUR = 3_600_000
 /**
  * Keeps the indexes of a store in step for as long as the process runs: follows the writes, fills indexes that were
  * added, sweeps everything from time to time, and purges old tombstones. Run one in some or all processes of the store; they share the work.
- * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again. It ends with its store, whose
+ * No failure is thrown: `status` and `onError` tell of it, and the work is tried again. It ends with its store, whose
  * `close` waits for that, for up to five seconds.
  */
 export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {

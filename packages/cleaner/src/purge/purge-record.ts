@@ -4,14 +4,14 @@ import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/co
 export interface PurgeRecord {
   /** All tombstones before it are gone, but for those that were passed over. */
   readonly place: UpdatedPlace
-  /** Tombstones of a clock that was ahead, which are too new by their versions. */
+  /** Tombstones that were passed over, because their versions are of a clock that was ahead. */
   readonly passed: PassedTombstones | undefined
 }
 
 export interface PassedTombstones {
-  /** Before the first of them. */
+  /** Before the first of them. The purge comes back to this place. */
   readonly from: UpdatedPlace
-  /** The greatest of their versions. */
+  /** The greatest version that the call met which passed over the first of them. The purge comes back when its time is old enough. */
   readonly version: number
 }
 

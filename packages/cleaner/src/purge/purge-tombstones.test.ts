@@ -141,6 +141,21 @@ it('a tombstone of a clock that was ahead is come back to', async () => {
   expect(await tombstones()).toBe(0)
 })
 
+it('tombstones of a clock that stays ahead are purged while more of them are written', async () => {
+  const { entities } = shard()
+  let purged = 0
+  for (let hours = 0; hours < 10 * 24; hours += 6) {
+    const { id, version } = await store.put({ user_id: 'ada', published: 1 })
+    const ahead = (time.now() + DAY) * 1000
+    await entities.replace([{ id: parseId(id), base: version, version: ahead, body: null }], { epoch: 1 })
+    time.leap(6 * HOUR)
+    purged += await purge()
+  }
+  expect(purged).toBeGreaterThanOrEqual(4)
+  time.leap(WEEK + 2 * DAY)
+  expect(await purge()).toBe(10 * 4 - purged)
+})
+
 it('a clock of the database that is ahead brings no purge nearer', async () => {
   await deleted()
   const { floor } = shard().entities

@@ -62,7 +62,9 @@ export async function purgeTombstones(
     const { place: begun, passed: before } = recordFromText(text)
     const isDue = before !== undefined && before.version < horizon
     let place = isDue ? before.from : begun
-    let passed = isDue ? undefined : before
+    // Later ones do not put the return off, or a stream of deletions by a clock that stays ahead would do so for ever.
+    const waiting = isDue ? undefined : before
+    let passed: PassedTombstones | undefined
     let purged = 0
     let more = place.updated < until
     for (let pages = 0; more && pages < PAGES_PER_ROUND; pages++) {
@@ -71,7 +73,7 @@ export async function purgeTombstones(
       place = found.place
       passed = together(passed, found.passed)
       more = found.more
-      text = recordToText({ place, passed })
+      text = recordToText({ place, passed: waiting ?? passed })
     }
     return { purged, more }
   } catch (error) {

@@ -3,6 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { changeCursor } from './change-cursor.ts'
 import type { ChangesOptions, EntityChange } from './changes.ts'
 
 const POLL_MS = 10
@@ -89,6 +90,19 @@ it('a follower overtaken by a purge between two statements hands out no change b
   }
   await expect(take(1, { from: cursor })).rejects.toMatchObject({ code: 'CHANGES_GONE' })
   expect(overtaken).toBe(true)
+})
+
+it('a follower that began at a floor that a failover has lost is refused after a purge of what was written since', async () => {
+  const { storeId } = store.context.catalog.current()
+  const lost = (Date.now() + 3_600_000) * 1000
+  const { id } = await store.put({ n: 1 })
+  const [{ cursor } = { cursor: '' }] = await take(1, {
+    from: changeCursor(storeId, [{ updated: 0, addedId: 0, since: lost }]),
+  })
+  await store.delete(id)
+  await purge(id)
+  await store.put({ n: 2 })
+  await expect(take(1, { from: cursor })).rejects.toMatchObject({ code: 'CHANGES_GONE' })
 })
 
 it('a follower begins from the beginning although a shard does not answer its first look', async () => {
