@@ -1,4 +1,5 @@
 import type { ConsumerReport } from '@looseleaf/changes'
+import { platformTime } from '@looseleaf/core'
 import type { CleanerReport, IndexReport, PartReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
 import type { ReplicaReport, StoreStatus } from '@looseleaf/store'
 import { consumersJson, consumersText } from './consumers-view.ts'
@@ -99,7 +100,7 @@ export function statusText(
     colors.bold(name),
     number(entities),
     number(tombstones),
-    oldestTombstone === undefined ? '–' : durationText(Date.now() - oldestTombstone.getTime()),
+    oldestTombstone === undefined ? '–' : durationText(platformTime.now() - oldestTombstone.getTime()),
     String(epoch ?? '?'),
   ])
   const errors = status.shards.flatMap(({ name, error }) =>
