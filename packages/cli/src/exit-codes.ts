@@ -30,6 +30,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   BAD_INDEX: exitCodes.usage,
   BAD_QUERY: exitCodes.usage,
   BAD_CURSOR: exitCodes.usage,
+  CHANGES_GONE: exitCodes.refused,
   INDEX_NOT_FOUND: exitCodes.usage,
   BAD_INDEX_VALUE: exitCodes.found,
   BODY_TOO_LARGE: exitCodes.found,

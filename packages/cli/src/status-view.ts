@@ -1,4 +1,5 @@
 import type { ConsumerReport } from '@looseleaf/changes'
+import { platformTime } from '@looseleaf/core'
 import type { CleanerReport, IndexReport, PartReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
 import type { FailureReport, ReplicaReport, ShardProbe, StoreStatus } from '@looseleaf/store'
 import { consumersJson, consumersText } from './consumers-view.ts'
@@ -30,12 +31,13 @@ export function statusJson(view: StatusView): unknown {
     grade: gradeOf(findings),
     storeId: status.storeId,
     policies: status.policies,
-    shards: status.shards.map(({ name, error, epoch, entities, tombstones, warnings }) => ({
+    shards: status.shards.map(({ name, error, epoch, entities, tombstones, oldestTombstone, warnings }) => ({
       name,
       error: error === undefined ? null : { code: error.code, message: error.message },
       epoch: epoch ?? null,
       entities: entities ?? null,
       tombstones: tombstones ?? null,
+      oldestTombstone: oldestTombstone ?? null,
       ...sizeJson(probes, name),
       warnings,
     })),
@@ -103,10 +105,11 @@ export function statusText(
 ): string {
   const { colors } = output
   const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
-  const shards = status.shards.map(({ name, entities, tombstones, epoch }) => [
+  const shards = status.shards.map(({ name, entities, tombstones, oldestTombstone, epoch }) => [
     colors.bold(name),
     number(entities),
     number(tombstones),
+    oldestTombstone === undefined ? '–' : durationText(platformTime.now() - oldestTombstone.getTime()),
     String(epoch ?? '?'),
     ...sizeCells(probes, name),
   ])
@@ -128,7 +131,7 @@ export function statusText(
     `Store ${status.storeId}`,
     policiesText(status.policies),
     '',
-    output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'EPOCH', 'SIZE', 'GROWTH'], shards),
+    output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'OLDEST', 'EPOCH', 'SIZE', 'GROWTH'], shards),
     SIZES_NOTE,
     ...(replicas.length === 0
       ? []

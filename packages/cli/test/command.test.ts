@@ -349,6 +349,7 @@ test('status --json has the shape that is promised to monitors', async () => {
     tombstones: 0,
     bytes: expect.any(Number),
     bytesPerDay: null,
+    oldestTombstone: null,
     warnings: [],
     error: null,
   }
@@ -373,7 +374,7 @@ test('status --json has the shape that is promised to monitors', async () => {
   expect(status.json()).toEqual({
     grade: expect.stringMatching(/^(well|look|act)$/),
     storeId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    policies: { deleteDelayMs: 0, onIndexFailure: 'fail' },
+    policies: { deleteDelayMs: 0, onIndexFailure: 'fail', keepTombstonesMs: 604_800_000 },
     shards: [shard, shard],
     indexes: [
       {

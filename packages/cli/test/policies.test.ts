@@ -18,12 +18,20 @@ const configure = (policies: object, file = 'looseleaf.config.js'): void =>
 test('policies are shown and changed, each for itself', async () => {
   configure({})
   await run('init')
-  expect((await run('policies', '--json')).json()).toEqual({ deleteDelayMs: 0, onIndexFailure: 'fail' })
+  expect((await run('policies', '--json')).json()).toEqual({
+    deleteDelayMs: 0,
+    onIndexFailure: 'fail',
+    keepTombstonesMs: 604_800_000,
+  })
   expect((await run('policies', '--delete-delay-ms', '300000')).stdout).toBe(
-    'Superfluous index rows stay for 300,000 ms, as a failover may need them. Writes without the shard of an index row fail.\n',
+    'Superfluous index rows stay for 300,000 ms, as a failover may need them. Writes without the shard of an index row fail. Tombstones are kept for 7 days.\n',
   )
-  const both = { deleteDelayMs: 300_000, onIndexFailure: 'defer' }
-  expect((await run('policies', '--on-index-failure', 'defer', '--json')).json()).toEqual(both)
+  const both = { deleteDelayMs: 300_000, onIndexFailure: 'defer', keepTombstonesMs: 7_200_000 }
+  expect(
+    (
+      await run('policies', '--on-index-failure', 'defer', '--keep-tombstones-ms', '7200000', '--json')
+    ).json(),
+  ).toEqual(both)
   expect((await run('status', '--json')).json()).toMatchObject({ policies: both })
   expect((await run('status')).stdout).toContain('stay for 300,000 ms')
 }, 20_000)
@@ -44,7 +52,7 @@ test('those of a config are for a store that has none, and its commands go by th
   configure({ deleteDelayMs: 7_000 })
   await run('init')
   configure({ deleteDelayMs: 8_000 }, 'other.js')
-  expect((await run('policies', '--config', 'other.js', '--json')).json()).toEqual({
+  expect((await run('policies', '--config', 'other.js', '--json')).json()).toMatchObject({
     deleteDelayMs: 7_000,
     onIndexFailure: 'fail',
   })

@@ -376,7 +376,7 @@ test('a replica says how far it is behind, or why it cannot be read, to a proces
   }
   replica.entities = {
     ...shard.entities,
-    floor: async () => ({ floor: floor - 2_500_000, now: 0, epoch: 1 }),
+    floor: async () => ({ floor: floor - 2_500_000, now: 0, epoch: 1, purged: { updated: 0, version: 0 } }),
   }
   const { text } = await get('/store/shards')
   expect(text).toContain('It is 2,500 ms behind its primary')

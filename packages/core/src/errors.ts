@@ -18,6 +18,8 @@ export const errorCodes = {
   BAD_QUERY: 'permanent',
   /** A cursor is not one of this query's. */
   BAD_CURSOR: 'permanent',
+  /** Deletions behind the place where a follower of changes stands are forgotten by now: it has to begin again. */
+  CHANGES_GONE: 'permanent',
   /** An indexed property has a value that its index cannot hold. */
   BAD_INDEX_VALUE: 'permanent',
   /** A body is larger than the codec's limit, or a bag has more values than `MAX_VALUES`. */

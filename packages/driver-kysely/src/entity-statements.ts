@@ -1,7 +1,7 @@
 import { MAX_CLOCK_MICROS, MAX_VERSION } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
-import { FLOOR_COLUMN, META_TABLE } from './schema.ts'
+import { FLOOR_COLUMN, META_TABLE, PURGED_UPDATED_COLUMN, PURGED_VERSION_COLUMN } from './schema.ts'
 import { and, slot, slots } from './sql-parts.ts'
 
 /** The statements of an entity table, but for batched compare-and-swaps, which are the flavor's. Parameters stand in the order in which they appear. */
@@ -25,7 +25,7 @@ export interface EntityStatements {
   /** What a write sets `updated` to: the time, but never below the floor. */
   readonly updated: RawBuilder<unknown>
   /**
-   * Parameters: of the first row id, those of `ownSession`, version, epoch, body; of each other one id, version, body. To read
+   * Parameters: of the first row id, those of `ownSession`, version, epoch, the least version of all rows, body; of each other one id, version, body. To read
    * the floor for each row makes a statement of many a half slower. So one of several rows is refused where the floor is ahead of
    * its time, as is one of another epoch, unless it is `behind`: then each row reads it.
    */
@@ -54,11 +54,17 @@ export interface EntityStatements {
    * that time, if so.
    */
   raiseFloor(past: boolean): RawBuilder<unknown>
+  /** Parameters: the time and the version, the epoch. */
+  raisePurged(): RawBuilder<unknown>
+  /** Parameters: as of `read`. */
+  purge(count: number): RawBuilder<unknown>
   /** No parameters. */
   count(): RawBuilder<unknown>
 }
 
 const FLOOR = sql.ref(FLOOR_COLUMN)
+const PURGED_UPDATED = sql.ref(PURGED_UPDATED_COLUMN)
+const PURGED_VERSION = sql.ref(PURGED_VERSION_COLUMN)
 
 export function entityStatements(name: string, flavor: Flavor): EntityStatements {
   const table = sql.table(name)
@@ -69,7 +75,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot} AND ${inOwnSession}`
   // By a locking read, as that of the epoch: whoever raises the floor waits for this statement, and this one for a raise.
   const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
-  const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch`
+  const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch, ${PURGED_UPDATED}, ${PURGED_VERSION}`
   const updatedMicros = flavor.microsOf(sql.ref('updated'))
   // No codec gives no bytes. The length in a column of its own would cost every read a twentieth of its work.
   const boundedBody = sql`CASE WHEN LENGTH(body) > ${slot} THEN X'' ELSE body END AS body`
@@ -95,11 +101,11 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       SELECT id FROM ${table} WHERE ${ofIds(count)} AND body IS NOT NULL`,
 
     // The first row gets its version by way of the catalog row. With another epoch there it has none,
-    // and the whole statement fails. Taking the row in share mode makes a change of the
+    // and the whole statement fails; and so with a version that a purged tombstone may have had. Taking the row in share mode makes a change of the
     // catalog wait for this statement, and this statement for a change.
     insert: (count, behind) => {
       const isTimely = behind ? sql`` : sql`AND ${FLOOR} <= ${flavor.now}`
-      const version = sql`(SELECT ${flavor.integer(slot)} FROM ${meta} WHERE id = 1 AND epoch = ${slot} ${isTimely} ${flavor.shareLock})`
+      const version = sql`(SELECT ${flavor.integer(slot)} FROM ${meta} WHERE id = 1 AND epoch = ${slot} AND ${PURGED_VERSION} <= ${slot} ${isTimely} ${flavor.shareLock})`
       const time = behind ? updated : flavor.now
       const fenced = flavor.ownSession.only(flavor.required(version))
       const others = Array.from({ length: count - 1 }, () => sql`, (${slot}, ${slot}, ${time}, ${slot})`)
@@ -160,7 +166,23 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       )
     },
 
+    // The row is locked, as for a raise of the floor: inserts that begin after it read the new bound.
+    raisePurged: () => {
+      const raised = (bound: RawBuilder<unknown>): RawBuilder<unknown> =>
+        sql`${bound} = ${sql.raw(flavor.greatest)}(${bound}, ${slot})`
+      return flavor.briefly(
+        sql`UPDATE ${meta} SET ${raised(PURGED_UPDATED)}, ${raised(PURGED_VERSION)} WHERE id = 1 AND epoch = ${slot}`,
+      )
+    },
+
+    // By the bounds that are stored, so that nothing goes that nobody has been told of.
+    purge: (count) => sql`
+      DELETE FROM ${table} WHERE ${ofIds(count)} AND body IS NULL
+      AND ${updatedMicros} < (SELECT ${PURGED_UPDATED} FROM ${meta} WHERE id = 1)
+      AND version < (SELECT ${PURGED_VERSION} FROM ${meta} WHERE id = 1)`,
+
     count: () => sql`
-      SELECT COUNT(*) AS total, COUNT(body) AS entities, MAX(added_id) AS last_added_id FROM ${table}`,
+      SELECT COUNT(*) AS total, COUNT(body) AS entities, MAX(added_id) AS last_added_id,
+      ${flavor.microsOf(sql`MIN(CASE WHEN body IS NULL THEN updated END)`)} AS oldest_tombstone FROM ${table}`,
   }
 }

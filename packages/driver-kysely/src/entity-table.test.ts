@@ -116,8 +116,8 @@ describe('a read', () => {
   })
 
   test('counts nothing in an empty table', async () => {
-    const rows = [{ total: 0n, entities: 0n, last_added_id: null }]
+    const rows = [{ total: 0n, entities: 0n, last_added_id: null, oldest_tombstone: null }]
     const outcome = await shard.act([['COUNT', { rows }]], () => shard.entities.count())
-    expect(outcome).toEqual(won({ entities: 0, tombstones: 0, lastAddedId: 0 }))
+    expect(outcome).toEqual(won({ entities: 0, tombstones: 0, oldestTombstone: undefined, lastAddedId: 0 }))
   })
 })

@@ -193,7 +193,8 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       if (rows.length === 0) return
       checkWriteRows(options.table, rows.length)
       const [first, ...others] = inOrder(rows) as [EntityInsert, ...EntityInsert[]]
-      const parameters: unknown[] = [first.id, ...ofOwnSession, first.version, call.epoch, first.body]
+      const least = rows.reduce((version, row) => Math.min(version, row.version), first.version)
+      const parameters: unknown[] = [first.id, ...ofOwnSession, first.version, call.epoch, least, first.body]
       for (const { id, version, body } of others) parameters.push(id, version, body)
       const isAlone = rows.length === 1
       const send = (behind: boolean): Promise<unknown> =>
@@ -255,7 +256,12 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
     async floor(call) {
       const row = await readFloor(call)
-      return { floor: toNumber(row.floor), now: toNumber(row.now), epoch: toNumber(row.epoch) }
+      return {
+        floor: toNumber(row.floor),
+        now: toNumber(row.now),
+        epoch: toNumber(row.epoch),
+        purged: { updated: toNumber(row.purged_updated), version: toNumber(row.purged_version) },
+      }
     },
 
     async raiseFloor(call) {
@@ -284,6 +290,22 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       return pageOf(query, [maxBodyOf(call), updated, updated, addedId, until, ...partitions, limit], call)
     },
 
+    async raisePurged({ updated, version }, call) {
+      const query = session.shape('raisePurged', () => statements.raisePurged())
+      const { numAffectedRows } = await session.run(query, [updated, version, call.epoch], writing(call))
+      if (toCount(numAffectedRows) === 0) await refuseStaleEpoch(call.epoch, reading(call))
+    },
+
+    async purge(ids, call) {
+      let purged = 0
+      for (const chunk of idChunks(ids)) {
+        const query = session.shape(`purge ${chunk.length}`, () => statements.purge(chunk.length))
+        const result = await session.run(query, [...ofOwnSession, ...chunk], writing(call))
+        purged += toCount(result.numAffectedRows)
+      }
+      return purged
+    },
+
     async count(call) {
       const { rows } = await session.run(
         session.shape('count', () => statements.count()),
@@ -295,6 +317,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       return {
         entities,
         tombstones: toNumber(row.total) - entities,
+        oldestTombstone: row.oldest_tombstone === null ? undefined : toNumber(row.oldest_tombstone),
         lastAddedId: toNumber(row.last_added_id ?? 0),
       }
     },

@@ -8,3 +8,4 @@ export { kyselyShard, type KyselyShardOptions, type QueryRows } from './shard.ts
 export { MAX_WRITE_ROWS, slot, slotRows, slots } from './sql-parts.ts'
 export { statementTeller, type StatementTeller } from './statement-teller.ts'
 export { checkEntityTable } from './table-name.ts'
+export { MISSING_COLUMN } from './session.ts'

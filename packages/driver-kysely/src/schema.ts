@@ -10,6 +10,10 @@ export const DEFINITION_TABLE = 'looseleaf_codec'
 /** The column of the catalog's row below which nothing will be updated any more. */
 export const FLOOR_COLUMN = 'floor'
 
+/** The columns of the catalog's row with the bounds of the tombstones that may be gone. */
+export const PURGED_UPDATED_COLUMN = 'purged_updated'
+export const PURGED_VERSION_COLUMN = 'purged_version'
+
 /** The column of what the rows of a covering index hold besides their key. */
 export const INCLUDED = 'included'
 
@@ -31,7 +35,7 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
       column('id', types.integer, 'NOT NULL PRIMARY KEY'),
       column('epoch', types.integer, 'NOT NULL'),
       column('catalog', types.text, 'NOT NULL'),
-      column(FLOOR_COLUMN, types.floor),
+      ...Object.entries(addedColumns(flavor)).map(([name, type]) => column(name, type)),
     ]),
     createTable(TASK_TABLE, flavor.tableOptions.keyed, [
       column('name', types.name, 'NOT NULL PRIMARY KEY'),
@@ -54,9 +58,17 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
   ]
 }
 
-/** Adds what catalog tables of earlier versions lack. */
-export function addFloor({ types }: Flavor): RawBuilder<unknown> {
-  return sql`ALTER TABLE ${sql.table(META_TABLE)} ADD COLUMN ${column(FLOOR_COLUMN, types.floor)}`
+/** The columns that catalog tables of earlier versions may lack, with their types. */
+function addedColumns({ types }: Flavor): Readonly<Record<string, string>> {
+  const bound = `${types.integer} NOT NULL DEFAULT 0`
+  return { [FLOOR_COLUMN]: types.floor, [PURGED_UPDATED_COLUMN]: bound, [PURGED_VERSION_COLUMN]: bound }
+}
+
+/** The statements that add the columns that a catalog table lacks which has these. */
+export function addMissingColumns(there: readonly string[], flavor: Flavor): readonly RawBuilder<unknown>[] {
+  return Object.entries(addedColumns(flavor))
+    .filter(([name]) => !there.includes(name))
+    .map(([name, type]) => sql`ALTER TABLE ${sql.table(META_TABLE)} ADD COLUMN ${column(name, type)}`)
 }
 
 /** The columns of an index table's primary key. */

@@ -185,6 +185,10 @@ function isOwnTable(table: string | undefined): table is string {
   return table !== undefined && [META_TABLE, TASK_TABLE, PENDING_TABLE, DEFINITION_TABLE].includes(table)
 }
 
+/** The message where a statement names a column that a table does not have. */
+export const MISSING_COLUMN =
+  'a table has other columns than this version of Looseleaf expects. If the store is of an earlier version, open it with `migrate: true`, or run `looseleaf init`, which adds them.'
+
 function missingTable(shard: string, table: string, cause: unknown): LooseleafError {
   return new LooseleafError(
     'NOT_MIGRATED',

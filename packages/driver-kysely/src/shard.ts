@@ -24,9 +24,8 @@ import { createPendingTable } from './pending-table.ts'
 import { createRowsOf } from './rows-of.ts'
 import { toNumber, toText } from './row-values.ts'
 import {
-  addFloor,
+  addMissingColumns,
   columnNames,
-  FLOOR_COLUMN,
   INCLUDED,
   indexTableStatements,
   META_TABLE,
@@ -152,8 +151,8 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
       await sendAll(tableStatements(entityTable, flavor), call)
       const statement = flavor.columnsOf.statement(META_TABLE).compile(db)
       const { rows } = await session.run(statement, [], callOf(call, false))
-      const hasFloor = rows.some((row) => toText(flavor.columnsOf.read(row).name) === FLOOR_COLUMN)
-      if (!hasFloor) await sendAll([addFloor(flavor)], call)
+      const there = rows.map((row) => toText(flavor.columnsOf.read(row).name))
+      await sendAll(addMissingColumns(there, flavor), call)
     },
 
     async createIndexTable(spec, call) {

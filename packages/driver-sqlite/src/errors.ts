@@ -1,5 +1,5 @@
 import { errorCodes, type ErrorCode, isError } from '@looseleaf/core'
-import { clientFailure, type Fault, type TableFault } from '@looseleaf/driver-kysely'
+import { clientFailure, MISSING_COLUMN, type Fault, type TableFault } from '@looseleaf/driver-kysely'
 
 /** What SQLite's result codes mean; a code that is not here is looked up by its first two words. */
 const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, message: string]>> = {
@@ -54,6 +54,10 @@ export function sqliteFault(error: unknown): Fault {
   const missing = /^no such table: (?:main\.)?(\w+)/.exec((error as Error).message)
   if (code === 'SQLITE_ERROR' && missing !== null) {
     return { kind: 'no-table', message: 'a table is missing.', table: missing[1], cause }
+  }
+  // Nor has it one for a missing column: "no such column: a", or "table a has no column named b".
+  if (code === 'SQLITE_ERROR' && /^no such column|has no column named/.test((error as Error).message)) {
+    return { kind: 'NOT_MIGRATED', message: MISSING_COLUMN, cause }
   }
   if (code === 'SQLITE_CONSTRAINT_DATATYPE') {
     return { kind: 'STATEMENT_FAILED', message: misfitText((error as Error).message), cause }

@@ -84,3 +84,19 @@ test.each([
     message: expect.stringMatching(new RegExp(`the table ${table} is missing.*looseleaf init`)) as string,
   })
 })
+
+test.each(['purged_updated', 'purged_version'])(
+  'a store of before %s is refused with the way on, and `createTables` adds the column',
+  async (column) => {
+    const row = { id: Buffer.alloc(16), version: 1, body: Buffer.from('b') }
+    other.exec(`ALTER TABLE looseleaf_meta DROP COLUMN ${column}`)
+    await expect(shard.entities.floor()).rejects.toMatchObject({
+      code: 'NOT_MIGRATED',
+      message: expect.stringMatching(/other columns .*migrate: true.*looseleaf init/) as string,
+    })
+    await shard.createTables()
+    expect((await shard.entities.floor()).purged).toEqual({ updated: 0, version: 0 })
+    await shard.entities.insert([row], { epoch: 1 })
+    expect(await shard.entities.exist([row.id])).toEqual([true])
+  },
+)

@@ -80,10 +80,18 @@ describe('what is merged of catalogs', () => {
   it('goes by the most careful policies that any shard has', () => {
     const shards = [
       shardCatalog({ deleteDelayMs: 5, onIndexFailure: 'fail' }),
-      shardCatalog({ deleteDelayMs: 7, onIndexFailure: 'defer' }),
-      shardCatalog({}),
+      shardCatalog({ deleteDelayMs: 7, onIndexFailure: 'defer', keepTombstonesMs: 800_000_000 }),
+      shardCatalog({ keepTombstonesMs: 900_000_000 }),
     ]
-    expect(mergeCatalogs(shards).policies).toEqual({ deleteDelayMs: 7, onIndexFailure: 'defer' })
-    expect(mergeCatalogs([shardCatalog({})]).policies).toEqual({ deleteDelayMs: 0, onIndexFailure: 'fail' })
+    expect(mergeCatalogs(shards).policies).toEqual({
+      deleteDelayMs: 7,
+      onIndexFailure: 'defer',
+      keepTombstonesMs: 900_000_000,
+    })
+    expect(mergeCatalogs([shardCatalog({})]).policies).toEqual({
+      deleteDelayMs: 0,
+      onIndexFailure: 'fail',
+      keepTombstonesMs: 604_800_000,
+    })
   })
 })

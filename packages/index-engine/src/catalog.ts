@@ -31,6 +31,8 @@ export interface Catalog {
 
 /** What a store has whose maker has not said otherwise. */
 export const DEFAULT_QUERY_TIME_MS = 5_000
+/** A week: a follower of changes that is away over a weekend goes on where it was. */
+const DEFAULT_KEEP_TOMBSTONES_MS = 604_800_000
 
 /**
  * How long index rows stay that an entity has lost, in milliseconds from its commit: until every query that began before
@@ -76,6 +78,9 @@ export function mergeCatalogs(
     policies: {
       deleteDelayMs: Math.max(0, ...known.map(({ deleteDelayMs = 0 }) => deleteDelayMs)),
       onIndexFailure: known.some(({ onIndexFailure }) => onIndexFailure === 'defer') ? 'defer' : 'fail',
+      keepTombstonesMs: Math.max(
+        ...known.map(({ keepTombstonesMs = DEFAULT_KEEP_TOMBSTONES_MS }) => keepTombstonesMs),
+      ),
     },
     hasDefinitions: known.some(({ definitions }) => definitions === true),
     silent,

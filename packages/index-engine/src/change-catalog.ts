@@ -16,7 +16,13 @@ const MAX_ATTEMPTS = 50
 /** What of a shard's catalog may be changed, and is the same on all shards. */
 export type CatalogContents = Pick<
   ShardCatalog,
-  'requires' | 'indexes' | 'mayDefer' | 'deleteDelayMs' | 'onIndexFailure' | 'definitions'
+  | 'requires'
+  | 'indexes'
+  | 'mayDefer'
+  | 'deleteDelayMs'
+  | 'onIndexFailure'
+  | 'keepTombstonesMs'
+  | 'definitions'
 >
 
 /** That of a catalog, and nothing else of it. */
@@ -26,6 +32,7 @@ export const contentsOf = ({
   mayDefer,
   deleteDelayMs,
   onIndexFailure,
+  keepTombstonesMs,
   definitions,
 }: CatalogContents): CatalogContents => ({
   requires,
@@ -33,6 +40,7 @@ export const contentsOf = ({
   mayDefer,
   deleteDelayMs,
   onIndexFailure,
+  keepTombstonesMs,
   definitions,
 })
 

@@ -2,6 +2,7 @@ import type { CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { commit } from './commit.ts'
 import type { SeenEntity } from './on-disk.ts'
+import { catchUp } from './purged.ts'
 import { shardAt } from './shards.ts'
 
 /** A catalog that changes so often in a row is no accident. */
@@ -37,7 +38,7 @@ export async function fence(
     )
     if (outcome === 'won') return version
     if (outcome !== 'stale') return undefined
-    await context.catalog.reload({ signal })
+    await catchUp(context, number, { signal })
   }
   return undefined
 }

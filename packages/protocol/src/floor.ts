@@ -1,4 +1,4 @@
-import type { Shard, UpdatedPlace } from '@looseleaf/core'
+import type { FloorState, Shard, UpdatedPlace } from '@looseleaf/core'
 
 /** The floor up to which a follower of a shard may read, and the database's time, both in microseconds since 1970. */
 export interface ReadableFloor {
@@ -6,6 +6,8 @@ export interface ReadableFloor {
   readonly now: number
   /** Whether what was visible before the call is on disk, unless the server was started anew meanwhile. */
   readonly isFlushed: boolean
+  /** The bounds of the tombstones that were purged, as they were before the floor was raised. */
+  readonly purged: FloorState['purged']
 }
 
 /**
@@ -18,18 +20,18 @@ export async function readableFloor(
   maxAgeMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ReadableFloor> {
-  const { floor, now } = await shard.entities.floor({ signal })
-  if (floor < place.updated) return { floor, now, isFlushed: false }
+  const { floor, now, purged } = await shard.entities.floor({ signal })
+  if (floor < place.updated) return { floor, now, purged, isFlushed: false }
   if (isFloorOld({ floor, now }, maxAgeMs)) {
     const raised = await shard.entities.raiseFloor({ signal })
     // What others have raised it to since may not be on disk; as far as this the raise itself has made sure of it.
-    return { floor: Math.min(raised, Math.max(floor, now)), now, isFlushed: true }
+    return { floor: Math.min(raised, Math.max(floor, now)), now, purged, isFlushed: true }
   }
-  if (floor === place.updated) return { floor, now, isFlushed: false }
+  if (floor === place.updated) return { floor, now, purged, isFlushed: false }
   // Raised by another process, whose commit may not be on disk, nor may what is below it.
   await shard.flush({ signal })
   const again = await shard.entities.floor({ signal })
-  return { floor: Math.min(floor, again.floor), now, isFlushed: true }
+  return { floor: Math.min(floor, again.floor), now, purged, isFlushed: true }
 }
 
 /** Whether a floor may have been raised so long ago. One that is ahead of the clock says nothing of its age. */

@@ -8,6 +8,7 @@ import {
 import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine'
 import { placeAt, readableFloor } from './floor.ts'
 import { lastingPage } from './lasting-page.ts'
+import { requireUnpurged, type FollowedPlace } from './purged.ts'
 import { shardAt } from './shards.ts'
 
 export interface FollowOptions {
@@ -20,42 +21,62 @@ export interface FollowOptions {
   readonly checkOpen: () => void
 }
 
+/** Rows that were changed, none is missing, and the place behind them. */
+export interface ChangedRun {
+  readonly rows: readonly WholeRow<EntityPageRow>[]
+  readonly place: FollowedPlace
+}
+
 const PAGE = 500
 /** After failures: changes come so much later, once a shard is back. */
 const MAX_PAUSE_MS = 2_000
 
 /**
- * The rows of a shard that are changed behind this place, in the order of `updated`, in runs of some MiB, none of which is empty;
- * without an end. Nothing that a crash may undo is among them. More is read when a run was taken.
+ * Yields the rows of a shard that are changed behind this place, in the order of `updated`, in runs of some MiB, none of which is empty;
+ * without an end. No crash can undo a row that is yielded. More is read when a run was taken. Throws `CHANGES_GONE` before it would
+ * leave out a deletion whose tombstone is gone.
  */
 export async function* followChanges(
   context: EngineContext,
   shard: number,
-  from: UpdatedPlace,
+  from: FollowedPlace,
   { pollMs, signal, onRetry, checkOpen }: FollowOptions,
-): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
+): AsyncGenerator<ChangedRun, void, undefined> {
   const at = shardAt(context, shard)
   const { entities } = at
-  let place = from
+  let { since } = from
+  let place: UpdatedPlace = from
   for (let pause = pollMs; ;) {
     checkOpen()
     try {
-      const { floor: until } = await readableFloor(at, place, pollMs, signal)
+      const { floor: until, purged } = await readableFloor(at, place, pollMs, signal)
+      // A new follower begins with its first look, whenever the shard answers it.
+      if (since === 0 && place.updated === 0) since = until
+      requireUnpurged(at, { purged }, { ...place, since })
       // A failover has lost what was behind it, and times that were read before are given once more.
       if (until < place.updated) place = placeAt(until)
+      since = Math.min(since, until)
       const page = await lastingPage(at, { after: place, until }, PAGE, {
         signal,
         maxBody: longestBody(PAGE),
       })
+      const last = page.at(-1)
+      // A purge that came before the page shows in the bounds by now. A page without rows moves no place.
+      if (last !== undefined) requireUnpurged(at, await entities.floor({ signal }), { ...place, since })
+      // Behind the last rows, up to where was read, so that a shard that is quiet afterwards keeps no follower back.
+      const end = page.length < PAGE ? placeAt(until) : last
       const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
       let taken = 0
       for await (const run of wholeRows(entities, context.codec, page, { signal })) {
         const replaced = run.findIndex(({ addedId, version }) => version !== versions.get(addedId))
         const same = replaced === -1 ? run : run.slice(0, replaced)
         taken += same.length
-        if (same.length > 0) yield same
-        const last = same.at(-1)
-        if (last !== undefined) place = { updated: last.updated, addedId: last.addedId }
+        const lastTaken = same.at(-1)
+        if (lastTaken !== undefined) {
+          const next = placeOf(taken === page.length ? (end as UpdatedPlace) : lastTaken)
+          yield { rows: same, place: { ...next, since } }
+          place = next
+        }
         // A crash may undo the replacement of this entity, so the next page begins in front of it.
         if (replaced !== -1) break
       }
@@ -69,4 +90,8 @@ export async function* followChanges(
     }
     await context.time.sleep(pause, signal)
   }
+}
+
+function placeOf({ updated, addedId }: UpdatedPlace): UpdatedPlace {
+  return { updated, addedId }
 }

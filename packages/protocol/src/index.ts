@@ -1,14 +1,22 @@
 export { checkStore } from './check-store.ts'
 export type { TakeKey } from './claims.ts'
 export { commit, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
+export {
+  consumerPlaces,
+  partitionNumbers,
+  PARTITIONS,
+  partitionTask,
+  REGISTRY_TASK,
+} from './consumer-places.ts'
 export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
 export { fence } from './fence.ts'
-export { followChanges, type FollowOptions } from './follow-changes.ts'
+export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes.ts'
 export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { lastingPage } from './lasting-page.ts'
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
 export { openedTo } from './opened.ts'
+export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 export { idsByShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'

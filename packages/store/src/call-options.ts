@@ -108,11 +108,18 @@ const random: OptionKind = {
   fits: (value) => hasMethods(value, ['next', 'uuid']),
 }
 
+/** Longer than any statement, lease or round of a follower takes. */
+const LEAST_KEEP_TOMBSTONES_MS = 3_600_000
+
 const policies: OptionKinds<PolicyChange> = {
   deleteDelayMs: milliseconds,
   onIndexFailure: {
     expected: "'fail' or 'defer'",
     fits: (value) => value === 'fail' || value === 'defer',
+  },
+  keepTombstonesMs: {
+    expected: `a number of milliseconds, ${LEAST_KEEP_TOMBSTONES_MS} (an hour) or more`,
+    fits: (value) => Number.isFinite(value) && (value as number) >= LEAST_KEEP_TOMBSTONES_MS,
   },
 }
 

@@ -197,6 +197,8 @@ export interface ShardStatus {
   readonly epoch: number | undefined
   readonly entities: number | undefined
   readonly tombstones: number | undefined
+  /** When the oldest of these was written; undefined where there is none as well. */
+  readonly oldestTombstone: Date | undefined
   /** Settings that endanger what was promised; empty when all is well. */
   readonly warnings: readonly string[]
 }

@@ -15,7 +15,12 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
     test('an empty table has no pages and counts nothing', async () => {
       expect(await bench.shard.entities.pageByAdded(0, 10)).toEqual([])
       expect(await bench.shard.entities.pageByUpdated({ since: 0 }, 10)).toEqual([])
-      expect(await bench.shard.entities.count()).toEqual({ entities: 0, tombstones: 0, lastAddedId: 0 })
+      expect(await bench.shard.entities.count()).toEqual({
+        entities: 0,
+        tombstones: 0,
+        oldestTombstone: undefined,
+        lastAddedId: 0,
+      })
     })
 
     test('a pass in the order of writing meets every row once', async () => {
@@ -33,7 +38,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
       expect(met.map(({ id }) => hex(id))).toEqual(entities.map(({ id }) => hex(id)))
       expect(met.map(({ body }) => hex(body))).toEqual(entities.map(({ body }) => hex(body)))
       const lastAddedId = met[met.length - 1]?.addedId
-      expect(await bench.shard.entities.count()).toEqual({ entities: 20, tombstones: 5, lastAddedId })
+      expect(await bench.shard.entities.count()).toMatchObject({ entities: 20, tombstones: 5, lastAddedId })
     })
 
     test('a replacement keeps its place in the order of writing', async () => {

@@ -10,6 +10,7 @@ import { indexScanContract } from './driver-contract-index-scan.ts'
 import { floorContract } from './driver-contract-floor.ts'
 import { indexContract } from './driver-contract-index.ts'
 import { pendingContract } from './driver-contract-pending.ts'
+import { purgeContract } from './driver-contract-purge.ts'
 import { shardContract } from './driver-contract-shard.ts'
 import { taskContract } from './driver-contract-tasks.ts'
 import type { TestFunctions } from './test-functions.ts'
@@ -34,6 +35,7 @@ export function driverContract(
     })
     describe('the epoch fence', () => fenceContract(runner, make, options))
     describe('the floor', () => floorContract(runner, make))
+    describe('purged tombstones', () => purgeContract(runner, make))
     describe('index rows', () => indexContract(runner, make))
     describe('scans', () => indexScanContract(runner, make))
     describe('covering tables', () => coveringContract(runner, make))

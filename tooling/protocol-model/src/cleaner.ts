@@ -49,7 +49,7 @@ export function indexSweep(guards: Guards, options: { readonly entityFirst?: boo
           return
         }
         if (world.version !== local.base) return 'end'
-        local.version = nextVersion(past, process, guards)
+        local.version = nextVersion(local.base === 0 ? Math.max(past, world.purged) : past, process, guards)
         world.version = local.version
       },
     },
@@ -126,4 +126,32 @@ export function drain(guards: Guards): Process {
       },
     },
   ]
+}
+
+/** A tombstone that is old enough goes. */
+export function purge(guards: Guards): Process {
+  const find: Step<World, Local> = {
+    label: 'reads a tombstone',
+    run(world, local) {
+      if (world.version === 0 || world.keys.length > 0) return 'blocked'
+      local.base = world.version
+    },
+  }
+  const raise: Step<World, Local> = {
+    label: 'raises the bound of purged versions',
+    run(world, local) {
+      world.purged = Math.max(world.purged, local.base)
+    },
+  }
+  const remove: Step<World, Local> = {
+    label: 'deletes the tombstone',
+    run(world, local) {
+      const isWithin = world.keys.length === 0 && world.version <= local.base
+      if (world.version === 0 || (guards.purgeWithinBound && !isWithin)) return
+      // A living entity that goes with it was committed for nothing.
+      if (world.keys.length > 0) world.committed = []
+      Object.assign(world, { version: 0, keys: [] })
+    },
+  }
+  return guards.raiseBeforePurge ? [find, raise, remove] : [find, remove, raise]
 }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { backfill, drain, entitySweep, indexSweep } from './cleaner.ts'
+import { backfill, drain, entitySweep, indexSweep, purge } from './cleaner.ts'
 import { explore, type Configuration, type Event } from './explore.ts'
 import {
   allGuards,
   emptyLocal,
   emptyWorld,
   falseAcknowledgement,
+  mayInsert,
   missingRow,
   worldWith,
   type Guards,
@@ -22,6 +23,16 @@ const lateUpsert = (key: string, version: number): Event<World> => ({
   possible: (world) => world.version >= version,
   happen: (world) => void (world.rows[key] = Math.max(world.rows[key] ?? 0, version)),
 })
+
+/** An insert that its sender gave up on arrives after the entity was deleted, and its tombstone purged. */
+const lateInsert = (keys: string[], version: number, guards: Guards): Event<World> => ({
+  label: `a late insert at ${version}`,
+  possible: (world) => world.version === 0,
+  happen: (world) => void (mayInsert(world, version, guards) && Object.assign(world, { version, keys })),
+})
+
+/** A deleted entity, with a row that its writer has not deleted. */
+const deleted = (): World => emptyWorld({ version: 20, rows: { a: 10 } })
 
 const failover: Event<World> = {
   label: 'a failover loses the commits that the replica had not got',
@@ -173,6 +184,38 @@ const situations: Record<string, { build: Build; guards: readonly (keyof Guards)
       processes: [writer(['b'], g, { answerLost: true }), writer(['c'], g, { answerLost: true })],
     }),
     guards: ['uniqueVersions', 'rowsFirst'],
+  },
+  'a tombstone is purged while the entity is created again beside sweeps': {
+    build: (g) => ({
+      world: deleted(),
+      processes: [writer(['a'], g), purge(g), indexSweep(g, { entityFirst: true }), indexSweep(g)],
+      crashes: 1,
+    }),
+    guards: ['insertAbovePurged', 'raiseBeforePurge', 'rowsFirst', 'fenceFirst'],
+  },
+  'a tombstone is purged while two writers create and change the entity': {
+    build: (g) => ({
+      world: deleted(),
+      processes: [writer(['a'], g), writer(['b'], g), purge(g), indexSweep(g)],
+      crashes: 1,
+    }),
+    guards: ['purgeWithinBound', 'insertAbovePurged', 'rowsFirst'],
+  },
+  'an entity is deleted, and purged, while a writer knows it as it was before': {
+    build: (g) => ({
+      world: worldWith(['a']),
+      processes: [writer(['b'], g), writer([], g), purge(g), writer(['c'], g)],
+    }),
+    guards: ['rowsFirst'],
+  },
+  'an insert arrives late, after the tombstone was purged': {
+    build: (g) => ({
+      world: deleted(),
+      processes: [purge(g), indexSweep(g)],
+      events: [lateInsert(['a'], 10, g)],
+      crashes: 1,
+    }),
+    guards: ['insertAbovePurged', 'raiseBeforePurge'],
   },
   'a failover loses the last commit': {
     build: (g) => ({

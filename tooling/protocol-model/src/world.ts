@@ -2,8 +2,10 @@ import type { Step } from './explore.ts'
 
 /** One entity and one index, as the databases have them. Keys stand on two index shards: `a`, `b` on one, `c`, `d` on the other. */
 export interface World {
-  /** 0 where there has never been an entity. */
+  /** 0 where there is no row: there has never been an entity, or its tombstone was purged. */
   version: number
+  /** Tombstones up to this version may be gone. */
+  purged: number
   /** The entity's keys; none for a tombstone or no entity. */
   keys: string[]
   /** The index rows by key, with their stamps. */
@@ -35,6 +37,8 @@ export interface Local {
   rows: Record<string, number>
   stale: string[]
   deferred: boolean
+  /** The bound of the purged versions, as far as the process knows. */
+  purged: number
   /** Whether the entity that was read cannot be lost by a failover any more. */
   replicated: boolean
 }
@@ -71,6 +75,12 @@ export interface Guards {
   readonly askedWhenRead: boolean
   /** Where commits can be lost by a failover, a pending row goes only by a version that has been replicated. */
   readonly drainDelay: boolean
+  /** An insert needs a version above those that were purged. */
+  readonly insertAbovePurged: boolean
+  /** The bound of the purged versions is raised before a tombstone is deleted. */
+  readonly raiseBeforePurge: boolean
+  /** A purge deletes a tombstone within the bound, and nothing else. */
+  readonly purgeWithinBound: boolean
   /** Where commits can be lost by a failover, an index is ready only when those of before its filling are out of reach. */
   readonly fillDelay: boolean
 }
@@ -90,12 +100,16 @@ export const allGuards: Guards = {
   deleteDelay: true,
   askedWhenRead: true,
   drainDelay: true,
+  insertAbovePurged: true,
+  raiseBeforePurge: true,
+  purgeWithinBound: true,
   fillDelay: true,
 }
 
 export function emptyWorld(change: Partial<World> = {}): World {
   return {
     version: 0,
+    purged: 0,
     keys: [],
     rows: {},
     epoch: 1,
@@ -126,6 +140,7 @@ export function emptyLocal(): Local {
     rows: {},
     stale: [],
     deferred: false,
+    purged: 0,
     replicated: false,
   }
 }
@@ -141,6 +156,11 @@ export function missingRow(world: World): string | undefined {
 export function falseAcknowledgement(world: World): string | undefined {
   const wrong = world.acknowledged.find((process) => !world.committed.includes(process))
   return wrong === undefined ? undefined : `P${wrong} was told of a commit that never took place`
+}
+
+/** Whether a row of this version may be inserted: it stands for a tombstone that is gone, and has to be above its version. */
+export function mayInsert(world: World, version: number, guards: Guards): boolean {
+  return !guards.insertAbovePurged || version > world.purged
 }
 
 /** A version for an attempt: greater than its base and, unless that guard is off, nobody else's. */

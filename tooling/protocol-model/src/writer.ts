@@ -1,5 +1,6 @@
 import type { Step } from './explore.ts'
 import {
+  mayInsert,
   nextVersion,
   onSecondShard,
   upsert,
@@ -28,7 +29,7 @@ export function writer(keys: readonly string[], guards: Guards, options: WriterO
         local.deferred = true
         return
       }
-      upsert(world, key, local.version || nextVersion(local.base, process, guards), guards)
+      upsert(world, key, local.version || nextVersion(least(local), process, guards), guards)
     },
   }))
   const commit: Step<World, Local> = {
@@ -38,7 +39,9 @@ export function writer(keys: readonly string[], guards: Guards, options: WriterO
       if (guards.compareAndSwap && world.version !== local.base) {
         return options.answerLost ? undefined : 'end'
       }
-      local.version = nextVersion(local.base, process, guards)
+      const version = nextVersion(least(local), process, guards)
+      if (local.base === 0 && !mayInsert(world, version, guards)) return { goto: 'reads the catalog' }
+      local.version = version
       if (world.lagging)
         world.replica ??= { version: world.version, keys: world.keys, pending: world.pending }
       world.version = local.version
@@ -51,7 +54,7 @@ export function writer(keys: readonly string[], guards: Guards, options: WriterO
   const readBack: Step<World, Local> = {
     label: 'reads its version back',
     run(world, local, process) {
-      const version = nextVersion(local.base, process, guards)
+      const version = nextVersion(least(local), process, guards)
       if (world.version !== version) return 'end'
       local.version = version
       world.acknowledged.push(process)
@@ -73,7 +76,7 @@ export function writer(keys: readonly string[], guards: Guards, options: WriterO
     {
       label: 'reads the catalog',
       run(world, local) {
-        Object.assign(local, { epoch: world.epoch, index: world.index })
+        Object.assign(local, { epoch: world.epoch, index: world.index, purged: world.purged })
       },
     },
     {
@@ -87,4 +90,9 @@ export function writer(keys: readonly string[], guards: Guards, options: WriterO
   return guards.rowsFirst
     ? [...read, ...upserts, commit, ...ending]
     : [...read, commit, ...upserts, ...ending]
+}
+
+/** Lower bound of an attempt's version. */
+function least({ base, purged }: Local): number {
+  return base === 0 ? purged : base
 }

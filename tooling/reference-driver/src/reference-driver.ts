@@ -4,6 +4,7 @@ import {
   type IndexRow,
   type IndexTableSpec,
   type PendingRow,
+  type PurgeBounds,
   type Shard,
   type ShardCatalog,
 } from '@looseleaf/core'
@@ -26,6 +27,7 @@ export interface ShardState {
   /** Pending rows are committed with their entities, so they stand and fall with them. */
   readonly pending: readonly PendingRow[]
   readonly floor: number
+  readonly purged: PurgeBounds
   readonly tasks: ReturnType<ReferenceTasks['snapshot']>
   readonly catalog: ShardCatalog | undefined
   /** By table; without those that there are none of. */
@@ -91,13 +93,14 @@ export function createReferenceShard(name: string, now: () => number): Reference
     state: () => ({
       entities: [...entities.rows],
       floor: entities.floorNow,
+      purged: entities.purgedNow,
       pending: pending.rows,
       tasks: tasks.snapshot(),
       catalog: catalog.current(),
       indexes: new Map(Array.from(indexes, ([table, found]) => [table, found.state()])),
     }),
     fallBack(state, what) {
-      entities.restore(state.entities, state.floor)
+      entities.restore(state.entities, state)
       pending.restore(state.pending)
       if (what === 'entities') return
       catalog.restore(state.catalog)

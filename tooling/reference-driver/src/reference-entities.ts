@@ -6,6 +6,7 @@ import {
   type EntityRow,
   type EntityTable,
   type PendingRow,
+  type PurgeBounds,
   type UpdatedPlace,
 } from '@looseleaf/core'
 
@@ -21,8 +22,13 @@ export interface ReferenceEntities extends EntityTable {
   current(id: Uint8Array): ReferenceRow | undefined
   /** The floor at this moment. */
   readonly floorNow: number
-  /** Puts rows in place of those that are there, and a floor, as a failover to a replica that lags does. */
-  restore(rows: readonly ReferenceRow[], floor: number): void
+  /** The bounds of purged tombstones at this moment. */
+  readonly purgedNow: PurgeBounds
+  /** Puts rows in place of those that are there, a floor and bounds, as a failover to a replica that lags does. */
+  restore(
+    rows: readonly ReferenceRow[],
+    state: { readonly floor: number; readonly purged: PurgeBounds },
+  ): void
 }
 
 export function createReferenceEntities(
@@ -35,6 +41,7 @@ export function createReferenceEntities(
   let byId = new Map<string, ReferenceRow>()
   let lastAddedId = 0
   let floor = 0
+  let purged: PurgeBounds = { updated: 0, version: 0 }
 
   const keyOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
 
@@ -66,9 +73,13 @@ export function createReferenceEntities(
     get floorNow() {
       return floor
     },
-    restore(before, floorBefore) {
+    get purgedNow() {
+      return purged
+    },
+    restore(before, state) {
       rows = [...before]
-      floor = floorBefore
+      floor = state.floor
+      purged = state.purged
       byId = new Map(rows.map((row) => [keyOf(row.id), row]))
       // A replica has not counted what it has not got.
       lastAddedId = rows.at(-1)?.addedId ?? 0
@@ -84,6 +95,11 @@ export function createReferenceEntities(
     exist: async (ids) => ids.map((id) => (byId.get(keyOf(id))?.body ?? null) !== null),
     async insert(inserts, { epoch }) {
       checkEpoch(epoch)
+      if (inserts.some(({ version }) => version < purged.version)) {
+        throw new LooseleafError('STALE_EPOCH', `${shard} may have purged a tombstone of such a version.`, {
+          shard,
+        })
+      }
       if (inserts.some((row) => byId.has(keyOf(row.id)))) {
         throw new LooseleafError('ALREADY_EXISTS', `${shard} has an entity of this id.`, { shard })
       }
@@ -120,7 +136,7 @@ export function createReferenceEntities(
         .slice(0, limit)
         .map((row) => bounded(row, maxBody))
     },
-    floor: async () => ({ floor, now: now(), epoch: epochOfShard() ?? 0 }),
+    floor: async () => ({ floor, now: now(), epoch: epochOfShard() ?? 0, purged }),
     raiseFloor: async () => {
       const newest = rows.reduce((latest, { updated }) => Math.max(latest, updated), 0)
       const least = Math.max(now(), floor)
@@ -135,9 +151,34 @@ export function createReferenceEntities(
         .slice(0, limit)
         .map((row) => bounded(row, maxBody))
     },
+    async raisePurged({ updated, version }, { epoch }) {
+      checkEpoch(epoch)
+      purged = {
+        updated: Math.max(purged.updated, updated),
+        version: Math.max(purged.version, version),
+      }
+    },
+    async purge(ids) {
+      const asked = new Set(ids.map(keyOf))
+      const isGone = (row: ReferenceRow): boolean =>
+        row.body === null &&
+        row.updated < purged.updated &&
+        row.version < purged.version &&
+        asked.has(keyOf(row.id))
+      const before = rows.length
+      rows = rows.filter((row) => !isGone(row))
+      if (rows.length < before) byId = new Map(rows.map((row) => [keyOf(row.id), row]))
+      return before - rows.length
+    },
     async count() {
-      const tombstones = rows.filter((row) => row.body === null).length
-      return { entities: rows.length - tombstones, tombstones, lastAddedId: rows.at(-1)?.addedId ?? 0 }
+      const tombstones = rows.filter((row) => row.body === null)
+      return {
+        entities: rows.length - tombstones.length,
+        tombstones: tombstones.length,
+        oldestTombstone:
+          tombstones.length === 0 ? undefined : Math.min(...tombstones.map(({ updated }) => updated)),
+        lastAddedId: rows.at(-1)?.addedId ?? 0,
+      }
     },
   }
 }

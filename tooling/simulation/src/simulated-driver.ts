@@ -42,6 +42,8 @@ const writes: ReadonlySet<string> = new Set([
   'raiseFloor',
   'repairVersion',
   'repairStamps',
+  'raisePurged',
+  'purge',
   'upsert',
   'remove',
   'take',
@@ -66,6 +68,7 @@ const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   // An upsert waits for what others have written, too; but for one with a flaw.
   upsert: (changed) => changed === UNCHANGED,
   remove: (removed) => removed === 0,
+  purge: (purged) => purged === 0,
   // A take waits for what others have written, as an upsert does; but for one with a flaw.
   take: (answer) => unchangedTakes.has(answer as object),
   swap: (swapped) => swapped === false,

@@ -49,8 +49,8 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly lagMs: number | undefined
 }
 
-/** The store is closed, or the consumer was dropped, or it is new and has no beginning: it stays so. */
-const ENDS: ReadonlySet<ErrorCode> = new Set(['CLOSED', 'NOT_FOUND', 'BAD_OPTION'])
+/** The store is closed, the consumer was dropped, is new and has no beginning, or has missed purged deletions: it stays so. */
+const ENDS: ReadonlySet<ErrorCode> = new Set(['CLOSED', 'NOT_FOUND', 'BAD_OPTION', 'CHANGES_GONE'])
 
 /** The longest pause after rounds that failed: once a shard is back, its changes are late by up to this. */
 const LAST_RETRY_MS = 2_000

@@ -1,7 +1,15 @@
 import { elapsedBy, type CallOptions, type UpdatedPlace } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt, processName } from '@looseleaf/protocol'
-import { partitionNumbers, PARTITIONS, partitionTask, REGISTRY_TASK, waitingTask } from '../records/names.ts'
+import {
+  type FollowedPlace,
+  partitionNumbers,
+  PARTITIONS,
+  partitionTask,
+  processName,
+  REGISTRY_TASK,
+  shardAt,
+} from '@looseleaf/protocol'
+import { waitingTask } from '../records/names.ts'
 import { recordFromText, recordToText, type Failing } from '../records/partition-record.ts'
 import { registryFromText } from '../records/registry.ts'
 
@@ -9,6 +17,8 @@ import { registryFromText } from '../records/registry.ts'
 export interface HeldPartition {
   readonly number: number
   place: UpdatedPlace
+  /** See `FollowedPlace`. */
+  since: number
   /** By the entity's id. */
   readonly failing: Map<string, Failing>
   /** False once another process has taken over, or this one has given it up: then nothing of it is handled here any more. */
@@ -41,7 +51,7 @@ export interface LeaseOptions {
   /** Of the registration that this process works for. Asked when that is known. */
   readonly incarnation: () => string
   /** Where a partition begins that nobody has worked on. Throws where the consumer was dropped. */
-  readonly beginning: (options: CallOptions) => Promise<UpdatedPlace>
+  readonly beginning: (options: CallOptions) => Promise<FollowedPlace>
   /** Told why leases could not be prolonged while there was work. */
   readonly onError: (error: unknown) => void
 }
@@ -66,11 +76,12 @@ export function createPartitionLeases(
     options: CallOptions,
   ): Promise<void> {
     if (partitions.length === 0) return
-    const texts = partitions.map(({ number, place, failing }): [string, string] => [
+    const texts = partitions.map(({ number, place, since, failing }): [string, string] => [
       taskOf(number),
       recordToText({
         incarnation: incarnation(),
         place,
+        since,
         failing: [...failing.values()],
         process: processName,
       }),
@@ -93,10 +104,16 @@ export function createPartitionLeases(
     // Not ended by a stop: what was claimed has to be known, so that it is given up.
     const claimed = await tasks().claimAll(partitions.map(taskOf), owner, leaseMs, {})
     const untouched = new Map<number, string>()
-    const hold = (number: number, place: UpdatedPlace, failing: readonly Failing[] = []): void =>
+    const hold = (
+      number: number,
+      place: UpdatedPlace,
+      since: number,
+      failing: readonly Failing[] = [],
+    ): void =>
       void held.set(number, {
         number,
         place,
+        since,
         failing: new Map(failing.map((one) => [one.id, one])),
         isHeld: true,
       })
@@ -105,14 +122,14 @@ export function createPartitionLeases(
       if (state === undefined) continue
       const record = recordFromText(state.progress)
       if (record?.incarnation !== incarnation()) untouched.set(number, state.progress)
-      else hold(number, record.place, record.failing)
+      else hold(number, record.place, record.since, record.failing)
     }
     sureUntil =
       held.size + untouched.size > claimed.size ? Math.min(sureUntil, begun + leaseMs) : begun + leaseMs
     if (untouched.size === 0) return
     try {
-      const place = await beginning(options)
-      for (const number of untouched.keys()) hold(number, place)
+      const { since, ...place } = await beginning(options)
+      for (const number of untouched.keys()) hold(number, place, since)
     } catch (error) {
       const texts = Array.from(untouched, ([number, text]): [string, string] => [taskOf(number), text])
       await tasks().saveAll(new Map(texts), owner, 0, {})

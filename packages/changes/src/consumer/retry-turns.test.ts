@@ -7,6 +7,7 @@ import { createRetryTurns, type RetryTurns } from './retry-turns.ts'
 const partitionOf = (number: number, count: number): HeldPartition => ({
   number,
   place: { updated: 0, addedId: 0 },
+  since: 0,
   failing: new Map(
     Array.from({ length: count }, (_, n): [string, Failing] => {
       const id = `${number}/${n}`

@@ -4,19 +4,21 @@ import {
   isLooseleafError,
   parseId,
   type EntityRow,
+  type FloorState,
   type UpdatedPlace,
 } from '@looseleaf/core'
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine'
 import {
   lastingPage,
   openedTo,
+  PARTITIONS,
   placeAt,
   readableFloor,
+  requireUnpurged,
   shardAt,
   type ReadableFloor,
 } from '@looseleaf/protocol'
 import { lagOf } from '../records/lag.ts'
-import { PARTITIONS } from '../records/names.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { Replays } from './replays.ts'
 import type { RetryPlaces } from './retry-places.ts'
@@ -59,6 +61,9 @@ const SAVE_MS = 1_000
 const REFRESH_MS = 2_000
 /** New changes wait for retries no longer than this: of a partition where one takes longer they wait until it has ended. */
 const RETRY_MS = 100
+
+/** A purge cannot reach a place that is younger: tombstones are kept for an hour at the least. */
+const OLD_MICROS = 1_800_000_000
 
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
   const { shard, leases, handler, replays, retryPlaces, pollMs, leaseMs, signal, onError } = options
@@ -139,9 +144,11 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     // Compared with the newest place: once the floor was raised again, only a place that is still ahead of it shows that it fell.
     const found = await readableFloor(at(), newestOf(leases.held.map(empty.seen)), pollMs, signal)
     const { floor, now } = found
+    refuseGap(leases.held, found)
     clock = { floor, now, at: asked }
     empty.floorIs(floor)
     for (const partition of leases.held) {
+      partition.since = Math.min(partition.since, floor)
       if (floor >= partition.place.updated) continue
       // A failover has lost what was behind it, and times that were read before are given once more.
       partition.place = placeAt(floor)
@@ -154,6 +161,11 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     if (comparePlaces(place, partition.place) <= 0) return
     partition.place = { updated: place.updated, addedId: place.addedId }
     hasNews = true
+  }
+
+  /** Throws where one of these partitions has missed deletions. A purge waits for consumers, but not for ever. */
+  function refuseGap(partitions: readonly HeldPartition[], state: Pick<FloorState, 'purged'>): void {
+    for (const { place, since } of partitions) requireUnpurged(at(), state, { ...place, since })
   }
 
   /** Hands over the next changes of these partitions; answers whether there may be more. */
@@ -175,6 +187,11 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       pageLimit,
       { signal, maxBody: longestBody(pageLimit) },
     )
+    // A purge may have overtaken a consumer that was away for so long, and before the page was read.
+    const oldest = oldestOf(partitions.map(({ place }) => place))
+    const sinceLook = clock && clock.now + 1_000 * (elapsed() - clock.at)
+    if (sinceLook !== undefined && sinceLook - oldest.updated > OLD_MICROS)
+      refuseGap(partitions, await entities.floor({ signal }))
     if (page.length === 0) {
       const proven = empty.found(partitions, upTo, opened)
       for (const partition of proven?.of ?? []) movePlace(partition, proven!.end)
@@ -226,7 +243,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     const due = turns.next(idle(), retryPlaces.free)
     if (due.size === 0) return false
     const rows = await readDue(due)
-    for (const [id, partition] of due) if (!rows.has(id)) partition.failing.delete(id)
     const sure = [...rows.values()].filter((row) => row !== 'later')
     const beginBy = elapsed() + PAGE_MS
     const byPartition = Map.groupBy(sure, (row) => due.get(formatId(row.id)) as HeldPartition)
@@ -242,7 +258,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     return true
   }
 
-  /** The rows of these entities, by id; none of one that is gone. `later`: what is there now may be undone by a crash. */
+  /** The rows of these entities, by id. `later`: what is there now may be undone by a crash. */
   async function readDue(due: ReadonlyMap<string, HeldPartition>): Promise<Map<string, EntityRow | 'later'>> {
     const ids = [...due.keys()].map(parseId)
     const read = async (): Promise<Map<string, EntityRow>> => {
@@ -254,6 +270,13 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       return found
     }
     const rows = await read()
+    const missing = [...due].filter(([id]) => !rows.has(id))
+    // A tombstone was purged while the change failed: the deletion is handed over still, as of the version that stands for it now.
+    const purged = missing.length === 0 ? 0 : (await at().entities.floor({ signal })).purged.version - 1
+    for (const [id, { failing, place }] of missing) {
+      const version = Math.max(purged, failing.get(id)?.version ?? 0)
+      rows.set(id, { id: parseId(id), version, updated: place.updated - 1, body: null })
+    }
     const isBelow = ([id, { updated }]: [string, EntityRow]): boolean => updated < due.get(id)!.place.updated
     if ([...rows].every(isBelow)) return rows
     // Written since: at its place it comes by itself, but a partition that waits for its failing changes does not get there.

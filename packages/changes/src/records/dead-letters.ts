@@ -1,8 +1,8 @@
 import { parseObject, toObject, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { partitionNumbers, shardAt } from '@looseleaf/protocol'
 import { editTask } from './edit-task.ts'
-import { deadTask, partitionNumbers } from './names.ts'
+import { deadTask } from './names.ts'
 import { failingIn, type Failing } from './partition-record.ts'
 
 /** As it is stored: with a mark once somebody wants it handled again. */

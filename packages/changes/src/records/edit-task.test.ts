@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { partitionNumbers } from '@looseleaf/protocol'
 import { Hours, type Process } from '../../test/hours.ts'
 import { discardDeadLetters, readDeadLetters } from '../report/manage-consumers.ts'
 import { editTask } from './edit-task.ts'
-import { deadTask, partitionNumbers } from './names.ts'
+import { deadTask } from './names.ts'
 
 let hours: Hours
 let one: Process

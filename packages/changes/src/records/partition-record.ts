@@ -18,13 +18,15 @@ export interface PartitionRecord {
   readonly incarnation: string
   /** Whatever was updated up to here was handled, or is failing, or is a dead letter. */
   readonly place: UpdatedPlace
+  /** See `FollowedPlace`. A consumer begins when it is registered. */
+  readonly since: number
   readonly failing: readonly Failing[]
   /** Host and process of whoever saved it. */
   readonly process: string
 }
 
-export function recordToText({ incarnation, place, failing, process }: PartitionRecord): string {
-  return JSON.stringify({ incarnation, ...place, failing, process })
+export function recordToText({ incarnation, place, since, failing, process }: PartitionRecord): string {
+  return JSON.stringify({ incarnation, ...place, since, failing, process })
 }
 
 /** The record of such a text; undefined for any other. */
@@ -34,6 +36,7 @@ export function recordFromText(text: string): PartitionRecord | undefined {
   return {
     incarnation: textIn(value, 'incarnation'),
     place: { updated: countIn(value, 'updated'), addedId: countIn(value, 'addedId') },
+    since: countIn(value, 'since'),
     failing: failingIn(value['failing']),
     process: textIn(value, 'process'),
   }

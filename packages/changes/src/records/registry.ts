@@ -5,13 +5,10 @@ import {
   parseObject,
   toObject,
   type CallOptions,
-  type Shard,
-  type UpdatedPlace,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { placeAt, shardAt } from '@looseleaf/protocol'
+import { placeAt, REGISTRY_TASK, shardAt, type FollowedPlace } from '@looseleaf/protocol'
 import { editTask } from './edit-task.ts'
-import { REGISTRY_TASK } from './names.ts'
 import { textIn } from './partition-record.ts'
 
 /** A consumer as it was made known: one of the same name that was dropped before is another. */
@@ -22,6 +19,8 @@ export interface Registration {
   readonly at: number
   /** Where it begins on each shard, in µs since 1970. */
   readonly begun: readonly number[]
+  /** The floor of each shard when it was registered: what was deleted before, it has never known. */
+  readonly floors: readonly number[]
 }
 
 /** The consumers of a store, by name. */
@@ -52,11 +51,13 @@ export async function register(
   const isOn = (registry: Registry): boolean => registry.get(consumer)?.incarnation === found?.incarnation
   if (found !== undefined && registries.every(isOn)) return found.incarnation
   if (failure !== undefined) throw failure
-  let settled: Registration = found ?? {
-    incarnation: context.random.uuid(),
-    at: context.time.now(),
-    begun: await beginningsFrom(requireFrom(consumer, from), shards, options),
+  const begin = async (): Promise<Registration> => {
+    const isAll = requireFrom(consumer, from) === 'beginning'
+    const floors = await Promise.all(shards.map(({ entities }) => entities.raiseFloor(options)))
+    const begun = isAll ? shards.map(() => 0) : floors
+    return { incarnation: context.random.uuid(), at: context.time.now(), begun, floors }
   }
+  let settled = found ?? (await begin())
   const put = (text: string): string => toText(new Map([...registryFromText(text), [consumer, settled]]))
   // Of several that register one new name at once the first on the first shard has registered it, and the others take what is there.
   const putFirst = (text: string): string => {
@@ -78,15 +79,6 @@ function requireFrom(consumer: string, from: 'beginning' | 'now' | undefined): '
   )
 }
 
-async function beginningsFrom(
-  from: 'beginning' | 'now',
-  shards: readonly Shard[],
-  options: CallOptions,
-): Promise<readonly number[]> {
-  if (from === 'beginning') return shards.map(() => 0)
-  return Promise.all(shards.map(({ entities }) => entities.raiseFloor(options)))
-}
-
 /**
  * Where an incarnation of a consumer begins on a shard, by any shard that knows it: one that was restored may have forgotten it. Undefined for
  * one that was dropped. Throws where no shard knows it that answers, and another one may.
@@ -97,13 +89,13 @@ export async function beginningOf(
   incarnation: string,
   shard: number,
   options: CallOptions,
-): Promise<UpdatedPlace | undefined> {
+): Promise<FollowedPlace | undefined> {
   const { registries, failure } = await readRegistries(context, options)
   const known = registries
     .map((registry) => registry.get(consumer))
     .find((registration) => registration?.incarnation === incarnation)
   if (known === undefined && failure !== undefined) throw failure
-  return known && placeAt(known.begun[shard] ?? 0)
+  return known && { ...placeAt(known.begun[shard] ?? 0), since: known.floors[shard] ?? 0 }
 }
 
 export async function forget(
@@ -150,13 +142,17 @@ export function registryFromText(text: string): Registry {
   return new Map(
     Object.entries(parseObject(text) ?? {}).map(([name, item]) => {
       const value = toObject(item) ?? {}
-      const begun = toObject(value['begun']) ?? {}
+      const numbersOf = (list: string): number[] => {
+        const found = toObject(value[list]) ?? {}
+        return Object.keys(found).map((shard) => countIn(found, shard))
+      }
       return [
         name,
         {
           incarnation: textIn(value, 'incarnation'),
           at: countIn(value, 'at'),
-          begun: Object.keys(begun).map((shard) => countIn(begun, shard)),
+          begun: numbersOf('begun'),
+          floors: numbersOf('floors'),
         },
       ]
     }),

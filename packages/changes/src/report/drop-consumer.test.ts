@@ -1,10 +1,10 @@
 import type { EntityId } from '@looseleaf/core'
 import type { FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol'
 import { Hours, type Process } from '../../test/hours.ts'
 import { gone, SHARDS } from '../../test/search.ts'
 import { editTask } from '../records/edit-task.ts'
-import { partitionNumbers, partitionTask, REGISTRY_TASK } from '../records/names.ts'
 import { readRegistry, type Registry } from '../records/registry.ts'
 import { dropConsumer } from './manage-consumers.ts'
 

@@ -6,16 +6,10 @@ import {
   type CallOptions,
   type EntityId,
 } from '@looseleaf/core'
-import { checkStore, shardAt } from '@looseleaf/protocol'
+import { checkStore, partitionNumbers, partitionTask, shardAt } from '@looseleaf/protocol'
 import type { ChangesStore } from '../changes-store.ts'
 import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
-import {
-  checkConsumerName,
-  deadTask,
-  partitionNumbers,
-  partitionTask,
-  waitingTask,
-} from '../records/names.ts'
+import { checkConsumerName, deadTask, waitingTask } from '../records/names.ts'
 import { consumerNames, forget } from '../records/registry.ts'
 
 /** A change that a handler has refused too often. */

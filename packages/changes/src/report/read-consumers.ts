@@ -1,9 +1,8 @@
 import { isLooseleafError, optionKinds, type CallOptions, type LooseleafError } from '@looseleaf/core'
-import { checkStore, shardAt } from '@looseleaf/protocol'
+import { checkStore, partitionNumbers, PARTITIONS, partitionTask, shardAt } from '@looseleaf/protocol'
 import type { ChangesStore } from '../changes-store.ts'
 import { readLetters } from '../records/dead-letters.ts'
 import { lagOf } from '../records/lag.ts'
-import { PARTITIONS, partitionNumbers, partitionTask } from '../records/names.ts'
 import { recordFromText } from '../records/partition-record.ts'
 import { consumerNames, readRegistry } from '../records/registry.ts'
 

@@ -85,7 +85,12 @@ function createHub(context: EngineContext): ChangeHub {
       const { name } = shards[shard]!
       const options = { pollMs: POLL_MS, signal, onRetry: () => {}, checkOpen: () => {} }
       try {
-        for await (const rows of followChanges(context, shard, placeAt(floor), options))
+        for await (const { rows } of followChanges(
+          context,
+          shard,
+          { ...placeAt(floor), since: floor },
+          options,
+        ))
           for (const listener of listeners) listener.changed(rows, name)
       } catch (error) {
         if (!signal.aborted) fail(error)

@@ -9,6 +9,7 @@ import { countByIndex, createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle } from '../pass/throttle.ts'
+import { createPurger } from '../purge/purger.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
 import { createTail, type Tail } from '../tail/tail.ts'
@@ -29,6 +30,8 @@ export interface CleanerStatus {
   }[]
   /** What this cleaner has done since it was started. */
   readonly totals: Tally
+  /** Tombstones that this cleaner has purged since it was started. */
+  readonly purged: number
   /** Names of the indexes that this process is filling, and sweeping. */
   readonly filling: readonly string[]
   readonly sweeping: readonly string[]
@@ -49,8 +52,8 @@ const HOUR = 3_600_000
 
 /**
  * Keeps the indexes of a store in step for as long as the process runs: follows the writes, fills indexes that were
- * added, and sweeps everything from time to time. Run one in some or all processes of the store; they share the work.
- * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again. It ends with its store, whose
+ * added, sweeps everything from time to time, and purges old tombstones. Run one in some or all processes of the store; they share the work.
+ * No failure is thrown: `status` and `onError` tell of it, and the work is tried again. It ends with its store, whose
  * `close` waits for that, for up to five seconds.
  */
 export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {
@@ -103,6 +106,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
   const tails = context.driver.shards.map((_, shard) =>
     followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
   )
+  const purger = createPurger(context, { owner, leaseMs, signal, onError })
   const drainRemovals = createKeptRemovals(context)
   // Whoever starts it may do so within a call or a trace.
   const loops = context.events.detached(() => [
@@ -123,6 +127,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
       async round() {
         await keeper.startDue({ signal })
         await reporter.save({ signal })
+        await purger.purgeDue()
         return options.catalogMs ?? 3_000
       },
     }),
@@ -151,6 +156,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
         lastRoundAt: lastRoundAt(),
       })),
       totals: { ...reporter.totals },
+      purged: purger.purged,
       filling: keeper.filling,
       sweeping: keeper.sweeping,
       progress: [...lastProgress.values()].toSorted((a, b) => a.shard - b.shard),

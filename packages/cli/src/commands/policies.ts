@@ -10,7 +10,7 @@ const DETAILS = `A change also applies to processes that are running. A process 
 another value to \`DataStore.open\` can no longer open the store: leave the option
 out there. Setting \`defer\` for the first time takes five seconds.
 
-JSON: { "deleteDelayMs", "onIndexFailure" }`
+JSON: { "deleteDelayMs", "onIndexFailure", "keepTombstonesMs" }`
 
 /** `looseleaf policies`: what all processes of a store do, shown and changed. */
 export const addPolicies: AddCommand = (program, run) => {
@@ -35,11 +35,16 @@ export const addPolicies: AddCommand = (program, run) => {
         'what becomes of a write when the shard of an index row cannot be written',
       ).choices(['fail', 'defer']),
     )
-    .action(({ deleteDelayMs, onIndexFailure, ...options }: PoliciesOptions) =>
+    .option(
+      '--keep-tombstones-ms <n>',
+      'how long the cleaner keeps what a deleted entity leaves; an hour or more',
+      parseMilliseconds,
+    )
+    .action(({ deleteDelayMs, onIndexFailure, keepTombstonesMs, ...options }: PoliciesOptions) =>
       run(options, async (session) => {
         const { output, signal } = session
         const store = await session.store()
-        await store.setPolicies({ deleteDelayMs, onIndexFailure }, { signal })
+        await store.setPolicies({ deleteDelayMs, onIndexFailure, keepTombstonesMs }, { signal })
         const { policies } = await store.context.catalog.reload({ signal })
         output.result(policies, () => policiesText(policies))
       }),

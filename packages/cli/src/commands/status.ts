@@ -61,10 +61,11 @@ be read.
 
 JSON:
   { "grade": "well" | "look" | "act",
-    "storeId", "policies": { "deleteDelayMs", "onIndexFailure" },
+    "storeId", "policies": { "deleteDelayMs", "onIndexFailure", "keepTombstonesMs" },
     "shards": [{ "name", "error": { "code", "message" } | null,
       "epoch" | null, "entities" | null, "tombstones" | null,
-      "bytes" | null, "bytesPerDay" | null, "warnings": [text] }],
+      "oldestTombstone" | null, "bytes" | null, "bytesPerDay" | null,
+      "warnings": [text] }],
     "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
       "lastCleaned": { "finishedAt", "missing", "added", "removed", … } | null,
       "misfits": { "count", "countedAt" } | null,

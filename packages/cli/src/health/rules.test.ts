@@ -67,7 +67,11 @@ const report: CleanerReport = {
   indexes: [index],
   shards: [shard],
 }
-const policies: StorePolicies = { deleteDelayMs: 0, onIndexFailure: 'fail' }
+const policies: StorePolicies = {
+  deleteDelayMs: 0,
+  onIndexFailure: 'fail',
+  keepTombstonesMs: 7 * DAY,
+}
 const well: Facts = {
   now: NOW,
   report,
@@ -318,6 +322,16 @@ const cases: Readonly<
   'dead letters': {
     found: [[consumer({ deadLetters: 2 }), '2 dead letters', 'consumer letters search']],
     well: [consumer({ failing: 5 })],
+  },
+  'kept tombstones': {
+    found: [
+      [consumer({ lagMs: 8 * DAY }), 'tombstones are kept for it beyond the 7 days', 'consumer drop search'],
+    ],
+    well: [
+      consumer({ lagMs: 6 * DAY }),
+      consumer({ lagMs: Infinity }),
+      consumer({ lagMs: 8 * DAY, error: away }),
+    ],
   },
   definitions: {
     found: [

@@ -15,6 +15,7 @@ import {
   type Grade,
   type Rule,
 } from './facts.ts'
+import { tombstonesRule } from './tombstones-rule.ts'
 
 const MINUTE = 60_000
 
@@ -318,6 +319,7 @@ export const rules: readonly Rule[] = [
         ]
       }),
   },
+  tombstonesRule,
   definitionsRule,
 ]
 

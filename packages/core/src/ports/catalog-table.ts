@@ -30,6 +30,7 @@ export interface ShardCatalog {
   /** See `StorePolicies`; undefined as long as nobody has said anything. */
   readonly deleteDelayMs?: number | undefined
   readonly onIndexFailure?: StorePolicies['onIndexFailure'] | undefined
+  readonly keepTombstonesMs?: number | undefined
   /** Whether bodies may refer to definitions of the codec; for ever, since such bodies stay. */
   readonly definitions?: true | undefined
 }
@@ -48,6 +49,11 @@ export interface StorePolicies {
    * complete until the cleaner has written the row.
    */
   readonly onIndexFailure: 'fail' | 'defer'
+  /**
+   * Milliseconds for which the cleaner keeps the tombstone of a deleted entity: an hour at the least. A follower of changes that stays away
+   * for longer has to begin again. Consumers that are behind are waited for, four times as long at the most.
+   */
+  readonly keepTombstonesMs: number
 }
 
 /** Something that a store is kept by, and that does harm where a process goes on without. */

@@ -61,12 +61,31 @@ export interface Partitions {
   readonly some: readonly number[]
 }
 
+/** Bounds of the tombstones that may be gone from a shard; both are 0 where none is. Neither ever gets lower. */
+export interface PurgeBounds {
+  /** Tombstones that were updated before this time may be gone, in microseconds since 1970. */
+  readonly updated: number
+  /** Tombstones of versions below this one may be gone: an insert needs this version at the least. */
+  readonly version: number
+}
+
 /** Times are in microseconds since 1970 by the database's clock. */
 export interface FloorState {
   readonly floor: number
   readonly now: number
+  readonly purged: PurgeBounds
   /** That of the catalog, from the same row: all of them were seen at one moment. */
   readonly epoch: number
+}
+
+export interface EntityCounts {
+  /** Number of living entities. */
+  readonly entities: number
+  readonly tombstones: number
+  /** When the oldest tombstone was written, in microseconds since 1970; undefined where there is none. */
+  readonly oldestTombstone: number | undefined
+  /** The greatest `addedId`; 0 where there is no row. */
+  readonly lastAddedId: number
 }
 
 /**
@@ -86,7 +105,10 @@ export interface EntityTable {
   readVersions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
   /** Whether there is a row with a body for each of these ids, in the order asked: a tombstone is none. Ids may repeat. */
   exist(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly boolean[]>
-  /** Inserts all rows, or none with `ALREADY_EXISTS` when an id is there (a tombstone too). Ids do not repeat. */
+  /**
+   * Inserts all rows, or none with `ALREADY_EXISTS` when an id is there (a tombstone too). Ids do not repeat. It inserts none either
+   * if one of the versions is below the bound of the purged ones: that is `STALE_EPOCH` too.
+   */
   insert(rows: readonly EntityInsert[], options: WriteOptions): Promise<void>
   /** Compare-and-swap of each row: true where the base version was still there and is replaced. Ids do not repeat. */
   replace(rows: readonly EntityReplace[], options: WriteOptions): Promise<readonly boolean[]>
@@ -136,8 +158,13 @@ export interface EntityTable {
     limit: number,
     options?: PageOptions,
   ): Promise<readonly EntityPageRow[]>
-  /** Living entities and tombstones, counted exactly, and the greatest `addedId`. Slow on a large table. */
-  count(
-    options?: CallOptions,
-  ): Promise<{ readonly entities: number; readonly tombstones: number; readonly lastAddedId: number }>
+  /**
+   * Raises the bounds of the tombstones that may be gone; neither gets lower. Waits for the inserts that are under way: each later one
+   * has a version from the bound on, or is refused. On disk before whatever `purge` deletes.
+   */
+  raisePurged(to: PurgeBounds, options: WriteOptions): Promise<void>
+  /** Deletes those rows of these ids that are tombstones within the raised bounds; answers how many. */
+  purge(ids: readonly Uint8Array[], options?: CallOptions): Promise<number>
+  /** Counts the rows of the shard exactly. Slow on a large table. */
+  count(options?: CallOptions): Promise<EntityCounts>
 }

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@looseleaf/core'
-import type { TableFault } from '@looseleaf/driver-kysely'
+import { MISSING_COLUMN, type TableFault } from '@looseleaf/driver-kysely'
 
 /**
  * Further facts about an error:
@@ -84,7 +84,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1047: ['SHARD_UNAVAILABLE', 'the node is not ready; has it left its cluster (wsrep)?'],
   1049: ['SHARD_DENIED', 'the database does not exist.'],
   1053: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
-  1054: ['NOT_MIGRATED', 'a table has other columns than this version of Looseleaf expects.'],
+  1054: ['NOT_MIGRATED', MISSING_COLUMN],
   1062: ['duplicate', 'a row of this key is there already.'],
   1071: [
     'BAD_INDEX',

@@ -73,16 +73,22 @@ type StoredPolicies = Pick<ShardCatalog, 'mayDefer' | keyof StorePolicies>
 /** What a catalog says when policies are changed, or given to a store that is made. */
 export function withPolicies(before: StoredPolicies, change: PolicyChange): StoredPolicies {
   const { deleteDelayMs = before.deleteDelayMs, onIndexFailure = before.onIndexFailure } = change
+  const { keepTombstonesMs = before.keepTombstonesMs } = change
   return {
     deleteDelayMs,
     onIndexFailure,
+    keepTombstonesMs,
     // It stays for ever, for rows may be pending for long.
     mayDefer: change.onIndexFailure === 'defer' ? true : before.mayDefer,
   }
 }
 
-function includes(stored: StoredPolicies, { deleteDelayMs, onIndexFailure }: PolicyChange): boolean {
+function includes(
+  stored: StoredPolicies,
+  { deleteDelayMs, onIndexFailure, keepTombstonesMs }: PolicyChange,
+): boolean {
   return (
+    (keepTombstonesMs === undefined || stored.keepTombstonesMs === keepTombstonesMs) &&
     (deleteDelayMs === undefined || stored.deleteDelayMs === deleteDelayMs) &&
     (onIndexFailure === undefined || stored.onIndexFailure === onIndexFailure)
   )

@@ -30,18 +30,25 @@ async function readShard(
 ): Promise<{ readonly status: ShardStatus; readonly catalog: ShardCatalog | undefined }> {
   const { name } = shard
   try {
-    const [catalog, { entities, tombstones }, warnings] = await Promise.all([
+    const [catalog, { entities, tombstones, oldestTombstone: oldest }, warnings] = await Promise.all([
       loadShardCatalog(shard, options),
       shard.entities.count(options),
       shard.warnings(options),
     ])
     if (catalog === undefined) throw notMigrated(shard)
     const { epoch } = catalog
-    return { status: { name, error: undefined, epoch, entities, tombstones, warnings }, catalog }
+    const oldestTombstone = oldest === undefined ? undefined : new Date(oldest / 1000)
+    const counted = { epoch, entities, tombstones, oldestTombstone }
+    return { status: { name, error: undefined, ...counted, warnings }, catalog }
   } catch (error) {
     if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
-    const nothing = { epoch: undefined, entities: undefined, tombstones: undefined, warnings: [] }
-    return { status: { name, error, ...nothing }, catalog: undefined }
+    const nothing = {
+      epoch: undefined,
+      entities: undefined,
+      tombstones: undefined,
+      oldestTombstone: undefined,
+    }
+    return { status: { name, error, ...nothing, warnings: [] }, catalog: undefined }
   }
 }
 

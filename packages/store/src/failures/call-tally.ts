@@ -46,6 +46,7 @@ const isOfShards: Readonly<Record<ErrorCode, boolean>> = {
   BAD_OPTION: false,
   BAD_INDEX: false,
   BAD_QUERY: false,
+  CHANGES_GONE: false,
   BAD_CURSOR: false,
   BAD_INDEX_VALUE: false,
   BODY_TOO_LARGE: false,

@@ -56,6 +56,8 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
         supplied(entities.pageOfChanges(range, limit, options), rowBody),
       floor: (options) => entities.floor(options),
       raiseFloor: (options) => entities.raiseFloor(options),
+      raisePurged: (to, options) => entities.raisePurged(to, options),
+      purge: (ids, options) => entities.purge(ids, options),
       count: (options) => entities.count(options),
     },
     catalog: shard.catalog,

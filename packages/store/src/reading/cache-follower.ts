@@ -93,8 +93,10 @@ export function createCacheFollower(
       signal,
     })
     // Behind the page: a failover before it that lost the floor would show.
-    const { floor } = await entities.floor({ signal })
-    if (page.length === PAGE || floor < (one.next ?? one.place).updated) return lose(one)
+    const { floor, purged } = await entities.floor({ signal })
+    // So would a purge that has overtaken this process while it stood still.
+    const isGone = purged.updated > one.place.updated
+    if (isGone || page.length === PAGE || floor < (one.next ?? one.place).updated) return lose(one)
     // A server that was started anew may have lost what was read, since commits are visible before they are on disk; no change tells.
     if (openedTo(at) !== one.opened) return lose(one)
     for (const { id, version } of page) changed(id, version)

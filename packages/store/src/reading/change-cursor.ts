@@ -1,25 +1,29 @@
-import { LooseleafError, type UpdatedPlace } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import type { FollowedPlace } from '@looseleaf/protocol'
 
 /** Of this form of a cursor; another one gets another number. */
-const FORMAT = 1
+const FORMAT = 2
+/** Numbers of a place. */
+const WIDTH = 3
 
 /** A place on each shard, as a text that says which store it is of. */
-export function changeCursor(storeId: string, places: readonly UpdatedPlace[]): string {
-  const numbers = places.flatMap(({ updated, addedId }) => [updated, addedId])
+export function changeCursor(storeId: string, places: readonly FollowedPlace[]): string {
+  const numbers = places.flatMap(({ updated, addedId, since }) => [updated, addedId, since])
   return Buffer.from(JSON.stringify([FORMAT, storeId, ...numbers])).toString('base64url')
 }
 
 /** The places of a cursor. Throws `BAD_CURSOR`, and nothing else, for whatever else is given. */
-export function placesOf(cursor: string, storeId: string, shards: number): UpdatedPlace[] {
+export function placesOf(cursor: string, storeId: string, shards: number): FollowedPlace[] {
   const [format, store, ...numbers] = partsOf(cursor)
   const isWhole = numbers.every((number) => Number.isSafeInteger(number) && (number as number) >= 0)
   if (format !== FORMAT || !isWhole) throw refused('is not one that this version of Looseleaf has given')
   if (store !== storeId) throw refused('is of another store')
-  if (numbers.length !== 2 * shards)
-    throw refused(`is of ${numbers.length / 2} shards, and the store has ${shards}`)
+  if (numbers.length !== WIDTH * shards)
+    throw refused(`is of ${numbers.length / WIDTH} shards, and the store has ${shards}`)
   return Array.from({ length: shards }, (_, shard) => ({
-    updated: numbers[2 * shard] as number,
-    addedId: numbers[2 * shard + 1] as number,
+    updated: numbers[WIDTH * shard] as number,
+    addedId: numbers[WIDTH * shard + 1] as number,
+    since: numbers[WIDTH * shard + 2] as number,
   }))
 }
 

@@ -228,7 +228,7 @@ it('where a failover has lost the floor, what was read since is read once more',
   const { id } = await store.put({ n: 1 })
   const [{ cursor } = { cursor: '' }] = await take(1, { from: 'beginning' })
   const { storeId } = store.context.catalog.current()
-  const later = { updated: (Date.now() + 3_600_000) * 1000, addedId: 1 }
+  const later = { updated: (Date.now() + 3_600_000) * 1000, addedId: 1, since: 0 }
   const ahead = changeCursor(storeId, [later, later])
   expect(ahead).not.toBe(cursor)
   const taking = take(1, { from: ahead })
@@ -251,7 +251,7 @@ it('an error that does not pass ends the changes, and so do the signal and the e
 
 it.each([
   ['nonsense', /is not one that this version/],
-  [changeCursor('another', [{ updated: 1, addedId: 1 }]), /is of another store/],
+  [changeCursor('another', [{ updated: 1, addedId: 1, since: 0 }]), /is of another store/],
 ])('the cursor %s is refused', async (from, message) => {
   await expect(take(1, { from })).rejects.toMatchObject({
     code: 'BAD_CURSOR',
@@ -261,7 +261,7 @@ it.each([
 
 it('a cursor of other shards and options that make no sense are refused', async () => {
   const { storeId } = store.context.catalog.current()
-  const from = changeCursor(storeId, [{ updated: 1, addedId: 1 }])
+  const from = changeCursor(storeId, [{ updated: 1, addedId: 1, since: 0 }])
   await expect(take(1, { from })).rejects.toMatchObject({ code: 'BAD_CURSOR' })
   expect(() => store.changes({ pollMs: 0 })).toThrow(/pollMs.*10 or more/)
   expect(() => store.changes({ from: 7 as never })).toThrow(/'beginning', 'now' or the cursor/)

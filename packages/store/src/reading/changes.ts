@@ -5,10 +5,9 @@ import {
   type Entity,
   type EntityId,
   type LooseleafError,
-  type UpdatedPlace,
 } from '@looseleaf/core'
 import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine'
-import { followChanges, placeAt, shardAt } from '@looseleaf/protocol'
+import { followChanges, placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol'
 import { changeCursor, placesOf } from './change-cursor.ts'
 import { damagedTeller } from './damaged-teller.ts'
 import type { EntityReader } from './entity-reader.ts'
@@ -42,7 +41,7 @@ export interface EntityChange {
 }
 
 /** What is handed over, and where its shard stands then. */
-type Found = Omit<EntityChange, 'cursor'> & { readonly shard: number; readonly place: UpdatedPlace }
+type Found = Omit<EntityChange, 'cursor'> & { readonly shard: number; readonly place: FollowedPlace }
 
 type Settled = { readonly run: readonly Found[] } | { readonly error: unknown }
 
@@ -57,7 +56,10 @@ interface Following {
 }
 
 const DEFAULT_POLL_MS = 250
-const BEGINNING: UpdatedPlace = placeAt(0)
+/** A follower that has not begun. */
+const BEGINNING: FollowedPlace = { ...placeAt(0), since: 0 }
+
+const begunAt = (floor: number): FollowedPlace => ({ ...placeAt(floor), since: floor })
 
 /**
  * The changes of all shards, those of a shard in the order of its `updated`. A shard is asked for more when what it gave was taken,
@@ -76,7 +78,7 @@ export async function* changesOf(
   const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])])
   const places =
     from === 'now'
-      ? await Promise.all(shards.map(({ entities }) => entities.raiseFloor({ signal }).then(placeAt)))
+      ? await Promise.all(shards.map(({ entities }) => entities.raiseFloor({ signal }).then(begunAt)))
       : from === 'beginning'
         ? shards.map(() => BEGINNING)
         : placesOf(from, storeId, shards.length)
@@ -125,7 +127,7 @@ export async function* changesOf(
 async function* follow(
   { context, reader, options, pollMs, signal, checkOpen }: Following,
   shard: number,
-  from: UpdatedPlace,
+  from: FollowedPlace,
 ): AsyncGenerator<readonly Found[], void, undefined> {
   const { name } = shardAt(context, shard)
   const tellDamaged = damagedTeller(options.onDamaged)
@@ -134,14 +136,18 @@ async function* follow(
       () => options.onRetry?.(error),
       () => {},
     )
-  for await (const rows of followChanges(context, shard, from, { pollMs, signal, onRetry, checkOpen })) {
+  const following = followChanges(context, shard, from, { pollMs, signal, onRetry, checkOpen })
+  for await (const { rows, place } of following) {
     const run = rows.flatMap((row): Found[] => {
       const { updated, addedId, version, body } = row
       const read = body === null ? undefined : reader.entity(row, name, { tellDamaged })
       if (body !== null && read === undefined) return []
       const change = { id: formatId(row.id), version, updated: new Date(updated / 1000) }
-      return [{ ...change, entity: read && toEntity(read), shard, place: { updated, addedId } }]
+      return [
+        { ...change, entity: read && toEntity(read), shard, place: { updated, addedId, since: place.since } },
+      ]
     })
-    if (run.length > 0) yield run
+    // Behind the last of them the whole run was taken.
+    if (run.length > 0) yield [...run.slice(0, -1), { ...(run.at(-1) as Found), place }]
   }
 }

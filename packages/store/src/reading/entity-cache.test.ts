@@ -387,7 +387,12 @@ describe('while changes of others are followed', () => {
   )
 
   it.each([
-    ['the floor has gone back', 'floor', { floor: 1, now: 2 }],
+    ['the floor has gone back', 'floor', { floor: 1, now: 2, purged: { updated: 0, version: 0 } }],
+    [
+      'tombstones were purged that it has not seen',
+      'floor',
+      { floor: Number.MAX_SAFE_INTEGER, now: 2, purged: { updated: Number.MAX_SAFE_INTEGER, version: 1 } },
+    ],
     [
       'there are more changes than one look reads',
       'pageOfChanges',

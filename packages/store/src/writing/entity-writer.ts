@@ -10,6 +10,7 @@ import {
 } from '@looseleaf/core'
 import type { Catalog, EngineContext } from '@looseleaf/index-engine'
 import {
+  catchUp,
   commit,
   movedOrUndone,
   type CommitOutcome,
@@ -263,7 +264,7 @@ export function createEntityWriter(
       if (outcome === 'won') return won(version, sent as Attempt)
       happened({ kind: 'attempt', outcome, shard: lane.shard })
       written.push(...rows.gained)
-      if (outcome === 'stale') await context.catalog.reload({ signal })
+      if (outcome === 'stale') await catchUp(context, shard, { signal })
       if (outcome === 'unsettled')
         unsettled.set(version, { ...(sent as Attempt), reason: obstacle as LooseleafError })
       const collides = outcome === 'lost' || outcome === 'undone'

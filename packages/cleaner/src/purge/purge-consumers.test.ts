@@ -1,0 +1,75 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol'
+import type { DataStore } from '@looseleaf/store'
+import { beforeEach, expect, it } from 'vitest'
+import { openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { purgeTombstones } from './purge-tombstones.ts'
+
+const HOUR = 3_600_000
+const WEEK = 168 * HOUR
+
+let time: LeapingTime
+let reference: ReferenceDriver
+let store: DataStore
+
+beforeEach(async () => {
+  time = leapingTime()
+  reference = createReferenceDriver({ shards: 1, now: () => time.now() * 1000 })
+  store = await openStore({ driver: reference, time })
+})
+
+const shard = () => reference.shards[0]!
+
+async function purge(): Promise<number> {
+  await shard().entities.raiseFloor()
+  return (await purgeTombstones(store.context, 0, { owner: 'first', leaseMs: 30_000, signal: undefined }))
+    .purged
+}
+
+async function save(name: string, value: object): Promise<void> {
+  await shard().tasks.claim(name, 'consumer', 1_000)
+  await shard().tasks.save(name, 'consumer', JSON.stringify(value), 0)
+}
+
+/** A consumer that has stored its places as `@looseleaf/changes` does. */
+async function register(begun: number, floor: number): Promise<void> {
+  await save(REGISTRY_TASK, { search: { incarnation: 'a', at: 0, begun: [begun], floors: [floor] } })
+}
+
+async function saveAll(incarnation: string, updated: number): Promise<void> {
+  for (const number of partitionNumbers)
+    await save(partitionTask('search', number), { incarnation, updated, addedId: 0 })
+}
+
+async function remove(): Promise<void> {
+  const { id } = await store.put({ n: 1 })
+  await store.delete(id)
+}
+
+it('a purge waits for a consumer that is behind, four times as long as otherwise and no longer', async () => {
+  await register(0, await shard().entities.raiseFloor())
+  await remove()
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(0)
+  time.leap(3 * WEEK - 2 * HOUR)
+  expect(await purge()).toBe(0)
+  time.leap(2 * HOUR)
+  expect(await purge()).toBe(1)
+})
+
+it('a purge goes as far as the last partition of a consumer, by what the consumer of that name has saved', async () => {
+  await register(0, await shard().entities.raiseFloor())
+  await remove()
+  time.leap(HOUR)
+  const place = time.now() * 1000
+  await saveAll('of one that was dropped', place)
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(0)
+  await saveAll('a', place)
+  await remove()
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(1)
+  await saveAll('a', time.now() * 1000)
+  expect(await purge()).toBe(1)
+})

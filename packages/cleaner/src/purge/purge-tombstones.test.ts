@@ -1,0 +1,165 @@
+import { createVersionClock, parseId, type EntityId } from '@looseleaf/core'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { DataStore } from '@looseleaf/store'
+import { beforeEach, expect, it } from 'vitest'
+import { byUser, openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { sweep } from '../sweep/sweep.ts'
+import { PURGE_TASK, purgeTombstones } from './purge-tombstones.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const WEEK = 7 * DAY
+
+let time: LeapingTime
+let reference: ReferenceDriver
+let store: DataStore
+
+beforeEach(async () => {
+  time = leapingTime()
+  reference = createReferenceDriver({ shards: 1, now: () => time.now() * 1000 })
+  store = await openStore({ driver: reference, time, indexes: [byUser] })
+})
+
+const shard = () => reference.shards[0]!
+
+async function purge(): Promise<number> {
+  // As whoever writes or follows does.
+  await shard().entities.raiseFloor()
+  const options = { owner: 'first', leaseMs: 30_000, signal: undefined }
+  return (await purgeTombstones(store.context, 0, options)).purged
+}
+
+const tombstones = async (): Promise<number> => (await shard().entities.count()).tombstones
+
+async function deleted(bag: object = { user_id: 'ada', published: 1 }): Promise<EntityId> {
+  const { id } = await store.put(bag)
+  await store.delete(id)
+  return id
+}
+
+it('a tombstone goes when it is a week old, and not before', async () => {
+  const { id: living } = await store.put({ user_id: 'eve', published: 2 })
+  await deleted()
+  time.leap(WEEK - HOUR)
+  expect(await purge()).toBe(0)
+  await deleted()
+  time.leap(2 * HOUR)
+  expect(await purge()).toBe(1)
+  expect(await tombstones()).toBe(1)
+  time.leap(WEEK)
+  expect(await purge()).toBe(1)
+  expect(await tombstones()).toBe(0)
+  expect(await store.get(living)).toMatchObject({ user_id: 'eve' })
+})
+
+it('each row is read once, however many rounds there are', async () => {
+  for (let n = 0; n < 3; n++) await deleted()
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(3)
+  const { progress } = (await shard().tasks.load(PURGE_TASK))!
+  const { place } = JSON.parse(progress) as { place: { updated: number } }
+  expect(place.updated).toBeGreaterThan((time.now() - WEEK - HOUR) * 1000)
+  expect(await purge()).toBe(0)
+})
+
+it('the policy of the store says how long tombstones are kept', async () => {
+  await deleted()
+  await store.setPolicies({ keepTombstonesMs: HOUR })
+  time.leap(2 * HOUR)
+  expect(await purge()).toBe(1)
+  await expect(store.setPolicies({ keepTombstonesMs: HOUR - 1 })).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringContaining('keepTombstonesMs'),
+  })
+})
+
+it('a purge does nothing by a policy that another process has changed', async () => {
+  await store.setPolicies({ keepTombstonesMs: HOUR })
+  await deleted()
+  time.leap(2 * HOUR)
+  const other = await openStore({ driver: reference, time, migrate: false })
+  await other.setPolicies({ keepTombstonesMs: WEEK })
+  expect(await purge()).toBe(0)
+  expect(await tombstones()).toBe(1)
+  expect(store.context.catalog.current().policies.keepTombstonesMs).toBe(WEEK)
+})
+
+it('a new entity under a purged id has a greater version, also by a clock that is far behind', async () => {
+  const { id } = await store.put({ user_id: 'ada', published: 1 })
+  const { version } = await store.put({ user_id: 'ada', published: 2 }, { id })
+  await store.delete(id)
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(1)
+  const behind = createVersionClock({ ...time, now: () => 1_000 })
+  Object.assign(store.context, { clock: behind })
+  const again = await store.put({ user_id: 'ada', published: 3 }, { id })
+  expect(again.version).toBeGreaterThan(version)
+  expect(await byUser.getAll(store, { user_id: 'ada' })).toMatchObject([{ id, published: 3 }])
+})
+
+it('an insert that arrives after the entity was deleted and purged does not bring it back', async () => {
+  const { id, version } = await store.put({ user_id: 'ada', published: 1 })
+  const late = { id: parseId(id), version: version - 1, body: store.context.codec.encode({ late: true }) }
+  await store.delete(id)
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(1)
+  const { entities } = shard()
+  await expect(entities.insert([late], { epoch: 1 })).rejects.toMatchObject({ code: 'STALE_EPOCH' })
+  expect(await store.get(id)).toBeUndefined()
+})
+
+it('rows of a purged entity that were left over go with one more tombstone, which goes in its turn', async () => {
+  const id = await deleted()
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(1)
+  const [entry] = store.context.catalog.current().indexes
+  const { name: _, ...spec } = { name: '', table: entry!.table, columns: entry!.properties }
+  const key = [Buffer.from('ada'), 1n]
+  const table = shard().index(spec)
+  await table.upsert([{ key, entityId: parseId(id), version: (time.now() - WEEK) * 1000 }])
+  await sweep(store)
+  expect(await table.scan({ prefix: [], order: 'asc', limit: 10 })).toEqual([])
+  expect(await tombstones()).toBe(1)
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(1)
+  await sweep(store)
+  expect(await tombstones()).toBe(0)
+})
+
+it('a tombstone of a clock that was ahead is come back to', async () => {
+  const { id } = await store.put({ user_id: 'ada', published: 1 })
+  const ahead = (time.now() + DAY) * 1000
+  const [row] = await shard().entities.read([parseId(id)])
+  await shard().entities.replace([{ ...row!, base: row!.version, version: ahead, body: null }], { epoch: 1 })
+  await deleted()
+  time.leap(WEEK + HOUR)
+  expect(await purge()).toBe(1)
+  expect(await purge()).toBe(0)
+  time.leap(DAY)
+  expect(await purge()).toBe(1)
+  expect(await tombstones()).toBe(0)
+})
+
+it('tombstones of a clock that stays ahead are purged while more of them are written', async () => {
+  const { entities } = shard()
+  let purged = 0
+  for (let hours = 0; hours < 10 * 24; hours += 6) {
+    const { id, version } = await store.put({ user_id: 'ada', published: 1 })
+    const ahead = (time.now() + DAY) * 1000
+    await entities.replace([{ id: parseId(id), base: version, version: ahead, body: null }], { epoch: 1 })
+    time.leap(6 * HOUR)
+    purged += await purge()
+  }
+  expect(purged).toBeGreaterThanOrEqual(4)
+  time.leap(WEEK + 2 * DAY)
+  expect(await purge()).toBe(10 * 4 - purged)
+})
+
+it('a clock of the database that is ahead brings no purge nearer', async () => {
+  await deleted()
+  const { floor } = shard().entities
+  const { now } = await floor()
+  shard().entities.floor = async () => ({ ...(await floor()), now: now + 2 * WEEK * 1000 })
+  expect(await purge()).toBe(0)
+})

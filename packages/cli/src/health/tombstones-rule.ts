@@ -1,0 +1,23 @@
+import { durationText } from '../duration-text.ts'
+import type { Rule } from './facts.ts'
+
+/** A consumer that is so far behind that tombstones are kept for it alone. */
+export const tombstonesRule: Rule = {
+  name: 'kept tombstones',
+  grade: 'look',
+  see: 'Consumers of changes',
+  find: ({ consumers, policies }) =>
+    consumers.flatMap(({ name, shards }) => {
+      const keptMs = policies?.keepTombstonesMs ?? Infinity
+      const lags = shards.flatMap(({ error, lagMs }) => (error === undefined ? (lagMs ?? []) : []))
+      const lagMs = Math.max(0, ...lags.filter(Number.isFinite))
+      if (lagMs <= keptMs) return []
+      return [
+        {
+          about: `consumer ${name}`,
+          what: `is ${durationText(lagMs)} behind, and tombstones are kept for it beyond the ${durationText(keptMs)} of keepTombstonesMs, up to four times as long; after that it has to begin again`,
+          todo: `start it, or forget it: looseleaf consumer drop ${name}`,
+        },
+      ]
+    }),
+}
