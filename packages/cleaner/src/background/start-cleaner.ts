@@ -4,6 +4,7 @@ import { checkStore, shardAt } from '@looseleaf/protocol'
 import type { CleanProgress } from '../clean/progress.ts'
 import { countsOf } from '../clean/tell-cleaning.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
+import { createExpiryRounds, type ExpiryRounds } from '../expire/expiry-rounds.ts'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { countByIndex, createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
@@ -29,6 +30,8 @@ export interface CleanerStatus {
   }[]
   /** What this cleaner has done since it was started. */
   readonly totals: Tally
+  /** Entities that this cleaner has deleted because they had expired. */
+  readonly expired: number
   /** Names of the indexes that this process is filling, and sweeping. */
   readonly filling: readonly string[]
   readonly sweeping: readonly string[]
@@ -82,6 +85,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     ...(given.onProblem && { onProblem: (problem) => onRejected(given.onProblem?.(problem), onError) }),
     ...(given.onProgress && { onProgress: (progress) => onRejected(given.onProgress?.(progress), onError) }),
   }
+  const throttle = createThrottle(time, options.rowsPerSecond)
+  const expiry = createExpiryRounds(context, { signal, onProblem: options.onProblem }, throttle, onError)
   const keeper = createIndexKeeper(
     context,
     {
@@ -97,11 +102,11 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
         options.onProgress?.(progress)
       },
     },
-    { throttle: createThrottle(time, options.rowsPerSecond), onWork: reporter.found },
+    { throttle, onWork: reporter.found },
     onError,
   )
   const tails = context.driver.shards.map((_, shard) =>
-    followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
+    followShard(context, shard, options, { signal, owner, leaseMs, reporter, expiry }),
   )
   const drainRemovals = createKeptRemovals(context)
   // Whoever starts it may do so within a call or a trace.
@@ -135,7 +140,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     controller.abort()
     leave()
     await Promise.all(loops)
-    await keeper.ended()
+    await Promise.all([keeper.ended(), expiry.ended()])
     // What cannot be saved now is found again: leases run out, and rounds begin where they were saved last.
     await Promise.allSettled([...tails.map(({ tail }) => tail.release()), reporter.save()])
   }
@@ -151,6 +156,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
         lastRoundAt: lastRoundAt(),
       })),
       totals: { ...reporter.totals },
+      expired: expiry.deleted,
       filling: keeper.filling,
       sweeping: keeper.sweeping,
       progress: [...lastProgress.values()].toSorted((a, b) => a.shard - b.shard),
@@ -183,6 +189,7 @@ function followShard(
     readonly owner: string
     readonly leaseMs: number
     readonly reporter: Reporter
+    readonly expiry: ExpiryRounds
   },
 ): Follower {
   const tail = createTail(context, shard, {
@@ -205,6 +212,8 @@ function followShard(
       const targets = cleanableIndexes(context).map((entry) => indexTarget(context, entry))
       const looked = await tail.round(pass, targets)
       lastRoundAt = context.time.now()
+      // Whoever follows a shard has its lease, so that one process at a time deletes there.
+      if (tail.isMine) own.expiry.start(shard)
       pause = looked === 0 || looked === undefined ? Math.min(pause * 2, idleIntervalMs) : intervalMs
       return tail.lagMs > 0 ? 0 : pause
     } catch (error) {
