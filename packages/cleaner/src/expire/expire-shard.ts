@@ -18,6 +18,9 @@ const PAGE = 100
 /** A statement of so many writes names its winners; more would be a transaction. */
 const DELETES_PER_STATEMENT = 50
 
+/** Where a round has ended in an index table, by the name of the table: the next one goes on from there. */
+export type ExpiryPlaces = Map<string, IndexRow>
+
 export interface ExpiredOnShard {
   readonly deleted: number
   /** Whether it has ended at `maxRows`, with more that may be due. */
@@ -32,18 +35,28 @@ interface SeenRow {
 /**
  * Deletes the entities of a shard that have expired a minute ago, by the clock of this process and that of the database: from the one that
  * expired first on, until it has looked at `maxRows` rows. Each is deleted at the version that was read, so one whose time is
- * pushed ahead meanwhile stays. Their index rows are dangling then, which is for the tail or a sweep.
+ * pushed ahead meanwhile stays. Their index rows are dangling then, which is for the tail or a sweep. `places`: so that rows at the front
+ * that lead to nothing, or to what cannot be read, do not keep the others from their turn.
  */
-export async function expireShard(pass: Pass, shard: number, maxRows: number): Promise<ExpiredOnShard> {
+export async function expireShard(
+  pass: Pass,
+  shard: number,
+  maxRows: number,
+  places: ExpiryPlaces = new Map(),
+): Promise<ExpiredOnShard> {
   const { context, signal, throttle } = pass
   let until = (context.time.now() - MARGIN_MS) * 1000
   let isSure = false
   let left = maxRows
   let deleted = 0
   for (const target of expiringIndexes(pass)) {
-    let after: IndexRow | undefined
+    const { table } = target.entry
+    let after = places.get(table)
     for (;;) {
-      if (left <= 0) return { deleted, isFull: true }
+      if (left <= 0) {
+        if (after !== undefined) places.set(table, after)
+        return { deleted, isFull: true }
+      }
       const rows = await dueRows(pass, target, shard, {
         until,
         after,
@@ -60,6 +73,7 @@ export async function expireShard(pass: Pass, shard: number, maxRows: number): P
       left -= rows.length
       after = last
     }
+    places.delete(table)
   }
   return { deleted, isFull: false }
 }

@@ -3,7 +3,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import type { PassOptions } from '../pass/pass-options.ts'
 import { createPass } from '../pass/pass.ts'
 import type { Throttle } from '../pass/throttle.ts'
-import { expireShard } from './expire-shard.ts'
+import { expireShard, type ExpiryPlaces } from './expire-shard.ts'
 
 /** Rows that one round on a shard looks at, at the most. */
 const ROWS_PER_ROUND = 1_000
@@ -30,12 +30,15 @@ export function createExpiryRounds(
   const pass = createPass(context, options, throttle)
   const underWay = new Map<number, Promise<void>>()
   const dueAt = new Map<number, number>()
+  const placesOf = new Map<number, ExpiryPlaces>()
   let deleted = 0
 
   async function round(shard: number): Promise<void> {
     let pause = EVERY_MS
+    const places = placesOf.get(shard) ?? new Map()
+    placesOf.set(shard, places)
     try {
-      const done = await expireShard(pass, shard, ROWS_PER_ROUND)
+      const done = await expireShard(pass, shard, ROWS_PER_ROUND, places)
       deleted += done.deleted
       if (done.isFull) pause = 0
     } catch (error) {

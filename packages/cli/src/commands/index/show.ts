@@ -15,6 +15,7 @@ JSON, with T for a table:
   { "name",
     "generations": [{ "generation", "properties": [text], "shardOn",
       "on": { property: value }, "include": [text], "onMisfit",
+      "expires": path of the time from which entities are deleted,
       "rows": T, "claims": T | null }],
     "advice": [text] }
 T:
