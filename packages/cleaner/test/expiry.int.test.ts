@@ -19,7 +19,7 @@ const byToken = defineIndex('by_token', {
   unique: true,
 })
 
-test('what has expired on MariaDB is deleted with its index rows and claims, and what was renewed stays', async () => {
+test('expired entities on MariaDB are deleted with their index rows and claims, and renewed ones stay', async () => {
   const { urls } = await freshShards(2)
   const store = await DataStore.open({
     shards: mysqlShards(urls),

@@ -58,8 +58,8 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    */
   readonly on?: IndexPredicate | undefined
   /**
-   * The path of a time: from then on queries of this index leave an entity out; without a Date there it stays. Where the index has this
-   * time as its one property, sharded on 'id', cleaners also delete the entity, a minute later at the soonest. Another index for deletion is
+   * The path of a time: from then on queries of this index leave an entity out; without a Date there it stays. An index of
+   * this time alone, sharded on 'id', also has cleaners delete the entity, a minute later at the soonest. Another index for deletion is
    * another generation; on any other index this is said by the program alone, and nothing is stored.
    */
   readonly expires?: string | undefined

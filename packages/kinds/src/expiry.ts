@@ -8,8 +8,8 @@ export interface Expiry {
   /** Tells whether an entity is of the kind and has not expired. */
   isThere(bag: Bag): boolean
   /**
-   * Makes a write. Where an expired entity of the kind has its id, or a key of a unique index that it needs, that entity is deleted and the
-   * write is made again.
+   * Makes a write. Deletes an expired entity of the kind that has its id, or a key of a unique index that it needs, and makes the write
+   * again.
    */
   inPlaceOfExpired<T>(write: () => Promise<T>, signal: AbortSignal | undefined): Promise<T>
 }

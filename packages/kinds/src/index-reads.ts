@@ -27,7 +27,8 @@ const CHANGE_WHERE: OptionKinds<ChangeWhereOptions> = {
 }
 
 /**
- * The calls of one index of a kind. `hidden`: a property of its rows that nobody has asked for, which `list` leaves out. Nothing here is typed: the collection knows the types.
+ * The calls of one index of a kind, untyped: the collection knows the types. `hidden`: a property of its rows that the program has not
+ * included, which `list` leaves out.
  */
 export function createIndexReads(
   store: DataStore,

@@ -1,7 +1,7 @@
 import { isLooseleafError, systemTime } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { defineKind, indexesOf } from '../src/index.ts'
 
@@ -90,67 +90,65 @@ test('a page is filled with what stands behind expired entities, and its cursors
   expect(back.items).toEqual(first.items)
 })
 
-describe('an entity that has expired and is not deleted yet', () => {
-  test('is not found by update and delete', async () => {
-    const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
-    now += 10_000
-    await expect(sessions().update(id, { user: 'bob' })).rejects.toMatchObject({
-      code: 'NOT_FOUND',
-      entity: id,
-    })
-    expect(await sessions().delete(id)).toBe(false)
-    expect(await sessions().byUser.updateWhere({ user: 'ann' }, { user: 'bob' })).toMatchObject({ done: 0 })
+test('an expired entity is not found by update and delete', async () => {
+  const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  now += 10_000
+  await expect(sessions().update(id, { user: 'bob' })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    entity: id,
   })
+  expect(await sessions().delete(id)).toBe(false)
+  expect(await sessions().byUser.updateWhere({ user: 'ann' }, { user: 'bob' })).toMatchObject({ done: 0 })
+})
 
-  test('leaves its id to insert, put and upsert', async () => {
-    const value = { user: 'bob', token: 'b', until: null }
-    for (const write of ['insert', 'put', 'upsert'] as const) {
-      const { id } = await sessions().insert({ user: 'ann', token: write, until: inSeconds(10) })
-      now += 10_000
-      const calls = {
-        insert: () => sessions().insert({ ...value, token: 'i' }, { id }),
-        put: () => sessions().put({ ...value, token: 'p', id }),
-        upsert: () => sessions().upsert(id, { ...value, token: 'u' }, { user: 'patched' }),
-      }
-      const item = await calls[write]()
-      expect(item).toMatchObject({ id, user: 'bob' })
-      expect(await sessions().get(id)).toEqual(item)
+test('an expired entity leaves its id to insert, put and upsert', async () => {
+  const value = { user: 'bob', token: 'b', until: null }
+  for (const write of ['insert', 'put', 'upsert'] as const) {
+    const { id } = await sessions().insert({ user: 'ann', token: write, until: inSeconds(10) })
+    now += 10_000
+    const calls = {
+      insert: () => sessions().insert({ ...value, token: 'i' }, { id }),
+      put: () => sessions().put({ ...value, token: 'p', id }),
+      upsert: () => sessions().upsert(id, { ...value, token: 'u' }, { user: 'patched' }),
     }
-  })
+    const item = await calls[write]()
+    expect(item).toMatchObject({ id, user: 'bob' })
+    expect(await sessions().get(id)).toEqual(item)
+  }
+})
 
-  test('leaves its unique keys to others, and is deleted for them', async () => {
-    const old = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
-    const other = await sessions().insert({ user: 'eve', token: 'e', until: null })
-    await expect(sessions().insert({ user: 'bob', token: 'a' })).rejects.toMatchObject({
-      code: 'DUPLICATE_KEY',
-    })
-    now += 10_000
-    const taken = await sessions().insert({ user: 'bob', token: 'a', until: inSeconds(10) })
-    expect(await sessions().byToken.all({ token: 'a' })).toEqual([taken])
-    expect(await store.get(old.id)).toBeUndefined()
-    now += 10_000
-    await sessions().update(other.id, { token: 'a' })
-    expect(await store.get(taken.id)).toBeUndefined()
-    // One that has not expired keeps its key.
-    const fates = await sessions().insertMany([{ user: 'bob', token: 'a' }], { fates: true })
-    expect(fates.map((fate) => !fate.ok && isLooseleafError(fate.error, 'DUPLICATE_KEY'))).toEqual([true])
+test('an expired entity leaves its unique keys to others, and is deleted for them', async () => {
+  const old = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  const other = await sessions().insert({ user: 'eve', token: 'e', until: null })
+  await expect(sessions().insert({ user: 'bob', token: 'a' })).rejects.toMatchObject({
+    code: 'DUPLICATE_KEY',
   })
+  now += 10_000
+  const taken = await sessions().insert({ user: 'bob', token: 'a', until: inSeconds(10) })
+  expect(await sessions().byToken.all({ token: 'a' })).toEqual([taken])
+  expect(await store.get(old.id)).toBeUndefined()
+  now += 10_000
+  await sessions().update(other.id, { token: 'a' })
+  expect(await store.get(taken.id)).toBeUndefined()
+  // An entity that has not expired keeps its key.
+  const fates = await sessions().insertMany([{ user: 'bob', token: 'a' }], { fates: true })
+  expect(fates.map((fate) => !fate.ok && isLooseleafError(fate.error, 'DUPLICATE_KEY'))).toEqual([true])
+})
 
-  test('comes as deleted among the changes of its kind', async () => {
-    const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
-    now += 10_000
-    for await (const change of sessions().changes({ from: 'beginning' })) {
-      expect(change).toMatchObject({ id, item: undefined })
-      break
-    }
-  })
+test('an expired entity comes as deleted among the changes of its kind', async () => {
+  const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  now += 10_000
+  for await (const change of sessions().changes({ from: 'beginning' })) {
+    expect(change).toMatchObject({ id, item: undefined })
+    break
+  }
+})
 
-  test('stays for the store itself, and for its kind where its time is pushed ahead', async () => {
-    const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
-    now += 10_000
-    await store.update(id, (bag) => ({ ...bag, until: inSeconds(5) }))
-    expect(await sessions().get(id)).toMatchObject({ user: 'ann' })
-  })
+test('an expired entity is there again where its time is pushed ahead before it is deleted', async () => {
+  const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  now += 10_000
+  await store.update(id, (bag) => ({ ...bag, until: inSeconds(5) }))
+  expect(await sessions().get(id)).toMatchObject({ user: 'ann' })
 })
 
 test('a time that is no Date is refused when it is written', async () => {

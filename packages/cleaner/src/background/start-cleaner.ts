@@ -212,7 +212,7 @@ function followShard(
       const targets = cleanableIndexes(context).map((entry) => indexTarget(context, entry))
       const looked = await tail.round(pass, targets)
       lastRoundAt = context.time.now()
-      // Whoever follows a shard has its lease, so that one process at a time deletes there.
+      // The tail's lease on the shard keeps other processes from deleting there at the same time.
       if (tail.isMine) own.expiry.start(shard)
       pause = looked === 0 || looked === undefined ? Math.min(pause * 2, idleIntervalMs) : intervalMs
       return tail.lagMs > 0 ? 0 : pause

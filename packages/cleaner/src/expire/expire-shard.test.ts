@@ -3,7 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
-import { beforeEach, describe, expect, it, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { byUser, openStore, rowsIn } from '../../test/stores.ts'
 import { until } from '../../test/times.ts'
 import { startCleaner } from '../background/start-cleaner.ts'
@@ -87,19 +87,17 @@ test('a row that its entity has left deletes nothing', async () => {
   expect(await store.get(id)).toBeDefined()
 })
 
-describe('where the clocks differ, the one that is behind decides', () => {
-  it.each([
-    ['the database', 60 * MINUTE],
-    ['the process', -60 * MINUTE],
-  ])('%s', async (_, ahead) => {
-    const other = await open({ ...systemTime, now: () => Date.now() + ahead })
-    const id = await put(Math.max(0, -ahead) / 2 + 2 * MINUTE - Math.max(0, ahead) / 2, other)
-    expect(await deleteExpired(other)).toBe(0)
-    expect(await other.get(id)).toBeDefined()
-    const expired = await put(Math.max(0, -ahead) + 2 * MINUTE, other)
-    expect(await deleteExpired(other)).toBe(1)
-    expect(await other.get(expired)).toBeUndefined()
-  })
+test.each([
+  ['the database', 60 * MINUTE],
+  ['the process', -60 * MINUTE],
+])('%s decides on a deletion where its clock is behind the other', async (_, ahead) => {
+  const other = await open({ ...systemTime, now: () => Date.now() + ahead })
+  const id = await put(Math.max(0, -ahead) / 2 + 2 * MINUTE - Math.max(0, ahead) / 2, other)
+  expect(await deleteExpired(other)).toBe(0)
+  expect(await other.get(id)).toBeDefined()
+  const expired = await put(Math.max(0, -ahead) + 2 * MINUTE, other)
+  expect(await deleteExpired(other)).toBe(1)
+  expect(await other.get(expired)).toBeUndefined()
 })
 
 test('one round looks at so many rows, those first that expired first', async () => {
@@ -121,7 +119,7 @@ test('a round goes on where the one before it has ended, whatever has become of 
   for (let i = 0; i < 7; i++) await put((10 - i) * MINUTE, single)
   const pass = createPass(single.context)
   const places = new Map()
-  // Nobody deletes the rows of what was deleted.
+  // The rows of deleted entities stay: no cleaner runs.
   const rounds = []
   for (let round = 0; round < 4; round++) rounds.push(await expireShard(pass, 0, 3, places))
   expect(rounds).toEqual([
@@ -169,7 +167,7 @@ test('a damaged body is told and left alone', async () => {
   expect(problems).toEqual([`undecodable ${id}`])
 })
 
-test('a cleaner that was started deletes what has expired and its index rows, and nothing where another has the shard', async () => {
+test('a cleaner deletes what has expired on the shards that it follows, with its index rows', async () => {
   for (let i = 0; i < 20; i++) await put((2 + i) * MINUTE)
   const stays = await put(-MINUTE)
   const errors: unknown[] = []

@@ -18,7 +18,7 @@ const PAGE = 100
 /** A statement of so many writes names its winners; more would be a transaction. */
 const DELETES_PER_STATEMENT = 50
 
-/** Where a round has ended in an index table, by the name of the table: the next one goes on from there. */
+/** The last row of a round that has ended early, by the name of the index table: the next round goes on behind it. */
 export type ExpiryPlaces = Map<string, IndexRow>
 
 export interface ExpiredOnShard {
@@ -78,7 +78,7 @@ export async function expireShard(
   return { deleted, isFull: false }
 }
 
-/** Those that are filled: an index that is building has not been agreed on by all processes. */
+/** Ready indexes alone: while an index is building, processes that do not know its `expires` may still be running. */
 function expiringIndexes({ context }: Pass): readonly IndexTarget[] {
   return context.catalog
     .current()

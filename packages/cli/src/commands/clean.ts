@@ -85,7 +85,7 @@ async function clean(
   return exitCodeOfClean(result)
 }
 
-/** Where the index by which entities expire is among those to clean. */
+/** Deletes expired entities if an index by which they expire is among those to clean; answers how many. */
 async function deleteExpiredOf(
   { signal, ...session }: Session,
   names: readonly string[] | undefined,
