@@ -156,7 +156,7 @@ export function defineKind<
     expires,
   } = checked(name, options)
   const indexes = new Map<string, IndexDefinition>()
-  const onFill = createFillWarning(name, () => [...indexes.values()])
+  const onFill = createFillWarning(name, () => defined)
   const shape = createShape({ name, formerly, expires, schema, upgrades, checkReads, onFill })
   const mayBeAbsent = absenceBySchema(schema)
   for (const [key, index] of Object.entries(given)) {

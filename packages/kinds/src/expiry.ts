@@ -44,7 +44,7 @@ export function createExpiry(store: DataStore, shape: Shape): Expiry {
   }
 
   return {
-    isThere: (bag) => shape.isOf(bag) && !hasExpired(bag),
+    isThere: expires === undefined ? shape.isOf : (bag) => shape.isOf(bag) && !hasExpired(bag),
     inPlaceOfExpired: expires === undefined ? (write) => write() : inPlaceOfExpired,
   }
 }

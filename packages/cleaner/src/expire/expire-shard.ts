@@ -47,20 +47,20 @@ export async function expireShard(
   const { context, signal, throttle } = pass
   let until = (context.time.now() - MARGIN_MS) * 1000
   let isSure = false
-  let left = maxRows
+  let budget = maxRows
   let deleted = 0
   for (const target of expiringIndexes(pass)) {
     const { table } = target.entry
     let after = places.get(table)
     for (;;) {
-      if (left <= 0) {
+      if (budget <= 0) {
         if (after !== undefined) places.set(table, after)
         return { deleted, isFull: true }
       }
       const rows = await dueRows(pass, target, shard, {
         until,
         after,
-        limit: Math.min(PAGE, left, pass.maxPage),
+        limit: Math.min(PAGE, budget, pass.maxPage),
       })
       const last = rows.at(-1)
       if (last === undefined) break
@@ -70,7 +70,7 @@ export async function expireShard(
       }
       deleted += await deleteDue(pass, target, shard, rows, until)
       await throttle.take(shard, rows.length, signal)
-      left -= rows.length
+      budget -= rows.length
       after = last
     }
     places.delete(table)

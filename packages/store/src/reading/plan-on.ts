@@ -27,7 +27,7 @@ export function planOn(
   const plan = isStandIn(entry)
     ? planByStandIn(entry, where, options, router)
     : planQuery(entry, where, options, router)
-  if (plan === undefined) throw notReady(entry)
+  if (plan === undefined) throw notReady(entry.standsFor ?? entry)
   return hideExpired(plan, definition.expires, now)
 }
 
