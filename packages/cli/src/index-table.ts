@@ -23,9 +23,10 @@ export function indexTable(output: Output, indexes: readonly IndexStatus[]): str
 }
 
 /** `user_id uuid; includes title; on kind = "issue"`. */
-function columnsText({ columns, include, on }: IndexStatus): string {
+function columnsText({ columns, include, on, expires }: IndexStatus): string {
   const parts = [
     columns,
+    ...(expires === undefined ? [] : ['deletes what has expired']),
     ...(include ? [`includes ${includedText({ include })}`] : []),
     ...(on ? [`on ${predicateText(on)}`] : []),
   ]

@@ -2,6 +2,7 @@ import type { CallOptions, CatalogEntry, IndexDefinitionData, Shard } from '@loo
 import {
   entriesOf,
   isClaimsOf,
+  isExpiring,
   isInUse,
   nextGenerations,
   predicateText,
@@ -116,10 +117,11 @@ function differences(
     on: side.on === undefined ? 'all entities' : predicateText(side.on),
     include: includedText(side),
     onMisfit: side.onMisfit,
+    expires: isExpiring(side) ? 'deletes' : 'no',
     unique: String(hasClaims(side) || side.unique === true),
   }))
   const [a, b] = sides as [(typeof sides)[number], (typeof sides)[number]]
-  return (['properties', 'shardOn', 'on', 'include', 'onMisfit', 'unique'] as const)
+  return (['properties', 'shardOn', 'on', 'include', 'onMisfit', 'unique', 'expires'] as const)
     .filter((what) => a[what] !== b[what])
     .map((what) => `${what}: ${a[what]} → ${b[what]}`)
 }

@@ -86,7 +86,7 @@ describe('a definition that is not valid is refused', () => {
       'a misspelt option',
       'a',
       { properties, shardOn, onMisfits: 'skip' },
-      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique, include, on\./,
+      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique, include, on, expires\./,
     ],
     ['an option of other stores', 'a', { properties, shardOn, sparse: true }, /has no option "sparse"/],
     ['unique as a word', 'a', { properties, shardOn, unique: 'yes' }, /needs unique to be true or false/],

@@ -10,6 +10,7 @@ import {
   type IndexTableSpec,
 } from '@looseleaf/core'
 import { clip, isObject, refuse } from './bad-index.ts'
+import { isExpiring } from './expiry.ts'
 import { keyColumns } from './open-index.ts'
 import {
   checkPropertyName,
@@ -56,6 +57,12 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    * `unique` is among those that have the values. Another `on` is another index.
    */
   readonly on?: IndexPredicate | undefined
+  /**
+   * The path of a time: from then on queries of this index leave an entity out; without a Date there it stays. An index of
+   * this time alone, sharded on 'id', also has cleaners delete the entity, a minute later at the soonest. Another index for deletion is
+   * another generation; on any other index this is said by the program alone, and nothing is stored.
+   */
+  readonly expires?: string | undefined
 }
 
 /** An index as a program names it: plain data, the types of its properties, and the call that reads by it. */
@@ -76,6 +83,7 @@ const OPTIONS: readonly string[] = [
   'unique',
   'include',
   'on',
+  'expires',
 ] satisfies (keyof IndexOptions)[]
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const LIKE_A_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
@@ -147,7 +155,7 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
 
 /** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */
 export function definitionData(definition: IndexDefinitionData): IndexDefinitionData {
-  const { name, shardOn, onMisfit, unique, include, on } = definition
+  const { name, shardOn, onMisfit, unique, include, on, expires } = definition
   const properties = definition.properties.map(propertyData)
   return {
     name,
@@ -157,6 +165,7 @@ export function definitionData(definition: IndexDefinitionData): IndexDefinition
     ...(unique && { unique }),
     ...(include && { include }),
     ...(on && { on }),
+    ...(expires !== undefined && { expires }),
   }
 }
 
@@ -179,6 +188,7 @@ function sameKeys(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
     a.name === b.name &&
     a.shardOn === b.shardOn &&
     samePredicate(a.on, b.on) &&
+    isExpiring(a) === isExpiring(b) &&
     a.properties.length === b.properties.length &&
     a.properties.every((property, i) => sameProperty(property, b.properties[i]))
   )
@@ -206,10 +216,11 @@ export function sameEntry(a: IndexDefinitionData, b: IndexDefinitionData): boole
 
 /** What catalogs have for a definition: an entry for its rows and, where it is unique, one for its claims. */
 export function entriesOf(definition: IndexDefinitionData): readonly IndexDefinitionData[] {
-  const { unique, ...rows } = definitionData(definition)
+  const { unique, expires, ...keys } = definitionData(definition)
+  const rows = { ...keys, ...(isExpiring(definition) && { expires }) }
   if (!unique) return [rows]
-  const { include: _, ...keys } = rows
-  return [rows, { ...keys, unique }]
+  const { include: _, ...claims } = keys
+  return [rows, { ...claims, unique }]
 }
 
 /**
@@ -270,7 +281,7 @@ export function tableSpec(
 function build<P extends IndexProperties>(
   name: string,
   properties: readonly IndexedProperty[],
-  { shardOn, onMisfit, unique, include, on }: Omit<IndexOptions, 'properties'>,
+  { shardOn, onMisfit, unique, include, on, expires }: Omit<IndexOptions, 'properties'>,
 ): IndexDefinition<P> {
   const predicate = on === undefined ? undefined : parsePredicate(name, on)
   checkProperties(name, properties, predicate)
@@ -290,6 +301,7 @@ function build<P extends IndexProperties>(
   if (onMisfit !== 'refuse' && onMisfit !== 'skip') {
     refuse(name, `needs onMisfit to be 'refuse' or 'skip'`, onMisfit)
   }
+  if (expires !== undefined) checkPropertyName(name, expires)
   const entries = properties.map((property) => [property.name, propertySpec(property)] as const)
   const definition: IndexDefinition<P> = {
     name,
@@ -299,6 +311,7 @@ function build<P extends IndexProperties>(
     ...(unique && { unique }),
     ...(include !== undefined && { include: parseInclude(name, include) }),
     ...(predicate && { on: predicate }),
+    ...(expires !== undefined && { expires }),
     // The names and types of P are these; `Object.fromEntries` cannot say so.
     types: Object.freeze(Object.fromEntries(entries)) as unknown as P,
     getAll: (store, where, options) => store.getAll(definition, where, options),

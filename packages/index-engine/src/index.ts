@@ -25,6 +25,7 @@ export {
 } from './define-index.ts'
 export { deriveClaims, deriveEntryRows, deriveRows, type DerivedRows, type Misfit } from './derive-rows.ts'
 export { diffRows, type RowDiff } from './diff-rows.ts'
+export { hideExpired, hideExpiredOfAny, isExpired, isExpiring } from './expiry.ts'
 export { createClosing, type Closing } from './closing.ts'
 export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
 export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'

@@ -47,6 +47,8 @@ export interface QueryPlan extends PagePlan {
    * the most, which its part would give too, and no bound is a string of over 512 bytes.
    */
   readonly rowsTellPlaces: boolean
+  /** Whether the entity of a row that has its version is an answer, though its bag was not looked at. */
+  readonly rowsTellAnswers: boolean
   /** Whether an entity with this bag is an answer: some row of it satisfies the query on its whole values. */
   matches(bag: Bag): boolean
 }
@@ -84,6 +86,7 @@ export function planQuery(
     shards,
     scatter: isAnywhere(index, depth),
     canCountRows: isCountable && !hasLongBound,
+    rowsTellAnswers: true,
     rowsTellPlaces: !hasLongBound && !properties.some(({ many }) => many),
     scope: cursorScope(index, parsed, order),
     matches: (bag) => firstKey(bag) !== undefined,

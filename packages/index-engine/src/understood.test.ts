@@ -66,6 +66,15 @@ test('it requires partial-lists for indexes of entities with any of some values'
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
+test('it requires expires for an index by which entities are deleted', () => {
+  const index = defineIndex('a', { properties: { a: 'time' }, shardOn: 'id', expires: 'a' })
+  const entry = { ...index, generation: 1, table: 'index_a' }
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'ready' }] })).toEqual([
+    { name: 'expires', since: '0.1.0' },
+  ])
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
+})
+
 test('a store that keeps a key of its program is understood where that is defined', () => {
   const properties = [{ name: 'a', type: 'string', many: false, key: 'understood@1' }] as const
   const entry = { ...nested, properties, generation: 1, table: 'index_a' }

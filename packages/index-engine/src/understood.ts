@@ -58,6 +58,12 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
     isRequired: ({ indexes }) =>
       indexes.some(({ state, on = {} }) => state !== 'dropped' && Object.values(on).some(Array.isArray)),
   },
+  // Times from which entities are deleted: other processes would show them, and take the index for one that they may change.
+  {
+    name: 'expires',
+    since: '0.1.0',
+    isRequired: ({ indexes }) => indexes.some(({ state, expires }) => state !== 'dropped' && expires),
+  },
   // Bodies that are read with what is stored beside them.
   {
     name: 'definitions',

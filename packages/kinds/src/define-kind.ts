@@ -1,4 +1,4 @@
-import { badArgument, hasMethods, isRecord, KIND_PROPERTY, LooseleafError } from '@looseleaf/core'
+import { badArgument, hasMethods, isRecord, LooseleafError } from '@looseleaf/core'
 import {
   defineIndex,
   type IndexDefinition,
@@ -7,9 +7,11 @@ import {
 } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { absenceBySchema } from './absence-by-schema.ts'
+import type { CheckedExpiry, TimeOf } from './checked-expiry.ts'
 import type { CheckedIndex } from './checked-index.ts'
 import type { Changes, Collection } from './collection.ts'
 import { createEntities, type UntypedEntities } from './entities.ts'
+import { addedInclude, expiryIndex, ofKind, withTime } from './expiry-index.ts'
 import { createFillWarning } from './fill-warning.ts'
 import { createIndexReads } from './index-reads.ts'
 import type { KeyOf, PathOf } from './property-paths.ts'
@@ -17,7 +19,10 @@ import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
 import { createShape, type Item, type Shape, type Upgrade } from './shape.ts'
 
 /** An index of a kind: it has rows for the entities of this kind alone. */
-export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn' | 'include' | 'on'> {
+export interface KindIndex<T> extends Omit<
+  IndexOptions,
+  'properties' | 'shardOn' | 'include' | 'on' | 'expires'
+> {
   /** One to eight properties in the order of the key, each with its type, in an object of its own. */
   readonly by: readonly [KeyOf<T>, ...KeyOf<T>[]]
   /** The property that says on which shard a row stands, or 'id': on its entity's shard. Default: the first. */
@@ -30,7 +35,7 @@ type CheckedIndexes<T, Indexes> = {
   readonly [Name in keyof Indexes]: CheckedIndex<T, Indexes[Name]> & KindIndex<T>
 }
 
-export interface KindOptions<S extends Schema, Indexes> {
+export interface KindOptions<S extends Schema, Indexes, Expires = string> {
   /**
    * Up to 15 names that the kind had before: entities stored under them are of this kind, and get its name at their next write. Never take
    * one away: the indexes of the kind would be others, which have to be filled anew. See "Renaming a kind" in the README.
@@ -40,6 +45,11 @@ export interface KindOptions<S extends Schema, Indexes> {
   readonly schema: Fitting<S> & S
   /** By the names under which a collection has them. Each is an index `<kind>_<name>` of the store, in lower case with "_". */
   readonly indexes?: (Indexes & CheckedIndexes<SchemaOutput<S>, Indexes>) | undefined
+  /**
+   * The path of a time: from then on an entity of the kind is not there for its reads and writes, by the clock of the process, and a
+   * cleaner deletes it a minute later at the soonest. An entity without a time there stays. The kind has one index more, `<kind>_expires`.
+   */
+  readonly expires?: (Expires & CheckedExpiry<SchemaOutput<S>, Expires>) | undefined
   /**
    * What brings older shapes up, each from one shape to the next: an entity that has seen the first two gets the others when it is
    * read, and is stored so when it is written next. Indexes see what is stored; `upgradeKinds` rewrites all that is old. Never take
@@ -70,6 +80,7 @@ interface PlainOptions {
   readonly formerly?: readonly string[]
   readonly schema: Schema
   readonly indexes?: Readonly<Record<string, PlainIndex>>
+  readonly expires?: string
   readonly upgrades?: readonly Upgrade[]
   readonly checkReads?: boolean
 }
@@ -91,6 +102,7 @@ export type InputOf<K extends { readonly schema: Schema }> = SchemaInput<K['sche
 const OPTIONS: readonly string[] = [
   'schema',
   'indexes',
+  'expires',
   'upgrades',
   'checkReads',
   'formerly',
@@ -126,7 +138,8 @@ const INDEX_NAME = /^[a-z][A-Za-z0-9]*$/
 export function defineKind<
   S extends Schema,
   const Indexes extends { readonly [name: string]: KindIndex<SchemaOutput<S>> } = {},
->(name: string, options: KindOptions<S, Indexes>): Kind<S, Indexes> {
+  const Expires extends TimeOf<SchemaOutput<S>> | (string & {}) = string,
+>(name: string, options: KindOptions<S, Indexes, Expires>): Kind<S, Indexes> {
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw badArgument(
       'defineKind',
@@ -140,20 +153,22 @@ export function defineKind<
     upgrades = [],
     checkReads = false,
     indexes: given = {},
+    expires,
   } = checked(name, options)
   const indexes = new Map<string, IndexDefinition>()
-  const onFill = createFillWarning(name, () => [...indexes.values()])
-  const shape = createShape({ name, formerly, schema, upgrades, checkReads, onFill })
+  const onFill = createFillWarning(name, () => defined)
+  const shape = createShape({ name, formerly, expires, schema, upgrades, checkReads, onFill })
   const mayBeAbsent = absenceBySchema(schema)
   for (const [key, index] of Object.entries(given)) {
-    const definition = kindIndex(shape.names, key, index)
+    const definition = kindIndex(shape, key, index)
     requireNulls(`Index ${key} of ${name}`, definition, index, mayBeAbsent)
     indexes.set(key, definition)
   }
+  const defined = [...indexes.values(), ...(expires === undefined ? [] : [expiryIndex(shape.names, expires)])]
   return Object.freeze({
     name,
     schema: options.schema,
-    indexes: Object.freeze([...indexes.values()]),
+    indexes: Object.freeze(defined),
     shape,
     in(store: DataStore) {
       if (!hasMethods(store, ['query', 'update']))
@@ -161,7 +176,17 @@ export function defineKind<
       const entities = createEntities(store, shape, [...indexes.values()])
       const reads = Array.from(
         indexes,
-        ([key, definition]) => [key, createIndexReads(store, shape, definition, entities)] as const,
+        ([key, definition]) =>
+          [
+            key,
+            createIndexReads(
+              store,
+              shape,
+              definition,
+              entities,
+              addedInclude(definition, given[key]!.include),
+            ),
+          ] as const,
       )
       // What the types say of each call is what its definition says.
       return { ...entities, ...Object.fromEntries(reads), store } as unknown as Collection<S, Indexes>
@@ -180,7 +205,7 @@ function checked(name: string, options: object): PlainOptions {
       `${call} has no option ${JSON.stringify(option.slice(0, 40))}; there are ${OPTIONS.join(', ')}.`,
     )
   }
-  const { schema, indexes, upgrades, checkReads, formerly } = options as Readonly<
+  const { schema, indexes, expires, upgrades, checkReads, formerly } = options as Readonly<
     Record<keyof PlainOptions, unknown>
   >
   // A schema of arktype is a function.
@@ -199,6 +224,9 @@ function checked(name: string, options: object): PlainOptions {
   if (checkReads !== undefined && typeof checkReads !== 'boolean') {
     throw badArgument(call, 'as checkReads true or false', checkReads)
   }
+  if (expires !== undefined && (typeof expires !== 'string' || expires === '')) {
+    throw badArgument(call, 'as expires the path of a time', expires)
+  }
   if (formerly !== undefined) checkFormerly(call, name, formerly)
   // Looked at above; `kindIndex` looks at each index.
   return options as unknown as PlainOptions
@@ -216,7 +244,7 @@ function checkFormerly(call: string, name: string, formerly: unknown): void {
 }
 
 function kindIndex(
-  names: readonly [string, ...string[]],
+  { names, expires }: Shape,
   key: string,
   { by, shardOn, ...options }: PlainIndex,
 ): IndexDefinition {
@@ -234,8 +262,17 @@ function kindIndex(
     )
   }
   const what = `Index ${key} of ${kind}`
+  if (key === 'expires' && expires !== undefined) {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `${what} needs another name: the kind has an index of this one for what expires.`,
+    )
+  }
   if ('on' in options) {
     throw new LooseleafError('BAD_INDEX', `${what} has the entities of its kind, so it takes no \`on\`.`)
+  }
+  if ('expires' in options) {
+    throw new LooseleafError('BAD_INDEX', `${what} takes no \`expires\`: it is an option of the kind.`)
   }
   if (!Array.isArray(by)) {
     throw new LooseleafError('BAD_INDEX', `${what} needs a list \`by\` such as [{ status: 'string' }].`)
@@ -254,7 +291,8 @@ function kindIndex(
   }
   return defineIndex(`${kind}_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`, {
     ...options,
-    on: { [KIND_PROPERTY]: names.length === 1 ? kind : names },
+    ...(expires !== undefined && { expires, ...withTime(options.include, properties, expires) }),
+    on: ofKind(names),
     // `defineIndex` looks at each.
     properties: properties as IndexProperties,
     shardOn: shardOn ?? Object.keys(properties)[0] ?? 'id',

@@ -28,6 +28,7 @@ import {
 import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'
+import { createExpiry } from './expiry.ts'
 import { takePatch } from './patch.ts'
 import { takeReference, takeValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
@@ -69,6 +70,7 @@ export function createEntities(
   indexes: readonly IndexDefinition[],
 ): UntypedEntities {
   const { name } = shape
+  const { isThere, inPlaceOfExpired } = createExpiry(store, shape)
   const requireUnique = createUniqueCheck(store, shape, indexes)
 
   const notFound = (entity: EntityId): LooseleafError =>
@@ -92,7 +94,10 @@ export function createEntities(
   ): Promise<AnyItem> {
     const looking = requireUnique()
     if (looking !== undefined) await looking
-    const { id, version } = await store.insert(bag, { ...idOf(given), signal })
+    const { id, version } = await inPlaceOfExpired(
+      () => store.insert(bag, { ...idOf(given), signal }),
+      signal,
+    )
     return written(bag, id, version)
   }
 
@@ -106,17 +111,19 @@ export function createEntities(
     const looking = requireUnique()
     if (looking !== undefined) await looking
     let last: Bag = {}
-    const { version } = await store.update(
-      id,
-      (bag) => {
-        if (!shape.isOf(bag)) throw notFound(id)
-        shape.requireKnown(bag, id)
-        const decided = decide(bag)
-        last = decided === unchanged ? bag : decided
-        return decided
-      },
-      { ...(ifVersion !== undefined && { ifVersion }), signal },
-    )
+    const attempt = (): ReturnType<DataStore['update']> =>
+      store.update(
+        id,
+        (bag) => {
+          if (!isThere(bag)) throw notFound(id)
+          shape.requireKnown(bag, id)
+          const decided = decide(bag)
+          last = decided === unchanged ? bag : decided
+          return decided
+        },
+        { ...(ifVersion !== undefined && { ifVersion }), signal },
+      )
+    const { version } = await inPlaceOfExpired(attempt, signal)
     return written(last, id, version)
   }
 
@@ -192,7 +199,7 @@ export function createEntities(
 
   async function find(id: EntityId, options: GetOptions): Promise<Entity | undefined> {
     const entity = await store.get(id, options)
-    return entity !== undefined && shape.isOf(entity) ? entity : undefined
+    return entity !== undefined && isThere(entity) ? entity : undefined
   }
 
   async function get(id: EntityId, options: GetOptions = {}): Promise<AnyItem | undefined> {
@@ -244,7 +251,7 @@ export function createEntities(
     async getMany(ids, options = {}) {
       const found = await store.getMany(ids, options)
       return found.map((entity) =>
-        entity !== undefined && shape.isOf(entity) ? readItem(shape, entity) : undefined,
+        entity !== undefined && isThere(entity) ? readItem(shape, entity) : undefined,
       )
     },
     insert,
@@ -267,11 +274,11 @@ export function createEntities(
       )
     },
     deleteMany: (of, options) => eachOf('deleteMany', of, options, remove, () => true),
-    changes: (options) => changesOf(store.changes(options), shape),
+    changes: (options) => changesOf(store.changes(options), shape, isThere),
     itemOf(entity) {
       if (!isRecord(entity) || metaOf(entity as Entity) === undefined)
         throw badArgument('itemOf', 'an entity that a store has read', entity)
-      return shape.isOf(entity) ? readItem(shape, entity) : undefined
+      return isThere(entity) ? readItem(shape, entity) : undefined
     },
   }
 }
@@ -283,11 +290,13 @@ const isSamePut = (value: object): boolean =>
 async function* changesOf(
   changes: AsyncIterable<EntityChange>,
   shape: Shape,
+  isThere: (bag: Bag) => boolean,
 ): AsyncGenerator<ItemChange<object>, void, undefined> {
   for await (const change of changes) {
     const { id, version, updated, entity } = change
     if (entity !== undefined && !shape.isOf(entity)) continue
-    const item = entity && readItem(shape, entity)
+    // An entity that has expired is as good as deleted.
+    const item = entity && isThere(entity) ? readItem(shape, entity) : undefined
     yield {
       id,
       version,

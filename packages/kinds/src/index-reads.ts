@@ -26,12 +26,16 @@ const CHANGE_WHERE: OptionKinds<ChangeWhereOptions> = {
   onProgress: optionKinds.function,
 }
 
-/** The calls of one index of a kind. Nothing here is typed: the collection knows the types. */
+/**
+ * The calls of one index of a kind, untyped: the collection knows the types. `hidden`: a property of its rows that the program has not
+ * included, which `list` leaves out.
+ */
 export function createIndexReads(
   store: DataStore,
   shape: Shape,
   definition: IndexDefinition,
   writes: UntypedEntities,
+  hidden: string | undefined,
 ): IndexOf<object, readonly never[]> {
   const read = (entities: readonly Entity[]): Item<object>[] =>
     entities.map((entity) => readItem(shape, entity))
@@ -105,7 +109,14 @@ export function createIndexReads(
     async list(where, options = {}) {
       const found = await store.list(definition, where as object, options)
       // Rows have the property that makes them rows of this kind.
-      return { ...found, items: found.items.map(({ [KIND_PROPERTY]: _, ...item }) => item) }
+      const items = found.items.map(({ [KIND_PROPERTY]: _, ...item }) => item)
+      if (hidden === undefined) return { ...found, items }
+      return {
+        ...found,
+        items: items.map(
+          ({ [hidden]: _, ...item }: Record<string, unknown>) => item as (typeof items)[number],
+        ),
+      }
     },
     ids: (where, options = {}) => store.queryIds(definition, where as object, options),
     count: (where, options = {}) => store.count(definition, where as object, options),

@@ -213,3 +213,18 @@ export async function mistakes(id: EntityId): Promise<void> {
   // @ts-expect-error it does not accept what it gives
   defineKind('issue', { schema: z.object({ size: z.string().transform(Number) }) })
 }
+
+/** A kind may expire by a time that is optional, or lies within an object. */
+export const expiring = [
+  defineKind('issue', { schema: typed<Issue>(), expires: 'due' }),
+  defineKind('session', { schema: typed<{ lease: { until: Date | null } }>(), expires: 'lease.until' }),
+  // @ts-expect-error an array of times is no time
+  defineKind('session', { schema: typed<{ times: readonly Date[] }>(), expires: 'times' }),
+  // @ts-expect-error a time may be something else there
+  defineKind('session', { schema: typed<{ until: Date | string }>(), expires: 'until' }),
+  defineKind('issue', {
+    schema: typed<Issue>(),
+    // @ts-expect-error an option of the kind is none of an index
+    indexes: { byTitle: { by: [{ title: 'string' }], expires: 'due' } },
+  }),
+]

@@ -42,6 +42,8 @@ export interface Shape {
   readonly name: string
   /** Its name, and those that it had before: entities that are stored under any of them are of this kind. */
   readonly names: readonly [string, ...string[]]
+  /** The path of the time from which its entities are not there any more; undefined where they stay. */
+  readonly expires: string | undefined
   isOf(bag: Bag): boolean
   /**
    * Tells whether `upgradeKinds` has to write a bag: an upgrade, a default or the name of the kind is not stored, or the bag does not fit
@@ -71,6 +73,7 @@ export interface Shape {
 export interface ShapeOptions {
   readonly name: string
   readonly formerly: readonly string[]
+  readonly expires?: string | undefined
   readonly schema: Schema
   readonly upgrades: readonly Upgrade[]
   readonly checkReads: boolean
@@ -79,7 +82,7 @@ export interface ShapeOptions {
 }
 
 export function createShape(options: ShapeOptions): Shape {
-  const { name, formerly, schema, upgrades, checkReads, onFill } = options
+  const { name, formerly, expires, schema, upgrades, checkReads, onFill } = options
   const names: readonly unknown[] = [name, ...formerly]
   const knownNames = createKnownNames()
   const named = (entity: EntityId | undefined): string =>
@@ -190,6 +193,7 @@ export function createShape(options: ShapeOptions): Shape {
   return {
     name,
     names: [name, ...formerly],
+    expires,
     isOf: (bag) => names.includes(bag[KIND]),
     isBehind(bag) {
       if (isOld(bag)) return true

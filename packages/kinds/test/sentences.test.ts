@@ -39,6 +39,16 @@ const slips: readonly Slip[] = [
     `shardOn is \\"nothing\\", which is none of the index's properties (project, title) and not 'id'.`,
   ],
   [
+    'an expiry by a property that the kind does not have',
+    `defineKind('issue', { schema: typed<Issue>(), expires: 'untl' })`,
+    'The kind has no property \\"untl\\" to expire by.',
+  ],
+  [
+    'an expiry by a property that holds no time',
+    `defineKind('issue', { schema: typed<Issue>(), expires: 'title' })`,
+    'The property title has to hold one Date for an entity to expire by it.',
+  ],
+  [
     'two properties in one object',
     index(`{ by: [{ project: 'string', title: 'string' }] }`),
     'Each property of an index stands in an object of its own',

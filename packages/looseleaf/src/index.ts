@@ -177,6 +177,7 @@ export {
   checkIndex,
   cleanIndex,
   cleaning,
+  deleteExpired,
   readCleanerReport,
   readShardReports,
   readWorkers,

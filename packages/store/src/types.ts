@@ -215,6 +215,8 @@ export interface IndexStatus {
   readonly include?: readonly string[]
   /** There where only entities with these values have rows. */
   readonly on?: IndexPredicate
+  /** There where cleaners delete entities by the index: the path of the time at which they expire. */
+  readonly expires?: string
   /** There for the claims of a unique index, which are beside its rows and have a state of their own. */
   readonly unique?: true
   /** There when it is hidden: written, queried by nobody, and whole when it is restored. See `hideIndex`. */

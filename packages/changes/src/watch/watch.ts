@@ -99,7 +99,14 @@ function pageOf<const P extends IndexProperties>(
   let pages = watched.get(context)
   if (pages === undefined) watched.set(context, (pages = new Map()))
   const { index: ofIndex, where: ofWhere } = plan.scope.hashes()
-  const key = [index.name, ofIndex.toString('hex'), ofWhere.toString('hex'), plan.order, plan.limit].join(' ')
+  const key = [
+    index.name,
+    ofIndex.toString('hex'),
+    ofWhere.toString('hex'),
+    plan.order,
+    plan.limit,
+    index.expires,
+  ].join(' ')
   let page = pages.get(key)
   if (page === undefined) {
     const made = createCurrentPage(

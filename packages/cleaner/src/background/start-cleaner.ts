@@ -4,6 +4,7 @@ import { checkStore, shardAt } from '@looseleaf/protocol'
 import type { CleanProgress } from '../clean/progress.ts'
 import { countsOf } from '../clean/tell-cleaning.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
+import { createExpiryRounds, type ExpiryRounds } from '../expire/expiry-rounds.ts'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { countByIndex, createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
@@ -32,6 +33,8 @@ export interface CleanerStatus {
   readonly totals: Tally
   /** Tombstones that this cleaner has purged since it was started. */
   readonly purged: number
+  /** Entities that this cleaner has deleted because they had expired. */
+  readonly expired: number
   /** Names of the indexes that this process is filling, and sweeping. */
   readonly filling: readonly string[]
   readonly sweeping: readonly string[]
@@ -85,6 +88,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     ...(given.onProblem && { onProblem: (problem) => onRejected(given.onProblem?.(problem), onError) }),
     ...(given.onProgress && { onProgress: (progress) => onRejected(given.onProgress?.(progress), onError) }),
   }
+  const throttle = createThrottle(time, options.rowsPerSecond)
+  const expiry = createExpiryRounds(context, { signal, onProblem: options.onProblem }, throttle, onError)
   const keeper = createIndexKeeper(
     context,
     {
@@ -100,11 +105,11 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
         options.onProgress?.(progress)
       },
     },
-    { throttle: createThrottle(time, options.rowsPerSecond), onWork: reporter.found },
+    { throttle, onWork: reporter.found },
     onError,
   )
   const tails = context.driver.shards.map((_, shard) =>
-    followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
+    followShard(context, shard, options, { signal, owner, leaseMs, reporter, expiry }),
   )
   const purger = createPurger(context, { owner, leaseMs, signal, onError })
   const drainRemovals = createKeptRemovals(context)
@@ -140,7 +145,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     controller.abort()
     leave()
     await Promise.all(loops)
-    await keeper.ended()
+    await Promise.all([keeper.ended(), expiry.ended()])
     // What cannot be saved now is found again: leases run out, and rounds begin where they were saved last.
     await Promise.allSettled([...tails.map(({ tail }) => tail.release()), reporter.save()])
   }
@@ -157,6 +162,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
       })),
       totals: { ...reporter.totals },
       purged: purger.purged,
+      expired: expiry.deleted,
       filling: keeper.filling,
       sweeping: keeper.sweeping,
       progress: [...lastProgress.values()].toSorted((a, b) => a.shard - b.shard),
@@ -189,6 +195,7 @@ function followShard(
     readonly owner: string
     readonly leaseMs: number
     readonly reporter: Reporter
+    readonly expiry: ExpiryRounds
   },
 ): Follower {
   const tail = createTail(context, shard, {
@@ -211,6 +218,8 @@ function followShard(
       const targets = cleanableIndexes(context).map((entry) => indexTarget(context, entry))
       const looked = await tail.round(pass, targets)
       lastRoundAt = context.time.now()
+      // The tail's lease on the shard keeps other processes from deleting there at the same time.
+      if (tail.isMine) own.expiry.start(shard)
       pause = looked === 0 || looked === undefined ? Math.min(pause * 2, idleIntervalMs) : intervalMs
       return tail.lagMs > 0 ? 0 : pause
     } catch (error) {

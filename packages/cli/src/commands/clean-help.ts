@@ -11,7 +11,8 @@ export const CLEAN_JSON = `  { "indexes": [{ "index", "generation", "state", "en
       "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates",
       "undecodable", "unique": true for claims,
       "halted": true where it is paused or hidden }],
-    "added", "removed", "fenced", "waiting", "complete" }`
+    "added", "removed", "fenced", "waiting", "complete",
+    "expired": entities deleted }`
 
 export const CHECK_JSON = `  { "ok",
     "indexes": [{ "index", "generation", "entities", "rows", "missing",

@@ -1,9 +1,11 @@
-import { isInUse } from '@looseleaf/index-engine'
+import { deleteExpired } from '@looseleaf/cleaner'
+import { isExpiring, isInUse } from '@looseleaf/index-engine'
 import { checkText, cleanText } from '../clean-view.ts'
 import { checkTelling, cleanTelling, exitCodeOfClean } from '../cleaning.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findIndex } from '../find-index.ts'
+import { counted } from '../text.ts'
 import { parseLease, parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from './clean-help.ts'
@@ -16,10 +18,11 @@ interface CleanCommandOptions extends CommonOptions {
   readonly lease?: number
 }
 
-const DETAILS = `Adds missing index rows, deletes those that match no entity, checks, and makes
-the indexes ready that were being filled. The store may be in use. It may be
-stopped at any time, also by Ctrl-C, and goes on from there when run again.
-Several may run at once and share the work.
+const DETAILS = `Deletes entities that have expired, adds missing index rows, deletes those
+that match no entity, checks, and makes the indexes ready that were being
+filled. The store may be in use. It may be stopped at any time, also by
+Ctrl-C, and goes on from there when run again. Several may run at once and
+share the work.
 
 ${CLEAN_EXIT}
 
@@ -67,13 +70,31 @@ async function clean(
   const { output } = session
   const store = await session.store()
   for (const name of names ?? []) findIndex(store, name)
+  const expired = await deleteExpiredOf(session, names, rate)
   const result = await cleanTelling(session, names, {
     restart,
     rowsPerSecond: rate,
     leaseMs: lease && lease * 1000,
   })
-  output.result(result, () => cleanText(output, result))
+  output.result({ ...result, expired }, () =>
+    [
+      ...(expired === 0 ? [] : [`${counted(expired, 'expired entity', 'expired entities')} deleted.`]),
+      cleanText(output, result),
+    ].join('\n'),
+  )
   return exitCodeOfClean(result)
+}
+
+/** Deletes expired entities if an index by which they expire is among those to clean; answers how many. */
+async function deleteExpiredOf(
+  { signal, ...session }: Session,
+  names: readonly string[] | undefined,
+  rowsPerSecond: number | undefined,
+): Promise<number> {
+  const store = await session.store()
+  const { indexes } = store.context.catalog.current()
+  const isMeant = indexes.some((entry) => isExpiring(entry) && (names?.includes(entry.name) ?? true))
+  return isMeant ? deleteExpired(store, { signal, rowsPerSecond }) : 0
 }
 
 async function check(session: Session, options: CleanCommandOptions): Promise<ExitCode> {

@@ -100,6 +100,10 @@ export interface IndexDefinitionData {
   readonly include?: readonly string[] | undefined
   /** Only entities with these values have rows; undefined for an index of all entities. Of rows and claims alike. */
   readonly on?: IndexPredicate | undefined
+  /**
+   * The path of the time from which an entity is no answer any more. A catalog entry has it where cleaners delete entities by the index.
+   */
+  readonly expires?: string | undefined
 }
 
 /**

@@ -53,7 +53,7 @@ async function readShard(
 }
 
 export function indexStatus(entry: CatalogEntry): IndexStatus {
-  const { name, generation, table, state, shardOn, include, on, unique, hidden } = entry
+  const { name, generation, table, state, shardOn, include, on, expires, unique, hidden } = entry
   const columns = entry.properties.map(propertyText).join(', ')
   const paused = isPaused(entry)
   return {
@@ -65,6 +65,7 @@ export function indexStatus(entry: CatalogEntry): IndexStatus {
     shardOn,
     ...(include && { include }),
     ...(on && { on }),
+    ...(expires !== undefined && { expires }),
     ...(unique && { unique }),
     ...(hidden && { hidden }),
     ...(paused && { paused }),

@@ -99,6 +99,10 @@ export function createCounts(
   ): Promise<number> {
     let count = 0
     const add = (): void => void count++
+    if (!plan.rowsTellAnswers) {
+      await readAll(view, entry, plan, { signal, likelyRows, onDamaged: add }, add)
+      return count
+    }
     await readAll(
       view,
       entry,

@@ -9,6 +9,7 @@ import {
 } from '@looseleaf/core'
 import {
   forEachMatch,
+  hideExpiredOfAny,
   isStandIn,
   MAX_PAGE_BYTES,
   planIntersection,
@@ -50,7 +51,7 @@ import {
   type QueryManyOptions,
   type ReadAll,
 } from './counts.ts'
-import { planManyOn, planOn } from './plan-on.ts'
+import { planManyOn, planOn, type QueriedIndex } from './plan-on.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ReadKind, ReadView, ReplicaReads } from './replica-reads.ts'
 
@@ -116,6 +117,8 @@ export function createIndexQueries(
     kind?: ReadKind,
   ): Promise<T> =>
     onIndexes(call, [definition], options, standsIn, (view, [entry]) => work(view, entry!), kind)
+
+  const atNow = (definition: IndexDefinitionData): QueriedIndex => ({ definition, now: time.now() })
 
   /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
@@ -245,7 +248,12 @@ export function createIndexQueries(
   return {
     query: (definition, where, options) =>
       onIndex('query', definition, options, mayStandIn, async (view, entry) => {
-        const [page] = await readPages(view, [entry], [planOn(router, entry, where, options)], options)
+        const [page] = await readPages(
+          view,
+          [entry],
+          [planOn(router, entry, where, options, atNow(definition))],
+          options,
+        )
         return page!
       }),
     intersect: (conditions, options) =>
@@ -256,13 +264,18 @@ export function createIndexQueries(
         ownOnly,
         async (view, entries) => {
           const planned = conditions.map(({ where }, i) => ({ index: entries[i]!, where }))
-          const [page] = await readPages(view, entries, [planIntersection(planned, options, router)], options)
+          const plan = hideExpiredOfAny(
+            planIntersection(planned, options, router),
+            conditions.map(({ index }) => index.expires),
+            time.now(),
+          )
+          const [page] = await readPages(view, entries, [plan], options)
           return page!
         },
       ),
     queryMany: (definition, wheres, options) =>
       onIndex('queryMany', definition, options, mayStandIn, async (view, entry) => {
-        const plans = planManyOn(router, entry, wheres, options)
+        const plans = planManyOn(router, entry, wheres, options, atNow(definition))
         const budget = { left: MAX_PAGE_BYTES }
         const pages: (QueryPage | CountedPage)[] = []
         while (pages.length < plans.length) {
@@ -274,7 +287,7 @@ export function createIndexQueries(
       }),
     queryIds: (definition, where, options) =>
       onIndex('queryIds', definition, options, ownOnly, async (view, entry) => {
-        const plan = planOn(router, entry, where, options)
+        const plan = planOn(router, entry, where, options, atNow(definition))
         const [page] = await readPages(view, [entry], [plan], options, undefined, ({ scan }) => ({
           scan,
           read: readIds,
@@ -286,7 +299,7 @@ export function createIndexQueries(
       onIndex('list', definition, options, mayStandIn, async (view, entry) => {
         const listed = entry.standsFor ?? entry
         if (listed.include === undefined) throw notCovering(entry)
-        const plan = planOn(router, entry, where, options)
+        const plan = planOn(router, entry, where, options, atNow(definition))
         if (isStandIn(entry)) {
           const readBy = ({ scan, read }: QueryPorts): QueryPorts => ({ scan, read: readParts(listed, read) })
           const [page] = await readPages(view, [entry], [plan], options, undefined, readBy)
@@ -313,7 +326,7 @@ export function createIndexQueries(
         options,
         mayStandIn,
         async (view, entry) => {
-          const plan = planOn(router, entry, where, options)
+          const plan = planOn(router, entry, where, options, atNow(definition))
           await mayBePending(view, [plan])
           const entities: IndexedEntity[] = []
           await readAll(view, entry, plan, options, (entity) => {
@@ -331,7 +344,12 @@ export function createIndexQueries(
         options,
         mayStandIn,
         async (view, entry) => {
-          const [count] = await countAll(view, entry, [planOn(router, entry, where, options)], options)
+          const [count] = await countAll(
+            view,
+            entry,
+            [planOn(router, entry, where, options, atNow(definition))],
+            options,
+          )
           return count!
         },
         WHOLE,
@@ -342,12 +360,13 @@ export function createIndexQueries(
         definition,
         options,
         mayStandIn,
-        (view, entry) => countAll(view, entry, planManyOn(router, entry, wheres, options), options),
+        (view, entry) =>
+          countAll(view, entry, planManyOn(router, entry, wheres, options, atNow(definition)), options),
         WHOLE,
       ),
     explain: (definition, where, options) =>
       onIndex('explain', definition, {}, mayStandIn, (_, entry) =>
-        explainQuery(driver, entry, planOn(router, entry, where, options), options),
+        explainQuery(driver, entry, planOn(router, entry, where, options, atNow(definition)), options),
       ),
   }
 }

@@ -1,5 +1,6 @@
-import { isLooseleafError, LooseleafError, type Router } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type IndexDefinitionData, type Router } from '@looseleaf/core'
 import {
+  hideExpired,
   isStandIn,
   planByStandIn,
   planQuery,
@@ -9,17 +10,25 @@ import {
 } from '@looseleaf/index-engine'
 import { notReady } from './ready-indexes.ts'
 
+/** The definition that a query names, and the time of the query in milliseconds since 1970: what has expired by then is no answer. */
+export interface QueriedIndex {
+  readonly definition: IndexDefinitionData
+  readonly now: number
+}
+
 /** Plans a query on the generation that serves it. Throws `BAD_QUERY`; `INDEX_NOT_READY` if that is one that cannot serve this `where`. */
 export function planOn(
   router: Router,
   entry: ServingEntry,
   where: unknown,
   options: QueryOptions,
+  { definition, now }: QueriedIndex,
 ): QueryPlan {
-  if (!isStandIn(entry)) return planQuery(entry, where, options, router)
-  const plan = planByStandIn(entry, where, options, router)
-  if (plan === undefined) throw notReady(entry.standsFor)
-  return plan
+  const plan = isStandIn(entry)
+    ? planByStandIn(entry, where, options, router)
+    : planQuery(entry, where, options, router)
+  if (plan === undefined) throw notReady(entry.standsFor ?? entry)
+  return hideExpired(plan, definition.expires, now)
 }
 
 /** As `planOn`, of many conditions; an error names the number of its condition. */
@@ -28,10 +37,11 @@ export function planManyOn(
   entry: ServingEntry,
   wheres: readonly object[],
   options: QueryOptions,
+  queried: QueriedIndex,
 ): QueryPlan[] {
   return wheres.map((where, i) => {
     try {
-      return planOn(router, entry, where, options)
+      return planOn(router, entry, where, options, queried)
     } catch (error) {
       if (!isLooseleafError(error)) throw error
       throw new LooseleafError(error.code, `Condition ${i} (counted from 0): ${error.message}`, {

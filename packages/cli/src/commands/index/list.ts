@@ -10,7 +10,8 @@ const DETAILS = `Names the generations that the config no longer needs: see
 JSON:
   { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
       "include": [text], "on": { property: value }, "unique": true for claims,
-      "hidden": true, "paused": true }],
+      "hidden": true, "paused": true,
+      "expires": path of the time from which entities are deleted }],
     "advice": [text] }`
 
 /** `looseleaf index list`. */

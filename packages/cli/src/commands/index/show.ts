@@ -15,6 +15,7 @@ JSON, with T for a table:
   { "name",
     "generations": [{ "generation", "properties": [text], "shardOn",
       "on": { property: value }, "include": [text], "onMisfit",
+      "expires": path of the time from which entities are deleted,
       "rows": T, "claims": T | null }],
     "advice": [text] }
 T:
@@ -58,6 +59,7 @@ export const addShowIndex: AddCommand = (group, run) => {
           on: rows.on ?? {},
           include: rows.include ?? [],
           onMisfit: rows.onMisfit,
+          ...(rows.expires !== undefined && { expires: rows.expires }),
           rows: view(rows) ?? null,
           claims: view(claims) ?? null,
         }))
@@ -106,6 +108,9 @@ function generationText(
     `  sharded on  ${shardOn}`,
     ...(rows.on === undefined ? [] : [`  on          ${predicateText(rows.on)}`]),
     ...(rows.include === undefined ? [] : [`  includes    ${includedText(rows)}`]),
+    ...(rows.expires === undefined
+      ? []
+      : [`  expires     entities are deleted from their ${rows.expires} on`]),
     `  misfits     ${onMisfit === 'refuse' ? 'are refused' : 'get no row'}`,
     ...[view(rows), view(claims)].flatMap((table) => (table === undefined ? [] : tableText(output, table))),
   ].join('\n')

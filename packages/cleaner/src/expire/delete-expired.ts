@@ -1,0 +1,25 @@
+import { withCallbacks } from '@looseleaf/core'
+import { checkStore } from '@looseleaf/protocol'
+import pLimit from 'p-limit'
+import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
+import { createPass } from '../pass/pass.ts'
+import { expireShard } from './expire-shard.ts'
+
+const SHARDS_AT_ONCE = 4
+
+/**
+ * Deletes all entities that have expired a minute ago or before, and answers how many, those that another process deletes meanwhile
+ * not counted. Their index rows are deleted by the cleaners that follow, or by `cleanIndex` and `sweep`.
+ */
+export async function deleteExpired(store: CleanerStore, options: PassOptions = {}): Promise<number> {
+  checkStore('deleteExpired', store, options, passOptionKinds)
+  const { context } = store
+  return withCallbacks(options, async (taken) => {
+    const pass = createPass(context, taken)
+    const perShard = await pLimit(SHARDS_AT_ONCE).map(context.driver.shards.keys(), (shard) =>
+      expireShard(pass, shard, Infinity),
+    )
+    return perShard.reduce((sum, { deleted }) => sum + deleted, 0)
+  })
+}

@@ -1,0 +1,183 @@
+import { systemTime, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { byUser, openStore, rowsIn } from '../../test/stores.ts'
+import { until } from '../../test/times.ts'
+import { startCleaner } from '../background/start-cleaner.ts'
+import { cleanIndex } from '../clean/clean-index.ts'
+import { createPass } from '../pass/pass.ts'
+import { deleteExpired } from './delete-expired.ts'
+import { expireShard } from './expire-shard.ts'
+
+const expiring = defineIndex('sessions_expire', {
+  properties: { until: 'time' },
+  shardOn: 'id',
+  on: { kind: 'session' },
+  expires: 'until',
+})
+const MINUTE = 60_000
+
+let store: DataStore
+let plan: FaultPlan
+let statements: string[]
+
+const open = async (time: Time = systemTime): Promise<DataStore> => {
+  const driver = faultyDriver(await memoryShards(2).connect(), (call) => {
+    statements.push(call.operation)
+    return plan(call)
+  })
+  const opened = await openStore({ driver, indexes: [expiring, byUser], time })
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+beforeEach(async () => {
+  statements = []
+  plan = () => undefined
+  store = await open()
+})
+
+const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds)
+
+/** A session that has expired so long ago, in milliseconds. */
+async function put(milliseconds: number, of: DataStore = store): Promise<string> {
+  const bag = { kind: 'session', until: ago(milliseconds), user_id: 'ada', published: 1 }
+  return (await of.put(bag)).id
+}
+
+test('entities that have expired a minute ago are deleted, and others stay', async () => {
+  const gone = [await put(MINUTE + 1_000), await put(24 * 60 * MINUTE)]
+  const staying = [
+    await put(MINUTE - 10_000),
+    await put(-MINUTE),
+    (await store.put({ kind: 'other', until: ago(2 * MINUTE) })).id,
+    (await store.put({ kind: 'session', until: null })).id,
+  ]
+  expect(await deleteExpired(store)).toBe(2)
+  for (const id of gone) expect(await store.get(id)).toBeUndefined()
+  for (const id of staying) expect(await store.get(id)).toBeDefined()
+  expect(await deleteExpired(store)).toBe(0)
+  // Their rows are dangling until a cleaner has passed by.
+  expect(await rowsIn(store, 'by_user')).toHaveLength(4)
+  expect(await cleanIndex(store)).toMatchObject({ removed: 4, complete: true })
+  expect(await rowsIn(store, 'by_user')).toHaveLength(2)
+})
+
+test('an entity whose time is pushed ahead after it was read stays', async () => {
+  const id = await put(2 * MINUTE)
+  plan = ({ operation, number, args }) => {
+    const [rows] = args as [readonly { body: unknown }[]]
+    if (operation !== 'replace' || number > 1 || rows[0]?.body !== null) return undefined
+    return { before: async () => void (await store.update(id, (bag) => ({ ...bag, until: ago(-MINUTE) }))) }
+  }
+  expect(await deleteExpired(store)).toBe(0)
+  expect(await store.get(id)).toMatchObject({ user_id: 'ada' })
+})
+
+test('a row that its entity has left deletes nothing', async () => {
+  const id = await put(2 * MINUTE)
+  await store.settled()
+  plan = ({ operation }) =>
+    operation === 'remove' ? { before: () => Promise.reject(new Error('Not now.')) } : undefined
+  await store.update(id, (bag) => ({ ...bag, until: ago(-MINUTE) }))
+  expect(await deleteExpired(store)).toBe(0)
+  expect(await store.get(id)).toBeDefined()
+})
+
+test.each([
+  ['the database', 60 * MINUTE],
+  ['the process', -60 * MINUTE],
+])('%s decides on a deletion where its clock is behind the other', async (_, ahead) => {
+  const other = await open({ ...systemTime, now: () => Date.now() + ahead })
+  const id = await put(Math.max(0, -ahead) / 2 + 2 * MINUTE - Math.max(0, ahead) / 2, other)
+  expect(await deleteExpired(other)).toBe(0)
+  expect(await other.get(id)).toBeDefined()
+  const expired = await put(Math.max(0, -ahead) + 2 * MINUTE, other)
+  expect(await deleteExpired(other)).toBe(1)
+  expect(await other.get(expired)).toBeUndefined()
+})
+
+test('one round looks at so many rows, those first that expired first', async () => {
+  const single = await openStore({ shards: 1, indexes: [expiring] })
+  onTestFinished(() => single.close())
+  const ids: string[] = []
+  for (let i = 0; i < 7; i++) ids.push(await put((10 - i) * MINUTE, single))
+  const pass = createPass(single.context)
+  expect(await expireShard(pass, 0, 3)).toEqual({ deleted: 3, isFull: true })
+  expect((await single.getMany(ids)).map((found) => found === undefined)).toEqual(ids.map((_, i) => i < 3))
+})
+
+test('a round goes on where the one before it has ended, whatever has become of the rows in front', async () => {
+  const single = await openStore({ shards: 1, indexes: [expiring] })
+  onTestFinished(() => single.close())
+  for (let i = 0; i < 7; i++) await put((10 - i) * MINUTE, single)
+  const pass = createPass(single.context)
+  const places = new Map()
+  // The rows of deleted entities stay: no cleaner runs.
+  const rounds = []
+  for (let round = 0; round < 4; round++) rounds.push(await expireShard(pass, 0, 3, places))
+  expect(rounds).toEqual([
+    { deleted: 3, isFull: true },
+    { deleted: 3, isFull: true },
+    { deleted: 1, isFull: false },
+    { deleted: 0, isFull: true },
+  ])
+})
+
+test('an index that is being filled, or is hidden, deletes nothing', async () => {
+  const empty = await openStore({ indexes: [] })
+  onTestFinished(() => empty.close())
+  const id = await put(2 * MINUTE, empty)
+  await empty.addIndex(expiring)
+  expect(await deleteExpired(empty)).toBe(0)
+  await cleanIndex(empty, 'sessions_expire')
+  await empty.hideIndex('sessions_expire')
+  expect(await deleteExpired(empty)).toBe(0)
+  await empty.restoreIndex('sessions_expire')
+  expect(await deleteExpired(empty)).toBe(1)
+  expect(await empty.get(id)).toBeUndefined()
+})
+
+test('the database is not asked for its time where nothing is due', async () => {
+  await put(-MINUTE)
+  statements = []
+  await deleteExpired(store)
+  expect(statements).toEqual(['scan', 'scan'])
+})
+
+test('a damaged body is told and left alone', async () => {
+  const id = await put(2 * MINUTE)
+  const problems: string[] = []
+  const { codec } = store.context
+  const damaged = {
+    context: {
+      ...store.context,
+      codec: { ...codec, decode: (body: Uint8Array) => codec.decode(body.subarray(0, 4)) },
+    },
+  }
+  expect(
+    await deleteExpired(damaged, { onProblem: ({ kind, entity }) => problems.push(`${kind} ${entity}`) }),
+  ).toBe(0)
+  expect(problems).toEqual([`undecodable ${id}`])
+})
+
+test('a cleaner deletes what has expired on the shards that it follows, with its index rows', async () => {
+  for (let i = 0; i < 20; i++) await put((2 + i) * MINUTE)
+  const stays = await put(-MINUTE)
+  const errors: unknown[] = []
+  const options = { intervalMs: 5, idleIntervalMs: 5, onError: (error: unknown) => errors.push(error) }
+  const cleaner = startCleaner(store, options)
+  onTestFinished(() => cleaner.stop())
+  await until(() => cleaner.status().shards.every(({ isMine }) => isMine))
+  const idle = startCleaner(store, options)
+  onTestFinished(() => idle.stop())
+  await until(async () => (await rowsIn(store, 'sessions_expire')).length === 1)
+  await until(async () => (await rowsIn(store, 'by_user')).length === 1)
+  expect(cleaner.status().expired).toBe(20)
+  expect(idle.status().expired).toBe(0)
+  expect(await store.get(stays)).toBeDefined()
+  expect(errors).toEqual([])
+})

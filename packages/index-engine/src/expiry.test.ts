@@ -1,0 +1,73 @@
+import type { IndexDefinitionData } from '@looseleaf/core'
+import { expect, it, test } from 'vitest'
+import { definitionFromData, defineIndex, entriesOf, sameRows } from './define-index.ts'
+import { isExpired, isExpiring } from './expiry.ts'
+
+const at = (milliseconds: number): Date => new Date(milliseconds)
+
+it.each([
+  ['at its time', { until: at(1000) }, true],
+  ['a moment before', { until: at(1001) }, false],
+  ['without a time', {}, false],
+  ['with null', { until: null }, false],
+  ['with a number', { until: 5 }, false],
+  ['with an invalid Date', { until: at(Number.NaN) }, false],
+  ['with times in an array', { until: [at(1)] }, false],
+] as const)('an entity expires %s: %j is %s', (_, bag, expired) => {
+  expect(isExpired(bag as never, 'until', 1000)).toBe(expired)
+})
+
+test('a time may lie within an object, and without a path nothing expires', () => {
+  const bag = { lease: { until: at(5) } }
+  expect(isExpired(bag, 'lease.until', 5)).toBe(true)
+  expect(isExpired(bag, undefined, 5)).toBe(false)
+})
+
+const time = { properties: { until: 'time' }, shardOn: 'id', expires: 'until' } as const
+
+it.each([
+  ['the time alone', time, true],
+  ['under another name', { ...time, properties: { end: { type: 'time', of: 'until' } } }, true],
+  ['of some entities', { ...time, on: { kind: 'session' } }, true],
+  ['no word of it', { properties: time.properties, shardOn: 'id' }, false],
+  ['another path', { ...time, expires: 'end' }, false],
+  ['the shard of the time', { ...time, shardOn: 'until' }, false],
+  ['a second property', { ...time, properties: { until: 'time', user: 'string' } }, false],
+  ['rounded times', { ...time, properties: { until: { type: 'time', key: 'hour' } } }, false],
+  ['the latest first', { ...time, properties: { until: { type: 'time', order: 'desc' } } }, false],
+  [
+    'rows without a time',
+    { ...time, properties: { until: { type: 'time', nulls: 'last' } }, on: { a: 1 } },
+    false,
+  ],
+  ['many times', { ...time, properties: { until: 'time[]' } }, false],
+] as const)('entities are deleted by an index with %s: %j is %s', (_, options, expiring) => {
+  const index = defineIndex('ends', options as never)
+  expect(isExpiring(index)).toBe(expiring)
+  // Only that is for the store to know.
+  const [entry] = entriesOf(index) as [IndexDefinitionData]
+  expect(entry.expires).toBe(expiring ? 'until' : undefined)
+  expect(sameRows(entry, index)).toBe(true)
+  expect(definitionFromData(entry).expires).toBe(entry.expires)
+})
+
+test('an index that deletes is another one than the same that does not', () => {
+  const { expires: _, ...plain } = time
+  expect(sameRows(defineIndex('ends', time), defineIndex('ends', plain))).toBe(false)
+})
+
+test('claims of an index say nothing of what expires', () => {
+  const index = defineIndex('by_token', {
+    properties: { token: 'string' },
+    shardOn: 'token',
+    unique: true,
+    expires: 'until',
+  })
+  expect(entriesOf(index).map((entry) => 'expires' in entry)).toEqual([false, false])
+})
+
+test('a path that is no name is refused', () => {
+  expect(() => defineIndex('ends', { ...time, expires: 7 as never })).toThrow(
+    expect.objectContaining({ code: 'BAD_INDEX' }),
+  )
+})

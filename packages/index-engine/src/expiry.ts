@@ -1,0 +1,51 @@
+import { isDate, type Bag, type IndexDefinitionData } from '@looseleaf/core'
+import type { QueryPlan } from './plan-query.ts'
+import { propertyValue } from './property-value.ts'
+import type { PagePlan } from './row-source.ts'
+
+/**
+ * Tells whether cleaners delete entities by an index: it has the time at which they expire, and nothing else, on the shards of the
+ * entities.
+ */
+export function isExpiring({ expires, shardOn, properties }: IndexDefinitionData): boolean {
+  const [property, ...others] = properties
+  if (expires === undefined || property === undefined || others.length > 0 || shardOn !== 'id') return false
+  const { name, of = name, type, many, key, order, nulls } = property
+  const isPlain = !many && key === undefined && order === undefined && nulls === undefined
+  return of === expires && type === 'time' && isPlain
+}
+
+/** Whether the time under a path has come, in milliseconds since 1970. Without a Date there an entity never expires. */
+export function isExpired(bag: Bag, expires: string | undefined, now: number): boolean {
+  if (expires === undefined) return false
+  const time = propertyValue(bag, expires)
+  return isDate(time) && time.getTime() <= now
+}
+
+/** The same plan without the entities that have expired by `now`, in milliseconds since 1970. */
+export function hideExpired(plan: QueryPlan, expires: string | undefined, now: number): QueryPlan {
+  if (expires === undefined) return plan
+  const { firstKey } = hideExpiredOfAny(plan, [expires], now)
+  return {
+    ...plan,
+    // A row does not have the time.
+    rowsTellPlaces: false,
+    rowsTellAnswers: false,
+    firstKey,
+    matches: (bag) => firstKey(bag) !== undefined,
+  }
+}
+
+/** As `hideExpired`, of a plan for several indexes. */
+export function hideExpiredOfAny<Plan extends PagePlan>(
+  plan: Plan,
+  paths: readonly (string | undefined)[],
+  now: number,
+): Plan {
+  if (paths.every((path) => path === undefined)) return plan
+  return {
+    ...plan,
+    firstKey: (bag: Bag) =>
+      paths.some((path) => isExpired(bag, path, now)) ? undefined : plan.firstKey(bag),
+  }
+}

@@ -1,0 +1,188 @@
+import { isLooseleafError, systemTime } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { defineKind, indexesOf } from '../src/index.ts'
+
+const Session = defineKind('session', {
+  schema: z.object({ user: z.string(), token: z.string(), until: z.date().nullable().optional() }),
+  indexes: {
+    byUser: { by: [{ user: 'string' }] },
+    byToken: { by: [{ token: 'string' }], unique: true },
+    byUserListed: { by: [{ user: 'string' }], include: ['token'] },
+  },
+  expires: 'until',
+})
+
+let now: number
+let store: DataStore
+const sessions = (): ReturnType<typeof Session.in> => Session.in(store)
+const inSeconds = (seconds: number): Date => new Date(now + seconds * 1000)
+
+beforeEach(async () => {
+  now = Date.now()
+  store = await DataStore.open({
+    shards: memoryShards(2),
+    indexes: indexesOf(Session),
+    migrate: true,
+    time: { ...systemTime, now: () => now },
+  })
+  onTestFinished(() => store.close())
+})
+
+test('an entity is hidden from every read of its kind from the instant of its time', async () => {
+  const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  const stays = await sessions().insert({ user: 'ann', token: 'b', until: null })
+  const without = await sessions().insert({ user: 'ann', token: 'c' })
+  const entity = (await store.get(id))!
+  now += 9_999
+  expect(await sessions().exists(id)).toBe(true)
+  expect(await sessions().byUser.count({ user: 'ann' })).toBe(3)
+  now += 1
+  expect(await sessions().get(id)).toBeUndefined()
+  expect(await sessions().exists(id)).toBe(false)
+  expect(await sessions().getMany([id, stays.id])).toEqual([undefined, stays])
+  expect(sessions().itemOf(entity)).toBeUndefined()
+  const there = [stays, without]
+  const where = { user: 'ann' }
+  expect(await sessions().byUser.all(where)).toEqual(there)
+  expect(await sessions().byUser.first(where)).toEqual(stays)
+  expect((await sessions().byUser.page(where)).items).toEqual(there)
+  expect(await Array.fromAsync(sessions().byUser.each(where))).toEqual(there)
+  const [page] = await sessions().byUser.pageMany([where], { count: true, limit: 1 })
+  expect(page).toMatchObject({ items: [stays], count: 2 })
+  expect(await sessions().byUser.count(where)).toBe(2)
+  expect(await sessions().byUser.count(where, { exact: true })).toBe(2)
+  expect(await sessions().byUser.countMany([where])).toEqual([2])
+  const byUser = Session.indexes.find(({ name }) => name === 'session_by_user')!
+  const common = { index: byUser, where }
+  expect((await store.intersect([common, common])).items.map((item) => item.id)).toEqual([
+    stays.id,
+    without.id,
+  ])
+  // Ids are those of rows, which stay until the cleaner has deleted the entity.
+  expect((await sessions().byUser.ids(where)).items).toHaveLength(3)
+})
+
+test.each([true, false])('a list from rows leaves out what has expired (verify: %s)', async (verify) => {
+  await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  const { id } = await sessions().insert({ user: 'ann', token: 'b', until: inSeconds(20) })
+  now += 10_000
+  const { items, cost } = await sessions().byUserListed.list({ user: 'ann' }, { verify })
+  expect(items).toEqual([{ id, user: 'ann', token: 'b' }])
+  expect(cost.entitiesCovered).toBe(2)
+})
+
+test('a page is filled with what stands behind expired entities, and its cursors lead on', async () => {
+  const staying = []
+  for (let i = 0; i < 12; i++) {
+    const isShort = i % 3 !== 0
+    const item = await sessions().insert({ user: 'ann', token: `${i}`, until: isShort ? inSeconds(1) : null })
+    if (!isShort) staying.push(item)
+  }
+  now += 1_000
+  const first = await sessions().byUser.page({ user: 'ann' }, { limit: 3 })
+  const next = await sessions().byUser.page({ user: 'ann' }, { limit: 3, cursor: first.cursor! })
+  expect([...first.items, ...next.items]).toEqual(staying)
+  expect([first.items.length, next.items.length, next.cursor]).toEqual([3, 1, undefined])
+  const back = await sessions().byUser.page({ user: 'ann' }, { limit: 3, cursor: next.previous! })
+  expect(back.items).toEqual(first.items)
+})
+
+test('an expired entity is not found by update and delete', async () => {
+  const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  now += 10_000
+  await expect(sessions().update(id, { user: 'bob' })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    entity: id,
+  })
+  expect(await sessions().delete(id)).toBe(false)
+  expect(await sessions().byUser.updateWhere({ user: 'ann' }, { user: 'bob' })).toMatchObject({ done: 0 })
+})
+
+test('an expired entity leaves its id to insert, put and upsert', async () => {
+  const value = { user: 'bob', token: 'b', until: null }
+  for (const write of ['insert', 'put', 'upsert'] as const) {
+    const { id } = await sessions().insert({ user: 'ann', token: write, until: inSeconds(10) })
+    now += 10_000
+    const calls = {
+      insert: () => sessions().insert({ ...value, token: 'i' }, { id }),
+      put: () => sessions().put({ ...value, token: 'p', id }),
+      upsert: () => sessions().upsert(id, { ...value, token: 'u' }, { user: 'patched' }),
+    }
+    const item = await calls[write]()
+    expect(item).toMatchObject({ id, user: 'bob' })
+    expect(await sessions().get(id)).toEqual(item)
+  }
+})
+
+test('an expired entity leaves its unique keys to others, and is deleted for them', async () => {
+  const old = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  const other = await sessions().insert({ user: 'eve', token: 'e', until: null })
+  await expect(sessions().insert({ user: 'bob', token: 'a' })).rejects.toMatchObject({
+    code: 'DUPLICATE_KEY',
+  })
+  now += 10_000
+  const taken = await sessions().insert({ user: 'bob', token: 'a', until: inSeconds(10) })
+  expect(await sessions().byToken.all({ token: 'a' })).toEqual([taken])
+  expect(await store.get(old.id)).toBeUndefined()
+  now += 10_000
+  await sessions().update(other.id, { token: 'a' })
+  expect(await store.get(taken.id)).toBeUndefined()
+  // An entity that has not expired keeps its key.
+  const fates = await sessions().insertMany([{ user: 'bob', token: 'a' }], { fates: true })
+  expect(fates.map((fate) => !fate.ok && isLooseleafError(fate.error, 'DUPLICATE_KEY'))).toEqual([true])
+})
+
+test('an expired entity comes as deleted among the changes of its kind', async () => {
+  const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  now += 10_000
+  for await (const change of sessions().changes({ from: 'beginning' })) {
+    expect(change).toMatchObject({ id, item: undefined })
+    break
+  }
+})
+
+test('an expired entity is there again where its time is pushed ahead before it is deleted', async () => {
+  const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  now += 10_000
+  await store.update(id, (bag) => ({ ...bag, until: inSeconds(5) }))
+  expect(await sessions().get(id)).toMatchObject({ user: 'ann' })
+})
+
+test('a time that is no Date is refused when it is written', async () => {
+  await expect(store.put({ _kind: 'session', user: 'ann', token: 'a', until: 'soon' })).rejects.toMatchObject(
+    {
+      code: 'BAD_INDEX_VALUE',
+    },
+  )
+})
+
+test('the kind has one index more, and only that one is said to the store', () => {
+  expect(Session.indexes.at(-1)).toMatchObject({
+    name: 'session_expires',
+    shardOn: 'id',
+    on: { _kind: 'session' },
+    expires: 'until',
+  })
+  const { indexes } = store.context.catalog.current()
+  expect(indexes.filter(({ expires }) => expires !== undefined).map(({ name }) => name)).toEqual([
+    'session_expires',
+  ])
+  expect(store.context.driver.shards).toHaveLength(2)
+})
+
+test.each([
+  [/takes as expires the path of a time; got a number/, { expires: 7 }],
+  [
+    /Index expires of session needs another name/,
+    { expires: 'until', indexes: { expires: { by: [{ user: 'string' }] } } },
+  ],
+  [
+    /Index byUser of session takes no `expires`/,
+    { indexes: { byUser: { by: [{ user: 'string' }], expires: 'until' } } },
+  ],
+])('a mistake in what expires is refused: %s', (message, options) => {
+  expect(() => defineKind('session', { schema: Session.schema, ...options } as never)).toThrow(message)
+})
