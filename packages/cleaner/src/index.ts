@@ -15,5 +15,6 @@ export { readCleanerReport, readShardReports, type CleanerReport } from './repor
 export type { IndexReport, LastRun, PartReport, RunUnderWay } from './report/index-report.ts'
 export type { PendingReport, ShardReport } from './report/shard-report.ts'
 export type { CleanerSummary, RoundError } from './report/summary.ts'
+export { lookForWentBack, readWentBack, wentBackText, type ShardWentBack } from './report/went-back.ts'
 export { readWorkers } from './report/workers.ts'
 export { sweep, sweepEntities, sweepIndex, type SweepOptions } from './sweep/sweep.ts'

@@ -10,6 +10,18 @@ export { lastingPage } from './lasting-page.ts'
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
 export { openedTo } from './opened.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
+export {
+  lookAtMarks,
+  MARK_TASK,
+  markFromText,
+  markToText,
+  NOTE_TASK,
+  wentBackOf,
+  wentBackText,
+  type MarkLook,
+  type ShardMark,
+  type WentBack,
+} from './shard-marks.ts'
 export { idsByShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
 export { claimEarly, writeAgain, writeEarly } from './write-early.ts'

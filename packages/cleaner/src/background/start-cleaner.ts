@@ -14,6 +14,7 @@ import { createReporter, type Reporter, type RoundError } from '../report/summar
 import { createTail, type Tail } from '../tail/tail.ts'
 import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
+import { createMarkKeeper } from './keep-marks.ts'
 
 export interface CleanerStatus {
   /** False once it was stopped, or its store was closed. */
@@ -103,6 +104,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
   const tails = context.driver.shards.map((_, shard) =>
     followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
   )
+  const marks = createMarkKeeper(context, owner)
   const drainRemovals = createKeptRemovals(context)
   // Whoever starts it may do so within a call or a trace.
   const loops = context.events.detached(() => [
@@ -121,7 +123,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
       signal,
       onError,
       async round() {
-        await keeper.startDue({ signal })
+        await marks.look({ signal })
+        await keeper.startDue({ signal }, marks.unsweptSince)
         await reporter.save({ signal })
         return options.catalogMs ?? 3_000
       },

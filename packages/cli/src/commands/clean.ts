@@ -1,4 +1,5 @@
 import { isInUse } from '@looseleaf/index-engine'
+import { lookForWentBack } from '@looseleaf/cleaner'
 import { checkText, cleanText } from '../clean-view.ts'
 import { checkTelling, cleanTelling, exitCodeOfClean } from '../cleaning.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
@@ -67,11 +68,14 @@ async function clean(
   const { output } = session
   const store = await session.store()
   for (const name of names ?? []) findIndex(store, name)
+  const { signal } = session
+  await lookForWentBack(store, { signal })
   const result = await cleanTelling(session, names, {
     restart,
     rowsPerSecond: rate,
     leaseMs: lease && lease * 1000,
   })
+  await lookForWentBack(store, { signal })
   output.result(result, () => cleanText(output, result))
   return exitCodeOfClean(result)
 }

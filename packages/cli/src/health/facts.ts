@@ -1,5 +1,5 @@
 import type { ConsumerReport } from '@looseleaf/changes'
-import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
+import type { CleanerReport, IndexReport, ShardWentBack } from '@looseleaf/cleaner'
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
 import type { BodiesLook, ReplicaReport } from '@looseleaf/store'
 
@@ -19,6 +19,8 @@ export interface Facts {
   readonly consumers: readonly ConsumerReport[]
   /** Of the shards' replicas, where they have any. */
   readonly replicas: readonly ReplicaReport[]
+  /** Shards that have gone back in time; none where they could not be read. */
+  readonly wentBack: readonly ShardWentBack[]
 }
 
 /**

@@ -75,6 +75,7 @@ const well: Facts = {
   bodies: undefined,
   consumers: [],
   replicas: [],
+  wentBack: [],
 }
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({

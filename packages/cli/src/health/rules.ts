@@ -4,6 +4,7 @@ import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
 import { damagedRule, definitionsRule } from './body-rules.ts'
+import { consumerRule, wentBackRule } from './went-back-rules.ts'
 import {
   ageOf,
   indexesOf,
@@ -315,6 +316,8 @@ export const rules: readonly Rule[] = [
       }),
   },
   definitionsRule,
+  wentBackRule,
+  consumerRule,
 ]
 
 /** Everything that somebody should know, what to act on first; nothing when all is well. */
