@@ -1,6 +1,7 @@
 import { backgroundLoop, guarded, inBackground, isLooseleafError, onRejected } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { checkStore, shardAt } from '@looseleaf/protocol'
+import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
 import type { CleanProgress } from '../clean/progress.ts'
 import { countsOf } from '../clean/tell-cleaning.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
@@ -15,6 +16,7 @@ import { createTail, type Tail } from '../tail/tail.ts'
 import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
 import { createMarkKeeper } from './keep-marks.ts'
+import { createWitnessKeeper } from './keep-witnesses.ts'
 
 export interface CleanerStatus {
   /** False once it was stopped, or its store was closed. */
@@ -105,6 +107,11 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
   )
   const marks = createMarkKeeper(context, owner)
+  const witnesses = createWitnessKeeper(context, {
+    owner,
+    isMine: (shard) => tails[shard]?.tail.isMine === true,
+    settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
+  })
   const drainRemovals = createKeptRemovals(context)
   // Whoever starts it may do so within a call or a trace.
   const loops = context.events.detached(() => [
@@ -124,6 +131,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
       onError,
       async round() {
         await marks.look({ signal })
+        await witnesses.look({ signal })
         await keeper.startDue({ signal }, marks.unsweptSince)
         await reporter.save({ signal })
         return options.catalogMs ?? 3_000
