@@ -2,7 +2,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
-import { cleanIndex, readCleanerReport, startCleaner } from '../src/index.ts'
+import { cleanIndex, readCleanerReport, readLostRows, startCleaner } from '../src/index.ts'
 import { createWitnessKeeper, type WitnessKeeper } from '../src/background/keep-witnesses.ts'
 import { loadWitnesses } from '../src/background/witness-record.ts'
 import { byTag, byUser, expectedRows, openStore, rowsIn } from './stores.ts'
@@ -68,12 +68,17 @@ test.each([0, 1])(
     // Another process, which has only what was kept of the rows.
     await looks(keeperOf(), 2)
     expect(await states()).toEqual({ ...ALL_READY, index_by_user: 'building' })
-    await expect(store.query(byUser, { user_id: 'user 1' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
+    await expect(store.query(byUser, { user_id: 'user 1' })).rejects.toMatchObject({
+      code: 'INDEX_NOT_READY',
+    })
     expect(warned).toHaveBeenCalledExactlyOnceWith(
       expect.stringContaining('The table of index by_user has lost rows'),
       'LooseleafWarning',
     )
+    const lost = { index: 'by_user', shard: `memory ${shard}`, foundAt: new Date(time.now()) }
+    expect(await readLostRows(store)).toMatchObject([{ ...lost, isFilled: false }])
     expect(await cleanIndex(store, 'by_user')).toMatchObject({ complete: true })
+    expect(await readLostRows(store)).toMatchObject([{ ...lost, isFilled: true }])
     expect(await states()).toEqual(ALL_READY)
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
     await looks(keeperOf(), 2)
@@ -97,7 +102,9 @@ test('a running cleaner notices a table that was emptied, and fills it again', a
   const cleaner = startCleaner(store, { settleMs: 0, sweepEveryMs: 1e12 })
   onTestFinished(() => cleaner.stop())
   // The first sweep would write the rows again.
-  await until(async () => (await readCleanerReport(store)).indexes.every(({ lastRun }) => lastRun !== undefined))
+  await until(async () =>
+    (await readCleanerReport(store)).indexes.every(({ lastRun }) => lastRun !== undefined),
+  )
   const [shard] = store.context.driver.shards
   await until(async () => {
     const kept = await loadWitnesses(shard!, ['index_by_user'], {})
@@ -105,7 +112,9 @@ test('a running cleaner notices a table that was emptied, and fills it again', a
   })
   await empty(0, 'index_by_user')
   await until(() => warned.mock.calls.length > 0)
-  await until(async () => (await states())['index_by_user'] === 'ready' && cleaner.status().filling.length === 0)
+  await until(
+    async () => (await states())['index_by_user'] === 'ready' && cleaner.status().filling.length === 0,
+  )
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 

@@ -1,4 +1,11 @@
-import { countIn, isLooseleafError, parseObject, toObject, type CallOptions, type Shard } from '@looseleaf/core'
+import {
+  countIn,
+  isLooseleafError,
+  parseObject,
+  toObject,
+  type CallOptions,
+  type Shard,
+} from '@looseleaf/core'
 
 /*
  * A shard that was restored from a backup, or was failed over to a server without its last commits, looks like any other. Its mark tells: a number

@@ -41,7 +41,11 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     return known !== undefined && known.mark > noted.mark ? known : noted
   }
 
-  async function raise(look: MarkLook, isSwept: boolean, options: CallOptions): Promise<WentBack | undefined> {
+  async function raise(
+    look: MarkLook,
+    isSwept: boolean,
+    options: CallOptions,
+  ): Promise<WentBack | undefined> {
     const { shard } = look
     const { name, tasks } = shardAt(context, shard)
     const claimed = await tasks.claim(MARK_TASK, owner, LEASE_MS, options)

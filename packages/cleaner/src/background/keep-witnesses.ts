@@ -1,4 +1,11 @@
-import { elapsedBy, idKey, isLooseleafError, isOutage, type CallOptions, type CatalogEntry } from '@looseleaf/core'
+import {
+  elapsedBy,
+  idKey,
+  isLooseleafError,
+  isOutage,
+  type CallOptions,
+  type CatalogEntry,
+} from '@looseleaf/core'
 import { changeCatalog, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import { candidatesOf, confirm } from '../check/confirm.ts'
@@ -64,7 +71,10 @@ export function createWitnessKeeper(
     const isWanted = ({ entity, row }: MissingRow): boolean =>
       row.shard === shard && wanted.has(textOf({ key: row.key, entityId: entity.id }))
     const missing = found.missing.filter(isWanted)
-    const confirmed = await confirm(pass, target, candidatesOf({ missing }), { direction: 'missing', settleMs })
+    const confirmed = await confirm(pass, target, candidatesOf({ missing }), {
+      direction: 'missing',
+      settleMs,
+    })
     return confirmed.missing.filter(isWanted)
   }
 
@@ -113,7 +123,14 @@ export function createWitnessKeeper(
     for (const some of chunks([...targets], TABLES_AT_ONCE)) {
       const places = some.map(({ entry }) => records.get(entry.table)?.places ?? [])
       const ids = places.flat().map(({ entityId }) => entityId)
-      const rows = ids.length === 0 ? [] : await on.rowsOf(some.map(({ spec }) => spec), ids, options)
+      const rows =
+        ids.length === 0
+          ? []
+          : await on.rowsOf(
+              some.map(({ spec }) => spec),
+              ids,
+              options,
+            )
       for (const [i, target] of some.entries()) {
         const there = new Set(rows[i]?.map(textOf))
         const gone = places[i]!.filter((place) => !there.has(textOf(place)))
@@ -145,9 +162,15 @@ export function createWitnessKeeper(
       )
       const lost = found.flat()
       if (lost.length === 0) return
-      await beginAnew(context, lost.map(({ entry }) => entry), owner, options)
+      const lostAt = context.time.now()
+      await beginAnew(
+        context,
+        lost.map(({ entry }) => entry),
+        owner,
+        options,
+      )
       // Behind that, so that a process which dies in between has forgotten nothing.
-      const record = { places: [], lostAt: context.time.now() }
+      const record = { places: [], lostAt }
       for (const { entry, shard } of lost)
         await saveWitnesses(shardAt(context, shard), entry.table, record, owner, options)
     },
@@ -191,7 +214,8 @@ async function someRows(
 ): Promise<readonly IndexPlace[]> {
   const table = tableOn(target, shard)
   const first = await table.scan({ prefix: [], order: 'asc', limit: WITNESSES }, options)
-  const last = first.length < WITNESSES ? [] : await table.scan({ prefix: [], order: 'desc', limit: 1 }, options)
+  const last =
+    first.length < WITNESSES ? [] : await table.scan({ prefix: [], order: 'desc', limit: 1 }, options)
   return [...first.slice(0, WITNESSES - last.length), ...last].map(({ key, entityId }) => ({ key, entityId }))
 }
 

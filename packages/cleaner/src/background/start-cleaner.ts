@@ -212,8 +212,10 @@ function followShard(
     const { signal } = own
     const { graceMs, onProblem } = options
     const { pass, all, removed } = countByIndex(createPass(context, { signal, graceMs, onProblem }))
+    // As of now: another round may read the catalog before this one fails.
+    const known = cleanableIndexes(context)
     try {
-      const targets = cleanableIndexes(context).map((entry) => indexTarget(context, entry))
+      const targets = known.map((entry) => indexTarget(context, entry))
       const looked = await tail.round(pass, targets)
       lastRoundAt = context.time.now()
       pause = looked === 0 || looked === undefined ? Math.min(pause * 2, idleIntervalMs) : intervalMs
@@ -221,7 +223,6 @@ function followShard(
     } catch (error) {
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
       // An index was dropped that this process still knew; without it the round goes through.
-      const known = cleanableIndexes(context)
       await context.catalog.reload({ signal })
       const still = new Set(cleanableIndexes(context).map(({ table }) => table))
       if (known.every(({ table }) => still.has(table))) throw error

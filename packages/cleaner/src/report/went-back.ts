@@ -1,6 +1,13 @@
 import { optionKinds, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { checkStore, lookAtMarks, shardAt, wentBackOf, type MarkLook, type WentBack } from '@looseleaf/protocol'
+import {
+  checkStore,
+  lookAtMarks,
+  shardAt,
+  wentBackOf,
+  type MarkLook,
+  type WentBack,
+} from '@looseleaf/protocol'
 import { createMarkKeeper } from '../background/keep-marks.ts'
 import { isSweptSince } from '../background/swept-since.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'

@@ -1,5 +1,5 @@
 import type { ConsumerReport } from '@looseleaf/changes'
-import type { CleanerReport, IndexReport, ShardWentBack } from '@looseleaf/cleaner'
+import type { CleanerReport, IndexReport, LostRows, ShardWentBack } from '@looseleaf/cleaner'
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
 import type { BodiesLook, ReplicaReport } from '@looseleaf/store'
 
@@ -21,6 +21,8 @@ export interface Facts {
   readonly replicas: readonly ReplicaReport[]
   /** Shards that have gone back in time; none where they could not be read. */
   readonly wentBack: readonly ShardWentBack[]
+  /** Tables that have lost rows; none where they could not be read. */
+  readonly lostRows: readonly LostRows[]
 }
 
 /**

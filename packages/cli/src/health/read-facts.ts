@@ -1,5 +1,5 @@
 import { readConsumers } from '@looseleaf/changes'
-import { readCleanerReport, readWentBack, type CleanerReport } from '@looseleaf/cleaner'
+import { readCleanerReport, readLostRows, readWentBack, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, isOutage, type LooseleafError, platformTime } from '@looseleaf/core'
 import { lookAtBodies, readReplicas, type BodiesLook } from '@looseleaf/store'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
@@ -20,7 +20,7 @@ export async function factsOf(session: Session, bodiesOf: ReadBodies = readBodie
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
   const more = isKnown
     ? await readMore(session, bodiesOf)
-    : { bodies: undefined, consumers: [], replicas: [], wentBack: [] }
+    : { bodies: undefined, consumers: [], replicas: [], wentBack: [], lostRows: [] }
   return { now, report, error, policies, ...more }
 }
 
@@ -28,16 +28,17 @@ export async function factsOf(session: Session, bodiesOf: ReadBodies = readBodie
 export async function readMore(
   session: Session,
   bodiesOf: ReadBodies = readBodies,
-): Promise<Pick<Facts, 'bodies' | 'consumers' | 'replicas' | 'wentBack'>> {
+): Promise<Pick<Facts, 'bodies' | 'consumers' | 'replicas' | 'wentBack' | 'lostRows'>> {
   const { signal } = session
   const store = await session.store({ warn: false })
-  const [bodies, consumers, replicas, wentBack] = await Promise.all([
+  const [bodies, consumers, replicas, wentBack, lostRows] = await Promise.all([
     bodiesOf(session),
     unlessOfStore(readConsumers(store, { signal })),
     readReplicas(store.context, { signal }),
     unlessOfStore(readWentBack(store, { signal })),
+    unlessOfStore(readLostRows(store, { signal })),
   ])
-  return { bodies, consumers: consumers ?? [], replicas, wentBack: wentBack ?? [] }
+  return { bodies, consumers: consumers ?? [], replicas, wentBack: wentBack ?? [], lostRows: lostRows ?? [] }
 }
 
 export async function readBodies({ store, signal }: Session): Promise<BodiesLook | undefined> {

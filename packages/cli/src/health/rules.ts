@@ -4,6 +4,7 @@ import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
 import { damagedRule, definitionsRule } from './body-rules.ts'
+import { lostRowsRule } from './lost-rows-rule.ts'
 import { consumerRule, wentBackRule } from './went-back-rules.ts'
 import {
   ageOf,
@@ -318,6 +319,7 @@ export const rules: readonly Rule[] = [
   definitionsRule,
   wentBackRule,
   consumerRule,
+  lostRowsRule,
 ]
 
 /** Everything that somebody should know, what to act on first; nothing when all is well. */
