@@ -89,7 +89,7 @@ export function wentBackOf({ own, noted }: MarkLook, now: number): WentBack | un
     : own.wentBack
 }
 
-/** Where it had gone back before, and was not swept since, that still counts. */
+/** The earliest time to which the shard has gone back since its last sweep. */
 function earlier({ at, wentBack }: ShardMark): number {
   return wentBack === undefined || wentBack.isSwept ? at : Math.min(at, wentBack.to)
 }
