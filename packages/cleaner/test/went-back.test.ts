@@ -7,7 +7,7 @@ import { MARK_TASK, NOTE_TASK } from '@looseleaf/protocol'
 import { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { cleanIndex, lookForWentBack, readWentBack, startCleaner } from '../src/index.ts'
-import { createMarkKeeper } from '../src/background/keep-marks.ts'
+import { createMarkKeeper } from '../src/tampering/keep-marks.ts'
 import { byTag, byUser, expectedRows, openStore, QUERY_TIME_MS, rowsIn } from './stores.ts'
 import { leapingTime, until, type LeapingTime } from './times.ts'
 

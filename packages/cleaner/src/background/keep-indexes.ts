@@ -3,7 +3,7 @@ import { changeCatalog, propagateCatalog, type Catalog, type EngineContext } fro
 import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { cleanableIndexes, isHalted } from '../pass/index-target.ts'
-import { hasBegunSince } from './swept-since.ts'
+import { hasBegunSince } from '../tampering/swept-since.ts'
 
 export interface KeepOptions extends CleanOptions {
   readonly signal: AbortSignal

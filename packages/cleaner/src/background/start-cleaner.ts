@@ -15,8 +15,8 @@ import { createReporter, type Reporter, type RoundError } from '../report/summar
 import { createTail, type Tail } from '../tail/tail.ts'
 import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
-import { createMarkKeeper } from './keep-marks.ts'
-import { createWitnessKeeper } from './keep-witnesses.ts'
+import { createMarkKeeper } from '../tampering/keep-marks.ts'
+import { createWitnessKeeper } from '../tampering/keep-witnesses.ts'
 
 export interface CleanerStatus {
   /** False once it was stopped, or its store was closed. */

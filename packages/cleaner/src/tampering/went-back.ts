@@ -8,8 +8,8 @@ import {
   type MarkLook,
   type WentBack,
 } from '@looseleaf/protocol'
-import { createMarkKeeper } from '../background/keep-marks.ts'
-import { isSweptSince } from '../background/swept-since.ts'
+import { createMarkKeeper } from './keep-marks.ts'
+import { isSweptSince } from './swept-since.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 
 export { wentBackText } from '@looseleaf/protocol'

@@ -1,6 +1,6 @@
 import { isLooseleafError, optionKinds, type CallOptions } from '@looseleaf/core'
 import { checkStore } from '@looseleaf/protocol'
-import { loadWitnesses } from '../background/witness-record.ts'
+import { loadWitnesses } from './witness-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 
