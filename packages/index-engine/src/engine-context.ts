@@ -37,6 +37,8 @@ export interface CatalogHolder {
    * does not know: to go on by the copy before it could do harm.
    */
   current(): Catalog
+  /** The copy at hand, also while `current` throws: for reports alone, which no write and no query goes by. */
+  latest(): Catalog
   /**
    * Reads all shards again, not before this call: one that is under way may have missed what the caller knows of. Calls
    * that wait for the next one share it, and a signal ends the wait of its own call alone. A shard that does not answer
@@ -101,6 +103,7 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
       if (tooNew !== undefined) throw tooNew
       return current
     },
+    latest: () => current,
     adopt,
     reload(options) {
       if (options?.signal?.aborted) return Promise.reject(abortedError(options.signal))

@@ -18,6 +18,18 @@ export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } f
 export { openedTo } from './opened.ts'
 export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
+export {
+  lookAtMarks,
+  MARK_TASK,
+  markFromText,
+  markToText,
+  NOTE_TASK,
+  wentBackOf,
+  wentBackText,
+  type MarkLook,
+  type ShardMark,
+  type WentBack,
+} from './shard-marks.ts'
 export { idsByShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
 export { claimEarly, writeAgain, writeEarly } from './write-early.ts'

@@ -186,13 +186,13 @@ export interface StoreStatus {
   /** What all processes of the store do. */
   readonly policies: StorePolicies
   readonly shards: readonly ShardStatus[]
-  /** As the shards that answer have them. */
+  /** As the shards that answer have them; as this process knows them while no shard answers. */
   readonly indexes: readonly IndexStatus[]
 }
 
 export interface ShardStatus {
   readonly name: string
-  /** Why it cannot be asked; then nothing else is known of it. Undefined when it answers. */
+  /** Why it cannot be asked; its other values are unknown then. Undefined when it answers. */
   readonly error: LooseleafError | undefined
   readonly epoch: number | undefined
   readonly entities: number | undefined

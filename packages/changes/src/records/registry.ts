@@ -113,9 +113,18 @@ export async function forget(
 export async function consumerNames(
   context: EngineContext,
   options: CallOptions,
-): Promise<{ readonly names: readonly string[]; readonly failure: LooseleafError | undefined }> {
+): Promise<{
+  readonly names: readonly string[]
+  /** When each was registered last, in milliseconds since 1970. */
+  readonly registeredAt: ReadonlyMap<string, number>
+  readonly failure: LooseleafError | undefined
+}> {
   const { registries, failure } = await readRegistries(context, options)
-  return { names: [...new Set(registries.flatMap((registry) => [...registry.keys()]))].toSorted(), failure }
+  const names = [...new Set(registries.flatMap((registry) => [...registry.keys()]))].toSorted()
+  const registeredAt = new Map(
+    names.map((name) => [name, latest(registries.flatMap((registry) => registry.get(name) ?? []))?.at ?? 0]),
+  )
+  return { names, registeredAt, failure }
 }
 
 /** What those shards have that answer, and why another one does not. Throws where none does. */

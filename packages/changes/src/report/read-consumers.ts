@@ -9,6 +9,8 @@ import { consumerNames, readRegistry } from '../records/registry.ts'
 /** What all processes have done of a consumer's work. */
 export interface ConsumerReport {
   readonly name: string
+  /** When it was made known, by the clock of that process; undefined where no shard that answers says so. */
+  readonly registeredAt?: Date | undefined
   /** Per shard, in their order. */
   readonly shards: readonly ConsumerShardReport[]
 }
@@ -37,16 +39,19 @@ export async function readConsumers(
   options: CallOptions = {},
 ): Promise<readonly ConsumerReport[]> {
   checkStore('readConsumers', store, options, { signal: optionKinds.signal })
-  const { names } = await consumerNames(store.context, options)
+  const { names, registeredAt } = await consumerNames(store.context, options)
   return Promise.all(
     names.map(async (name) => ({
       name,
+      registeredAt: dateOf(registeredAt.get(name)),
       shards: await Promise.all(
         store.context.driver.shards.map((_, shard) => shardReport(store, name, shard, options)),
       ),
     })),
   )
 }
+
+const dateOf = (at: number | undefined): Date | undefined => (at ? new Date(at) : undefined)
 
 async function shardReport(
   { context }: ChangesStore,

@@ -1,8 +1,9 @@
 import { type CallOptions, type CatalogEntry, elapsedBy, retryAfter } from '@looseleaf/core'
-import { propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { changeCatalog, propagateCatalog, type Catalog, type EngineContext } from '@looseleaf/index-engine'
 import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { cleanableIndexes, isHalted } from '../pass/index-target.ts'
+import { hasBegunSince } from '../tampering/swept-since.ts'
 
 export interface KeepOptions extends CleanOptions {
   readonly signal: AbortSignal
@@ -12,8 +13,11 @@ export interface KeepOptions extends CleanOptions {
 
 /** Sees to it that new indexes are filled and all are swept from time to time. */
 export interface IndexKeeper {
-  /** Looks at the catalog, and starts whatever is to be done and not under way. */
-  startDue(options: CallOptions): Promise<void>
+  /**
+   * Looks at the catalog, and starts whatever is to be done and not under way. A ready index whose last cleaning began before `unsweptSince`, in
+   * milliseconds since 1970, is cleaned anew.
+   */
+  startDue(options: CallOptions, unsweptSince?: number): Promise<void>
   /** Resolves when everything that was started has ended. Never rejects. */
   ended(): Promise<void>
   /** Names of the indexes that are being filled, and swept, by this process. */
@@ -23,6 +27,12 @@ export interface IndexKeeper {
 
 /** Claims that are still being filled when a run has ended wait for somebody to change entities that share a key. */
 const UNRESOLVED_MS = 600_000
+
+interface CleanWork {
+  readonly isFill: boolean
+  /** See `restart` of `CleanOptions`. */
+  readonly restart: boolean
+}
 
 interface CleanUnderWay {
   readonly entries: readonly CatalogEntry[]
@@ -41,10 +51,19 @@ export function createIndexKeeper(
   /** Work that has failed, by table: how often in a row, and when it is tried again, by `elapsed`. */
   const failed = new Map<string, { readonly failures: number; readonly retryAt: number }>()
 
-  async function run(entries: readonly CatalogEntry[], isFill: boolean): Promise<void> {
+  /** A writer under way begins again where work is begun anew: the rows that it has written may be gone. */
+  function catalogFor({ isFill, restart }: CleanWork): Promise<Catalog> | undefined {
+    const call = { signal: options.signal }
+    if (restart) return changeCatalog(context.driver, (indexes) => indexes, call)
+    return isFill ? propagateCatalog(context.driver, call) : undefined
+  }
+
+  async function run(entries: readonly CatalogEntry[], work: CleanWork): Promise<void> {
     try {
-      if (isFill) context.catalog.adopt(await propagateCatalog(context.driver, { signal: options.signal }))
-      await cleanEntries(context, entries, { ...options, check: false }, shared)
+      const catalog = await catalogFor(work)
+      if (catalog !== undefined) context.catalog.adopt(catalog)
+      const { restart } = work
+      await cleanEntries(context, entries, { ...options, check: false, restart }, shared)
       for (const { table } of entries) failed.delete(table)
     } catch (error) {
       if (options.signal.aborted) return
@@ -56,12 +75,12 @@ export function createIndexKeeper(
     }
   }
 
-  function start(entries: readonly CatalogEntry[], isFill: boolean): void {
+  function start(entries: readonly CatalogEntry[], begun: CleanWork): void {
     if (entries.length === 0) return
     const work: CleanUnderWay = {
       entries,
-      isFill,
-      ended: run(entries, isFill).finally(() => underWay.delete(work)),
+      isFill: begun.isFill,
+      ended: run(entries, begun).finally(() => underWay.delete(work)),
     }
     underWay.add(work)
   }
@@ -82,6 +101,16 @@ export function createIndexKeeper(
     })
   }
 
+  async function begunBefore(
+    entries: readonly CatalogEntry[],
+    since: number,
+    call: CallOptions,
+  ): Promise<CatalogEntry[]> {
+    const tables = entries.map(({ table }) => table)
+    const records = await loadRuns(context, tables, call)
+    return entries.filter(({ table }) => !hasBegunSince(records.get(table), since))
+  }
+
   const namesOf = (isFill: boolean): string[] =>
     [...underWay]
       .filter((work) => work.isFill === isFill)
@@ -94,7 +123,7 @@ export function createIndexKeeper(
     get sweeping() {
       return namesOf(false)
     },
-    async startDue(call) {
+    async startDue(call, unsweptSince = 0) {
       await context.catalog.reload(call)
       const busy = new Set([...underWay].flatMap((work) => work.entries.map(({ table }) => table)))
       const free = cleanableIndexes(context).filter(
@@ -104,11 +133,13 @@ export function createIndexKeeper(
       const building = free.filter((entry) => entry.state === 'building' && !isHalted(entry))
       const claims = building.filter(({ unique }) => unique)
       const open = await due(claims, Math.min(options.sweepEveryMs, UNRESOLVED_MS), call)
-      start([...building.filter(({ unique }) => !unique), ...open], true)
+      start([...building.filter(({ unique }) => !unique), ...open], { isFill: true, restart: false })
       // A sweep has time: one at once, and it is looked for again when that has ended.
       if ([...underWay].some((work) => !work.isFill)) return
       const ready = free.filter(({ state }) => state === 'ready')
-      start(await due(ready, options.sweepEveryMs, call), false)
+      const older = unsweptSince === 0 ? [] : await begunBefore(ready, unsweptSince, call)
+      if (older.length > 0) return start(older, { isFill: false, restart: true })
+      start(await due(ready, options.sweepEveryMs, call), { isFill: false, restart: false })
     },
     async ended() {
       await Promise.all([...underWay].map((work) => work.ended))

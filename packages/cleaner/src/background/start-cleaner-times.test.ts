@@ -134,7 +134,7 @@ describe('the first round', () => {
 it('an index is swept once a day', async () => {
   let sweeps = 0
   plan = ({ operation }) => {
-    if (operation === 'scan') sweeps++
+    if (operation === 'pageByAdded') sweeps++
     return undefined
   }
   await start({ intervalMs: HOUR, idleIntervalMs: HOUR, catalogMs: HOUR })

@@ -1,6 +1,7 @@
 import { backgroundLoop, guarded, inBackground, isLooseleafError, onRejected } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { checkStore, shardAt } from '@looseleaf/protocol'
+import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
 import type { CleanProgress } from '../clean/progress.ts'
 import { countsOf } from '../clean/tell-cleaning.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
@@ -16,6 +17,8 @@ import { createReporter, type Reporter, type RoundError } from '../report/summar
 import { createTail, type Tail } from '../tail/tail.ts'
 import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
+import { createMarkKeeper } from '../tampering/keep-marks.ts'
+import { createWitnessKeeper } from '../tampering/keep-witnesses.ts'
 
 export interface CleanerStatus {
   /** False once it was stopped, or its store was closed. */
@@ -112,6 +115,12 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     followShard(context, shard, options, { signal, owner, leaseMs, reporter, expiry }),
   )
   const purger = createPurger(context, { owner, leaseMs, signal, onError })
+  const marks = createMarkKeeper(context, owner)
+  const witnesses = createWitnessKeeper(context, {
+    owner,
+    isMine: (shard) => tails[shard]?.tail.isMine === true,
+    settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
+  })
   const drainRemovals = createKeptRemovals(context)
   // Whoever starts it may do so within a call or a trace.
   const loops = context.events.detached(() => [
@@ -130,7 +139,9 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
       signal,
       onError,
       async round() {
-        await keeper.startDue({ signal })
+        await marks.look({ signal })
+        await witnesses.look({ signal })
+        await keeper.startDue({ signal }, marks.unsweptSince)
         await reporter.save({ signal })
         await purger.purgeDue()
         return options.catalogMs ?? 3_000
@@ -214,8 +225,10 @@ function followShard(
     const { signal } = own
     const { graceMs, onProblem } = options
     const { pass, all, removed } = countByIndex(createPass(context, { signal, graceMs, onProblem }))
+    // As of now: another round may read the catalog before this one fails.
+    const known = cleanableIndexes(context)
     try {
-      const targets = cleanableIndexes(context).map((entry) => indexTarget(context, entry))
+      const targets = known.map((entry) => indexTarget(context, entry))
       const looked = await tail.round(pass, targets)
       lastRoundAt = context.time.now()
       // The tail's lease on the shard keeps other processes from deleting there at the same time.
@@ -225,7 +238,6 @@ function followShard(
     } catch (error) {
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
       // An index was dropped that this process still knew; without it the round goes through.
-      const known = cleanableIndexes(context)
       await context.catalog.reload({ signal })
       const still = new Set(cleanableIndexes(context).map(({ table }) => table))
       if (known.every(({ table }) => still.has(table))) throw error

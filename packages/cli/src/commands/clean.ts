@@ -1,4 +1,4 @@
-import { deleteExpired } from '@looseleaf/cleaner'
+import { deleteExpired, lookForWentBack } from '@looseleaf/cleaner'
 import { isExpiring, isInUse } from '@looseleaf/index-engine'
 import { checkText, cleanText } from '../clean-view.ts'
 import { checkTelling, cleanTelling, exitCodeOfClean } from '../cleaning.ts'
@@ -70,12 +70,15 @@ async function clean(
   const { output } = session
   const store = await session.store()
   for (const name of names ?? []) findIndex(store, name)
+  const { signal } = session
+  await lookForWentBack(store, { signal })
   const expired = await deleteExpiredOf(session, names, rate)
   const result = await cleanTelling(session, names, {
     restart,
     rowsPerSecond: rate,
     leaseMs: lease && lease * 1000,
   })
+  await lookForWentBack(store, { signal })
   output.result({ ...result, expired }, () =>
     [
       ...(expired === 0 ? [] : [`${counted(expired, 'expired entity', 'expired entities')} deleted.`]),

@@ -1,5 +1,5 @@
 import type { ConsumerReport } from '@looseleaf/changes'
-import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
+import type { CleanerReport, IndexReport, LostRows, ShardWentBack } from '@looseleaf/cleaner'
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
 import type { BodiesLook, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store'
 
@@ -23,6 +23,10 @@ export interface Facts {
   readonly probes: readonly ShardProbe[]
   /** Calls that have failed within an hour, as the processes of the store have noted them. */
   readonly failures: readonly FailureReport[]
+  /** Shards that have gone back in time; none where they could not be read. */
+  readonly wentBack: readonly ShardWentBack[]
+  /** Tables that have lost rows; none where they could not be read. */
+  readonly lostRows: readonly LostRows[]
 }
 
 /**

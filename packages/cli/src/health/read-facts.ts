@@ -1,5 +1,5 @@
 import { readConsumers } from '@looseleaf/changes'
-import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
+import { readCleanerReport, readLostRows, readWentBack, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, isOutage, type LooseleafError, platformTime } from '@looseleaf/core'
 import {
   lookAtBodies,
@@ -32,7 +32,7 @@ export async function factsOf(
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
   const more = isKnown
     ? await readMore(session, bodiesOf, probesOf)
-    : { bodies: undefined, consumers: [], replicas: [], probes: [], failures: [] }
+    : { bodies: undefined, consumers: [], replicas: [], probes: [], failures: [], wentBack: [], lostRows: [] }
   return { now, report, error, policies, ...more }
 }
 
@@ -41,17 +41,29 @@ export async function readMore(
   session: Session,
   bodiesOf: ReadBodies = readBodies,
   probesOf: ProbeShards = probe,
-): Promise<Pick<Facts, 'bodies' | 'consumers' | 'replicas' | 'probes' | 'failures'>> {
+): Promise<
+  Pick<Facts, 'bodies' | 'consumers' | 'replicas' | 'probes' | 'failures' | 'wentBack' | 'lostRows'>
+> {
   const { signal } = session
   const store = await session.store({ warn: false })
-  const [bodies, consumers, replicas, probes, failures] = await Promise.all([
+  const [bodies, consumers, replicas, probes, failures, wentBack, lostRows] = await Promise.all([
     bodiesOf(session),
     unlessOfStore(readConsumers(store, { signal })),
     readReplicas(store.context, { signal }),
     probesOf(session),
     readFailures(store.context, { signal }),
+    unlessOfStore(readWentBack(store, { signal })),
+    unlessOfStore(readLostRows(store, { signal })),
   ])
-  return { bodies, consumers: consumers ?? [], replicas, probes, failures }
+  return {
+    bodies,
+    consumers: consumers ?? [],
+    replicas,
+    probes,
+    failures,
+    wentBack: wentBack ?? [],
+    lostRows: lostRows ?? [],
+  }
 }
 
 /** Writes a small row on each shard. */

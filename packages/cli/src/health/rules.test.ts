@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner'
+import type { CleanerReport, IndexReport, LostRows, ShardReport, ShardWentBack } from '@looseleaf/cleaner'
 import type { ConsumerShardReport } from '@looseleaf/changes'
 import { LooseleafError, type StorePolicies } from '@looseleaf/core'
 import type { BodiesLook, BrokenDefinition, ReplicaReport } from '@looseleaf/store'
@@ -82,6 +82,8 @@ const well: Facts = {
   replicas: [],
   probes: [],
   failures: [],
+  wentBack: [],
+  lostRows: [],
 }
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({
@@ -105,6 +107,20 @@ const underWay = (savedMsAgo: number | undefined, startedMsAgo = DAY): IndexRepo
 const away = new LooseleafError('SHARD_UNAVAILABLE', 'Connection refused.', { shard: 'one' })
 const refusal = new LooseleafError('STATEMENT_FAILED', 'The table is gone.', { shard: 'one' })
 const pending = (msAgo: number, more = false) => ({ rows: more ? 500 : 4, more, oldestAt: ago(msAgo) })
+
+const back = (fields: Partial<ShardWentBack>): Facts => ({
+  ...well,
+  wentBack: [
+    { shard: 'one', to: NOW - DAY, from: NOW - DAY / 2, foundAt: NOW - 60_000, isSwept: false, ...fields },
+  ],
+})
+const search = (registeredAt: Date | undefined) => ({ name: 'search', registeredAt, shards: [] })
+const lostRows = (fields: Partial<LostRows>): Facts => ({
+  ...well,
+  lostRows: [
+    { index: 'by_user', generation: 1, shard: 'one', foundAt: ago(60_000), isFilled: false, ...fields },
+  ],
+})
 
 const look: BodiesLook = { bodies: 40, isWhole: true, broken: [], undecodable: 0, why: undefined }
 const dictionary = { id: '0a1b', kind: 'dictionary', damagedOn: [], isLost: true, bodies: 7 }
@@ -340,6 +356,33 @@ const cases: Readonly<
       [lost({ damagedOn: ['one'], isLost: false }), 'damaged on one;', 'puts it back from another shard'],
     ],
     well: [{ ...well, bodies: look }],
+  },
+  'shard went back': {
+    found: [
+      [back({}), 'shard one', 'has gone back in time', 'looseleaf clean --restart'],
+      [back({ to: 0 }), 'between an unknown time and'],
+    ],
+    well: [well, back({ isSwept: true })],
+  },
+  'consumer before restore': {
+    found: [
+      [{ ...back({ isSwept: true }), consumers: [search(ago(DAY))] }, 'consumer search', 'shard one'],
+      [{ ...back({}), consumers: [search(undefined)] }, 'looseleaf consumer drop search'],
+    ],
+    well: [
+      { ...well, consumers: [search(ago(DAY))] },
+      { ...back({}), consumers: [search(ago(1_000))] },
+      { ...back({ foundAt: NOW - 8 * DAY }), consumers: [search(undefined)] },
+    ],
+  },
+  'lost rows': {
+    found: [
+      [lostRows({}), 'index by_user', 'shard one', 'queries are refused', 'looseleaf clean --index by_user'],
+      [lostRows({ unique: true }), 'index by_user (unique)', 'keys that others have'],
+      [lostRows({ isFilled: true, generation: 3 }), '(generation 3)', 'was filled again', 'find out'],
+      [lostRows({ foundAt: ago(2 * DAY) }), 'queries are refused'],
+    ],
+    well: [well, lostRows({ isFilled: true, foundAt: ago(2 * DAY) })],
   },
 }
 

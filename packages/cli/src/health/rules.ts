@@ -5,6 +5,8 @@ import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
 import { damagedRule, definitionsRule } from './body-rules.ts'
 import { failingCallsRule, someCallsFailRule, writesRule } from './call-rules.ts'
+import { lostRowsRule } from './lost-rows-rule.ts'
+import { consumerRule, wentBackRule } from './went-back-rules.ts'
 import {
   ageOf,
   indexesOf,
@@ -321,6 +323,9 @@ export const rules: readonly Rule[] = [
   },
   tombstonesRule,
   definitionsRule,
+  wentBackRule,
+  consumerRule,
+  lostRowsRule,
 ]
 
 /** Everything that somebody should know, what to act on first; nothing when all is well. */

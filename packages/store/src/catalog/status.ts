@@ -15,12 +15,17 @@ import {
 } from '@looseleaf/index-engine'
 import type { IndexStatus, ShardStatus, StoreStatus } from '../types.ts'
 
-/** Counts everything; slow on large tables. Rejects when no shard answers. */
+/**
+ * Counts everything; slow on large tables. A shard that cannot be asked has its error in `shards`. While no shard answers, the catalog
+ * is the copy that this process has.
+ */
 export async function readStatus(context: EngineContext, options?: CallOptions): Promise<StoreStatus> {
   const answers = await Promise.all(context.driver.shards.map((shard) => readShard(shard, options)))
   const shards = answers.map(({ status }) => status)
-  if (shards.every(({ error }) => error !== undefined)) throw shards[0]?.error
-  const { storeId, policies, indexes } = mergeCatalogs(answers.map(({ catalog }) => catalog))
+  const hasAnswer = answers.some(({ catalog }) => catalog !== undefined)
+  const { storeId, policies, indexes } = hasAnswer
+    ? mergeCatalogs(answers.map(({ catalog }) => catalog))
+    : context.catalog.latest()
   return { storeId, policies, shards, indexes: indexes.map(indexStatus) }
 }
 

@@ -122,7 +122,10 @@ export abstract class StoreManagement {
     })
   }
 
-  /** Shards, counted entities, indexes, warnings. */
+  /**
+   * Reports the shards with their counted entities and warnings, the policies and the indexes. A shard that cannot be asked has its error
+   * in `shards`. While no shard answers, policies and indexes are those that this process knows; it does not reject then.
+   */
   async status(options: CallOptions = {}): Promise<StoreStatus> {
     checkOptions('status', options, optionsOf.call)
     return this.calls.pass('status', () => readStatus(this.context, options))

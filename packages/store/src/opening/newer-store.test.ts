@@ -93,6 +93,14 @@ test('status tells it of the shard that says so', async () => {
   expect(shards.map(({ error }) => error?.code)).toEqual([undefined, 'STORE_TOO_NEW'])
 })
 
+test('a status while every shard is too new has the error of each, and the catalog that was known', async () => {
+  for (const shard of memory.shards) await change(shard, newer[0][1])
+  await expect(store.context.catalog.reload()).rejects.toMatchObject({ code: 'STORE_TOO_NEW' })
+  const { shards, indexes } = await store.status()
+  expect(shards.map(({ error }) => error?.code)).toEqual(['STORE_TOO_NEW', 'STORE_TOO_NEW'])
+  expect(indexes.map(({ name }) => name)).toEqual(['by_name'])
+})
+
 test('what is required goes with every change of the catalog to all shards', async () => {
   const [first] = memory.shards
   const { epoch, indexes } = (await first!.catalog.load()) as ShardCatalog

@@ -21,6 +21,7 @@ import { undefinedKinds } from './undefined-kinds.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
 import { indexWarnings } from './index-warnings.ts'
+import { wentBackWarnings } from './went-back-warnings.ts'
 import type { DataStoreOptions } from '../types.ts'
 
 /** Bodies of a shard, oldest and newest, that are looked at, and their bytes at the most; and lost definitions that are named. */
@@ -119,6 +120,7 @@ export async function openContext(
       await addIndexes(context, indexes)
     }
     await tellAllWarnings(opened, onWarning)
+    for (const warning of await wentBackWarnings(driver, silent)) onWarning(warning)
     for (const warning of indexWarnings(context, indexes)) onWarning(warning)
     for (const warning of undefinedKinds(context, indexes)) onWarning(warning)
     return context

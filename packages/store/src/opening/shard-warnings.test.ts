@@ -67,7 +67,7 @@ it('a shard that answers late warns then, and the others not once more', async (
   for (const shard of store.context.driver.shards) await shard.tasks.load('any')
   await turn()
   expect(told.slice(2)).toEqual(['memory 1 is slow.'])
-  expect(asked[0]).toEqual(['catalog load', 'entities pageByAdded', 'tasks load'])
+  expect(asked[0]).toEqual(['catalog load', 'entities pageByAdded', 'tasks loadAll', 'tasks load'])
 })
 
 it('a shard that answers late, but not what it warns of, is nobody’s trouble', async () => {

@@ -309,6 +309,28 @@ it('a process that starts while no shard answers is told so', async () => {
   await expect(start([0, 1])).rejects.toMatchObject(outageOf(0))
 })
 
+it('a status while no shard answers has the error of each, and the catalog that the process knows', async () => {
+  const { store, down } = await start([], { migrate: true, indexes: [byLink], deleteDelayMs: 60_000 })
+  const { storeId, policies, indexes } = await store.status()
+  for (const silent of [0, 1]) down.add(silent)
+  const status = await store.status()
+  expect(status).toMatchObject({ storeId, policies, indexes })
+  expect(indexes.map(({ name }) => name)).toEqual(['by_link'])
+  expect(policies.deleteDelayMs).toBe(60_000)
+  for (const silent of [0, 1]) {
+    expect(status.shards[silent]).toEqual({
+      name: `memory ${silent}`,
+      error: expect.objectContaining(outageOf(silent)) as unknown,
+      epoch: undefined,
+      entities: undefined,
+      tombstones: undefined,
+      warnings: [],
+    })
+  }
+  down.clear()
+  expect((await store.status()).shards.map(({ error }) => error)).toEqual([undefined, undefined])
+})
+
 it('a store is not made while a shard does not answer, and nothing of it is', async () => {
   for (const silent of [0, 1]) {
     await expect(start([silent], { migrate: true, indexes: [byLink] })).rejects.toMatchObject({

@@ -1,0 +1,43 @@
+import { isLooseleafError, optionKinds, type CallOptions } from '@looseleaf/core'
+import { checkStore } from '@looseleaf/protocol'
+import { loadWitnesses } from './witness-record.ts'
+import { cleanableIndexes } from '../pass/index-target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
+
+/** An index whose table on a shard was found to have lost rows, as by TRUNCATE. */
+export interface LostRows {
+  readonly index: string
+  readonly generation: number
+  /** There for the claims of a unique index. */
+  readonly unique?: true
+  /** The shard's name. */
+  readonly shard: string
+  readonly foundAt: Date
+  /** Whether the index was filled again since. */
+  readonly isFilled: boolean
+}
+
+/** The tables that cleaners have found to have lost rows, for as long as their indexes are in use. A shard that does not answer is left out. */
+export async function readLostRows(
+  store: CleanerStore,
+  options: CallOptions = {},
+): Promise<readonly LostRows[]> {
+  checkStore('readLostRows', store, options, { signal: optionKinds.signal })
+  const { context } = store
+  const entries = cleanableIndexes(context)
+  const tables = entries.map(({ table }) => table)
+  const each = await Promise.all(
+    context.driver.shards.map(async (shard) => {
+      const records = await loadWitnesses(shard, tables, options).catch((error: unknown) => {
+        if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+        return new Map<string, { readonly lostAt: number }>()
+      })
+      return entries.flatMap(({ table, name, generation, unique, state }): LostRows[] => {
+        const { lostAt = 0 } = records.get(table) ?? {}
+        const found = { index: name, generation, ...(unique && { unique }), shard: shard.name }
+        return lostAt === 0 ? [] : [{ ...found, foundAt: new Date(lostAt), isFilled: state === 'ready' }]
+      })
+    }),
+  )
+  return each.flat()
+}

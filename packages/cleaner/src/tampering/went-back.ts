@@ -1,0 +1,54 @@
+import { optionKinds, type CallOptions } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import {
+  checkStore,
+  lookAtMarks,
+  shardAt,
+  wentBackOf,
+  type MarkLook,
+  type WentBack,
+} from '@looseleaf/protocol'
+import { createMarkKeeper } from './keep-marks.ts'
+import { isSweptSince } from './swept-since.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
+
+export { wentBackText } from '@looseleaf/protocol'
+
+/** A shard that has lost commits, as by a restore from a backup. */
+export interface ShardWentBack extends WentBack {
+  /** Its name. */
+  readonly shard: string
+}
+
+/**
+ * The shards that have gone back in time, as their marks and the cleaners' records say; `isSwept` is true once a cleaning of every index that
+ * began later has ended. A shard that does not answer is left out.
+ */
+export async function readWentBack(
+  store: CleanerStore,
+  options: CallOptions = {},
+): Promise<readonly ShardWentBack[]> {
+  checkStore('readWentBack', store, options, { signal: optionKinds.signal })
+  const { context } = store
+  const looks = await lookAtMarks(context.driver.shards, options)
+  const found = await Promise.all(looks.map((look) => wentBackIn(context, look, options)))
+  return found.filter((shard) => shard !== undefined)
+}
+
+/** Compares and raises the marks of all shards once, for those who clean without `startCleaner`. */
+export async function lookForWentBack(store: CleanerStore, options: CallOptions = {}): Promise<void> {
+  checkStore('lookForWentBack', store, options, { signal: optionKinds.signal })
+  const { context } = store
+  await createMarkKeeper(context, context.random.uuid()).look(options)
+}
+
+async function wentBackIn(
+  context: EngineContext,
+  look: MarkLook,
+  options: CallOptions,
+): Promise<ShardWentBack | undefined> {
+  const wentBack = wentBackOf(look, context.time.now())
+  if (wentBack === undefined) return undefined
+  const isSwept = wentBack.isSwept || (await isSweptSince(context, wentBack.foundAt, options))
+  return { ...wentBack, isSwept, shard: shardAt(context, look.shard).name }
+}

@@ -1,0 +1,49 @@
+import { countIn, parseObject, type CallOptions, type Shard } from '@looseleaf/core'
+import type { IndexPlace } from '../look/index-pages.ts'
+import { placeFromText, placeToText } from '../clean/place-text.ts'
+
+/** Rows of one index table on one shard that were there when it was looked at, kept on that shard. */
+export interface WitnessRecord {
+  readonly places: readonly IndexPlace[]
+  /** When the table was found to have lost rows last, in milliseconds since 1970 by the clock of the process; 0 if never. */
+  readonly lostAt: number
+}
+
+export function witnessTask(table: string): string {
+  return `witness/${table}`
+}
+
+/** The records of these tables on a shard, by table. */
+export async function loadWitnesses(
+  { tasks }: Shard,
+  tables: readonly string[],
+  options: CallOptions,
+): Promise<ReadonlyMap<string, WitnessRecord>> {
+  const states = await tasks.loadAll(tables.map(witnessTask), options)
+  return new Map(tables.map((table) => [table, fromText(states.get(witnessTask(table))?.progress ?? '')]))
+}
+
+/** Saves a record; nothing happens while another process saves one. */
+export async function saveWitnesses(
+  { tasks }: Shard,
+  table: string,
+  { places, lostAt }: WitnessRecord,
+  owner: string,
+  options: CallOptions,
+): Promise<void> {
+  if ((await tasks.claim(witnessTask(table), owner, LEASE_MS, options)) === undefined) return
+  const text = JSON.stringify({ places: places.map(placeToText), lostAt })
+  await tasks.save(witnessTask(table), owner, text, 0, options)
+}
+
+const LEASE_MS = 5_000
+
+function fromText(text: string): WitnessRecord {
+  const value = parseObject(text) ?? {}
+  const { places } = value
+  const texts: readonly unknown[] = Array.isArray(places) ? places : []
+  return {
+    places: texts.flatMap((place) => (typeof place === 'string' ? (placeFromText(place) ?? []) : [])),
+    lostAt: countIn(value, 'lostAt'),
+  }
+}

@@ -1,0 +1,146 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
+import { cleanIndex, readCleanerReport, readLostRows, startCleaner } from '../src/index.ts'
+import { createWitnessKeeper, type WitnessKeeper } from '../src/tampering/keep-witnesses.ts'
+import { loadWitnesses } from '../src/tampering/witness-record.ts'
+import { byTag, byUser, expectedRows, openStore, rowsIn } from './stores.ts'
+import { leapingTime, until, type LeapingTime } from './times.ts'
+
+const MINUTE = 60_000
+const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+
+let time: LeapingTime
+let store: DataStore
+let warned: MockInstance<typeof process.emitWarning>
+
+beforeEach(async () => {
+  time = leapingTime()
+  warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  store = await openStore({
+    driver: await memoryShards(2).connect(),
+    indexes: [byUser, byTag, byMail],
+    time,
+    onWarning: () => undefined,
+  })
+  for (let i = 0; i < 40; i++)
+    await store.put({ user_id: `user ${i % 7}`, published: i, tags: [`tag ${i % 3}`], mail: `m${i}` })
+})
+afterEach(async () => {
+  await store.close()
+  vi.restoreAllMocks()
+})
+
+/** As `DELETE FROM` does it, past the store. */
+async function empty(shard: number, table: string): Promise<void> {
+  const entry = store.context.catalog.current().indexes.find((one) => one.table === table)!
+  const rows = store.context.driver.shards[shard]!.index(tableSpec(entry))
+  const all = await rows.scan({ prefix: [], order: 'asc', limit: 10_000 })
+  const removed = await rows.remove(all.map((row) => ({ ...row, before: row.version + 1 })))
+  expect(removed).toBe(all.length)
+}
+
+const keeperOf = (): WitnessKeeper =>
+  createWitnessKeeper(store.context, { owner: 'one', isMine: () => true, settleMs: 0 })
+
+async function looks(keeper: WitnessKeeper, count: number): Promise<void> {
+  for (let look = 0; look < count; look++) {
+    time.leap(MINUTE)
+    await keeper.look({})
+  }
+}
+
+const states = async (): Promise<Record<string, string>> =>
+  Object.fromEntries((await store.indexes()).map(({ table, state }) => [table, state]))
+const ALL_READY = {
+  index_by_user: 'ready',
+  index_by_tag: 'ready',
+  index_by_mail: 'ready',
+  claims_by_mail: 'ready',
+}
+
+test.each([0, 1])(
+  'an index whose table on shard %i was emptied is not queried any more, until it was filled again',
+  async (shard) => {
+    await looks(keeperOf(), 1)
+    await empty(shard, 'index_by_user')
+    // Another process, which has only what was kept of the rows.
+    await looks(keeperOf(), 2)
+    expect(await states()).toEqual({ ...ALL_READY, index_by_user: 'building' })
+    await expect(store.query(byUser, { user_id: 'user 1' })).rejects.toMatchObject({
+      code: 'INDEX_NOT_READY',
+    })
+    expect(warned).toHaveBeenCalledExactlyOnceWith(
+      expect.stringContaining('The table of index by_user has lost rows'),
+      'LooseleafWarning',
+    )
+    const lost = { index: 'by_user', shard: `memory ${shard}`, foundAt: new Date(time.now()) }
+    expect(await readLostRows(store)).toMatchObject([{ ...lost, isFilled: false }])
+    expect(await cleanIndex(store, 'by_user')).toMatchObject({ complete: true })
+    expect(await readLostRows(store)).toMatchObject([{ ...lost, isFilled: true }])
+    expect(await states()).toEqual(ALL_READY)
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+    await looks(keeperOf(), 2)
+    expect(await states()).toEqual(ALL_READY)
+  },
+)
+
+test('claims that were emptied are taken again, and keep other entities from their keys', async () => {
+  await looks(keeperOf(), 1)
+  await empty(0, 'claims_by_mail')
+  await empty(1, 'claims_by_mail')
+  await looks(keeperOf(), 2)
+  expect(await states()).toEqual({ ...ALL_READY, claims_by_mail: 'building' })
+  await cleanIndex(store)
+  expect(await states()).toEqual(ALL_READY)
+  for (const mail of ['m0', 'm17', 'm39'])
+    await expect(store.put({ mail })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+})
+
+test('a running cleaner notices a table that was emptied, and fills it again', async () => {
+  const cleaner = startCleaner(store, { settleMs: 0, sweepEveryMs: 1e12 })
+  onTestFinished(() => cleaner.stop())
+  // The first sweep would write the rows again.
+  await until(async () =>
+    (await readCleanerReport(store)).indexes.every(({ lastRun }) => lastRun !== undefined),
+  )
+  const [shard] = store.context.driver.shards
+  await until(async () => {
+    const kept = await loadWitnesses(shard!, ['index_by_user'], {})
+    return kept.get('index_by_user')!.places.length > 0
+  })
+  await empty(0, 'index_by_user')
+  await until(() => warned.mock.calls.length > 0)
+  await until(
+    async () => (await states())['index_by_user'] === 'ready' && cleaner.status().filling.length === 0,
+  )
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
+test('rows that go with their entities, or move, are no loss, and others stand in for them', async () => {
+  const keeper = keeperOf()
+  await looks(keeper, 1)
+  const users = await store.getAll(byUser, { user_id: { in: ['user 0', 'user 1', 'user 6'] } })
+  for (const [i, { id }] of users.entries()) {
+    if (i % 2 === 0) await store.delete(id)
+    else await store.update(id, (bag) => ({ ...bag, user_id: 'user 5' }))
+  }
+  await store.settled()
+  await looks(keeper, 3)
+  expect(await states()).toEqual(ALL_READY)
+  for (const shard of [0, 1]) await empty(shard, 'index_by_user')
+  await looks(keeper, 2)
+  expect(await states()).toEqual({ ...ALL_READY, index_by_user: 'building' })
+})
+
+test('a row that is put right between two looks is no loss', async () => {
+  const keeper = keeperOf()
+  await looks(keeper, 1)
+  await empty(0, 'index_by_tag')
+  await looks(keeper, 1)
+  await cleanIndex(store, 'by_tag')
+  await looks(keeper, 2)
+  expect(await states()).toEqual(ALL_READY)
+  expect(warned).not.toHaveBeenCalled()
+})

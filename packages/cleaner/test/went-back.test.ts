@@ -1,0 +1,166 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Driver } from '@looseleaf/core'
+import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
+import { MARK_TASK, NOTE_TASK } from '@looseleaf/protocol'
+import { DataStore } from '@looseleaf/store'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { cleanIndex, lookForWentBack, readWentBack, startCleaner } from '../src/index.ts'
+import { createMarkKeeper } from '../src/tampering/keep-marks.ts'
+import { byTag, byUser, expectedRows, openStore, QUERY_TIME_MS, rowsIn } from './stores.ts'
+import { leapingTime, until, type LeapingTime } from './times.ts'
+
+const MINUTE = 60_000
+
+let folder: string
+let time: LeapingTime
+let warnings: string[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'looseleaf-back-'))
+  time = leapingTime()
+  warnings = []
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  rmSync(folder, { recursive: true })
+})
+
+async function open(): Promise<DataStore> {
+  const store = await DataStore.open({
+    shards: sqliteShards({ folder, shards: 2 }),
+    indexes: [byUser, byTag],
+    migrate: true,
+    queryTimeMs: QUERY_TIME_MS,
+    time,
+    onWarning: (warning) => warnings.push(warning),
+  })
+  onTestFinished(() => store.close())
+  return store
+}
+
+const bagOf = (i: number): { user_id: string; published: number; tags: string[] } => ({
+  user_id: `user ${i % 7}`,
+  published: i,
+  tags: [`tag ${i % 3}`],
+})
+
+/** A store of two shards whose shard of this number was put back to a copy of a minute before its last writes. */
+async function restored(number: number): Promise<{ readonly copiedAt: number; readonly lostAt: number }> {
+  const file = join(folder, `shard-${number}.sqlite`)
+  const first = await open()
+  const ids: string[] = []
+  for (let i = 0; i < 20; i++) ids.push((await first.put(bagOf(i))).id)
+  await lookForWentBack(first)
+  const copiedAt = time.now()
+  await first.close()
+  copyFileSync(file, `${file}-copy`)
+  time.leap(MINUTE)
+  const second = await open()
+  await lookForWentBack(second)
+  const lostAt = time.now()
+  for (const [i, id] of ids.entries()) await second.put(bagOf(i + 1), { id })
+  await second.settled()
+  await second.close()
+  copyFileSync(`${file}-copy`, file)
+  return { copiedAt, lostAt }
+}
+
+test.each([0, 1])(
+  'a shard %i that was put back from a copy is found at open and by status, until all indexes were swept anew',
+  async (number) => {
+    const { copiedAt, lostAt } = await restored(number)
+    const store = await open()
+    const shard = `shard-${number}.sqlite`
+    expect(warnings).toEqual([expect.stringMatching(new RegExp(`^Shard ${shard} has gone back in time`))])
+    const found = { shard, to: copiedAt, from: lostAt, isSwept: false }
+    expect(await readWentBack(store)).toMatchObject([found])
+    expect(await rowsIn(store, 'by_user')).not.toEqual(await expectedRows(store, 'by_user'))
+
+    const cleaner = startCleaner(store, { settleMs: 0 })
+    await until(async () => (await readWentBack(store)).every(({ isSwept }) => isSwept))
+    await until(() => cleaner.status().sweeping.length === 0)
+    // The record of the sweep is on the shard when a minute has passed.
+    time.leap(MINUTE)
+    await lookForWentBack(store)
+    await cleaner.stop()
+    // Rows of writers that may be alive wait for the next sweep.
+    time.leap(2 * MINUTE)
+    await cleanIndex(store)
+    for (const name of ['by_user', 'by_tag'])
+      expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
+    expect(await readWentBack(store)).toMatchObject([{ ...found, isSwept: true }])
+    warnings = []
+    await open()
+    expect(warnings).toEqual([])
+  },
+)
+
+test('a shard that has gone back is still found by later looks, although its mark is raised past the note', async () => {
+  await restored(0)
+  const store = await open()
+  await lookForWentBack(store)
+  const [first] = await readWentBack(store)
+  time.leap(MINUTE)
+  await lookForWentBack(store)
+  expect(await readWentBack(store)).toEqual([first])
+  expect(first).toMatchObject({ isSwept: false })
+  // A cleaning of one index alone, or one that began before, ends nothing.
+  await cleanIndex(store, 'by_user')
+  expect(await readWentBack(store)).toMatchObject([{ isSwept: false }])
+  await cleanIndex(store)
+  expect(await readWentBack(store)).toMatchObject([{ isSwept: true }])
+})
+
+async function setTask(driver: Driver, shard: number, name: string, progress: string): Promise<void> {
+  const { tasks } = driver.shards[shard]!
+  await tasks.claim(name, 'test', 1_000)
+  await tasks.save(name, 'test', progress, 0)
+}
+
+test('the only shard of a store that has gone back is found by a process that stayed open', async () => {
+  const driver = await memoryShards(1).connect()
+  const store = await openStore({ driver, time })
+  const marks = createMarkKeeper(store.context, 'one')
+  await marks.look({})
+  const before = (await driver.shards[0]!.tasks.load(MARK_TASK))!.progress
+  time.leap(MINUTE)
+  await marks.look({})
+  expect(marks.unsweptSince).toBe(0)
+  await setTask(driver, 0, MARK_TASK, before)
+  time.leap(MINUTE)
+  await marks.look({})
+  expect(marks.unsweptSince).toBe(time.now())
+  expect(await readWentBack(store)).toMatchObject([{ isSwept: false }])
+})
+
+test('a shard without any record of its marks, which another has noted, has gone back to an unknown time', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await openStore({ driver, time })
+  await lookForWentBack(store)
+  await setTask(driver, 0, MARK_TASK, '')
+  expect(await readWentBack(store)).toMatchObject([{ shard: 'memory 0', to: 0, isSwept: false }])
+})
+
+test('a shard that has lost its note of another one finds nothing, and notes it anew', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await openStore({ driver, time })
+  await lookForWentBack(store)
+  await setTask(driver, 1, NOTE_TASK, '')
+  await lookForWentBack(store)
+  expect(await readWentBack(store)).toEqual([])
+  await setTask(driver, 0, MARK_TASK, '')
+  expect(await readWentBack(store)).toMatchObject([{ shard: 'memory 0' }])
+})
+
+test('processes that raise the marks of one store at once find nothing', async () => {
+  const store = await openStore({ driver: await memoryShards(3).connect(), time })
+  const keepers = ['a', 'b', 'c'].map((owner) => createMarkKeeper(store.context, owner))
+  for (let round = 0; round < 30; round++) {
+    time.leap(MINUTE)
+    await Promise.all([...keepers.map((keeper) => keeper.look({})), readWentBack(store)])
+  }
+  expect(await readWentBack(store)).toEqual([])
+})

@@ -1,0 +1,134 @@
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import type { Time } from '@looseleaf/core'
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
+import {
+  cleanIndex,
+  DataStore,
+  defineIndex,
+  lookForWentBack,
+  mysqlShards,
+  readWentBack,
+  startCleaner,
+} from '../src/index.ts'
+
+const byUser = defineIndex('by_user', {
+  properties: { user: 'string', published: 'integer' },
+  shardOn: 'user',
+})
+const MINUTE = 60_000
+
+/** Time in which every sleep is over at once, and has lasted as long as it was to. */
+function leapingTime(): Time & { leap(milliseconds: number): void } {
+  let now = Date.now()
+  return {
+    now: () => now,
+    leap: (milliseconds) => void (now += milliseconds),
+    async sleep(milliseconds) {
+      now += milliseconds
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+let warned: MockInstance<typeof process.emitWarning>
+beforeEach(() => {
+  warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+})
+afterEach(() => void vi.restoreAllMocks())
+
+async function connect(url: string): Promise<Connection> {
+  const connection = await createConnection({ uri: url })
+  onTestFinished(() => connection.end())
+  return connection
+}
+
+async function open(
+  urls: readonly string[],
+  time?: Time,
+): Promise<{ readonly store: DataStore; readonly warnings: readonly string[] }> {
+  const warnings: string[] = []
+  const store = await DataStore.open({
+    shards: mysqlShards(urls),
+    indexes: [byUser],
+    migrate: true,
+    ...(time && { time }),
+    onWarning: (warning) => warnings.push(warning),
+  })
+  onTestFinished(() => store.close())
+  return { store, warnings: warnings.filter((warning) => warning.includes('gone back')) }
+}
+
+const users = Array.from({ length: 30 }, (_, i) => ({ user: `user ${i % 5}`, published: i }))
+
+async function found(store: DataStore): Promise<number> {
+  const each = await Promise.all([0, 1, 2, 3, 4].map((n) => store.getAll(byUser, { user: `user ${n}` })))
+  return each.flat().length
+}
+
+test('TRUNCATE of an index table is noticed by a cleaner, which fills the index again', async () => {
+  const { urls } = await freshShards(1)
+  const { store } = await open(urls, leapingTime())
+  await store.putMany(users)
+  const cleaner = startCleaner(store, { settleMs: 0, sweepEveryMs: 1e12, catalogMs: MINUTE })
+  onTestFinished(() => cleaner.stop())
+  const connection = await connect(urls[0]!)
+  const witnesses = async (): Promise<number> => {
+    const sql = "SELECT name FROM looseleaf_tasks WHERE name LIKE 'witness/%' AND progress LIKE '%bytes%'"
+    return (await connection.query<RowDataPacket[]>(sql))[0].length
+  }
+  // Behind the first sweep, which would write the rows again.
+  await vi.waitUntil(async () => cleaner.status().sweeping.length === 0 && (await witnesses()) === 1, 20_000)
+  await connection.query('TRUNCATE index_by_user')
+  await vi.waitUntil(
+    () => warned.mock.calls.flat().some((text) => String(text).includes('has lost rows')),
+    20_000,
+  )
+  await vi.waitUntil(async () => (await store.indexes())[0]!.state === 'ready', 20_000)
+  // By a clock that does not leap: the time of a query is bounded.
+  expect(await found((await open(urls)).store)).toBe(30)
+})
+
+/** Every table of one database, as it is now, in another one. */
+async function copy(connection: Connection, from: string, to: string): Promise<void> {
+  await connection.query(`CREATE DATABASE IF NOT EXISTS \`${to}\``)
+  const [tables] = await connection.query<RowDataPacket[]>(
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ?',
+    [from],
+  )
+  for (const { name } of tables) {
+    await connection.query(`DROP TABLE IF EXISTS \`${to}\`.\`${String(name)}\``)
+    await connection.query(`CREATE TABLE \`${to}\`.\`${String(name)}\` LIKE \`${from}\`.\`${String(name)}\``)
+    await connection.query(
+      `INSERT INTO \`${to}\`.\`${String(name)}\` SELECT * FROM \`${from}\`.\`${String(name)}\``,
+    )
+  }
+}
+
+test('a database that was restored from a copy is found at open, until all indexes were cleaned anew', async () => {
+  const { urls } = await freshShards(2)
+  const time = leapingTime()
+  const before = await open(urls, time)
+  const written = await before.store.putMany(users)
+  await lookForWentBack(before.store)
+  const name = new URL(urls[0]!).pathname.slice(1)
+  const connection = await connect(urls[0]!)
+  onTestFinished(() => void connection.query(`DROP DATABASE IF EXISTS \`${name}_copy\``))
+  await copy(connection, name, `${name}_copy`)
+  time.leap(MINUTE)
+  await lookForWentBack(before.store)
+  await Promise.all(
+    written.map(({ id }, i) => before.store.put({ user: `user ${(i + 1) % 5}`, published: i }, { id })),
+  )
+  await before.store.settled()
+  await before.store.close()
+  await copy(connection, `${name}_copy`, name)
+
+  const { store, warnings } = await open(urls, time)
+  expect(warnings).toEqual([expect.stringContaining(`${name} has gone back in time`)])
+  expect(await found(store)).toBeLessThan(30)
+  await lookForWentBack(store)
+  await cleanIndex(store, undefined, { restart: true })
+  expect(await found(store)).toBe(30)
+  expect(await readWentBack(store)).toMatchObject([{ isSwept: true }])
+})
