@@ -130,7 +130,10 @@ function checkIndexes(indexes: readonly unknown[], file: string): void {
       throw bad(file, `indexes[${number}]: ${isError(error) ? error.message : 'it is not valid.'}`)
     }
     if (names.has(index['name']))
-      throw bad(file, `indexes[${number}]: the name ${index['name']} is there twice.`)
+      throw bad(
+        file,
+        `indexes[${number}]: the name ${index['name']} is there twice. Kinds bring their own indexes: leave these out of \`indexes\`.`,
+      )
     names.add(index['name'])
   }
 }

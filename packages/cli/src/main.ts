@@ -42,5 +42,9 @@ export async function main(): Promise<void> {
   })
   // Terminals and pipes are written asynchronously on some systems.
   await new Promise<void>((resolve) => stderr.write('', () => resolve()))
-  process.exit(code)
+  // Help and versions are printed without an action that would have told of it.
+  const isLost =
+    code === exitCodes.ok && stop.signal.reason instanceof OutputError && !stop.signal.reason.isReaderGone
+  if (isLost) process.stderr.write(`Error: ${stop.signal.reason.message}\n`)
+  process.exit(isLost ? exitCodes.output : code)
 }

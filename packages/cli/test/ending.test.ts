@@ -42,6 +42,7 @@ const noFull = existsSync('/dev/full') ? '' : ' (left out: this system has no /d
 test.skipIf(noFull)(`a full disk ends a command with one line and exit code 74${noFull}`, async () => {
   const cwd = await storeOf(2_000)
   for (const [args, stderr] of [
+    [['--help'], 'Error: The output cannot be written: the disk is full (ENOSPC).\n'],
     [['status'], 'Error: The output cannot be written: the disk is full (ENOSPC).\n'],
     [
       ['export'],

@@ -32,10 +32,18 @@ test('the indexes of kinds are the config’s, and entities of an old shape are 
   )
   configure('upgrades: [({ first, ...others }) => ({ ...others, name: first })]')
   expect((await run('query', 'person_by_name', 'name=Ada', '--json')).json()).toMatchObject({ items: [] })
+  const filled = await run('index', 'add', 'person_by_name', '--fill')
+  expect(filled.code).toBe(1)
+  expect(filled.stdout).toContain(
+    '2 entities of kind person are stored in an older shape or without a default',
+  )
   expect((await run('kind', 'upgrade', '--json')).json()).toEqual({
     scanned: 2,
     upgraded: { person: 2 },
     failed: [],
+  })
+  expect((await run('index', 'add', 'person_by_name', '--fill', '--json')).json()).toMatchObject({
+    behind: {},
   })
   expect((await run('query', 'person_by_name', 'name=Ada', '--json')).json()).toMatchObject({
     items: [{ properties: { _kind: 'person', _version: 1, name: 'Ada' } }],

@@ -61,6 +61,10 @@ const gone: Readonly<Record<string, [act: () => void, said: RegExp]>> = {
     () => rmSync(join(folder, `${NAME}-wal`)),
     /shard-0\.sqlite-wal was deleted or moved/,
   ],
+  'whose shared memory was deleted': [
+    () => rmSync(join(folder, `${NAME}-shm`)),
+    /shard-0\.sqlite-shm was deleted or moved/,
+  ],
   'that was replaced by a copy': [
     () => {
       copyFileSync(join(folder, NAME), join(parent, 'copy'))
@@ -113,4 +117,14 @@ test('a file that has come in its place is used by a driver that is opened anew,
   expect(readdirSync(folder)).toContain(`${NAME}-wal`)
   expect(ids()).toEqual([])
   await next.close()
+})
+
+test('closing a database whose files are gone leaves alone the writes of others to the new ones', async () => {
+  rmSync(join(folder, `${NAME}-shm`))
+  const next = await sqliteShards({ folder }).connect()
+  await next.shards[0]!.entities.insert([{ id: idOf(7), version: 1, body: Buffer.from('b') }], { epoch: 1 })
+  await next.close()
+  await expect(insert(2)).rejects.toMatchObject(GONE)
+  await driver.close()
+  expect(ids()).toContain(7)
 })

@@ -12,10 +12,12 @@ export interface OpenFiles {
    * commits to them is lost. Looks before every write, and before a read at most once a second, unless they were gone before.
    */
   check(writes: boolean): void
+  /** Tells, by a look, whether other files or none have the names of those that are open. */
+  areGone(): boolean
 }
 
 /** For a database in memory. */
-export const noFiles: OpenFiles = { check() {} }
+export const noFiles: OpenFiles = { check() {}, areGone: () => false }
 
 /** Device and inode of a file; undefined if there is no file of this name. */
 export function identityOf(file: string): string | undefined {
@@ -26,13 +28,12 @@ export function identityOf(file: string): string | undefined {
 /** Takes the files that have these names now for those that the database has open. */
 export function watchFiles(file: string): OpenFiles {
   const opened = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, identity: identityOf(path) }))
-  // SQLite commits to the log and moves it to the file later. The third holds nothing that a commit needs.
-  const written = opened.slice(0, 2)
   let areGone = false
   let lookedAt = platformTime.elapsed()
 
-  function look(files: typeof opened): void {
-    for (const { path, identity } of files) {
+  // The third one, -shm, counts too: processes with different ones do not see each other, and overwrite each other's log.
+  function look(): void {
+    for (const { path, identity } of opened) {
       const found = identityOf(path)
       if (found !== identity) throw goneError(file, path, found === undefined)
     }
@@ -43,10 +44,11 @@ export function watchFiles(file: string): OpenFiles {
       const isDue = areGone || platformTime.elapsed() - lookedAt >= LOOK_MS
       if (!isDue && !writes) return
       areGone = true
-      look(isDue ? opened : written)
+      look()
       areGone = false
-      if (isDue) lookedAt = platformTime.elapsed()
+      lookedAt = platformTime.elapsed()
     },
+    areGone: () => opened.some(({ path, identity }) => identityOf(path) !== identity),
   }
 }
 

@@ -28,7 +28,7 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
       databases.unshift(await openDatabase({ file, synchronous, deadlineMs }))
     }
   } catch (error) {
-    for (const { database } of databases) database.close()
+    for (const opened of databases) closeDatabase(opened)
     throw error
   }
 
@@ -53,7 +53,19 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
             ],
     })),
     async closeConnections() {
-      for (const { database } of databases) database.close()
+      for (const opened of databases) closeDatabase(opened)
     },
   })
+}
+
+/** Databases whose files are gone. They stay reachable, so that no collection of garbage closes them. */
+const abandoned = new Set<OpenDatabase>()
+
+/**
+ * Closes a database, unless its files are gone: the last connection to close writes its log into the file and deletes the log by its
+ * name, and others may have opened files of these names and written to them. Its handles stay open until the process ends.
+ */
+function closeDatabase(opened: OpenDatabase): void {
+  if (opened.files.areGone()) abandoned.add(opened)
+  else opened.database.close()
 }

@@ -51,7 +51,10 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
       if (create) await makeFolder(folder)
       const there = await countShards(folder)
       if (there === 0 && !create) {
-        throw new LooseleafError('NOT_MIGRATED', `${folder} holds no store, and none is made here.`)
+        throw new LooseleafError(
+          'NOT_MIGRATED',
+          `${folder} holds no store, and none is made here. Make one with \`looseleaf init\`, or by opening it with \`migrate: true\`.`,
+        )
       }
       if (there !== 0 && there !== shardCount) {
         throw new LooseleafError(

@@ -2,8 +2,8 @@ import type { EntityId } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 
 /**
- * Warns of entities that are read with a default by which an index of the kind finds others: an index has the stored values, so a
- * query by the default misses such an entity until it is written. Once for each property of a process, by `process.emitWarning`.
+ * Warns of entities that are read with a default, or a value of an upgrade, by which an index of the kind finds others: an index has the
+ * stored values, so a query by the new value misses such an entity until it is written, and a unique index lets a second one in. Once for each property of a process, by `process.emitWarning`.
  */
 export function createFillWarning(
   kind: string,
@@ -17,7 +17,7 @@ export function createFillWarning(
       const missing = indexes().filter((index) => pathsOf(index).some((path) => isWithin(path, name)))
       if (missing.length === 0) continue
       process.emitWarning(
-        `Entities of kind ${kind}, such as ${entity}, are stored without "${name}". They are read with the default of the schema, but index ${missing.map((index) => index.name).join(', ')} does not have it. To do: run \`looseleaf kind upgrade ${kind}\`, or upgradeKinds(store, [kind]).`,
+        `Entities of kind ${kind}, such as ${entity}, are stored without the value of "${name}" that they are read with, which a default or an upgrade gives. Index ${missing.map((index) => index.name).join(', ')} does not have it. To do: run \`looseleaf kind upgrade ${kind}\`, or upgradeKinds(store, [kind]).`,
         'LooseleafWarning',
       )
     }

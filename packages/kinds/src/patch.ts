@@ -1,4 +1,4 @@
-import { badArgument, copyBag, LooseleafError, isPromise } from '@looseleaf/core'
+import { badArgument, copyBag, isPlainObject, isPromise, LooseleafError } from '@looseleaf/core'
 import { unchanged } from '@looseleaf/store'
 import { takeValue } from './reference.ts'
 import { unset } from './unset.ts'
@@ -32,7 +32,7 @@ export function takePatch(call: string, patch: unknown): GivenPatch {
 /** Undefined for `unchanged`: the entity is left as it is. */
 function returned(call: string, made: unknown): object | undefined {
   if (made === unchanged) return undefined
-  if (typeof made === 'object' && made !== null && !isPromise(made)) return made
+  if (isPlainObject(made)) return made
   // Its error would end the process, for nobody else handles it.
   if (isPromise(made)) made.then(undefined, () => {})
   throw badArgument(

@@ -1,4 +1,11 @@
-import { badArgument, isVersion, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
+import {
+  badArgument,
+  isVersion,
+  LooseleafError,
+  parseId,
+  type EntityId,
+  isPlainObject,
+} from '@looseleaf/core'
 
 /**
  * Which entity is meant: by its id, whatever its version, or as it was at one version, which a form may have carried as text.
@@ -35,8 +42,7 @@ export function takeValue(
   call: string,
   value: unknown,
 ): { readonly id: EntityId | undefined; readonly version: number | undefined; readonly properties: object } {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw badArgument(call, 'an object of properties', value)
+  if (!isPlainObject(value)) throw badArgument(call, 'an object of properties', value)
   const { id, version, ...properties } = value as { readonly id?: unknown; readonly version?: unknown }
   if (id !== undefined) parseId(id)
   else if ('version' in value) throw badArgument(call, 'with a version the id that it is of', id)

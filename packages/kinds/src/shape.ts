@@ -77,7 +77,7 @@ export interface ShapeOptions {
   readonly schema: Schema
   readonly upgrades: readonly Upgrade[]
   readonly checkReads: boolean
-  /** Called for an entity that is read with defaults that are not stored, with their names; dots lead into objects. */
+  /** Called for an entity that is read with values that are not stored, of defaults or upgrades, with their names; dots lead into objects. */
   readonly onFill: (entity: EntityId, names: ReadonlySet<string>) => void
 }
 
@@ -182,6 +182,12 @@ export function createShape(options: ShapeOptions): Shape {
     return shown
   }
 
+  /** Indexes have the values before the upgrades, until the entity is written. */
+  function tellUpgraded(before: Bag, now: Bag, entity: EntityId): void {
+    const changed = Object.keys(now).filter((property) => !sameValue(now[property], before[property]))
+    onFill(entity, new Set(changed))
+  }
+
   function checkedRead(now: Bag, made: object, entity: EntityId): object {
     if (agrees(made, now)) return made
     const twice = validatedIfFit(schema, made)
@@ -242,7 +248,9 @@ export function createShape(options: ShapeOptions): Shape {
     },
     // A page has many of them: each copy shows.
     toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version) {
-      const now = read(inNewestShape(properties as Bag, numberOf(shape), id), id)
+      const newest = inNewestShape(properties as Bag, numberOf(shape), id)
+      if (newest !== properties) tellUpgraded(properties as Bag, newest, id)
+      const now = read(newest, id)
       return Object.assign(checkReads ? { ...now } : now, { id, version })
     },
   }

@@ -95,7 +95,7 @@ test('an index has the default of older entities after upgradeKinds, and a read 
   emitWarning.mockRestore()
   expect(warnings).toEqual([
     expect.stringMatching(
-      /^Entities of kind note, such as [0-9a-f-]+, are stored without "starred"\. .* index note_by_starred does not have it\. To do: run `looseleaf kind upgrade note`/,
+      /^Entities of kind note, such as [0-9a-f-]+, are stored without the value of "starred" .* Index note_by_starred does not have it\. To do: run `looseleaf kind upgrade note`/,
     ),
   ])
   const failed = [{ id: damaged!.id, error: { code: 'SCHEMA_MISMATCH' } }]
@@ -108,4 +108,27 @@ test('an index has the default of older entities after upgradeKinds, and a read 
   const all = await notes.byStarred.all(starred, { scatter: true })
   expect(all.map(({ text }) => text).toSorted()).toEqual(['a', 'b', 'new'])
   expect(await upgradeKinds(store, [Newer])).toMatchObject({ upgraded: { note: 0 }, failed })
+})
+
+test('a read of an entity of an older shape warns of indexes that lack what its upgrade gives', async () => {
+  const emitWarning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  const Before = defineKind('user', { schema: typed<{ email: string; age: number }>() })
+  const After = defineKind('user', {
+    schema: typed<{ mail: string; age: number }>(),
+    upgrades: [({ email, ...others }) => ({ ...others, mail: email! })],
+    indexes: { byMail: { by: [{ mail: 'string' }], unique: true }, byAge: { by: [{ age: 'integer' }] } },
+  })
+  const store = await openStore(After)
+  const { id } = await Before.in(store).insert({ email: 'a', age: 1 })
+  const users = After.in(store)
+  expect(await users.byMail.all({ mail: 'a' })).toEqual([])
+  expect(emitWarning).not.toHaveBeenCalled()
+  for (let times = 0; times < 2; times++) expect(await users.get(id)).toMatchObject({ mail: 'a' })
+  const warnings = emitWarning.mock.calls.map(([message]) => String(message))
+  emitWarning.mockRestore()
+  expect(warnings).toEqual([
+    expect.stringMatching(/the value of "mail" .* Index user_by_mail does not have it/),
+  ])
+  await upgradeKinds(store, [After])
+  expect(await users.byMail.all({ mail: 'a' })).toHaveLength(1)
 })

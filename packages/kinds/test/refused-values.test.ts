@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineKind } from '../src/index.ts'
+import { defineKind, typed } from '../src/index.ts'
 import { openStore } from './issues.ts'
 
 const User = defineKind('user', {
@@ -34,6 +34,24 @@ test('an async patch that rejects is refused, and its error goes no further', as
   await new Promise((resolve) => setImmediate(resolve))
   expect(await notes.get(id)).toMatchObject({ text: 'a' })
 })
+
+test.each([new Map([['text', 'b']]), new Set(['text']), new Date(0), /text/])(
+  'an object that is no object of properties is no patch and no value: %s',
+  async (given) => {
+    const Note = defineKind('note', { schema: typed<{ text: string }>() })
+    const notes = Note.in(await openStore())
+    const { id } = await notes.insert({ text: 'a' })
+    for (const call of [
+      () => notes.update(id, given as never),
+      () => notes.update(id, () => given as never),
+      () => notes.put(given as never, { id }),
+      () => notes.insert(given as never),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: 'BAD_OPTION' })
+    }
+    expect(await notes.get(id)).toMatchObject({ text: 'a', version: expect.any(Number) })
+  },
+)
 
 test('a name that every object has is no property of a partial index', async () => {
   const Note = defineKind('note', {

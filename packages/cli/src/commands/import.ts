@@ -37,14 +37,16 @@ fresh one is made. Values that JSON cannot express:
 An integer beyond 2^53 - 1 becomes a bigint; beyond 64 bits it is refused. With
 an exponent (1e+20) it is a number. A property whose name begins with $ gets one
 more $ in front. An entity whose "_kind" is a kind of the config has to fit its
-schema. A line that cannot be stored is reported with its number and left out.
+schema; without a "_version" it is taken for the oldest shape, and upgraded when it
+is read. A line of no kind of the config is stored as it is, and counted in a
+warning. A line that cannot be stored is reported with its number and left out.
 The exit code is then 1, as it is when --from-line is beyond the end.
 
 An import that was stopped, by Ctrl-C or by a shard that failed, says with which
 lines to go on so that none is stored twice. One whose process was killed says
 nothing: give --ids-from where lines have no ids and that matters. The same name
 gives the same line the same id, so an import may then be repeated as often as
-needed. Give each file its own name, and do not change lines in between.
+needed; it replaces what was changed in between. Give each file its own name, and do not change lines in between.
 
 JSON:
   { "lines", "created", "replaced", "refused",
@@ -83,7 +85,7 @@ export const addImport: AddCommand = (program, run) => {
       run(options, async (session) => {
         const { output } = session
         const started = platformTime.elapsed()
-        const { result, errors } = await importFile(session, file, options)
+        const { result, errors, others } = await importFile(session, file, options)
         const seconds = (platformTime.elapsed() - started) / 1000
         // Nothing was taken up. One more than the last line is where an import that came to its end would go on.
         const [{ from } = { from: 1 }] = linesOf(options)
@@ -94,6 +96,11 @@ export const addImport: AddCommand = (program, run) => {
             ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
             : summary(result, options.idsFrom, seconds),
         )
+        if (others > 0) {
+          output.note(
+            `${output.colors.yellow('Warning:')} ${counted(others, 'line has', 'lines have')} a "_kind" that is no kind of the config, or none: no kind finds ${others === 1 ? 'it' : 'them'}.`,
+          )
+        }
         if (failure !== undefined) throw atLine(failure)
         if (result.ended === 'interrupted') return exitCodes.interrupted
         return result.refused === 0 && !isBeyond ? exitCodes.ok : exitCodes.found
@@ -105,7 +112,7 @@ async function importFile(
   session: Session,
   file: string,
   options: ImportCommandOptions,
-): Promise<{ result: ImportResult; errors: RefusedLine[] }> {
+): Promise<{ result: ImportResult; errors: RefusedLine[]; others: number }> {
   const { output, signal, console } = session
   const { onError, idsFrom } = options
   const idOf = idsFrom === undefined ? undefined : (line: number) => deriveId('import', [idsFrom, line])
@@ -119,6 +126,7 @@ async function importFile(
     }
   }
   const errors: RefusedLine[] = []
+  let others = 0
   try {
     const store = await session.store()
     const progress = output.progress({ label: 'importing', unit: 'lines' })
@@ -127,7 +135,7 @@ async function importFile(
         onError,
         lines: linesOf(options),
         idOf,
-        check: options.check ? kindCheck((await session.settings()).kinds) : undefined,
+        check: options.check ? kindCheck((await session.settings()).kinds, () => others++) : undefined,
         signal,
         onRefused(refused) {
           if (errors.length < MAX_LISTED) errors.push(refused)
@@ -137,7 +145,7 @@ async function importFile(
         },
         onProgress: (lines) => progress.update(lines, bytes && readBytes / bytes),
       })
-      return { result, errors }
+      return { result, errors, others }
     } finally {
       progress.stop()
     }

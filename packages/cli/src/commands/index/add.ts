@@ -4,6 +4,7 @@ import type { DataStore, IndexStatus } from '@looseleaf/store'
 import { cleanText } from '../../clean-view.ts'
 import { cleanTelling, exitCodeOfClean } from '../../cleaning.ts'
 import { defineCommand, type AddCommand } from '../../define-command.ts'
+import { behindText, entitiesBehind } from '../../entities-behind.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { generationsOf, neededOf } from '../../index-generations.ts'
 import { planAdd } from '../../plan-add.ts'
@@ -26,10 +27,16 @@ filled by one reading of the entities. A changed definition becomes a new
 generation beside the old one. A hidden index is shown again. After a stop, the
 same command goes on.
 
+With --fill, an index of a kind ends with a count of the entities that are stored
+in an older shape or without a default of the kind. The index has their values
+from before, until \`looseleaf kind upgrade\` has written them. The exit code is 1
+then.
+
 JSON:
   { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
       "claims": their state, where the index is unique }],
-    "filled": with --fill, as \`looseleaf clean --json\` prints it }
+    "filled": with --fill, as \`looseleaf clean --json\` prints it,
+    "behind": with --fill, { kind: entities to be upgraded } }
 With --dry-run:
   { "indexes": [{ "index",
       "action": "new", "generation", "claims", "restore", "misfits" or
@@ -70,10 +77,14 @@ export const addAddIndex: AddCommand = (group, run) => {
         await store.addIndex(definitions, { signal })
         const filled = options.fill === true ? await cleanTelling(session, names) : undefined
         const indexes = await addedNow(store, definitions, { signal })
-        output.result({ indexes, ...(filled && { filled }) }, () =>
-          filled === undefined ? indexes.map(addedText).join('\n') : cleanText(output, filled),
-        )
-        return filled === undefined ? exitCodes.ok : exitCodeOfClean(filled)
+        if (filled === undefined) {
+          output.result({ indexes }, () => indexes.map(addedText).join('\n'))
+          return exitCodes.ok
+        }
+        const behind = await entitiesBehind(store, settings.kinds, names, { signal })
+        const notes = behindText(behind)
+        output.result({ indexes, filled, behind }, () => [cleanText(output, filled), ...notes].join('\n'))
+        return notes.length > 0 ? exitCodes.found : exitCodeOfClean(filled)
       }),
     )
 }
