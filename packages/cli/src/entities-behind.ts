@@ -1,5 +1,5 @@
 import {
-  compareKeys,
+  compareKeyValues,
   type Bag,
   type CallOptions,
   type EntityId,
@@ -52,7 +52,10 @@ function upgradedOf(shape: AnyKind['shape'], bag: Bag, id: EntityId): Bag | unde
 
 function hasSameRows(index: IndexDefinitionData, a: Bag, b: Bag): boolean {
   const [before, after] = [deriveRows(index, a).keys, deriveRows(index, b).keys]
-  return before.length === after.length && before.every((key, i) => compareKeys(key, after[i]!) === 0)
+  return (
+    before.length === after.length &&
+    before.every((key, row) => key.every((value, i) => compareKeyValues(value, after[row]![i]!) === 0))
+  )
 }
 
 export function behindText(behind: EntitiesBehind): readonly string[] {
