@@ -60,6 +60,8 @@ test('codec train stores a dictionary; show lists it and the shapes with what la
   expect(table).toContain('["title","link"]')
   expect(table).toContain('2 of 2')
 
+  // Another SQLite within this process knows nothing of its locks, and would take the log away from under it.
+  await store.close()
   const onFiles = (sql: string, ...files: number[]): void => {
     for (const number of files) {
       const file = new DatabaseSync(join(cwd, 'data', `shard-${number}.sqlite`))

@@ -85,7 +85,7 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
     return new Map(found.map((item) => [item.id, item]))
   }
 
-  /** Only where there are more than those of the page, somebody has to count. */
+  /** Counts where there are more than those of the page: index rows, in one statement a shard. */
   async function withTotals<T, Keys extends readonly unknown[], W, One>(
     wheres: Wheres<T, Keys, W>,
     pages: readonly { readonly items: readonly One[]; readonly cursor?: string }[],
@@ -127,7 +127,7 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
       if (wheres.length === 0) return []
       const pages = await index.pageMany<W>(wheres, { order: 'desc', limit })
       for (const page of pages) addQueryCost(cost, page.cost)
-      return withTotals(wheres, pages, (longer) => index.countMany<W>(longer))
+      return withTotals(wheres, pages, (longer) => index.countMany<W>(longer, { exact: false }))
     },
     async rows<T, Keys extends readonly unknown[], Included, const W extends object>(
       index: IndexOf<T, Keys, Included>,
@@ -138,11 +138,11 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
         wheres.map((where) => index.list<W>(where, { order: 'desc', limit, verify: false })),
       )
       for (const page of pages) addQueryCost(cost, page.cost)
-      return withTotals(wheres, pages, (longer) => index.countMany<W>(longer))
+      return withTotals(wheres, pages, (longer) => index.countMany<W>(longer, { exact: false }))
     },
     count: <T, Keys extends readonly unknown[], const W extends object>(
       index: IndexOf<T, Keys>,
       where: CheckedWhere<T, Keys, undefined, W, undefined>,
-    ) => index.count<W>(where),
+    ) => index.count<W>(where, { exact: false }),
   }
 }

@@ -228,7 +228,7 @@ test('errors of statements, locks, deadlines and privileges never open it', asyn
   ).map((result) => result.status === 'rejected' && (result.reason as { code: string }).code)
   await holder.query('ROLLBACK')
   expect(Object.groupBy(codes, (code) => String(code))).toEqual({
-    BAD_OPTION: Array(8).fill('BAD_OPTION'),
+    STATEMENT_FAILED: Array(8).fill('STATEMENT_FAILED'),
     INDEX_NOT_FOUND: Array(8).fill('INDEX_NOT_FOUND'),
     SHARD_BUSY: Array(4).fill('SHARD_BUSY'),
     OUTCOME_UNKNOWN: Array(4).fill('OUTCOME_UNKNOWN'),
