@@ -72,7 +72,7 @@ test('a building index is looked up once a second while another generation stand
   const soon = await store.query(byUserAndTime, { user: 'ada' })
   expect(soon.cost.olderGeneration).toBe(1)
   now += 1_001
-  // Nothing has filled it.
+  // The newer generation has no rows: no cleaner has filled it.
   const later = await store.query(byUserAndTime, { user: 'ada' })
   expect(later).toMatchObject({ items: [], cost: { complete: true } })
   expect(later.cost.olderGeneration).toBeUndefined()
@@ -164,7 +164,7 @@ describe('an older generation', () => {
     expect(numbers(items).toSorted()).toEqual(found)
   })
 
-  test('does not answer when it is hidden', async () => {
+  test('that is hidden does not answer', async () => {
     const store = await deploy(byUser, byUserAndTime)
     expect((await store.query(byUserAndTime, { user: 'ada' })).cost.olderGeneration).toBe(1)
     await store.hideIndex(byUser)
