@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 
 /** What is made here is for the user who makes it, and for nobody else. Windows has no such modes. */
 export const FOLDER_MODE = 0o700
-const FILE_MODE = 0o600
+export const FILE_MODE = 0o600
 
 /** Of users who are neither the owner nor of its group. */
 const OTHERS = { read: 0o004, write: 0o002, enter: 0o001 }

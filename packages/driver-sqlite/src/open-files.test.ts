@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Driver, EntityTable } from '@looseleaf/core'
@@ -127,4 +127,25 @@ test('closing a database whose files are gone leaves alone the writes of others 
   await expect(insert(2)).rejects.toMatchObject(GONE)
   await driver.close()
   expect(ids()).toContain(7)
+})
+
+test('a store whose folder was deleted leaves a copy of its data at close, if it was used after that', async () => {
+  rmSync(folder, { recursive: true })
+  await expect(insert(2)).rejects.toMatchObject(GONE)
+  await driver.close()
+  const [copy, ...others] = readdirSync(folder)
+  expect(others).toEqual([])
+  expect(copy).toMatch(/^shard-0\.sqlite\.rescued-/)
+  // It is no shard of a store, until somebody puts it in the place of one.
+  await expect(sqliteShards({ folder, create: false }).connect()).rejects.toMatchObject({
+    code: 'NOT_MIGRATED',
+  })
+  renameSync(join(folder, copy!), join(folder, NAME))
+  expect(ids()).toEqual([1])
+})
+
+test('a folder that was deleted when its store was no longer used stays deleted', async () => {
+  rmSync(folder, { recursive: true })
+  await driver.close()
+  expect(existsSync(folder)).toBe(false)
 })

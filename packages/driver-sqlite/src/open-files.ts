@@ -14,10 +14,12 @@ export interface OpenFiles {
   check(writes: boolean): void
   /** Tells, by a look, whether other files or none have the names of those that are open. */
   areGone(): boolean
+  /** Tells whether a call was ever refused because the files were gone. */
+  hasRefused(): boolean
 }
 
 /** For a database in memory. */
-export const noFiles: OpenFiles = { check() {}, areGone: () => false }
+export const noFiles: OpenFiles = { check() {}, areGone: () => false, hasRefused: () => false }
 
 /** Device and inode of a file; undefined if there is no file of this name. */
 export function identityOf(file: string): string | undefined {
@@ -29,13 +31,16 @@ export function identityOf(file: string): string | undefined {
 export function watchFiles(file: string): OpenFiles {
   const opened = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, identity: identityOf(path) }))
   let areGone = false
+  let hasRefused = false
   let lookedAt = platformTime.elapsed()
 
   // The third one, -shm, counts too: processes with different ones do not see each other, and overwrite each other's log.
   function look(): void {
     for (const { path, identity } of opened) {
       const found = identityOf(path)
-      if (found !== identity) throw goneError(file, path, found === undefined)
+      if (found === identity) continue
+      hasRefused = true
+      throw goneError(file, path, found === undefined)
     }
   }
 
@@ -48,6 +53,7 @@ export function watchFiles(file: string): OpenFiles {
       areGone = false
       lookedAt = platformTime.elapsed()
     },
+    hasRefused: () => hasRefused,
     areGone: () => opened.some(({ path, identity }) => identityOf(path) !== identity),
   }
 }
@@ -56,7 +62,7 @@ function goneError(file: string, path: string, isMissing: boolean): LooseleafErr
   return new LooseleafError(
     'SHARD_UNAVAILABLE',
     `${file}: ${basename(path)} was ${isMissing ? 'deleted or moved' : 'replaced by another file'} while it was open; nothing was done. ` +
-      'Put the files back that were there, or close the store and open it again.',
+      'Put the files back that were there. Or close the store, which leaves a copy of its data beside them, and open it again.',
     { shard: basename(file) },
   )
 }

@@ -3,6 +3,7 @@ import { kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
 import { openDatabase, type OpenDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { modeWarnings } from './file-modes.ts'
+import { rescue } from './rescue.ts'
 import { sqliteFlavor } from './flavor.ts'
 
 export interface ShardFile {
@@ -28,7 +29,7 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
       databases.unshift(await openDatabase({ file, synchronous, deadlineMs }))
     }
   } catch (error) {
-    for (const opened of databases) closeDatabase(opened)
+    for (const { database } of databases) database.close()
     throw error
   }
 
@@ -53,19 +54,24 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
             ],
     })),
     async closeConnections() {
-      for (const opened of databases) closeDatabase(opened)
+      for (const [number, opened] of databases.entries()) closeDatabase(opened, files[number]!.file)
     },
   })
 }
 
 /** Databases whose files are gone. They stay reachable, so that no collection of garbage closes them. */
-const abandoned = new Set<OpenDatabase>()
+const abandoned = new Set<OpenDatabase['database']>()
 
 /**
  * Closes a database, unless its files are gone: the last connection to close writes its log into the file and deletes the log by its
  * name, and others may have opened files of these names and written to them. Its handles stay open until the process ends.
+ * A store that has refused calls for it leaves a copy of its data; one whose folder was deleted when nobody used it any more does not.
  */
-function closeDatabase(opened: OpenDatabase): void {
-  if (opened.files.areGone()) abandoned.add(opened)
-  else opened.database.close()
+function closeDatabase({ database, files }: OpenDatabase, file: string): void {
+  if (!files.areGone()) {
+    database.close()
+    return
+  }
+  if (files.hasRefused()) rescue(database, file)
+  abandoned.add(database)
 }
