@@ -142,6 +142,7 @@ export const flaws = {
   /** A cleaner deletes what a commit has lost that it has read, although a crash may undo that. */
   'cleaner without a flush': {
     shownBy: 'serverCrash',
+    from: 555,
     life: {
       ...unsafeLife,
       // Rows of what was deleted go at once. Few crashes, so that cleaners come by while a disk hangs.
@@ -226,6 +227,7 @@ export const flaws = {
   /** A take is answered before the stamp that it has met is on disk. */
   'take that changes nothing without a flush': {
     shownBy: 'serverCrash',
+    from: 535,
     life: {
       ...fight,
       // Else the rows of the index, which are on the same shards, are waited for.
@@ -259,6 +261,7 @@ export const flaws = {
   },
   'cached without a bound': {
     shownBy: 'cacheFails',
+    from: 570,
     among: ['cacheFails'],
     life: { ...cached, cacheMs: 300, faults: { ...noFaults, cacheFails: 0.1 } },
   },
