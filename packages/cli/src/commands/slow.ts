@@ -1,4 +1,5 @@
 import { isLooseleafError, type LooseleafError, type RunningStatement } from '@looseleaf/core'
+import { errorOfShard } from '../error-of-shard.ts'
 import { InvalidArgumentError } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -64,11 +65,6 @@ export const addSlow: AddCommand = (program, run) => {
         return shards.some(({ error }) => error !== undefined) ? exitCodes.unavailable : exitCodes.ok
       }),
     )
-}
-
-function errorOfShard(error: unknown): LooseleafError {
-  if (isLooseleafError(error) && error.code !== 'ABORTED') return error
-  throw error
 }
 
 function shardJson({ name, statements, error }: ShardActivity): unknown {

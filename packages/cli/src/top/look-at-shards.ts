@@ -1,4 +1,5 @@
 import { isLooseleafError, type LooseleafError, type Shard, platformTime } from '@looseleaf/core'
+import { errorOfShard } from '../error-of-shard.ts'
 import type { Session } from '../session.ts'
 
 /** How a shard answers. */
@@ -70,7 +71,3 @@ async function writtenSince(
 }
 
 /** What a shard has failed with; throws what is nobody's fault but the program's, and the end of the command. */
-function errorOfShard(error: unknown): LooseleafError {
-  if (!isLooseleafError(error) || error.code === 'ABORTED') throw error
-  return error
-}
