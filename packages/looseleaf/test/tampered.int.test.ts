@@ -77,8 +77,12 @@ test('TRUNCATE of an index table is noticed by a cleaner, which fills the index 
     const sql = "SELECT name FROM looseleaf_tasks WHERE name LIKE 'witness/%' AND progress LIKE '%bytes%'"
     return (await connection.query<RowDataPacket[]>(sql))[0].length
   }
-  // Behind the first sweep, which would write the rows again.
-  await vi.waitUntil(async () => cleaner.status().sweeping.length === 0 && (await witnesses()) === 1, 20_000)
+  // The first sweep begins after the first look and would write the rows again: its progress tells that it has begun.
+  const hasSwept = (): boolean => {
+    const { progress, sweeping } = cleaner.status()
+    return progress.length > 0 && sweeping.length === 0
+  }
+  await vi.waitUntil(async () => hasSwept() && (await witnesses()) === 1, 20_000)
   await connection.query('TRUNCATE index_by_user')
   await vi.waitUntil(
     () => warned.mock.calls.flat().some((text) => String(text).includes('has lost rows')),
