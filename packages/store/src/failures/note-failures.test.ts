@@ -108,6 +108,23 @@ test('a note that no shard takes is tried again soon, and nothing of it is lost'
   expect(await readFailures(store.context)).toMatchObject([{ failures: [{ count: 2 }] }])
 })
 
+test('a call that fails while the last note is written is noted as well', async () => {
+  const { time, pauses, step } = steppedTime()
+  const { tally } = notesBy(time)
+  tally.failed(full)
+  await step()
+  let failing: (() => void) | undefined = () => tally.failed(full)
+  plan = ({ operation }) => {
+    if (operation === 'claim') failing?.()
+    failing = undefined
+    return undefined
+  }
+  await step()
+  expect(pauses).toEqual([10, 60, 10])
+  await step()
+  expect(await readFailures(store.context)).toMatchObject([{ isOver: false, failures: [{ count: 1 }] }])
+})
+
 test('each process has a note of its own, and there are twenty at the most', async () => {
   for (let process = 0; process < 25; process++) {
     const { time, step } = steppedTime()

@@ -97,18 +97,22 @@ export function createFailureNotes(
     }
   }
 
+  function begin(): void {
+    if (isUnderWay || ended.signal.aborted) return
+    isUnderWay = true
+    const work = (): Promise<void> =>
+      follow()
+        .catch(() => {})
+        .finally(() => {
+          isUnderWay = false
+          // While the last note was written.
+          if (sinceLastNote().failures.length > 0) begin()
+        })
+    void context.events.detached(work)
+  }
+
   return {
-    begin() {
-      if (isUnderWay || ended.signal.aborted) return
-      isUnderWay = true
-      const work = (): Promise<void> =>
-        follow()
-          .catch(() => {})
-          .finally(() => {
-            isUnderWay = false
-          })
-      void context.events.detached(work)
-    },
+    begin,
     stop: () => ended.abort(),
   }
 }
