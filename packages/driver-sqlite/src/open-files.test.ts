@@ -1,6 +1,9 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Driver, EntityTable } from '@looseleaf/core'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -127,6 +130,28 @@ test('closing a database whose files are gone leaves alone the writes of others 
   await expect(insert(2)).rejects.toMatchObject(GONE)
   await driver.close()
   expect(ids()).toContain(7)
+})
+
+test('a process whose log was deleted leaves alone the writes of others when it ends', async () => {
+  await driver.close()
+  const child = fork(fileURLToPath(new URL('../test/keeps-files-open.ts', import.meta.url)), [folder], {
+    execArgv: ['--conditions=@looseleaf/source'],
+  })
+  await once(child, 'message')
+  for (const name of ['-wal', '-shm']) rmSync(join(folder, `${NAME}${name}`))
+  driver = await sqliteShards({ folder }).connect()
+  entities = driver.shards[0]!.entities
+  await insert(2)
+  await driver.close()
+  const ended = once(child, 'exit')
+  child.send('close')
+  expect(await ended).toEqual([3, null])
+  expect(ids()).toEqual([1, 2])
+  // The process was the last to have its own.
+  const copy = readdirSync(folder).find((name) => name.includes('.rescued-'))
+  renameSync(join(folder, copy!), join(folder, NAME))
+  rmSync(join(folder, `${NAME}-wal`), { force: true })
+  expect(ids()).toEqual([1, 5])
 })
 
 test('a store whose folder was deleted leaves a copy of its data at close, if it was used after that', async () => {

@@ -14,12 +14,19 @@ export interface OpenFiles {
   check(writes: boolean): void
   /** Tells, by a look, whether other files or none have the names of those that are open. */
   areGone(): boolean
+  /** Tells, by a look, whether the database file itself has its name still, whatever has become of its log. */
+  isFileThere(): boolean
   /** Tells whether a call was ever refused because the files were gone. */
   hasRefused(): boolean
 }
 
 /** For a database in memory. */
-export const noFiles: OpenFiles = { check() {}, areGone: () => false, hasRefused: () => false }
+export const noFiles: OpenFiles = {
+  check() {},
+  areGone: () => false,
+  isFileThere: () => true,
+  hasRefused: () => false,
+}
 
 /** Device and inode of a file; undefined if there is no file of this name. */
 export function identityOf(file: string): string | undefined {
@@ -55,6 +62,7 @@ export function watchFiles(file: string): OpenFiles {
     },
     hasRefused: () => hasRefused,
     areGone: () => opened.some(({ path, identity }) => identityOf(path) !== identity),
+    isFileThere: () => identityOf(file) === opened[0]!.identity,
   }
 }
 

@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads'
 import type { ConnectOptions, Driver } from '@looseleaf/core'
 import { kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
 import { openDatabase, type OpenDatabase } from './database.ts'
@@ -65,13 +66,31 @@ const abandoned = new Set<OpenDatabase['database']>()
 /**
  * Closes a database, unless its files are gone: the last connection to close writes its log into the file and deletes the log by its
  * name, and others may have opened files of these names and written to them. Its handles stay open until the process ends.
- * A store that has refused calls for it leaves a copy of its data; one whose folder was deleted when nobody used it any more does not.
+ * A store that has refused calls for it leaves a copy of its data, and so does one that has lost its log alone; one whose folder was
+ * deleted when nobody used it any more does not.
  */
 function closeDatabase({ database, files }: OpenDatabase, file: string): void {
   if (!files.areGone()) {
     database.close()
     return
   }
-  if (files.hasRefused()) rescue(database, file)
+  const isFileThere = files.isFileThere()
+  if (files.hasRefused() || isFileThere) rescue(database, file)
+  if (isFileThere) endWithoutClosing()
   abandoned.add(database)
+}
+
+let endsWithoutClosing = false
+
+/**
+ * better-sqlite3 closes the databases that are open when Node ends in order. SQLite finds a file that was moved or replaced then, but it takes
+ * a log that was replaced for its own. So the process ends as `process.exit` has it: listeners of `exit` that are added later are not called. A
+ * worker thread cannot end so.
+ */
+function endWithoutClosing(): void {
+  if (endsWithoutClosing || !isMainThread) return
+  endsWithoutClosing = true
+  // Test runners put another function in the place of `process.exit`, which calls this one.
+  const { reallyExit } = process as { readonly reallyExit?: (code: number) => never }
+  process.once('exit', (code) => reallyExit?.call(process, code))
 }
