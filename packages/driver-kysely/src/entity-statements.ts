@@ -177,7 +177,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
 
     // By the bounds that are stored, so that nothing goes that nobody has been told of.
     purge: (count) => sql`
-      DELETE FROM ${table} WHERE ${ofIds(count)} AND body IS NULL
+      DELETE ${flavor.deleteSource(table, 'id')} WHERE ${ofIds(count)} AND body IS NULL
       AND ${updatedMicros} < (SELECT ${PURGED_UPDATED} FROM ${meta} WHERE id = 1)
       AND version < (SELECT ${PURGED_VERSION} FROM ${meta} WHERE id = 1)`,
 

@@ -82,8 +82,8 @@ export interface Flavor {
    * same rows in one order do not lock each other out, and the plan for a small table is a scan if nothing forbids it.
    */
   updateSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
-  /** The part behind DELETE: the table, found by its primary key as in `updateSource`. */
-  deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
+  /** The part behind DELETE: the table, whose rows are found by this key as in `updateSource`. */
+  deleteSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
   /** Compare-and-swaps of several rows of an entity table, which differ most between databases. */
   batchedSwap(table: SwapTable): BatchedSwap
   /** True where a part of a UNION may have an order and a limit of its own, in parentheses. */

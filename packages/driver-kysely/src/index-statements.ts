@@ -57,7 +57,7 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
     remove: (count) => {
       const row = and([...key.map((name) => sql`${sql.ref(name)} = ${slot}`), sql`${version} < ${slot}`])
       return sql`
-        DELETE ${flavor.deleteSource(table)} WHERE ${or(Array.from({ length: count }, () => sql`(${row})`))}`
+        DELETE ${flavor.deleteSource(table, 'PRIMARY')} WHERE ${or(Array.from({ length: count }, () => sql`(${row})`))}`
     },
 
     repairStamps: () => sql`

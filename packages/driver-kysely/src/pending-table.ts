@@ -109,7 +109,7 @@ export function createPendingTable(session: Session, flavor: Flavor): PendingTab
         session.shape(
           `pending remove ${removals.length}`,
           () => sql`
-            DELETE ${flavor.deleteSource(table)}
+            DELETE ${flavor.deleteSource(table, 'PRIMARY')}
             WHERE ${or(Array.from({ length: removals.length }, () => sql`(${row})`))}`,
         ),
         removals.flatMap((removal) => [removal.entityId, removal.table, removal.before]),

@@ -78,7 +78,7 @@ export const mysqlFlavor: Flavor = {
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,
   countsChanges: true,
   updateSource: byKey,
-  deleteSource: (table) => sql`${table} FROM ${byKey(table, 'PRIMARY')}`,
+  deleteSource: (table, key) => sql`${table} FROM ${byKey(table, key)}`,
   batchedSwap,
   orderedParts: true,
   unionParts: 128,

@@ -109,6 +109,7 @@ const statements: readonly (readonly [
     'id',
     ([entity]) => shard.entities.replace([{ ...entity!, base: 1, version: 2, deferred }], { epoch }),
   ],
+  ['a purge of tombstones', 'entities', 'id', (some) => shard.entities.purge(some.map(({ id }) => id))],
   [
     'a delete of index rows',
     index.table,
