@@ -123,6 +123,14 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     )
   }
 
+  /** The statements that add the columns that the catalog table lacks. */
+  async function missingColumns(call: CallOptions | undefined): Promise<readonly RawBuilder<unknown>[]> {
+    const statement = flavor.columnsOf.statement(META_TABLE).compile(db)
+    const { rows } = await session.run(statement, [], callOf(call, false))
+    const there = rows.map((row) => toText(flavor.columnsOf.read(row).name))
+    return addMissingColumns(there, flavor)
+  }
+
   return {
     name,
     entities: createEntityTable({ shardName: name, session, flavor, table: entityTable }),
@@ -149,10 +157,13 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
 
     async createTables(call) {
       await sendAll(tableStatements(entityTable, flavor), call)
-      const statement = flavor.columnsOf.statement(META_TABLE).compile(db)
-      const { rows } = await session.run(statement, [], callOf(call, false))
-      const there = rows.map((row) => toText(flavor.columnsOf.read(row).name))
-      await sendAll(addMissingColumns(there, flavor), call)
+      for (let missing = await missingColumns(call); missing.length > 0;) {
+        const before = missing.length
+        const failure = await sendAll(missing.slice(0, 1), call).catch((error: unknown) => ({ error }))
+        missing = await missingColumns(call)
+        // Unless another process has added it at the same time.
+        if (failure !== undefined && missing.length === before) throw failure.error
+      }
     },
 
     async createIndexTable(spec, call) {
