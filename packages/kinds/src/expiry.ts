@@ -22,7 +22,9 @@ export function createExpiry(store: DataStore, shape: Shape): Expiry {
   /** Answers false where the entity of this id stays. */
   async function deleteIfExpired(id: EntityId, signal: AbortSignal | undefined): Promise<boolean> {
     const found = await store.get(id, { fresh: true, signal })
-    if (found === undefined || !shape.isOf(found) || !hasExpired(found)) return false
+    // A cleaner, or another write, was first.
+    if (found === undefined) return true
+    if (!shape.isOf(found) || !hasExpired(found)) return false
     try {
       await store.delete(id, { ifVersion: versionOf(found), signal })
     } catch (error) {

@@ -135,6 +135,24 @@ test('an expired entity leaves its unique keys to others, and is deleted for the
   expect(fates.map((fate) => !fate.ok && isLooseleafError(fate.error, 'DUPLICATE_KEY'))).toEqual([true])
 })
 
+test('a write finds a unique key and an id free that a cleaner frees before the write does', async () => {
+  const old = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
+  const other = await sessions().insert({ user: 'eve', token: 'e', until: inSeconds(10) })
+  now += 10_000
+  const get = store.get.bind(store)
+  // The write has met the holder, and looks at it next.
+  store.get = async (id, options) => {
+    await store.delete(id)
+    return get(id, options)
+  }
+  const taken = await sessions().insert({ user: 'bob', token: 'a' })
+  await sessions().insert({ user: 'bob', token: 'b' }, { id: other.id })
+  store.get = get
+  expect(await sessions().byToken.all({ token: 'a' })).toEqual([taken])
+  expect(await sessions().get(other.id)).toMatchObject({ user: 'bob' })
+  expect(await store.get(old.id)).toBeUndefined()
+})
+
 test('an expired entity comes as deleted among the changes of its kind', async () => {
   const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
   now += 10_000
