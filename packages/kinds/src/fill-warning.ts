@@ -9,13 +9,15 @@ export function createFillWarning(
   kind: string,
   indexes: () => readonly IndexDefinition[],
 ): (entity: EntityId, names: ReadonlySet<string>) => void {
-  const met = new Set<string>()
+  /** Names that indexes have, with those of the objects around them, until they were met. Other names, such as keys of records, are without number. */
+  let left: Set<string> | undefined
   return (entity, names) => {
+    left ??= new Set(indexes().flatMap(pathsOf).flatMap(withOuter))
     for (const name of names) {
-      if (met.has(name)) continue
-      met.add(name)
-      const missing = indexes().filter((index) => pathsOf(index).some((path) => isWithin(path, name)))
-      if (missing.length === 0) continue
+      if (!left.delete(name)) continue
+      const missing = indexes().filter((index) =>
+        pathsOf(index).some((path) => withOuter(path).includes(name)),
+      )
       process.emitWarning(
         `Entities of kind ${kind}, such as ${entity}, are stored without the value of "${name}" that they are read with, which a default or an upgrade gives. Index ${missing.map((index) => index.name).join(', ')} does not have it. To do: run \`looseleaf kind upgrade ${kind}\`, or upgradeKinds(store, [kind]).`,
         'LooseleafWarning',
@@ -29,4 +31,6 @@ const pathsOf = ({ properties, include = [] }: IndexDefinition): readonly string
   ...include,
 ]
 
-const isWithin = (path: string, name: string): boolean => path === name || path.startsWith(`${name}.`)
+/** `a.b.c` with `a` and `a.b`. */
+const withOuter = (path: string): readonly string[] =>
+  path.split('.').map((_, i, steps) => steps.slice(0, i + 1).join('.'))
