@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Driver } from '@looseleaf/core'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
-import { MARK_TASK, NOTE_TASK } from '@looseleaf/protocol'
+import { MARK_TASK, markFromText, NOTE_TASK } from '@looseleaf/protocol'
 import { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { cleanIndex, lookForWentBack, readWentBack, startCleaner } from '../src/index.ts'
 import { createMarkKeeper } from '../src/tampering/keep-marks.ts'
@@ -84,8 +85,13 @@ test.each([0, 1])(
     await until(() => cleaner.status().sweeping.length === 0)
     // The record of the sweep is on the shard when a minute has passed.
     time.leap(MINUTE)
-    await lookForWentBack(store)
     await cleaner.stop()
+    // A look that the end of the cleaner has cut off holds the mark for some seconds.
+    await until(async () => {
+      await lookForWentBack(store)
+      const { progress } = (await store.context.driver.shards[number]!.tasks.load(MARK_TASK))!
+      return markFromText(progress).wentBack?.isSwept === true
+    })
     // Rows of writers that may be alive wait for the next sweep.
     time.leap(2 * MINUTE)
     await cleanIndex(store)
@@ -153,6 +159,32 @@ test('a shard that has lost its note of another one finds nothing, and notes it 
   expect(await readWentBack(store)).toEqual([])
   await setTask(driver, 0, MARK_TASK, '')
   expect(await readWentBack(store)).toMatchObject([{ shard: 'memory 0' }])
+})
+
+test('a sweep ends the finding that it has followed, and none that comes while that is noted', async () => {
+  let plan: FaultPlan = () => undefined
+  const driver = faultyDriver(await memoryShards(1).connect(), (call) => plan(call))
+  const store = await openStore({ driver, time })
+  const marks = createMarkKeeper(store.context, 'one')
+  const found = (mark: number): string =>
+    JSON.stringify({
+      mark,
+      at: time.now(),
+      wentBack: { to: 0, from: 0, foundAt: time.now(), isSwept: false },
+    })
+  await setTask(driver, 0, MARK_TASK, found(1))
+  time.leap(MINUTE)
+  await cleanIndex(store)
+  time.leap(MINUTE)
+  plan = ({ operation, args }) => {
+    if (operation !== 'claim' || args[0] !== MARK_TASK || args[1] === 'test') return undefined
+    plan = () => undefined
+    return { before: () => setTask(driver, 0, MARK_TASK, found(2)) }
+  }
+  await marks.look({})
+  expect(await readWentBack(store)).toMatchObject([{ foundAt: time.now(), isSwept: false }])
+  const { progress } = (await driver.shards[0]!.tasks.load(MARK_TASK))!
+  expect(JSON.parse(progress)).toMatchObject({ wentBack: { isSwept: false } })
 })
 
 test('processes that raise the marks of one store at once find nothing', async () => {

@@ -55,7 +55,9 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     const noted = latestOf(look)
     const now = context.time.now()
     const found = wentBackOf({ shard, own, noted }, now)
-    const wentBack = found && { ...found, isSwept: found.isSwept || (isSwept && found === own.wentBack) }
+    // Another process may have found a later one meanwhile, which no sweep has followed.
+    const isSame = found === own.wentBack && found?.foundAt === look.own.wentBack?.foundAt
+    const wentBack = found && { ...found, isSwept: found.isSwept || (isSwept && isSame) }
     const next: ShardMark = { mark: Math.max(own.mark, noted.mark) + 1, at: now, wentBack }
     if (!(await tasks.save(MARK_TASK, owner, markToText(next), 0, options))) return wentBack
     seen.set(shard, next)
