@@ -6,7 +6,7 @@ import { hasIndexTable, tableSpec } from '@looseleaf/index-engine'
  * who may not create tables finds those that somebody has made by hand with the statements of `looseleaf schema`.
  */
 
-/** Creates the entity, catalog, task, pending and definition tables of a shard where they are missing. */
+/** Creates the entity, catalog, task, pending and definition tables of a shard where they are missing, and the columns of the catalog table. */
 export async function createTables(shard: Shard, options?: CallOptions): Promise<void> {
   await unlessThere(shard.createTables(options), async () => {
     const looks = [
@@ -14,6 +14,8 @@ export async function createTables(shard: Shard, options?: CallOptions): Promise
       shard.tasks.load('', options),
       shard.pending.tables(options),
       shard.definitions.read([''], options),
+      // Where the store is of an earlier version, its catalog table may lack columns.
+      shard.catalog.load(options).then((catalog) => catalog && shard.entities.floor(options)),
     ]
     // A missing catalog table shows when the catalog is written.
     const answers = await Promise.allSettled(looks)
