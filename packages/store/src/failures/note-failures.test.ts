@@ -4,6 +4,7 @@ import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { createCallTally, type CallTally } from './call-tally.ts'
+import { notesFromText, notesToText, type FailureNote } from './failure-note.ts'
 import { createFailureNotes, type FailureNotes } from './note-failures.ts'
 import { probeShards } from './probe-shards.ts'
 import { readFailures } from './read-failures.ts'
@@ -132,6 +133,16 @@ test('each process has a note of its own, and there are twenty at the most', asy
     await step()
   }
   expect(await readFailures(store.context)).toHaveLength(20)
+})
+
+test('a note of a clock that was hours ahead is dropped by the next one, as an old one is', () => {
+  const noteOf = (key: string, hours: number): FailureNote => ({
+    ...{ key, process: key, at: new Date(hours * 3_600_000), isOver: false, periodMs: 1, calls: 1 },
+    failures: [{ code: 'SHARD_FULL', shard: 'one', count: 1, lastAt: 0, message: 'Full.' }],
+  })
+  const others = [noteOf('old', 98), noteOf('ahead', 102), noteOf('late', 99.5), noteOf('early', 100.5)]
+  const kept = notesFromText(notesToText(others, noteOf('own', 100)))
+  expect(kept.map(({ key }) => key)).toEqual(['early', 'own', 'late'])
 })
 
 test('mistakes of a caller and answers are not failing calls, and each bag of putMany is a call', async () => {
