@@ -31,7 +31,7 @@ export const sqliteFlavor: Flavor = {
     statement: (table) => sql`SELECT name, type, pk FROM pragma_table_info(${sql.lit(table)})`,
     read: ({ name, type, pk }) => ({ name, type, inKey: Number(pk) > 0 }),
   },
-  // Nothing else is known without reading the whole file. Tombstones that were purged are counted still.
+  // Other numbers take a reading of the whole file. Tombstones that were purged are counted still.
   sizes: (entityTable) => sql`
     SELECT ${sql.lit(entityTable)} AS name, COALESCE(MAX(added_id), 0) AS estimate, NULL AS bytes FROM ${sql.table(entityTable)}
     UNION ALL SELECT NULL, NULL, page_count * page_size FROM pragma_page_count, pragma_page_size`,

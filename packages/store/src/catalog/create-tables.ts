@@ -14,7 +14,7 @@ export async function createTables(shard: Shard, options?: CallOptions): Promise
       shard.tasks.load('', options),
       shard.pending.tables(options),
       shard.definitions.read([''], options),
-      // Where the store is of an earlier version, its catalog table may lack columns.
+      // The catalog table of an earlier version lacks columns.
       shard.catalog.load(options).then((catalog) => catalog && shard.entities.floor(options)),
     ]
     // A missing catalog table shows when the catalog is written.

@@ -42,7 +42,7 @@ export function notesFromText(text: string): readonly FailureNote[] {
 
 /** The notes with this one in the place of its predecessor: the newest of an hour, twenty at the most. */
 export function notesToText(notes: readonly FailureNote[], own: FailureNote): string {
-  // One that is as far ahead was noted by a clock that was, and would stay.
+  // A note of a clock that was ahead would stay.
   const isRecent = (at: Date): boolean => Math.abs(own.at.getTime() - at.getTime()) < KEPT_MS
   const others = notes.filter(({ key, at }) => key !== own.key && isRecent(at))
   const newest = [own, ...others].toSorted((a, b) => b.at.getTime() - a.at.getTime()).slice(0, MAX_PROCESSES)

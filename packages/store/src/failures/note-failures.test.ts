@@ -137,7 +137,12 @@ test('each process has a note of its own, and there are twenty at the most', asy
 
 test('a note of a clock that was hours ahead is dropped by the next one, as an old one is', () => {
   const noteOf = (key: string, hours: number): FailureNote => ({
-    ...{ key, process: key, at: new Date(hours * 3_600_000), isOver: false, periodMs: 1, calls: 1 },
+    key,
+    process: key,
+    at: new Date(hours * 3_600_000),
+    isOver: false,
+    periodMs: 1,
+    calls: 1,
     failures: [{ code: 'SHARD_FULL', shard: 'one', count: 1, lastAt: 0, message: 'Full.' }],
   })
   const others = [noteOf('old', 98), noteOf('ahead', 102), noteOf('late', 99.5), noteOf('early', 100.5)]
