@@ -7,6 +7,7 @@ import * as fc from 'fast-check'
 import { Packr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
+import { isLong } from '@looseleaf-tooling/vitest/long'
 import { codeOf } from '../test/code-of.ts'
 import { unpackByMsgpackr } from '../test/msgpackr-reader.ts'
 import { msgpackFormat } from './msgpack-format.ts'
@@ -88,7 +89,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
       fc.property(bag, ([first, rest]) => {
         sameByBoth(Uint8Array.from([first, ...rest]))
       }),
-      { numRuns: 20_000 },
+      { numRuns: isLong ? 20_000 : 5_000 },
     )
   })
 

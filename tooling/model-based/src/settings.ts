@@ -1,3 +1,4 @@
+import { isLong } from '@looseleaf-tooling/vitest/long'
 import type { Parameters } from 'fast-check'
 
 const { LOOSELEAF_MODEL_RUNS, LOOSELEAF_MODEL_SEED, LOOSELEAF_MODEL_PATH, LOOSELEAF_MODEL_REPLAY } =
@@ -7,12 +8,12 @@ const { LOOSELEAF_MODEL_RUNS, LOOSELEAF_MODEL_SEED, LOOSELEAF_MODEL_PATH, LOOSEL
 export const replayPath: string | undefined = LOOSELEAF_MODEL_REPLAY
 
 /**
- * What fast-check is told: `runs` histories, or `LOOSELEAF_MODEL_RUNS` times as many for every one of them when that is
+ * Settings of fast-check: `runs` histories, half of them in a short run, or `LOOSELEAF_MODEL_RUNS` times as many for every one of them when that is
  * set. A seed of one's own runs the same histories again.
  */
 export function propertySettings(runs: number): Parameters<unknown> {
   return {
-    numRuns: runs * factor(),
+    numRuns: Math.ceil((isLong ? runs : runs / 2) * factor()),
     // A history that fails is long; shrinking it is worth some minutes, not hours.
     interruptAfterTimeLimit: 60_000 + 20_000 * factor(),
     markInterruptAsFailure: false,

@@ -1,3 +1,4 @@
+import { isLong } from '@looseleaf-tooling/vitest/long'
 import { expect, it } from 'vitest'
 import { obsoleteReasons } from './equivalent.ts'
 import { findMutants } from './find-mutants.ts'
@@ -10,7 +11,8 @@ const all = [...targetFiles().keys()].flatMap((file) => findMutants(file, readSo
 it('every mutant of the protocol has a name of its own, and is a program', () => {
   expect(all.length).toBeGreaterThan(2000)
   expect(new Set(all.map(({ file, name }) => `${file}\n${name}`)).size).toBe(all.length)
-  for (const mutant of all) parse(mutant.file, mutate(readSource(mutant.file), mutant))
+  const parsed = isLong ? all : all.filter((_, i) => i % 20 === 0)
+  for (const mutant of parsed) parse(mutant.file, mutate(readSource(mutant.file), mutant))
 })
 
 it('there is no reason for a mutant that does not exist', () => {

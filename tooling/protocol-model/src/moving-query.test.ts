@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { explore, type Configuration } from './explore.ts'
+import { isWhole } from './is-whole.ts'
 import {
   allMovingGuards,
   clock,
@@ -176,12 +177,13 @@ function check(build: Build, guards: MovingGuards): ReturnType<typeof explore> {
   return explore({ ...build(guards), local: noRecollection, always: missedOrMissing })
 }
 
-describe.each(Object.entries(situations))('%s', (_, { build, guards }) => {
-  it('what matches all the time is given, or the query is not complete', { timeout: 600_000 }, () => {
-    const { violation, states } = check(build, allMovingGuards)
-    expect(violation).toBeUndefined()
-    expect(states).toBeGreaterThan(500)
-  })
+describe.each(Object.entries(situations))('%s', (name, { build, guards }) => {
+  if (isWhole(situations, name))
+    it('what matches all the time is given, or the query is not complete', { timeout: 600_000 }, () => {
+      const { violation, states } = check(build, allMovingGuards)
+      expect(violation).toBeUndefined()
+      expect(states).toBeGreaterThan(500)
+    })
 
   it.each(guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     const { violation } = check(build, { ...allMovingGuards, [guard]: false })

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { someOf } from '@looseleaf-tooling/vitest/long'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkNames } from './checks.ts'
 import { faultKinds } from './faults.ts'
@@ -51,26 +52,24 @@ describe('the simulation', () => {
 
   it('comes to the same however many processes run it', { timeout }, async () => {
     const [one, three] = await Promise.all(
-      [1, 3].map((processes) => runSeeds({ from: 500, seeds: 24, processes, flaw: 'epoch is ignored' })),
+      [1, 3].map((processes) => runSeeds({ from: 500, seeds: 6, processes, flaw: 'epoch is ignored' })),
     )
     expect(three).toEqual(one)
   })
 
-  it.each(flawNames)('finds the flaw: %s', { timeout }, async (flaw) => {
+  it.each(someOf(flawNames, 5))('finds the flaw: %s', { timeout }, async (flaw) => {
     const { from = 1 } = flawInfo(flaw)
     const { violations } = await runSeeds({ from, seeds: FLAW_SEEDS, flaw, stopsAtFirst: true, by })
     expect(violations[0]?.what).toBeDefined()
     expect(violations[0]?.check).not.toBe('nobody throws what nobody expects, or waits for ever')
   })
 
-  it.each(flawNames.filter((flaw) => flawInfo(flaw).shownBy !== undefined))(
-    'needs the fault that shows the flaw: %s',
-    { timeout },
-    async (flaw) => {
-      const { among = faultKinds, shownBy } = flawInfo(flaw)
-      const faults = among.filter((kind) => kind !== shownBy)
-      const { violations } = await runSeeds({ from: 1, seeds: HIDDEN_SEEDS, flaw, faults, by })
-      expect(violations).toEqual([])
-    },
-  )
+  const shown = flawNames.filter((flaw) => flawInfo(flaw).shownBy !== undefined)
+
+  it.each(someOf(shown, 2))('needs the fault that shows the flaw: %s', { timeout }, async (flaw) => {
+    const { among = faultKinds, shownBy } = flawInfo(flaw)
+    const faults = among.filter((kind) => kind !== shownBy)
+    const { violations } = await runSeeds({ from: 1, seeds: HIDDEN_SEEDS, flaw, faults, by })
+    expect(violations).toEqual([])
+  })
 })

@@ -1,6 +1,7 @@
 import { globSync, writeFileSync, writeSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Reporter, TestModule, TestProject, TestSuite, Vitest } from 'vitest/node'
+import { isLong } from './long.ts'
 import { skipsMysql } from './test-environment.ts'
 
 /** What a run came to. A file that could not be loaded or a hook that failed counts as one failed test. */
@@ -40,6 +41,10 @@ export function tallyReporter(): Reporter {
         console.log(`\n${tally.skipped.length} skipped:`)
         for (const { name, reason } of tally.skipped) console.log(`  ${name}\n    ${reason}`)
       }
+      if (!isLong)
+        console.log(
+          '\nSearches, models and attacks ran in their short forms; LOOSELEAF_LONG=1 runs them whole.',
+        )
       const file = process.env['LOOSELEAF_TALLY']
       if (file === undefined) process.once('exit', () => writeSync(1, formatTally(tally)))
       else writeFileSync(file, JSON.stringify(tally))

@@ -1,4 +1,5 @@
 import { findServer } from '@looseleaf-tooling/mariadb'
+import { isLong, someOf } from '@looseleaf-tooling/vitest/long'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { describe, expect, test } from 'vitest'
 import { flaws, type Flaw } from '../load/flawed-driver.ts'
@@ -22,11 +23,18 @@ describe(`processes on real databases${lacks ? ' (replicas are left out: they ne
     { timeout: LIMIT_MS },
     async () => {
       const { urls } = await freshShards(2)
-      const run = await runHistory({ urls, seed: 1, processes: 3, clients: 6, operations: 1_400, hot: 10 })
+      const run = await runHistory({
+        urls,
+        seed: 1,
+        processes: 3,
+        clients: 6,
+        operations: isLong ? 1_400 : 800,
+        hot: 10,
+      })
       expect(run.wrongs).toEqual([])
       // A history in which nothing happens would fit too.
-      expect(Math.min(run.counts.acknowledged, run.counts.reads, run.watch.looks)).toBeGreaterThan(500)
-      expect(run.counts.expectedInQueries).toBeGreaterThan(500)
+      expect(Math.min(run.counts.acknowledged, run.counts.reads, run.watch.looks)).toBeGreaterThan(250)
+      expect(run.counts.expectedInQueries).toBeGreaterThan(250)
     },
   )
 
@@ -35,19 +43,23 @@ describe(`processes on real databases${lacks ? ' (replicas are left out: they ne
       seed: 3,
       processes: 2,
       clients: 6,
-      operations: 1_200,
+      operations: isLong ? 1_200 : 600,
       hot: 10,
       replicasEach: 1,
     })
     expect(run.wrongs).toEqual([])
-    expect(run.counts.acknowledged).toBeGreaterThan(300)
-    expect(run.counts.queriesOfReplicas).toBeGreaterThan(10)
+    expect(run.counts.acknowledged).toBeGreaterThan(150)
+    expect(run.counts.queriesOfReplicas).toBeGreaterThan(5)
   })
 
   // Whether calls meet where a guard is needed is chance, and a run in which they do not notices nothing.
-  test.each(flaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS, retry: 3 }, async (flaw) => {
-    const { urls } = await freshShards(2)
-    const run = await runHistory({ urls, seed: 2, processes: 3, clients: 6, operations: 700, hot: 8, flaw })
-    expect(run.wrongs.join('\n')).toMatch(noticed[flaw])
-  })
+  test.each(someOf(flaws, 1))(
+    'a guard that is off is noticed: %s',
+    { timeout: LIMIT_MS, retry: 3 },
+    async (flaw) => {
+      const { urls } = await freshShards(2)
+      const run = await runHistory({ urls, seed: 2, processes: 3, clients: 6, operations: 700, hot: 8, flaw })
+      expect(run.wrongs.join('\n')).toMatch(noticed[flaw])
+    },
+  )
 })

@@ -1,3 +1,4 @@
+import { someOf } from '@looseleaf-tooling/vitest/long'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { describe, expect, test } from 'vitest'
 import { keyFlaws } from './flawed-keys.ts'
@@ -16,13 +17,17 @@ describe('processes that fight over keys', () => {
     expect(Math.min(counts.changes, kills, stops)).toBeGreaterThan(0)
   })
 
-  test.each(keyFlaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {
-    let told = ''
-    // Mostly at once; a fight in which no two processes are in the gap at the same moment shows nothing.
-    for (let seed = 2; seed < 6 && !told.includes('both had'); seed++) {
-      const { urls } = await freshShards(2)
-      told = (await runFight({ ...FIGHT, urls, seed, flaw })).wrongs.join('\n')
-    }
-    expect(told).toMatch(/both had/)
-  })
+  test.each(someOf(keyFlaws, 1))(
+    'a guard that is off is noticed: %s',
+    { timeout: LIMIT_MS },
+    async (flaw) => {
+      let told = ''
+      // Mostly at once; a fight in which no two processes are in the gap at the same moment shows nothing.
+      for (let seed = 2; seed < 6 && !told.includes('both had'); seed++) {
+        const { urls } = await freshShards(2)
+        told = (await runFight({ ...FIGHT, urls, seed, flaw })).wrongs.join('\n')
+      }
+      expect(told).toMatch(/both had/)
+    },
+  )
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findServer } from '@looseleaf-tooling/mariadb'
+import { someOf } from '@looseleaf-tooling/vitest/long'
 import { createConnection } from 'mysql2/promise'
 import { type Cluster, LOAD_USER, startCluster } from '@looseleaf-tooling/lab/cluster'
 import { createStore } from '../history/run-history.ts'
@@ -24,7 +25,7 @@ describe.skipIf(lacks)(`faults${lacks ? ' (left out: needs the program mariadbd 
     scenario.short === undefined ? [] : [{ scenario, name: scenario.name, amount: scenario.short }],
   )
 
-  test.each(short)(
+  test.each(someOf(short, 3))(
     'under $name nothing that was acknowledged is lost',
     { timeout: LIMIT_MS },
     async ({ scenario, amount }) => {

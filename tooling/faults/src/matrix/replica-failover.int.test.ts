@@ -2,20 +2,12 @@ import { findServer } from '@looseleaf-tooling/mariadb'
 import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { describe, expect, test } from 'vitest'
 import { startReplicaCluster } from '@looseleaf-tooling/lab/replica-shard'
-import { semiSyncFailover } from './replica-failover.ts'
-import { runScenario } from './run-scenario.ts'
 
 // Servers that are given from outside cannot be killed, so these tests need the program itself.
 const lacks = findServer() === undefined
 const LIMIT_MS = 180_000
 
 describe.skipIf(lacks)(`replicas${lacks ? ' (left out: needs the program mariadbd or mysqld)' : ''}`, () => {
-  test('a failover with semi-synchronous replication loses nothing', { timeout: LIMIT_MS }, async () => {
-    const run = await runScenario(semiSyncFailover(), undefined, { seed: 1, amount: 1 })
-    expect(run.wrongs).toEqual([])
-    expect(Math.min(run.counts.acknowledged, run.watch.looks, run.facts['failovers'] ?? 0)).toBeGreaterThan(0)
-  })
-
   test(
     'a commit that no replica confirms is not acknowledged by being ended',
     { timeout: LIMIT_MS },
