@@ -1,6 +1,6 @@
 import type { EngineContext } from '@looseleaf/index-engine'
 
-/** Whose changes are followed: a `DataStore` fits. */
+/** The store whose changes are followed, such as a `DataStore`. */
 export interface ChangesStore {
   readonly context: EngineContext
 }

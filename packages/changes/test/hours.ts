@@ -11,7 +11,7 @@ const START = 1_700_000_000_000
 
 interface Sleeper {
   readonly due: number
-  readonly of: Process
+  readonly process: Process
   wake(): void
 }
 
@@ -19,7 +19,7 @@ interface Sleeper {
 export class Process {
   store!: DataStore
   readonly consumers: Consumer[] = []
-  /** What its clock is off by, in milliseconds. */
+  /** Error of the process's clock in milliseconds. */
   offMs = 0
   #running: Promise<void> | undefined
   #resume = (): void => {}
@@ -33,12 +33,12 @@ export class Process {
     }
   }
 
-  /** Undefined while it is not paused. */
+  /** Resolves when the process resumes; undefined while it is not paused. */
   get running(): Promise<void> | undefined {
     return this.#running
   }
 
-  /** Until it resumes, it is asleep, and hears and sends nothing. */
+  /** Pauses the process: its timers stand still, and its calls are neither sent nor answered. */
   pause(): void {
     this.#running = new Promise((resolve) => (this.#resume = resolve))
   }
@@ -55,13 +55,13 @@ export class Process {
   }
 }
 
-/** Servers in plain memory and processes, whose hours go by when a test says so. */
+/** Servers in memory and processes on a simulated clock, which advances only by `pass`. */
 export class Hours {
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start. */
   clock = 0
-  /** What the clock of each server is off by, in milliseconds. */
+  /** Error of each server's clock in milliseconds. */
   readonly serverOffMs: number[] = Array.from({ length: SHARDS }, () => 0)
-  /** What goes wrong from now on, for everybody. */
+  /** Faults of all processes, from now on. */
   plan: FaultPlan = () => undefined
   readonly servers: ReferenceDriver = createReferenceDriver({
     shards: SHARDS,
@@ -81,29 +81,30 @@ export class Hours {
     return process
   }
 
-  sleep(of: Process, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  sleep(process: Process, ms: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(new LooseleafError('ABORTED', 'It was ended.'))
-      const sleeper = { due: this.clock + ms, of, wake: resolve }
+      const sleeper = { due: this.clock + ms, process, wake: resolve }
       this.#sleepers.push(sleeper)
       signal?.addEventListener('abort', () => {
-        this.#sleepers = this.#sleepers.filter((one) => one !== sleeper)
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper)
         reject(new LooseleafError('ABORTED', 'It was ended.'))
       })
     })
   }
 
-  /** Time passes, and who sleeps wakes when it should. */
+  /** Advances the clock, and wakes each sleeper at its time. */
   async pass(ms: number): Promise<void> {
     const end = this.clock + ms
     for (;;) {
       await settle()
       let next: Sleeper | undefined
-      for (const one of this.#sleepers)
-        if (one.of.running === undefined && (next === undefined || one.due < next.due)) next = one
+      for (const sleeper of this.#sleepers)
+        if (sleeper.process.running === undefined && (next === undefined || sleeper.due < next.due))
+          next = sleeper
       if (next === undefined || next.due > end) break
       const woken = next
-      this.#sleepers = this.#sleepers.filter((one) => one !== woken)
+      this.#sleepers = this.#sleepers.filter((sleeper) => sleeper !== woken)
       this.clock = Math.max(this.clock, woken.due)
       woken.wake()
     }

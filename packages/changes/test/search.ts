@@ -9,11 +9,11 @@ import type { Handler } from '../src/consumer/row-handler.ts'
 
 export const SHARDS = 2
 
-/** Shards in memory, and the consumer `search` of them. */
+/** Shards in memory and consumers named `search`. */
 export class Search {
-  /** What goes wrong from now on. */
+  /** Faults from now on. */
   plan: FaultPlan = () => undefined
-  /** Those that are stopped at the end. */
+  /** Consumers that `end` stops. */
   consumers: Consumer[] = []
   readonly memory: Driver
 
@@ -25,7 +25,7 @@ export class Search {
     return new Search(await memoryShards(SHARDS).connect())
   }
 
-  /** A store as of a process of its own. */
+  /** Opens another store over the same shards, like another process. */
   openStore(): Promise<DataStore> {
     const driver = faultyDriver(this.memory, (call) => this.plan(call))
     return DataStore.open({ shards: keepOpen(driver), migrate: true })
@@ -49,7 +49,7 @@ export class Search {
   }
 }
 
-/** The shard does not answer. */
+/** The fault of a shard that does not answer. */
 export const gone: Fault = {
   before() {
     throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'memory 1' })

@@ -8,9 +8,9 @@ import type { Tally } from './tally-reporter.ts'
 
 /** Tests that count statements, or that let an error meet those who share one. By the beginning of their names. */
 const aboutSharing = [
-  'packages/changes/src/consumer/giving-up.test.ts > changes of a partition that are given up at once are written together',
+  'packages/changes/src/consumer/giving-up.test.ts > dead letters of a partition that arise at the same time share a write',
   // Within some seconds of its clock.
-  'packages/changes/src/consumer/hours.test.ts > changes that are refused at once, and tried again at once, are tried in all partitions, and others go on',
+  'packages/changes/src/consumer/hours.test.ts > changes that fail at once and are retried at once take turns in all partitions, and others proceed',
   'packages/console/src/console.test.ts > calls that are alike and share statements are one row of an X-ray, which says which statements',
   'packages/core/src/lane-work.test.ts > a statement runs for all of its calls, and for nobody who had an earlier one',
   'packages/driver-mysql/src/kysely/flush.int.test.ts > flush > is a commit that changes something, and calls at the same time share one',

@@ -1,20 +1,20 @@
 import { formatId, type Entity, type EntityId, type EntityRow } from '@looseleaf/core'
 import { decodeRow, toEntity, type EngineContext } from '@looseleaf/index-engine'
 
-/** What became of an entity by one write of it or by several. */
+/** The latest state of an entity after one or more writes. */
 export interface ChangedEntity {
   readonly id: EntityId
-  /** Grows with every write of the entity: with the id it says whether an effect has been had already. */
+  /** Grows with every write of the entity. Store it with the effect of a change, and ignore changes with a lower one. */
   readonly version: number
-  /** When the database wrote it. */
+  /** Time of the write, by the clock of the database. */
   readonly updated: Date
-  /** Undefined when it was deleted. */
+  /** Undefined if the entity was deleted. */
   readonly entity: Entity | undefined
-  /** 1 for the first time that this version is handed over, one more after each failure. */
+  /** 1 when this version is first handed over; one more after each failure. */
   readonly attempt: number
 }
 
-/** Throws what is wrong with the body. */
+/** Decodes a row into a change. Throws if the body is damaged or not known to the codec. */
 export function changedEntity(
   { codec }: EngineContext,
   row: EntityRow,

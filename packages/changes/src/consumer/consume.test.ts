@@ -29,14 +29,14 @@ afterEach(() => search.end(store))
 
 const keep: Handler = (change) => void handled.push(change)
 
-const start = (handler: Handler = keep, options: ConsumeOptions = {}, of = store): Consumer =>
-  search.start(of, handler, { leaseMs: 300, ...options })
+const start = (handler: Handler = keep, options: ConsumeOptions = {}, by = store): Consumer =>
+  search.start(by, handler, { leaseMs: 300, ...options })
 
-/** What the first shard has the consumer registered as. */
+/** Returns the incarnation of the consumer `search` on the first shard. */
 const incarnation = async (): Promise<string> =>
   (await readRegistry(store.context, 0, {})).get('search')!.incarnation
 
-/** The last version of each entity that was handled. */
+/** Returns the last handled version of each entity. */
 const last = (): Map<EntityId, number> => new Map(handled.map(({ id, version }) => [id, version]))
 
 async function putOn(shard: number, bag: object): Promise<EntityId> {
@@ -49,7 +49,7 @@ async function putOn(shard: number, bag: object): Promise<EntityId> {
 }
 
 describe('a consumer', () => {
-  it('has every entity, and then each that is written or deleted', async () => {
+  it('a new consumer receives every stored entity, then every write and delete', async () => {
     const ids = await Promise.all(Array.from({ length: 30 }, async (_, n) => (await store.put({ n })).id))
     const consumer = start()
     await until(() => last().size === 30)
@@ -66,7 +66,7 @@ describe('a consumer', () => {
     expect(consumer.status()).toMatchObject({ isRunning: true, handled: 32, failed: 0, givenUp: 0 })
   })
 
-  it('goes on where it was, and one that begins now leaves out what was there', async () => {
+  it('a restarted consumer resumes at its place, and a new one with `now` skips stored entities', async () => {
     await store.put({ n: 1 })
     const first = start(keep, { from: 'now' })
     await until(async () => (await readConsumers(store)).length === 1)
@@ -109,7 +109,7 @@ describe('a consumer', () => {
     }
   })
 
-  it('a known consumer goes on without `from`, and a new one is not refused while a shard does not answer', async () => {
+  it('a known consumer resumes without `from`, and a new one is not refused while a shard does not answer', async () => {
     const first = start()
     await until(() => first.status().shards.every(({ partitions }) => partitions === 8))
     await first.stop()
@@ -130,7 +130,7 @@ describe('a consumer', () => {
     await known.stop()
   })
 
-  it('begins anew under another name beside the old one, which can be dropped then', async () => {
+  it('a consumer under a new name starts over, and the old one can be dropped', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await store.put({ n })).id))
     const old = start()
     await until(() => handled.length === 20)
@@ -150,15 +150,15 @@ describe('a consumer', () => {
     expect(handled).toHaveLength(21)
   })
 
-  it('hands over more than a page, and no more at once than it may', async () => {
+  it('a consumer handles more than a page of changes, and never more than `concurrency` at once', async () => {
     await store.putMany(Array.from({ length: 1_300 }, (_, n) => ({ n })))
-    let now = 0
+    let inFlight = 0
     let most = 0
     start(
       async (change) => {
-        most = Math.max(most, ++now)
+        most = Math.max(most, ++inFlight)
         await new Promise(setImmediate)
-        now--
+        inFlight--
         handled.push(change)
       },
       { concurrency: 5 },
@@ -168,14 +168,14 @@ describe('a consumer', () => {
     expect(most).toBe(5)
   })
 
-  it('has the versions of an entity in their order, one after the other', async () => {
+  it('a consumer handles the versions of an entity in order, one at a time', async () => {
     const { id } = await store.put({ n: 0 })
-    let underWay = 0
+    let inFlight = 0
     let most = 0
     start(async (change) => {
-      most = Math.max(most, ++underWay)
+      most = Math.max(most, ++inFlight)
       await new Promise((resolve) => setTimeout(resolve, 3))
-      underWay--
+      inFlight--
       handled.push(change)
     })
     let version = 0
@@ -186,7 +186,7 @@ describe('a consumer', () => {
     expect(most).toBe(1)
   })
 
-  it('tells what it does to observers', async () => {
+  it('a consumer reports its counts to observers', async () => {
     const events: unknown[] = []
     const observed = await DataStore.open({
       shards: keepOpen(search.memory),
@@ -205,7 +205,7 @@ describe('a consumer', () => {
 })
 
 describe('a change that its handler refuses', () => {
-  it('is tried again as the entity is then, while others go on', async () => {
+  it('a failing change is retried with the current state of its entity, while other changes proceed', async () => {
     const bad = await putOn(0, { n: 'bad' })
     let isFixed = false
     const errors: unknown[] = []
@@ -226,12 +226,14 @@ describe('a change that its handler refuses', () => {
     const { version } = await store.put({ n: 'newer' }, { id: bad })
     isFixed = true
     await until(() => last().get(bad) === version)
-    expect(handled.filter(({ id }) => id === bad).every(({ version: one }) => one === version)).toBe(true)
+    expect(new Set(handled.filter(({ id }) => id === bad).map((change) => change.version))).toEqual(
+      new Set([version]),
+    )
     await until(async () => (await readConsumers(store))[0]!.shards[0]!.failing === 0)
   })
 
-  it('becomes a dead letter, which can be replayed and discarded', async () => {
-    const [one, two] = [await putOn(0, { n: 1 }), await putOn(1, { n: 2 })]
+  it('a failing change becomes a dead letter, which can be replayed and discarded', async () => {
+    const [replayed, discarded] = [await putOn(0, { n: 1 }), await putOn(1, { n: 2 })]
     let isFixed = false
     start(
       (change) => {
@@ -247,17 +249,17 @@ describe('a change that its handler refuses', () => {
     expect(letters[0]!.error).toHaveLength(500)
     expect(letters[0]!.failedAt.getTime()).toBeLessThanOrEqual(Date.now())
     expect((await readConsumers(store))[0]!.shards.map(({ deadLetters }) => deadLetters)).toEqual([1, 1])
-    expect(await discardDeadLetters(store, 'search', [two])).toBe(1)
+    expect(await discardDeadLetters(store, 'search', [discarded])).toBe(1)
     isFixed = true
-    const { version } = await store.put({ n: 'newer' }, { id: one })
-    await until(() => last().get(one) === version)
+    const { version } = await store.put({ n: 'newer' }, { id: replayed })
+    await until(() => last().get(replayed) === version)
     expect(await replayDeadLetters(store, 'search')).toBe(1)
     await until(async () => (await readDeadLetters(store, 'search')).length === 0)
-    await until(() => handled.filter(({ id }) => id === one).length === 2)
-    expect(last().has(two)).toBe(false)
+    await until(() => handled.filter(({ id }) => id === replayed).length === 2)
+    expect(last().has(discarded)).toBe(false)
   })
 
-  it('holds nothing up but its partition once very many fail, and that until they are handled', async () => {
+  it('many failing changes block their partition only, until they are handled', async () => {
     await store.putMany(Array.from({ length: 2_500 }, (_, n) => ({ n })))
     let isDown = true
     const consumer = start(
@@ -267,10 +269,10 @@ describe('a change that its handler refuses', () => {
       },
       { maxAttempts: 1_000 },
     )
-    const failing = (): number => consumer.status().shards.reduce((sum, one) => sum + one.failing, 0)
+    const failing = (): number => consumer.status().shards.reduce((sum, shard) => sum + shard.failing, 0)
     await until(() => failing() >= 1_600)
     await new Promise((resolve) => setTimeout(resolve, 100))
-    // A hundred of each eighth of a shard, and those that were under way.
+    // A hundred per partition, and those whose handlers were in flight.
     expect(failing()).toBeLessThan(1_600 + 16 * 8)
     expect(await readDeadLetters(store, 'search')).toEqual([])
     isDown = false
@@ -278,7 +280,7 @@ describe('a change that its handler refuses', () => {
     await until(() => failing() === 0)
   })
 
-  it('that cannot be decoded fails like any other', async () => {
+  it('a change that cannot be decoded becomes a dead letter like any other', async () => {
     const { id } = await store.put({ n: 1 })
     const shard = search.memory.shards[store.context.router.shardOfId(parseId(id))]!
     const [row] = await shard.entities.read([parseId(id)])
@@ -294,7 +296,7 @@ describe('a change that its handler refuses', () => {
 })
 
 describe('several processes', () => {
-  it('share the work, and take over what one leaves', async () => {
+  it('two processes share the partitions, and one takes over those that the other releases', async () => {
     const other = await search.openStore()
     const byFirst: ChangedEntity[] = []
     const first = start((change) => void byFirst.push(change))
@@ -318,8 +320,8 @@ describe('several processes', () => {
     await other.close()
   })
 
-  it('of which one is cut off and comes back do not hand over older after newer', async () => {
-    // Not through the network that fails.
+  it('a process that reconnects never hands over an older version after a newer one', async () => {
+    // This store does not use the faulty driver.
     const other = await DataStore.open({ shards: keepOpen(search.memory) })
     let isCutOff = false
     let refusals = 0
@@ -338,7 +340,7 @@ describe('several processes', () => {
     await until(() => byFirst.length === 1)
     isCutOff = true
     const { version } = await store.put({ n: 1 }, { id })
-    // Its leases run out while a handler is at work.
+    // The leases of the first consumer expire while its handler is in flight.
     await new Promise((resolve) => setTimeout(resolve, 700))
     const second = start(keep, {}, other)
     await until(() => last().get(id) === version)
@@ -347,14 +349,14 @@ describe('several processes', () => {
     release()
     await until(() => second.status().shards.some(({ partitions }) => partitions === 4))
     await first.stop()
-    // What it was at when it was cut off, and what it takes up when it is back.
-    expect(byFirst.slice(1).every((one) => one === version)).toBe(true)
+    // After the change that was in flight, the first consumer handles only the newer version.
+    expect(byFirst.slice(1).every((handledVersion) => handledVersion === version)).toBe(true)
     expect(last().get(id)).toBe(version)
     await other.close()
   })
 })
 
-it('a shard that does not answer is tried again, and the other goes on', async () => {
+it('a consumer retries a shard that does not answer, while the other shard proceeds', async () => {
   let isDown = true
   search.plan = ({ shard, operation }) =>
     isDown && shard === 1 && operation === 'pageOfChanges'
@@ -370,7 +372,7 @@ it('a shard that does not answer is tried again, and the other goes on', async (
   await until(() => last().has(down))
 })
 
-it('what onError throws is a warning, and the change is tried again all the same', async () => {
+it('an exception in `onError` becomes a warning, and the change is still retried', async () => {
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   await store.put({ n: 1 })
   start(
@@ -389,7 +391,7 @@ it('what onError throws is a warning, and the change is tried again all the same
   warnings.mockRestore()
 })
 
-it('what a handler throws after the end is no failure, and its change comes again', async () => {
+it('an exception of a handler after the stop is no failure, and its change comes again', async () => {
   const errors: unknown[] = []
   await store.put({ n: 1 })
   const consumer = start(
@@ -409,11 +411,11 @@ it('what a handler throws after the end is no failure, and its change comes agai
   await until(() => handled.length === 1)
 })
 
-it('where a failover has lost the floor, what is written since is handled', async () => {
+it('after a failover that loses the floor, later writes are still handled', async () => {
   const consumer = start()
   await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
   await consumer.stop()
-  // Places that the floor has fallen back behind.
+  // Places ahead of the floor, as after a failover that lost it.
   const ahead = JSON.stringify({
     incarnation: await incarnation(),
     updated: (Date.now() + 3_600_000) * 1000,
@@ -431,15 +433,15 @@ it('where a failover has lost the floor, what is written since is handled', asyn
   await until(() => last().get(id) === version)
 })
 
-it('where it was lost and raised again since, for those partitions as well that were ahead of others', async () => {
+it('after a failover that loses the floor, later writes are handled in partitions that were ahead of others, even if the floor has risen again', async () => {
   const consumer = start()
   await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
   await consumer.stop()
   for (const { entities } of search.memory.shards) await entities.raiseFloor()
   const ids = await Promise.all(Array.from({ length: 64 }, async (_, n) => (await store.put({ n })).id))
-  const own = { incarnation: await incarnation(), addedId: 1, failing: [], process: '' }
-  const place = (updated: number): string => JSON.stringify({ ...own, updated })
-  // Half of them stand where the old primary was: behind what has been written to the new one, and beyond its floor.
+  const record = { incarnation: await incarnation(), addedId: 1, failing: [], process: '' }
+  const place = (updated: number): string => JSON.stringify({ ...record, updated })
+  // Half of the places come from the old primary: later than the writes to the new one, and ahead of its floor.
   const texts = Array.from({ length: 8 }, (_, partition): [string, string] => [
     `consume/search/${partition}`,
     place(partition < 4 ? Date.now() * 1000 + 2_000 : 1),
@@ -462,7 +464,7 @@ it('where it was lost and raised again since, for those partitions as well that 
   await until(() => ids.every((id) => last().has(id)))
 })
 
-it('a stop in the middle of a claim leaves nothing to leases', async () => {
+it('a stop during a claim releases the claimed partitions at once', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let claims = 0
   search.plan = ({ operation }) =>
@@ -478,7 +480,7 @@ it('a stop in the middle of a claim leaves nothing to leases', async () => {
   expect(claims).toBeGreaterThan(SHARDS)
 })
 
-it('the lag grows while nothing but failures is left to do', async () => {
+it('the lag keeps growing while only failing changes remain', async () => {
   const consumer = start(
     () => {
       throw new Error('the engine is down')
@@ -493,11 +495,11 @@ it('the lag grows while nothing but failures is left to do', async () => {
   expect(Math.min(...consumer.status().shards.map(({ lagMs = NaN }) => lagMs))).toBeGreaterThan(before + 400)
 })
 
-it('is not taken for dropped where the shard that knows it does not answer', async () => {
+it('a consumer does not count as dropped while the only shard that knows it does not answer', async () => {
   const first = start()
   await until(() => first.status().shards.every(({ partitions }) => partitions === 8))
   await first.stop()
-  // Restored without what it had.
+  // The first shard is restored without its registry and places.
   const names = ['consumers', ...Array.from({ length: 8 }, (_, n) => `consume/search/${n}`)]
   const { tasks } = search.memory.shards[0]!
   expect((await tasks.claimAll(names, 'operator', 1_000)).size).toBe(names.length)
@@ -512,10 +514,10 @@ it('is not taken for dropped where the shard that knows it does not answer', asy
   expect(consumer.status().isRunning).toBe(true)
 })
 
-it('that cannot learn where to begin leaves its partitions to others', async () => {
+it('a consumer that cannot read its first places releases its partitions', async () => {
   let claims = 0
   let refused = 0
-  // After it is registered, nobody tells where it begins.
+  // After the registration, the registry cannot be read.
   search.plan = ({ operation }) => {
     if (operation === 'claimAll') claims++
     if (operation !== 'load' || claims === 0) return undefined
@@ -536,13 +538,15 @@ it('that cannot learn where to begin leaves its partitions to others', async () 
 })
 
 describe('a consumer that is dropped', () => {
-  it('is unknown, and one of its name begins anew', async () => {
+  it('a dropped consumer is unknown, and a new one of its name starts over', async () => {
     await store.put({ n: 1 })
     const consumer = start()
     await until(() => handled.length === 1)
     await expect(dropConsumer(store, 'search')).rejects.toMatchObject({
       code: 'SHARD_BUSY',
-      message: expect.stringMatching(/works on the consumer search on shard .*; stop it .* lease is over/),
+      message: expect.stringMatching(
+        /works on the consumer search on shard .*\. Stop it .* lease has expired/,
+      ),
     })
     await consumer.stop()
     await dropConsumer(store, 'search')
@@ -555,22 +559,22 @@ describe('a consumer that is dropped', () => {
     await until(() => handled.length === 2)
   })
 
-  it('is left by a process that stands by, which takes nothing of it along', async () => {
+  it('a standby process leaves a dropped consumer without keeping its partitions', async () => {
     for (let n = 0; n < 30; n++) await store.put({ n })
     const first = start()
     await until(() => last().size === 30)
     await first.stop()
-    // It knows the consumer, and has no part before all is being dropped.
-    let asked = 0
+    // The second process knows the consumer, and gets no partition until the drop begins.
+    let claims = 0
     let isDropping = false
-    const standsBy: FaultPlan = ({ operation }) =>
-      operation === 'claimAll' && (asked++, !isDropping) ? gone : undefined
-    const other = await DataStore.open({ shards: keepOpen(faultyDriver(search.memory, standsBy)) })
+    const standby: FaultPlan = ({ operation }) =>
+      operation === 'claimAll' && (claims++, !isDropping) ? gone : undefined
+    const other = await DataStore.open({ shards: keepOpen(faultyDriver(search.memory, standby)) })
     const second = start(keep, { leaseMs: 100 }, other)
-    await until(() => asked >= SHARDS)
+    await until(() => claims >= SHARDS)
     search.plan = ({ operation }) => {
       if (operation === 'claimAll') isDropping = true
-      // It looks for a part several times meanwhile.
+      // The drop is slow, so that the second process looks for partitions several times.
       return operation === 'saveAll'
         ? { after: () => new Promise((resolve) => setTimeout(resolve, 500)) }
         : undefined
@@ -585,7 +589,7 @@ describe('a consumer that is dropped', () => {
     await other.close()
   })
 
-  it('is as it was, and free at once, where a shard does not answer', async () => {
+  it('a drop that fails because a shard does not answer restores the places and releases them at once', async () => {
     const { version, id } = await store.put({ n: 1 })
     const first = start()
     await until(() => handled.length === 1)
@@ -615,7 +619,7 @@ it.each([
     () => consume(store, 'search', keep, { workers: 1 } as never),
     /has no option "workers"; there are .*concurrency/,
   ],
-])('bad input is refused: %#', (call, message) => {
+])('`consume` rejects bad input: %#', (call, message) => {
   expect(call).toThrow(
     expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
   )

@@ -15,54 +15,54 @@ import type { ChangedEntity } from './changed-entity.ts'
 import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
 import { createPartitionLeases } from './partition-leases.ts'
 import { createReplays } from './replays.ts'
-import { createRetryPlaces } from './retry-places.ts'
+import { createRetrySlots } from './retry-slots.ts'
 import { createRowHandler, type HandledCounts, type Handler } from './row-handler.ts'
 import { createShardConsumer } from './shard-consumer.ts'
 
 export interface Consumer {
-  /** Takes no further changes, waits for the handlers under way, saves how far it came, and lets other processes go on. */
+  /** Stops taking changes, waits for the handlers in flight, saves the places, and releases the leases for other processes. */
   stop(): Promise<void>
   /** `stop`, for `await using consumer = consume(…)`. */
   [Symbol.asyncDispose](): Promise<void>
-  /** Tells how far this process is: the partitions that it works on, what it has handled, and how old the oldest open change is. */
+  /** Returns the partitions that this process has, its counts, and the age of the oldest change that is not handled yet. */
   status(): ConsumerStatus
 }
 
-/** What this process does of a consumer's work; `readConsumers` has what all do. */
+/** The share of this process in the work of a consumer; `readConsumers` reports all processes. */
 export interface ConsumerStatus extends HandledCounts {
-  /** False once it was stopped, dropped, or its store was closed. */
+  /** False after the consumer was stopped, ended by an error or dropped, or after its store was closed. */
   readonly isRunning: boolean
-  /** Per shard, in their order. */
+  /** One item per shard, in the order of the shards. */
   readonly shards: readonly ShardConsumerStatus[]
 }
 
 export interface ShardConsumerStatus extends HandledCounts {
-  /** Of eighths of the shard, how many this process works on. */
+  /** Partitions of this shard that this process has, 0 to 8. */
   readonly partitions: number
-  /** Changes that were refused and are tried again. */
+  /** Changes whose handler failed and that will be retried. */
   readonly failing: number
   /**
-   * Age of the oldest change that was not handled and does not fail, in milliseconds, and never less than that of the floor; `Infinity`
-   * at its beginning, 0 where nothing is held. Undefined where that change has a time ahead of the shard's clock, so that its age is
-   * not known.
+   * Age of the oldest change that is neither handled nor failing, in milliseconds, and at least the age of the floor. `Infinity` before
+   * the first change of a consumer that starts at the beginning, 0 if this process has no partition. Undefined if that change has a time
+   * ahead of the shard's clock, so its age is unknown.
    */
   readonly lagMs: number | undefined
 }
 
-/** The store is closed, the consumer was dropped, is new and has no beginning, or has missed purged deletions: it stays so. */
+/** Permanent errors: the store is closed, the consumer was dropped, a new name lacks `from`, or deletions were purged unseen. */
 const ENDS: ReadonlySet<ErrorCode> = new Set(['CLOSED', 'NOT_FOUND', 'BAD_OPTION', 'CHANGES_GONE'])
 
-/** The longest pause after rounds that failed: once a shard is back, its changes are late by up to this. */
+/** Longest pause after failed rounds, so changes of a shard that is back are late by at most this. */
 const LAST_RETRY_MS = 2_000
 
 /**
- * Hands the changes of a store to a function, at least once each, from where the consumer of this name was last: any number of processes share the
- * work. A name that the store does not know needs the option `from`. Versions of one entity come in their order, one after the other; a version
- * that was replaced may be left out. A change that the function refuses, by throwing, is tried again while the others go on, and becomes a
- * dead letter at last.
- * Throws `BAD_OPTION` for bad arguments. Later errors go to `onError`, and the work is tried again. The consumer ends with its store, whose
- * `close` waits for up to five seconds for the handlers under way, for which the store is closed already: stop the consumer before, so that
- * they can write to the end.
+ * Hands the changes of a store to a function, each at least once, starting at the saved place of the consumer with this name. Any number of
+ * processes share the work. A name that the store does not know needs the option `from`. Versions of one entity arrive in order, one at a
+ * time; a version that was replaced before it was read is skipped. If the function throws or rejects, the change is retried while others
+ * proceed, and after `maxAttempts` failures it becomes a dead letter.
+ * Throws `BAD_OPTION` for bad arguments. Later errors go to `onError` and are retried, except those that end the consumer. The consumer ends
+ * with its store. `store.close()` waits up to five seconds for handlers in flight but rejects their calls, so stop the consumer first if
+ * handlers use the store.
  */
 export function consume(
   store: ChangesStore,
@@ -78,14 +78,14 @@ export function consume(
   const controller = new AbortController()
   const { signal } = controller
 
-  const tell = (error: unknown, change?: ChangedEntity): void =>
+  const report = (error: unknown, change?: ChangedEntity): void =>
     void guarded(
       () => options.onError?.(error, change),
       (failure) => process.emitWarning(`onError of consume failed: ${String(failure)}`, 'LooseleafWarning'),
     )
-  const failed = (error: unknown): void => {
+  const onRoundError = (error: unknown): void => {
     if (signal.aborted) return
-    tell(error)
+    report(error)
     if (!isLooseleafError(error) || !ENDS.has(error.code)) return
     controller.abort()
     if (options.onError === undefined && error.code !== 'CLOSED')
@@ -94,7 +94,7 @@ export function consume(
 
   let incarnation = ''
   let registered: Promise<void> | undefined
-  const known = (): Promise<void> =>
+  const ensureRegistered = (): Promise<void> =>
     (registered ??= register(context, name, options.from, { signal }).then(
       (answer) => void (incarnation = answer),
       (error: unknown) => {
@@ -105,28 +105,28 @@ export function consume(
 
   const owner = context.random.uuid()
   const limit = pLimit(settled.concurrency)
-  const placesOfShard = createRetryPlaces(settled.concurrency)
+  const createShardSlots = createRetrySlots(settled.concurrency)
   const shards = context.driver.shards.map(({ name: shardName }, shard) => {
     const leases = createPartitionLeases(context, shard, {
       consumer: name,
       owner,
       leaseMs: settled.leaseMs,
       incarnation: () => incarnation,
-      onError: failed,
+      onError: onRoundError,
       async beginning(call) {
         const place = await beginningOf(context, name, incarnation, shard, call)
         if (place !== undefined) return place
         throw new LooseleafError('NOT_FOUND', `The consumer ${name} was dropped.`, { shard: shardName })
       },
     })
-    const retryPlaces = placesOfShard()
+    const retrySlots = createShardSlots()
     const rows = createRowHandler(context, shard, name, handler, {
       ...settled,
       leases,
       limit,
-      retryPlaces,
+      retrySlots,
       signal,
-      tell,
+      report,
     })
     const work = createShardConsumer(context, {
       ...settled,
@@ -134,13 +134,13 @@ export function consume(
       leases,
       handler: rows,
       replays: createReplays(context, name, shard, leases),
-      retryPlaces,
+      retrySlots,
       signal,
-      onError: failed,
+      onError: onRoundError,
     })
     let before = { ...rows.counts }
     const round = async (): Promise<number> => {
-      await known()
+      await ensureRegistered()
       try {
         return await work.round()
       } finally {
@@ -149,7 +149,7 @@ export function consume(
           failed: rows.counts.failed - before.failed,
           givenUp: rows.counts.givenUp - before.givenUp,
         }
-        // What was done is told, also where the partitions were lost meanwhile.
+        // Handled changes are reported even if the partitions were lost during the round.
         if (leases.held.length > 0 || Object.values(done).some((count) => count > 0)) {
           const { lagMs } = work
           context.events.happened({ kind: 'consumed', consumer: name, shard: shardName, ...done, lagMs })
@@ -159,22 +159,28 @@ export function consume(
     }
     return { leases, counts: rows.counts, work, round }
   })
-  // Whoever starts it may do so within a call or a trace.
+  // The caller may be inside a call or a trace, and the loops outlive both.
   const loops = context.events.detached(() =>
     shards.map(({ round }) =>
-      backgroundLoop({ time: context.time, signal, round, onError: failed, lastRetryMs: LAST_RETRY_MS }),
+      backgroundLoop({
+        time: context.time,
+        signal,
+        round,
+        onError: onRoundError,
+        lastRetryMs: LAST_RETRY_MS,
+      }),
     ),
   )
 
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())
-  const leave = context.closing.join(stop, settled.leaseMs)
+  const leaveClosing = context.closing.join(stop, settled.leaseMs)
   async function end(): Promise<void> {
     controller.abort()
-    leave()
+    leaveClosing()
     await Promise.all(loops)
     await Promise.all(shards.map(({ work }) => work.settled()))
-    // What cannot be saved now comes again: leases run out, and the next process begins where it was saved last.
+    // A failed save only repeats changes: the leases expire, and the next process resumes at the last saved place.
     await Promise.allSettled(shards.map(({ leases }) => leases.release()))
   }
 
@@ -182,19 +188,20 @@ export function consume(
     stop,
     [Symbol.asyncDispose]: stop,
     status() {
-      const each = shards.map(({ leases: { held }, counts, work: { lagMs } }) => ({
+      const statuses = shards.map(({ leases: { held }, counts, work: { lagMs } }) => ({
         ...counts,
         partitions: held.length,
         failing: held.reduce((sum, { failing }) => sum + failing.size, 0),
         lagMs,
       }))
-      const total = (of: keyof HandledCounts): number => each.reduce((sum, counts) => sum + counts[of], 0)
+      const total = (count: keyof HandledCounts): number =>
+        statuses.reduce((sum, status) => sum + status[count], 0)
       return {
         isRunning: !signal.aborted,
         handled: total('handled'),
         failed: total('failed'),
         givenUp: total('givenUp'),
-        shards: each,
+        shards: statuses,
       }
     },
   }

@@ -3,24 +3,27 @@ import { placeAt, type ReadableFloor } from '@looseleaf/protocol'
 import type { HeldPartition } from './partition-leases.ts'
 
 /**
- * Moves partitions past stretches in which no change was found, once a flushed commit has followed the page that found none: an entity
- * whose replacement was visible may be back in front of them after a crash. The next raise of the floor is such a commit, so an idle shard
- * needs no flush of its own.
+ * Moves partitions past a stretch without changes, but only after a flushed commit that follows the empty page. Without the flush:
+ * 1. A write moves an entity out of the stretch; its commit is visible but not durable.
+ * 2. The page finds the stretch empty, and the partition moves to its end.
+ * 3. The server crashes and loses the write, so the entity is back in the stretch, and no consumer would read it.
+ * The next raise of the floor is a flushed commit, so an idle shard needs no flush for this.
  */
 export interface EmptyStretch {
-  /** Up to where nothing is known to wait behind a partition: its place, or the end of the stretch. */
-  seen(partition: HeldPartition): UpdatedPlace
-  /** The floor was read. Forgets a stretch that a failover has put above it. */
-  floorIs(floor: number): void
+  /** Returns the end of the empty stretch if it contains the partition's place and is ahead of it, otherwise that place. */
+  endFor(partition: HeldPartition): UpdatedPlace
+  /** Forgets the stretch if the floor is now below its end, as after a failover. */
+  checkFloor(floor: number): void
   /**
-   * A page up to this floor has found nothing behind these partitions; `opened` is what `openedTo` has said before it. Answers up to where
-   * the partitions may move that an earlier page has found nothing behind either; undefined where there is no such proof yet.
+   * Records an empty page of these partitions up to this floor. `opened` is the value of `openedTo` before the page: if it changed, the
+   * server may have restarted in between. Returns the partitions that an earlier page found empty too and that may now move to `end`;
+   * undefined while no flushed commit proves that.
    */
-  found(
+  recordEmpty(
     partitions: readonly HeldPartition[],
     upTo: ReadableFloor,
     opened: number | undefined,
-  ): { readonly end: UpdatedPlace; readonly of: readonly HeldPartition[] } | undefined
+  ): { readonly end: UpdatedPlace; readonly proven: readonly HeldPartition[] } | undefined
 }
 
 interface Stretch {
@@ -33,19 +36,19 @@ export function createEmptyStretch(): EmptyStretch {
   let last: Stretch | undefined
 
   return {
-    seen(partition) {
+    endFor(partition) {
       const isIn = last !== undefined && last.partitions.has(partition)
       return isIn && last!.end.updated > partition.place.updated ? last!.end : partition.place
     },
-    floorIs(floor) {
+    checkFloor(floor) {
       if (last !== undefined && floor < last.end.updated) last = undefined
     },
-    found(partitions, { floor, isFlushed }, opened) {
+    recordEmpty(partitions, { floor, isFlushed }, opened) {
       const before = last
-      const isOneLife = before?.opened === opened
-      if (isFlushed || !isOneLife) last = { end: placeAt(floor), opened, partitions: new Set(partitions) }
-      if (before === undefined || !isOneLife || !isFlushed) return undefined
-      return { end: before.end, of: partitions.filter((partition) => before.partitions.has(partition)) }
+      const isSameServer = before?.opened === opened
+      if (isFlushed || !isSameServer) last = { end: placeAt(floor), opened, partitions: new Set(partitions) }
+      if (before === undefined || !isSameServer || !isFlushed) return undefined
+      return { end: before.end, proven: partitions.filter((partition) => before.partitions.has(partition)) }
     },
   }
 }

@@ -15,7 +15,7 @@ afterEach(() => search.end(store))
 
 const shardOf = (id: string): number => store.context.router.shardOfId(parseId(id))
 
-it('a shard that does not take its dead letters keeps no handler from the changes of others', async () => {
+it('a shard that does not accept dead letters takes no handlers from the changes of other shards', async () => {
   let hang: Promise<void> | undefined
   search.plan = ({ shard, operation }) =>
     hang !== undefined && shard === 1 && operation === 'claim' ? { before: () => hang } : undefined
@@ -45,7 +45,7 @@ it('a shard that does not take its dead letters keeps no handler from the change
   expect(consumer.status()).toMatchObject({ givenUp: bad.length, failed: bad.length })
 })
 
-it('changes of a partition that are given up at once are written together', async () => {
+it('dead letters of a partition that arise at the same time share a write', async () => {
   let saves = 0
   search.plan = ({ operation }) => (operation === 'save' && saves++, undefined)
   search.start(

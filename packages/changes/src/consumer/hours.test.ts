@@ -6,30 +6,30 @@ import { readDeadLetters } from '../report/manage-consumers.ts'
 import { readConsumers } from '../report/read-consumers.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 
-/* What takes minutes and hours, by a clock of its own. */
+/* Scenarios of minutes and hours, on a simulated clock. */
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 let hours: Hours
-let one: Process
-/** In the order in which handlers began, of all processes. */
+let processA: Process
+/** Changes of all processes, in the order in which their handlers began. */
 let begun: (Pick<ChangedEntity, 'id' | 'version' | 'entity'> & { readonly by: Process })[]
 
 beforeEach(async () => {
   hours = new Hours()
-  one = await hours.start()
+  processA = await hours.start()
   begun = []
 })
 afterEach(() => hours.end())
 
 const keepBy = (by: Process) => (change: ChangedEntity) => void begun.push({ ...change, by })
 
-/** The last version of each entity for which a handler began. */
+/** Returns the last version of each entity for which a handler began. */
 const last = (): Map<EntityId, number> => new Map(begun.map(({ id, version }) => [id, version]))
 
-/** Handlers that began with an older version after a newer one of the same entity. */
+/** Returns the changes whose handler began after that of a newer version of the same entity. */
 function outOfOrder(): typeof begun {
   const newest = new Map<EntityId, number>()
   return begun.filter(({ id, version }) => {
@@ -39,7 +39,7 @@ function outOfOrder(): typeof begun {
   })
 }
 
-async function putOn(shard: number, by: Process = one): Promise<EntityId> {
+async function putOn(shard: number, by: Process = processA): Promise<EntityId> {
   for (;;) {
     const id = by.store.newId()
     if (by.store.context.router.shardOfId(parseId(id)) !== shard) continue
@@ -48,49 +48,49 @@ async function putOn(shard: number, by: Process = one): Promise<EntityId> {
   }
 }
 
-const putMany = (count: number, by: Process = one): Promise<EntityId[]> =>
+const putMany = (count: number, by: Process = processA): Promise<EntityId[]> =>
   Promise.all(Array.from({ length: count }, async (_, n) => (await by.store.put({ n })).id))
 
 const lags = (by: Process): number[] => by.consumers[0]!.status().shards.map(({ lagMs = NaN }) => lagMs)
 
-it('a process that is paused for minutes begins nothing of what others took over, and has its share again', async () => {
-  const two = await hours.start()
+it('a process that was paused for minutes begins no change that others took over, and gets its share again', async () => {
+  const processB = await hours.start()
   const ids = await putMany(100)
-  one.consume(
+  processA.consume(
     async (change) => {
-      keepBy(one)(change)
-      await one.time.sleep(100)
+      keepBy(processA)(change)
+      await processA.time.sleep(100)
     },
     { concurrency: 2 },
   )
   await hours.pass(SECOND)
   expect(begun.length).toBeGreaterThan(5)
   expect(begun.length).toBeLessThan(50)
-  // In the midst of a page.
-  one.pause()
-  two.consume(keepBy(two))
+  // The process stops in the middle of a page.
+  processA.pause()
+  processB.consume(keepBy(processB))
   const before = begun.length
   await hours.pass(10 * SECOND)
   expect(begun).toHaveLength(before)
   await hours.pass(MINUTE)
   expect(last().size).toBe(100)
   const versions = new Map<EntityId, number>()
-  for (const id of ids) versions.set(id, (await two.store.put({ n: 'later' }, { id })).version)
+  for (const id of ids) versions.set(id, (await processB.store.put({ n: 'later' }, { id })).version)
   await hours.pass(4 * MINUTE)
   expect(last()).toEqual(versions)
-  one.resume()
+  processA.resume()
   await hours.pass(MINUTE)
   expect(outOfOrder()).toEqual([])
-  for (const id of ids) versions.set(id, (await two.store.put({ n: 'last' }, { id })).version)
+  for (const id of ids) versions.set(id, (await processB.store.put({ n: 'last' }, { id })).version)
   await hours.pass(10 * SECOND)
   expect(last()).toEqual(versions)
   expect(outOfOrder()).toEqual([])
-  for (const { consumers } of [one, two])
+  for (const { consumers } of [processA, processB])
     expect(consumers[0]!.status().shards.map(({ partitions }) => partitions)).toEqual([4, 4])
 })
 
-it('a process that is gone between raising the floor and reading leaves what is below it to others', async () => {
-  one.consume(keepBy(one))
+it('a process that dies between raising the floor and reading leaves the changes below the floor to others', async () => {
+  processA.consume(keepBy(processA))
   await hours.pass(10 * SECOND)
   let raised: number | undefined
   hours.plan = ({ shard, operation }) => {
@@ -98,27 +98,27 @@ it('a process that is gone between raising the floor and reading leaves what is 
     return {
       after() {
         raised = hours.servers.shards[0]!.entities.floorNow
-        one.pause()
-        return one.running
+        processA.pause()
+        return processA.running
       },
     }
   }
-  const two = await hours.start()
-  const id = await putOn(0, two)
+  const processB = await hours.start()
+  const id = await putOn(0, processB)
   await hours.pass(2 * SECOND)
   expect(hours.servers.shards[0]!.entities.current(parseId(id))!.updated).toBeLessThan(raised!)
   expect(last().has(id)).toBe(false)
-  two.consume(keepBy(two))
+  processB.consume(keepBy(processB))
   await hours.pass(20 * SECOND)
-  expect(begun.filter((change) => change.id === id).map(({ by }) => by)).toEqual([two])
+  expect(begun.filter((change) => change.id === id).map(({ by }) => by)).toEqual([processB])
 })
 
-it('a shard that is down for a minute holds up its own changes alone, and who asks is told which it is', async () => {
+it('a shard that is down for a minute delays only its own changes, and errors and reports name it', async () => {
   const errors: unknown[] = []
-  one.consume(keepBy(one), { onError: (error) => void errors.push(error) })
+  processA.consume(keepBy(processA), { onError: (error) => void errors.push(error) })
   await putOn(1)
   await hours.pass(5 * SECOND)
-  // Written by a process that reaches both.
+  // The writing process reaches both shards.
   const other = await hours.start()
   hours.plan = ({ shard }) => (shard === 1 ? gone : undefined)
   for (let second = 0; second < 60; second++) {
@@ -126,9 +126,9 @@ it('a shard that is down for a minute holds up its own changes alone, and who as
     await hours.pass(SECOND)
     expect(last().has(id)).toBe(true)
   }
-  expect(lags(one)[0]).toBeLessThan(SECOND)
-  expect(lags(one)[1]).toBeGreaterThan(55 * SECOND)
-  const [report] = await readConsumers(one.store)
+  expect(lags(processA)[0]).toBeLessThan(SECOND)
+  expect(lags(processA)[1]).toBeGreaterThan(55 * SECOND)
+  const [report] = await readConsumers(processA.store)
   expect(report!.shards).toMatchObject([
     { name: 'reference shard 0', error: undefined },
     { name: 'reference shard 1', error: { code: 'SHARD_UNAVAILABLE' } },
@@ -139,15 +139,15 @@ it('a shard that is down for a minute holds up its own changes alone, and who as
   const missed = await Promise.all(Array.from({ length: 10 }, () => putOn(1, other)))
   await hours.pass(5 * SECOND)
   expect(missed.filter((id) => !last().has(id))).toEqual([])
-  expect(Math.max(...lags(one))).toBeLessThan(SECOND)
+  expect(Math.max(...lags(processA))).toBeLessThan(SECOND)
 })
 
-it('a change that its handler always refuses is tried for two and a half hours, while others go on, and is a dead letter then', async () => {
+it('a change whose handler always fails is retried for two and a half hours, while others proceed, and then becomes a dead letter', async () => {
   const bad = await putOn(0)
   const attempts: number[] = []
-  one.consume(
+  processA.consume(
     (change) => {
-      if (change.id !== bad) return keepBy(one)(change)
+      if (change.id !== bad) return keepBy(processA)(change)
       attempts.push(hours.clock)
       throw new Error('never')
     },
@@ -158,29 +158,29 @@ it('a change that its handler always refuses is tried for two and a half hours, 
     await hours.pass(15 * MINUTE)
     expect(last().has(id)).toBe(true)
   }
-  expect(await readDeadLetters(one.store, 'search')).toEqual([])
+  expect(await readDeadLetters(processA.store, 'search')).toEqual([])
   await hours.pass(HOUR / 2)
-  const [letter, ...others] = await readDeadLetters(one.store, 'search')
+  const [letter, ...others] = await readDeadLetters(processA.store, 'search')
   expect(others).toEqual([])
   expect(letter).toMatchObject({ id: bad, attempts: 40, error: 'never' })
   expect(attempts).toHaveLength(40)
   const between = attempts.slice(1).map((at, i) => at - attempts[i]!)
   expect(Math.max(...between)).toBeLessThan(5 * MINUTE + 10 * SECOND)
   expect(attempts.at(-1)! - attempts[0]!).toBeGreaterThan(2.5 * HOUR)
-  expect(letter!.failedAt.getTime()).toBe(one.time.now() - hours.clock + attempts.at(-1)!)
+  expect(letter!.failedAt.getTime()).toBe(processA.time.now() - hours.clock + attempts.at(-1)!)
 })
 
-it('an engine that is down for an hour leaves no dead letters, and has everything within five minutes when it is back', async () => {
+it('an engine that is down for an hour causes no dead letters, and has every change five minutes after it is back', async () => {
   let isDown = true
-  const consumer = one.consume(
+  const consumer = processA.consume(
     (change) => {
       if (isDown) throw new Error('The engine is down.')
-      keepBy(one)(change)
+      keepBy(processA)(change)
     },
     { pollMs: 5 * SECOND },
   )
   await hours.pass(10 * SECOND)
-  // More than may fail.
+  // More changes than can be failing at once.
   await putMany(2_500)
   await hours.pass(HOUR)
   expect(consumer.status().shards.map(({ failing }) => failing)).toEqual([800, 800])
@@ -188,15 +188,15 @@ it('an engine that is down for an hour leaves no dead letters, and has everythin
   await hours.pass(5 * MINUTE + 30 * SECOND)
   expect(last().size).toBe(2_500)
   expect(consumer.status()).toMatchObject({ handled: 2_500, givenUp: 0 })
-  expect(await readDeadLetters(one.store, 'search')).toEqual([])
+  expect(await readDeadLetters(processA.store, 'search')).toEqual([])
 })
 
-it('who is slower than the writes for an hour is known to be, and has the last states soon after', async () => {
+it('a consumer slower than the writes for an hour reports a growing lag, and has the latest states soon after', async () => {
   const ids = await putMany(100)
-  const consumer = one.consume(
+  const consumer = processA.consume(
     async (change) => {
-      keepBy(one)(change)
-      await one.time.sleep(2 * SECOND)
+      keepBy(processA)(change)
+      await processA.time.sleep(2 * SECOND)
     },
     { concurrency: 1, pollMs: 5 * SECOND },
   )
@@ -205,10 +205,10 @@ it('who is slower than the writes for an hour is known to be, and has the last s
   for (const end = hours.clock + HOUR; hours.clock < end;) {
     for (let n = 0; n < 10; n++) {
       const id = ids[written++ % ids.length]!
-      versions.set(id, (await one.store.put({ written }, { id })).version)
+      versions.set(id, (await processA.store.put({ written }, { id })).version)
     }
     await hours.pass(10 * SECOND)
-    const [report] = await readConsumers(one.store)
+    const [report] = await readConsumers(processA.store)
     most = Math.max(most, ...report!.shards.map(({ lagMs = NaN }) => lagMs).filter(Number.isFinite))
   }
   expect(written).toBe(3_600)
@@ -218,34 +218,37 @@ it('who is slower than the writes for an hour is known to be, and has the last s
   await hours.pass(6 * MINUTE)
   expect(last()).toEqual(versions)
   expect(outOfOrder()).toEqual([])
-  expect(Math.max(...lags(one))).toBeLessThan(10 * SECOND)
+  expect(Math.max(...lags(processA))).toBeLessThan(10 * SECOND)
 })
 
-it('clocks that are an hour off, of processes and of servers, and are set meanwhile, delay nothing and lose nothing', async () => {
-  const two = await hours.start()
-  one.offMs = HOUR
-  two.offMs = -HOUR
+it('clocks of processes and servers that are an hour off, and are set while the consumer runs, neither delay nor lose changes', async () => {
+  const processB = await hours.start()
+  processA.offMs = HOUR
+  processB.offMs = -HOUR
   hours.serverOffMs[0] = -HOUR
   hours.serverOffMs[1] = HOUR
-  one.consume(keepBy(one))
-  two.consume(keepBy(two))
+  processA.consume(keepBy(processA))
+  processB.consume(keepBy(processB))
   const ids = await putMany(40)
   const versions = new Map<EntityId, number>()
-  /** Written by both in turns, and handled within moments. */
+  /** Both processes write in turns, and all changes are handled within two seconds. */
   const round = async (): Promise<void> => {
     for (const [i, id] of ids.entries())
-      versions.set(id, (await (i % 2 === 0 ? one : two).store.put({ at: hours.clock }, { id })).version)
+      versions.set(
+        id,
+        (await (i % 2 === 0 ? processA : processB).store.put({ at: hours.clock }, { id })).version,
+      )
     await hours.pass(2 * SECOND)
     expect(last()).toEqual(versions)
-    expect(Math.max(...lags(one), ...lags(two))).toBeLessThan(2 * SECOND)
+    expect(Math.max(...lags(processA), ...lags(processB))).toBeLessThan(2 * SECOND)
   }
   await hours.pass(MINUTE)
   await round()
-  // Back, and ahead.
+  // One server clock goes back an hour, the other one ahead.
   hours.serverOffMs[0] = -2 * HOUR
   hours.serverOffMs[1] = 2 * HOUR
-  one.offMs = -HOUR
-  two.offMs = HOUR
+  processA.offMs = -HOUR
+  processB.offMs = HOUR
   await round()
   await hours.pass(MINUTE)
   await round()
@@ -253,103 +256,103 @@ it('clocks that are an hour off, of processes and of servers, and are set meanwh
   hours.serverOffMs[1] = 0
   await round()
   await hours.pass(MINUTE)
-  // Where the floor has been waiting.
+  // The floor of this shard is still near this time.
   hours.serverOffMs[1] = 2 * HOUR
   await round()
   expect(outOfOrder()).toEqual([])
 })
 
 it('another process takes over the partitions of one that died while the server clocks were two hours ahead, once the clocks are right', async () => {
-  one.consume(keepBy(one))
+  processA.consume(keepBy(processA))
   await putMany(10)
   await hours.pass(10 * SECOND)
   hours.serverOffMs.fill(2 * HOUR)
   await hours.pass(MINUTE)
-  one.pause()
+  processA.pause()
   hours.serverOffMs.fill(0)
-  const two = await hours.start()
-  two.consume(keepBy(two))
-  const ids = await putMany(20, two)
+  const processB = await hours.start()
+  processB.consume(keepBy(processB))
+  const ids = await putMany(20, processB)
   await hours.pass(20 * SECOND)
-  expect(begun.filter(({ by }) => by === two).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
-  expect(Math.max(...lags(two))).toBeLessThan(SECOND)
+  expect(begun.filter(({ by }) => by === processB).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
+  expect(Math.max(...lags(processB))).toBeLessThan(SECOND)
 })
 
 it('another process takes over the partitions of one that died while the server clocks were two hours behind, once the clocks are right', async () => {
   hours.serverOffMs.fill(-2 * HOUR)
-  one.consume(keepBy(one))
+  processA.consume(keepBy(processA))
   await putMany(10)
   await hours.pass(MINUTE)
-  one.pause()
+  processA.pause()
   hours.serverOffMs.fill(0)
-  const two = await hours.start()
-  two.consume(keepBy(two))
-  const ids = await putMany(20, two)
+  const processB = await hours.start()
+  processB.consume(keepBy(processB))
+  const ids = await putMany(20, processB)
   await hours.pass(20 * SECOND)
-  expect(begun.filter(({ by }) => by === two).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
+  expect(begun.filter(({ by }) => by === processB).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
 })
 
-it('the lag of a consumer that nobody runs is unknown after a clock that was ahead, until the clock has caught up', async () => {
-  const consumer = one.consume(keepBy(one))
+it('the lag of a stopped consumer is unknown after the server clock was ahead, until the clock has caught up', async () => {
+  const consumer = processA.consume(keepBy(processA))
   await putMany(20)
   hours.serverOffMs.fill(2 * HOUR)
   await hours.pass(MINUTE)
   await consumer.stop()
   hours.serverOffMs.fill(0)
   await putMany(20)
-  const lagsNow = async () => (await readConsumers(one.store))[0]!.shards.map(({ lagMs }) => lagMs)
+  const lagsNow = async () => (await readConsumers(processA.store))[0]!.shards.map(({ lagMs }) => lagMs)
   await hours.pass(HOUR)
   expect(await lagsNow()).toEqual([undefined, undefined])
   await hours.pass(2 * HOUR)
   for (const lagMs of await lagsNow()) expect(lagMs).toBeGreaterThan(HOUR / 2)
 })
 
-it('a failover that has lost the last moments loses their changes alone, and what is written after them comes', async () => {
+it('a failover that loses the last seconds loses only their changes, and later writes are handled', async () => {
   const [first, second] = [await putOn(0), await putOn(0)]
-  one.consume(keepBy(one))
+  processA.consume(keepBy(processA))
   await hours.pass(10 * SECOND)
   const server = hours.servers.shards[0]!
   const before = server.state()
-  // Handled, and lost with the places that say so.
-  const { version: lost } = await one.store.put({ n: 'lost' }, { id: first })
+  // These writes are handled, then lost together with the saved places.
+  const { version: lost } = await processA.store.put({ n: 'lost' }, { id: first })
   const lostId = await putOn(0)
   await hours.pass(3 * SECOND)
   expect(last().get(first)).toBe(lost)
   expect(last().has(lostId)).toBe(true)
   server.fallBack(before, 'everything')
-  // At once, so that it stands where the lost ones stood.
-  const again = await one.store.put({ n: 'again' }, { id: second })
+  // Written at once, so that these writes get the times of the lost ones.
+  const again = await processA.store.put({ n: 'again' }, { id: second })
   const added = await putOn(0)
   await hours.pass(3 * SECOND)
   expect(last().get(second)).toBe(again.version)
   expect(last().has(added)).toBe(true)
-  const { version } = await one.store.put({ n: 'newer' }, { id: first })
+  const { version } = await processA.store.put({ n: 'newer' }, { id: first })
   await hours.pass(3 * SECOND)
   expect(last().get(first)).toBe(version)
-  expect(Math.max(...lags(one))).toBeLessThan(SECOND)
+  expect(Math.max(...lags(processA))).toBeLessThan(SECOND)
 })
 
-it('changes that take long to be refused keep others waiting for moments, and are all tried again', async () => {
+it('changes that fail slowly delay others only briefly, and all of them are retried', async () => {
   const attempts = new Map<EntityId, number>((await putMany(32)).map((id) => [id, 0]))
   const waits: number[] = []
   const writtenAt = new Map<EntityId, number>()
   let [retries, most] = [0, 0]
-  one.consume(async ({ id, attempt }) => {
+  processA.consume(async ({ id, attempt }) => {
     const tried = attempts.get(id)
     if (tried === undefined) return void waits.push(hours.clock - writtenAt.get(id)!)
     attempts.set(id, tried + 1)
     if (attempt > 1) most = Math.max(most, ++retries)
-    await one.time.sleep(4 * SECOND)
+    await processA.time.sleep(4 * SECOND)
     if (attempt > 1) retries--
     throw new Error('timed out')
   })
-  // Until each has failed once: they were new then.
+  // By now each change has failed once, and all further attempts are retries.
   await hours.pass(20 * SECOND)
   let written = 0
   for (const end = hours.clock + 2 * MINUTE; hours.clock < end; written++) {
-    const id = one.store.newId()
+    const id = processA.store.newId()
     writtenAt.set(id, hours.clock)
-    await one.store.put({}, { id })
+    await processA.store.put({}, { id })
     await hours.pass(SECOND / 4)
   }
   await hours.pass(10 * SECOND)
@@ -361,13 +364,13 @@ it('changes that take long to be refused keep others waiting for moments, and ar
   expect(Math.min(...attempts.values())).toBeGreaterThan(1)
 })
 
-it('changes that are refused at once, and tried again at once, are tried in all partitions, and others go on', async () => {
+it('changes that fail at once and are retried at once take turns in all partitions, and others proceed', async () => {
   const attempts = new Map<EntityId, number>((await putMany(1_500)).map((id) => [id, 0]))
-  const consumer = one.consume(
+  const consumer = processA.consume(
     async (change) => {
       const tried = attempts.get(change.id)
-      if (tried === undefined) return keepBy(one)(change)
-      await one.time.sleep(50)
+      if (tried === undefined) return keepBy(processA)(change)
+      await processA.time.sleep(50)
       attempts.set(change.id, tried + 1)
       throw new Error('refused')
     },

@@ -13,46 +13,46 @@ import { waitingTask } from '../records/names.ts'
 import { recordFromText, recordToText, type Failing } from '../records/partition-record.ts'
 import { registryFromText } from '../records/registry.ts'
 
-/** A partition of a shard that this process works on. */
+/** A partition of a shard whose lease this process has. */
 export interface HeldPartition {
   readonly number: number
   place: UpdatedPlace
   /** See `FollowedPlace`. */
   since: number
-  /** By the entity's id. */
+  /** By entity id. */
   readonly failing: Map<string, Failing>
-  /** False once another process has taken over, or this one has given it up: then nothing of it is handled here any more. */
+  /** False after another process took over the partition or this one released it; no handler may begin for it then. */
   isHeld: boolean
 }
 
-/** The right of this process to some partitions of a shard, for a time. */
+/** Leases of this process on partitions of one shard. */
 export interface PartitionLeases {
   readonly held: readonly HeldPartition[]
-  /** Whether the leases have not run out, as far as this process knows. */
+  /** True if no lease can have expired yet, by the clock of this process. */
   readonly isSure: boolean
   /**
-   * Prolongs the leases where they may have run out: what is not held any more says so then. Answers whether they are sure now. Many
-   * may ask at once.
+   * Renews the leases if they may have expired, and marks partitions that another process took over. Returns whether the leases are valid
+   * now. Concurrent calls share one renewal.
    */
   confirm(options: CallOptions): Promise<boolean>
-  /** Takes what is free, up to a fair share, and gives up what another process lacks: nothing of `busy`, which is worked on. */
+  /** Claims free partitions up to a fair share, and releases some to a process that has fewer, but none of `busy`. */
   refresh(busy: ReadonlySet<number>, options: CallOptions): Promise<void>
-  /** Saves where the partitions stand, and prolongs the leases. */
+  /** Saves the places and failing changes of the partitions, and renews their leases. */
   save(options: CallOptions): Promise<void>
-  /** Saves and gives up everything. */
+  /** Saves and releases all partitions. */
   release(): Promise<void>
 }
 
 export interface LeaseOptions {
   readonly consumer: string
-  /** A name of this process that no other has. */
+  /** Unique name of this consumer in this process. */
   readonly owner: string
   readonly leaseMs: number
-  /** Of the registration that this process works for. Asked when that is known. */
+  /** Returns the incarnation of the registration. Called only after `register` has resolved. */
   readonly incarnation: () => string
-  /** Where a partition begins that nobody has worked on. Throws where the consumer was dropped. */
+  /** Returns the first place of a partition without a record. Throws `NOT_FOUND` if the consumer was dropped. */
   readonly beginning: (options: CallOptions) => Promise<FollowedPlace>
-  /** Told why leases could not be prolonged while there was work. */
+  /** Called when `confirm` could not renew the leases. */
   readonly onError: (error: unknown) => void
 }
 
@@ -70,7 +70,7 @@ export function createPartitionLeases(
   let isWaiting = false
   let confirming: Promise<boolean> | undefined
 
-  async function store(
+  async function saveRecords(
     partitions: readonly HeldPartition[],
     forMs: number,
     options: CallOptions,
@@ -86,22 +86,22 @@ export function createPartitionLeases(
         process: processName,
       }),
     ])
-    const still = await tasks().saveAll(new Map(texts), owner, forMs, options)
+    const kept = await tasks().saveAll(new Map(texts), owner, forMs, options)
     for (const partition of partitions) {
-      partition.isHeld = forMs > 0 && still.has(taskOf(partition.number))
+      partition.isHeld = forMs > 0 && kept.has(taskOf(partition.number))
       if (!partition.isHeld) held.delete(partition.number)
     }
   }
 
   async function save(options: CallOptions): Promise<void> {
     const begun = elapsed()
-    await store([...held.values()], leaseMs, options)
+    await saveRecords([...held.values()], leaseMs, options)
     sureUntil = begun + leaseMs
   }
 
   async function claim(partitions: readonly number[], options: CallOptions): Promise<void> {
     const begun = elapsed()
-    // Not ended by a stop: what was claimed has to be known, so that it is given up.
+    // A stop does not abort this call: the claimed partitions must be known, so that they can be released.
     const claimed = await tasks().claimAll(partitions.map(taskOf), owner, leaseMs, {})
     const untouched = new Map<number, string>()
     const hold = (
@@ -114,7 +114,7 @@ export function createPartitionLeases(
         number,
         place,
         since,
-        failing: new Map(failing.map((one) => [one.id, one])),
+        failing: new Map(failing.map((change) => [change.id, change])),
         isHeld: true,
       })
     for (const number of partitions) {
@@ -137,8 +137,8 @@ export function createPartitionLeases(
     }
   }
 
-  /** How many partitions each process has that works on this shard, or waits for some. */
-  async function look(options: CallOptions): Promise<{
+  /** Reads which partitions are free, how many each process has, and which process waits for a share (with 0 if it has none). */
+  async function readShares(options: CallOptions): Promise<{
     readonly free: readonly number[]
     readonly shares: ReadonlyMap<string, number>
     readonly waiter: string | undefined
@@ -146,23 +146,23 @@ export function createPartitionLeases(
     const waiting = waitingTask(consumer)
     const states = await tasks().loadAll([...partitionNumbers.map(taskOf), waiting, REGISTRY_TASK], options)
     const registered = registryFromText(states.get(REGISTRY_TASK)?.progress ?? '').get(consumer)
-    // Dropped, or this shard was restored: others know then.
+    // The consumer was dropped, or this shard was restored from an older copy. The other shards know which: `beginning` throws if it was dropped.
     if (registered?.incarnation !== incarnation()) await beginning(options)
     const shares = new Map([[owner, held.size]])
     const free: number[] = []
     for (const number of partitionNumbers) {
       if (held.has(number)) continue
-      const who = states.get(taskOf(number))?.owner
-      if (who === undefined || who === owner) free.push(number)
-      else shares.set(who, (shares.get(who) ?? 0) + 1)
+      const holder = states.get(taskOf(number))?.owner
+      if (holder === undefined || holder === owner) free.push(number)
+      else shares.set(holder, (shares.get(holder) ?? 0) + 1)
     }
     const waiter = states.get(waiting)?.owner
     if (waiter !== undefined && !shares.has(waiter)) shares.set(waiter, 0)
     return { free, shares, waiter: waiter === owner ? undefined : waiter }
   }
 
-  /** Half of what this process has more than the one who waits, if no other has more. */
-  async function share(
+  /** Releases half of the surplus over the waiting process, if no other process has more partitions than this one. */
+  async function releaseSurplus(
     shares: ReadonlyMap<string, number>,
     waiter: string,
     busy: ReadonlySet<number>,
@@ -172,10 +172,11 @@ export function createPartitionLeases(
     if (richest?.[0] !== owner) return
     const count = Math.floor((held.size - (shares.get(waiter) ?? 0)) / 2)
     const idle = [...held.values()].filter(({ number }) => !busy.has(number))
-    await store(idle.slice(0, count), 0, options)
+    await saveRecords(idle.slice(0, count), 0, options)
   }
 
-  async function wait(isShort: boolean, options: CallOptions): Promise<void> {
+  /** Makes this process the waiting one while it has fewer partitions than a fair share, and gives that up otherwise. */
+  async function updateWaiting(isShort: boolean, options: CallOptions): Promise<void> {
     const task = waitingTask(consumer)
     if (isShort) isWaiting = (await tasks().claim(task, owner, leaseMs, options)) !== undefined
     else if (isWaiting) {
@@ -205,16 +206,16 @@ export function createPartitionLeases(
     },
     save,
     async refresh(busy, options) {
-      const { free, shares, waiter } = await look(options)
+      const { free, shares, waiter } = await readShares(options)
       const room = Math.ceil(PARTITIONS / shares.size) - held.size
       if (room > 0 && free.length > 0) await claim(free.slice(0, room), options)
-      // Only where nothing is free: what was given up before may not have been taken yet.
-      else if (waiter !== undefined && free.length === 0) await share(shares, waiter, busy, options)
-      await wait(free.length === 0 && held.size < Math.floor(PARTITIONS / shares.size), options)
+      // Only if none is free: the waiting process may not have claimed the partitions that were released before.
+      else if (waiter !== undefined && free.length === 0) await releaseSurplus(shares, waiter, busy, options)
+      await updateWaiting(free.length === 0 && held.size < Math.floor(PARTITIONS / shares.size), options)
     },
     async release() {
-      await store([...held.values()], 0, {})
-      await wait(false, {})
+      await saveRecords([...held.values()], 0, {})
+      await updateWaiting(false, {})
     },
   }
 }

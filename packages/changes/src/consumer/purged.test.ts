@@ -24,7 +24,7 @@ const keep: Handler = (change) => void handled.push(change)
 const start = (handler: Handler = keep, options: ConsumeOptions = {}): Consumer =>
   search.start(store, handler, { leaseMs: 300, ...options })
 
-/** As the cleaner does with tombstones that are old enough. */
+/** Purges the tombstone of an entity, as the cleaner does once it is old enough. */
 async function purge(id: EntityId): Promise<void> {
   const key = parseId(id)
   const { entities } = search.memory.shards[store.context.router.shardOfId(key)]!
@@ -40,7 +40,7 @@ const places = async (): Promise<number[]> =>
     ),
   )
 
-it('a consumer ends with an error where deletions that it has not seen were purged', async () => {
+it('a consumer ends with an error if deletions that it has not seen were purged', async () => {
   const { id } = await store.put({ n: 1 })
   const first = start()
   await until(() => handled.length === 1)
@@ -54,7 +54,7 @@ it('a consumer ends with an error where deletions that it has not seen were purg
   expect(handled).toHaveLength(1)
 })
 
-it('the place of a consumer, for purges, is where its last partition stands', async () => {
+it('the place of a consumer, for purges, is that of its slowest partition', async () => {
   await store.put({ n: 1 })
   const before = await Promise.all(search.memory.shards.map(({ entities }) => entities.raiseFloor()))
   const consumer = start()
@@ -69,7 +69,7 @@ it('the place of a consumer, for purges, is where its last partition stands', as
   expect((await places())[store.context.router.shardOfId(parseId(id))]).toBeLessThanOrEqual(updated)
 })
 
-it('a consumer that begins after a purge is handed every entity', async () => {
+it('a consumer that begins after a purge receives every entity', async () => {
   const { id } = await store.put({ n: 1 })
   await store.delete(id)
   for (const { entities } of search.memory.shards) await entities.raiseFloor()

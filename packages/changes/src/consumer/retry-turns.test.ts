@@ -3,7 +3,7 @@ import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition } from './partition-leases.ts'
 import { createRetryTurns, type RetryTurns } from './retry-turns.ts'
 
-/** With so many failing changes, all of which are due. */
+/** Creates a partition with this many failing changes, all of which are due. */
 const partitionOf = (number: number, count: number): HeldPartition => ({
   number,
   place: { updated: 0, addedId: 0 },
@@ -22,7 +22,7 @@ const numbersOf = (next: ReadonlyMap<string, HeldPartition>): number[] => [
   ...new Set([...next.values()].map(({ number }) => number)),
 ]
 
-it('retries are of all partitions in turn, a hundred at once, however many are due in one', () => {
+it('partitions take turns with retries, a hundred changes at a time, however many are due in one', () => {
   const partitions = Array.from({ length: 8 }, (_, number) => partitionOf(number, 100))
   const turns = createTurns()
   const seen: number[][] = []
@@ -40,7 +40,7 @@ it('retries are of all partitions in turn, a hundred at once, however many are d
   ])
 })
 
-it('a partition whose retries had to wait for those of another one comes before it', () => {
+it('a partition whose retries had to wait for those of another goes first the next time', () => {
   const partitions = [partitionOf(0, 1), partitionOf(1, 1)]
   const turns = createTurns()
   expect(numbersOf(turns.next(partitions, () => 2))).toEqual([0, 1])
@@ -49,26 +49,26 @@ it('a partition whose retries had to wait for those of another one comes before 
   expect(numbersOf(turns.next(partitions, () => 1))).toEqual([1])
 })
 
-it('between two retries of a partition new changes of it have their turn', () => {
-  const [one, two] = [partitionOf(0, 1), partitionOf(1, 1)]
+it('new changes of a partition have a turn between two of its retries', () => {
+  const [first, second] = [partitionOf(0, 1), partitionOf(1, 1)]
   const turns = createTurns()
-  expect(numbersOf(turns.next([one], () => 2))).toEqual([0])
-  expect(numbersOf(turns.next([one, two], () => 2))).toEqual([1])
-  expect(turns.next([one, two], () => 2).size).toBe(0)
-  turns.passed([one])
-  expect(numbersOf(turns.next([one, two], () => 2))).toEqual([0])
+  expect(numbersOf(turns.next([first], () => 2))).toEqual([0])
+  expect(numbersOf(turns.next([first, second], () => 2))).toEqual([1])
+  expect(turns.next([first, second], () => 2).size).toBe(0)
+  turns.passed([first])
+  expect(numbersOf(turns.next([first, second], () => 2))).toEqual([0])
 })
 
-it('without room, and where nothing is due, nothing is tried again', () => {
+it('no change is retried without a free slot, or while none is due', () => {
   const turns = createTurns()
   const asked: boolean[] = []
-  const none = (isAnyDue: boolean): number => (asked.push(isAnyDue), isAnyDue ? 0 : 2)
-  expect(turns.next([partitionOf(0, 1)], none).size).toBe(0)
-  expect(turns.next([partitionOf(0, 0)], none).size).toBe(0)
+  const room = (isAnyDue: boolean): number => (asked.push(isAnyDue), isAnyDue ? 0 : 2)
+  expect(turns.next([partitionOf(0, 1)], room).size).toBe(0)
+  expect(turns.next([partitionOf(0, 0)], room).size).toBe(0)
   expect(asked).toEqual([true, false])
 })
 
-it('a partition of which nothing is due takes no room, and no share, from the others', () => {
+it('a partition without due changes takes no slot and no share from the others', () => {
   const next = createTurns().next([partitionOf(0, 0), partitionOf(1, 100)], () => 1)
   expect([numbersOf(next), next.size]).toEqual([[1], 100])
 })

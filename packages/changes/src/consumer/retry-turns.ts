@@ -1,23 +1,23 @@
 import type { Failing } from '../records/partition-record.ts'
 import type { HeldPartition } from './partition-leases.ts'
 
-/** Which failing changes of a shard are tried again: of all partitions in turn, and new changes of a partition have theirs between. */
+/** Chooses the failing changes of a shard to retry. Partitions take turns, and new changes of a partition go between its retries. */
 export interface RetryTurns {
   /**
-   * Some that are due, by id, of as many of these partitions as there is room for, once it is known whether any is: of those first whose turn
-   * was longest ago.
+   * Returns due changes by id, from at most `room(isAnyDue)` of these partitions, those with the oldest turn first. The partitions then
+   * rest until `passed`.
    */
   next(partitions: readonly HeldPartition[], room: (isAnyDue: boolean) => number): Map<string, HeldPartition>
-  /** One was tried: those of partitions that had to wait for it come before its own. */
+  /** Records a retry of this partition, so that the others come before it. */
   tried(partition: HeldPartition): void
-  /** The turn was that of new changes: of these partitions changes may be tried again. */
+  /** Records that new changes of these partitions had their turn, so their changes may be retried again. */
   passed(partitions: readonly HeldPartition[]): void
 }
 
-/** Changes that are tried again at once. */
+/** Changes per round of retries, for all partitions together. */
 const RETRIES = 100
 
-/** @param due - of a partition, those first that have waited longest */
+/** @param due - returns the due changes of a partition, longest wait first */
 export function createRetryTurns(due: (partition: HeldPartition) => readonly Failing[]): RetryTurns {
   let turn = 0
   const lastTurn = new WeakMap<HeldPartition, number>()
@@ -28,20 +28,20 @@ export function createRetryTurns(due: (partition: HeldPartition) => readonly Fai
   return {
     tried,
     next(partitions, room) {
-      const all = partitions
+      const ready = partitions
         .filter((partition) => !resting.has(partition))
         .toSorted((a, b) => turnOf(a) - turnOf(b))
         .map((partition) => ({ partition, failing: due(partition) }))
         .filter(({ failing }) => failing.length > 0)
-      const lists = all.slice(0, room(all.length > 0))
-      for (const { partition } of lists) {
+      const chosen = ready.slice(0, room(ready.length > 0))
+      for (const { partition } of chosen) {
         tried(partition)
         resting.add(partition)
       }
-      const each = Math.ceil(RETRIES / lists.length)
+      const perPartition = Math.ceil(RETRIES / chosen.length)
       return new Map(
-        lists.flatMap(({ partition, failing }) =>
-          failing.slice(0, each).map(({ id }) => [id, partition] as const),
+        chosen.flatMap(({ partition, failing }) =>
+          failing.slice(0, perPartition).map(({ id }) => [id, partition] as const),
         ),
       )
     },

@@ -7,41 +7,41 @@ import type { Failing } from '../records/partition-record.ts'
 import { changedEntity, type ChangedEntity } from './changed-entity.ts'
 import type { SettledOptions } from './consume-options.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
-import type { RetryPlaces } from './retry-places.ts'
+import type { RetrySlots } from './retry-slots.ts'
 
-/** What is done with a change. Throws, or rejects, where it is to be tried again. */
+/** Handles a change. The consumer retries the change if the function throws or rejects. */
 export type Handler = (
   change: ChangedEntity,
   context: {
-    /** Fires when the consumer is stopped: what is thrown after that is no failure, and the change comes again. */
+    /** Fires when the consumer is stopped. An error after that does not count as a failure, and the change comes again. */
     readonly signal: AbortSignal
   },
 ) => unknown
 
-/** Hands rows to the handler, and keeps account of those that it refuses. */
+/** Passes rows to the handler, and tracks failing changes. */
 export interface RowHandler {
   /**
-   * False where the row has to come again: it could not begin until `beginBy` (of `elapsedBy`), the consumer is stopped, or the
-   * partition lost or full of failing changes.
+   * Resolves to false if the row has to be handed over again: it could not begin by `beginBy` (a time of `elapsedBy`), the consumer was
+   * stopped, the partition was taken over, or it already has `MAX_FAILING` failing changes.
    */
   handle(partition: HeldPartition, row: EntityRow, beginBy: number, kind: 'new' | 'retry'): Promise<boolean>
-  /** Failing changes that have waited long enough, those first that have waited longest. */
+  /** Returns the failing changes whose pause is over, longest wait first. */
   due(partition: HeldPartition): readonly Failing[]
   readonly counts: HandledCounts
 }
 
-/** Since the consumer was started, of one shard. */
+/** Counts since the consumer was started in this process. */
 export interface HandledCounts {
   readonly handled: number
-  /** Refusals, with those of later attempts. */
+  /** Failed attempts, including retries. */
   readonly failed: number
   /** Changes that became dead letters. */
   readonly givenUp: number
 }
 
-/** Failing changes of a partition. With so many, nothing more is read of it until some are handled. */
+/** Largest number of failing changes per partition. A full partition waits until some are handled. */
 export const MAX_FAILING = 100
-/** Changes that become letters at once, of all partitions: as many as may fail. */
+/** Capacity of the lane that writes dead letters. */
 const MAX_WAITING = 10_000
 const MAX_PAUSE_MS = 300_000
 const MAX_ERROR = 500
@@ -54,13 +54,13 @@ export function createRowHandler(
   options: Pick<SettledOptions, 'retryMs' | 'maxAttempts'> & {
     readonly leases: PartitionLeases
     readonly limit: LimitFunction
-    /** Retries take a place of `limit` too. */
-    readonly retryPlaces: RetryPlaces
+    /** Retries take a slot of `limit` too. */
+    readonly retrySlots: RetrySlots
     readonly signal: AbortSignal
-    readonly tell: (error: unknown, change?: ChangedEntity) => void
+    readonly report: (error: unknown, change?: ChangedEntity) => void
   },
 ): RowHandler {
-  const { leases, limit, retryPlaces, signal, tell, retryMs, maxAttempts } = options
+  const { leases, limit, retrySlots, signal, report, retryMs, maxAttempts } = options
   const elapsed = elapsedBy(context.time)
   const dueAt = new WeakMap<Failing, number>()
   const counts = { handled: 0, failed: 0, givenUp: 0 }
@@ -69,7 +69,7 @@ export function createRowHandler(
     return attempts === 0 ? 0 : Math.min(retryMs * 2 ** (attempts - 1), MAX_PAUSE_MS)
   }
 
-  /** Of one that another process has left, from now on. */
+  /** Returns the time of the next attempt. For a change taken over from another process the pause starts now. */
   function dueTime(failing: Failing): number {
     const known = dueAt.get(failing)
     if (known !== undefined) return known
@@ -78,12 +78,12 @@ export function createRowHandler(
     return time
   }
 
-  /** Whether this process may go on with the partition. */
+  /** Tells whether this process still has the partition, and renews expired leases. */
   async function isOurs(partition: HeldPartition): Promise<boolean> {
     return (await leases.confirm({ signal })) && partition.isHeld && !signal.aborted
   }
 
-  /** Those of a partition together: each of their lists is read and written as a whole. */
+  /** Groups letters by partition, because each write replaces the whole list of a partition. */
   const letters = createLane<{ readonly partition: number; readonly failing: Failing }, boolean>({
     name: `dead letters of ${consumer}`,
     maxBatch: MAX_FAILING,
@@ -99,12 +99,12 @@ export function createRowHandler(
       ),
   })
 
-  /** A change that has failed for the last time. Not in the place of a handler: its shard may not answer. */
+  /** Turns a change into a dead letter. Runs outside the slots of handlers, because the shard may not answer. */
   async function giveUp(partition: HeldPartition, failing: Failing): Promise<void> {
     try {
       if (!(await letters.submit({ partition: partition.number, failing }))) return
     } catch (error) {
-      if (!signal.aborted) tell(error)
+      if (!signal.aborted) report(error)
       return
     }
     counts.givenUp++
@@ -122,7 +122,7 @@ export function createRowHandler(
       await handler(change, { signal })
     } catch (error) {
       if (signal.aborted || !partition.isHeld) return false
-      tell(error, change)
+      report(error, change)
       counts.failed++
       const { version } = row
       const failing = { id, version, attempts: attempt, error: textOf(error), failedAt: context.time.now() }
@@ -138,7 +138,7 @@ export function createRowHandler(
   return {
     async handle(partition, row, beginBy, kind) {
       for (;;) {
-        // Not in the line of the handlers: whoever waits for a shard that does not answer would keep those of other shards out.
+        // Confirm before taking a slot: a shard that does not answer must not occupy slots that other shards need.
         if (!(await isOurs(partition))) return false
         const isLate = (): boolean => elapsed() > beginBy
         const begin = (): Promise<boolean> | false | undefined => {
@@ -147,7 +147,7 @@ export function createRowHandler(
         }
         const outcome = await (kind === 'new'
           ? limit(() => (isLate() ? false : begin()))
-          : retryPlaces.take(isLate, () => limit(begin)))
+          : retrySlots.take(isLate, () => limit(begin)))
         if (outcome === undefined) continue
         const failing = partition.failing.get(formatId(row.id))
         if (failing !== undefined && failing.attempts >= maxAttempts) await giveUp(partition, failing)
@@ -164,12 +164,12 @@ export function createRowHandler(
   }
 }
 
-/** Whatever was thrown: a message may be no text, and an object have none. */
+/** Returns a text for any thrown value: a message may not be a string, and an object may have no text at all. */
 function textOf(error: unknown): string {
   try {
     const text = String(isError(error) ? error.message : error)
     return text.slice(0, MAX_ERROR)
   } catch {
-    return 'What the handler threw has no text.'
+    return 'The handler threw a value without a text.'
   }
 }

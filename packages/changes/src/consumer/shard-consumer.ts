@@ -21,18 +21,18 @@ import {
 import { lagOf } from '../records/lag.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { Replays } from './replays.ts'
-import type { RetryPlaces } from './retry-places.ts'
+import type { RetrySlots } from './retry-slots.ts'
 import { createEmptyStretch } from './empty-stretch.ts'
 import { createRetryTurns } from './retry-turns.ts'
 import { MAX_FAILING, type RowHandler } from './row-handler.ts'
 
-/** One consumer's work on one shard, in this process. */
+/** The work of one consumer on one shard in this process. */
 export interface ShardConsumer {
-  /** Bounded work; answers how long to wait for the next round, in milliseconds. */
+  /** Does a bounded amount of work. Returns the milliseconds to wait before the next round. */
   round(): Promise<number>
-  /** Resolves when no handler is at work any more. To be asked when no round is under way. */
+  /** Resolves when no handler is in flight. Call it only between rounds. */
   settled(): Promise<void>
-  /** As `lagMs` of `ShardConsumerStatus`. */
+  /** See `lagMs` of `ShardConsumerStatus`. */
   readonly lagMs: number | undefined
 }
 
@@ -41,64 +41,64 @@ export interface ShardConsumerOptions {
   readonly leases: PartitionLeases
   readonly handler: RowHandler
   readonly replays: Replays
-  readonly retryPlaces: RetryPlaces
+  readonly retrySlots: RetrySlots
   readonly pollMs: number
   readonly leaseMs: number
   readonly signal: AbortSignal
   readonly onError: (error: unknown) => void
 }
 
-/** Changes that are read at once; as few as this where handlers are slow. */
+/** Largest and smallest number of changes per page; pages shrink while handlers are slow. */
 const PAGE = 500
 const LEAST_PAGE = 16
-/** For so long a page begins handlers, so that what is saved and who shares the work is looked after while they are slow. */
+/** Milliseconds during which a page begins handlers. Slow handlers thus delay neither saves nor the sharing of partitions. */
 const PAGE_MS = 1_000
-/** Handlers that take longer than this hold up their own partition alone. */
+/** Milliseconds that the round waits for handlers. Slower ones delay only their own partition. */
 const PATIENCE_MS = 3_000
-/** Time between two saves while there is work: what a crash brings again. */
+/** Milliseconds between two saves while changes arrive. After a crash, changes since the last save come again. */
 const SAVE_MS = 1_000
-/** As often, at the least, it is seen what other processes have given up. */
+/** Longest time in milliseconds between two looks for free partitions. */
 const REFRESH_MS = 2_000
-/** New changes wait for retries no longer than this: of a partition where one takes longer they wait until it has ended. */
+/** Milliseconds that new changes wait for retries. In a partition with a slower retry they wait until it has ended. */
 const RETRY_MS = 100
 
-/** A purge cannot reach a place that is younger: tombstones are kept for an hour at the least. */
+/** Half an hour in µs. No purge reaches a younger place, because tombstones are kept for at least an hour. */
 const OLD_MICROS = 1_800_000_000
 
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
-  const { shard, leases, handler, replays, retryPlaces, pollMs, leaseMs, signal, onError } = options
+  const { shard, leases, handler, replays, retrySlots, pollMs, leaseMs, signal, onError } = options
   const elapsed = elapsedBy(context.time)
-  const at = (): ReturnType<typeof shardAt> => shardAt(context, shard)
+  const currentShard = (): ReturnType<typeof shardAt> => shardAt(context, shard)
   const refreshMs = Math.min(REFRESH_MS, leaseMs / 3)
   let refreshAt = -Infinity
   let savedAt = -Infinity
-  /** The floor and the database's time when they were read last, in µs, and this process's time then, in milliseconds. */
+  /** The floor and the database's time at the last read, in µs, and this process's elapsed time then, in milliseconds. */
   let clock: { readonly floor: number; readonly now: number; readonly at: number } | undefined
   let hasNews = false
   let pageLimit = PAGE
   const turns = createRetryTurns(handler.due)
-  /** Grows when a failover sets places back. Handlers that began before that may not move a place: their times may be given again. */
-  let fallenBack = 0
+  /** Failovers that set places back. A handler that began before one must not move a place: the new primary may give its time to another write. */
+  let fallbacks = 0
   const empty = createEmptyStretch()
 
-  /** Partitions that are worked on, by number: until then nothing else of them is begun, and they are not given up. */
+  /** Work in flight by partition number. A busy partition begins nothing else, and it is not released. */
   const busy = new Map<number, Promise<unknown>>()
 
-  /** Waits for work, for so long at the most, and keeps the leases meanwhile. */
-  async function prolonged(work: Promise<unknown>, forMs = Infinity): Promise<void> {
+  /** Waits for work, up to `forMs` milliseconds, and renews the leases while it waits. */
+  async function waitWithLeases(work: Promise<unknown>, forMs = Infinity): Promise<void> {
     const over = new AbortController()
     const end = (): void => over.abort()
     void work.then(end, end)
     if (Number.isFinite(forMs)) void context.time.sleep(forMs, over.signal).then(end, () => {})
     while (!over.signal.aborted) {
       await context.time.sleep(leaseMs / 3, over.signal).catch(() => {})
-      // A shard that does not answer: the next handler finds that the leases are not sure any more.
+      // A failed renewal needs no action here: the next handler notices that the leases are no longer sure.
       if (!over.signal.aborted)
         await leases.save({}).catch((error: unknown) => isLooseleafError(error, 'CLOSED') && end())
     }
   }
 
-  /** Hands over rows of a partition, and tells of each in their order, up to the first that has to come again. Answers whether there was none. */
+  /** Hands over rows of a partition. Calls `onDone` in order, up to the first row that has to come again; returns true if there was none. */
   async function handOver<Row extends EntityRow>(
     partition: HeldPartition,
     rows: readonly Row[],
@@ -107,8 +107,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     kind: 'new' | 'retry',
   ): Promise<boolean> {
     const outcomes = rows.map((row) => handler.handle(partition, row, beginBy, kind))
-    // All are waited for: nothing of the partition is on its way then.
-    const all = Promise.allSettled(outcomes)
+    // The partition is idle only after all of its handlers have ended.
+    const allEnded = Promise.allSettled(outcomes)
     let isWhole = true
     try {
       for (const [i, outcome] of outcomes.entries()) {
@@ -117,44 +117,49 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         onDone(rows[i] as Row)
       }
     } finally {
-      await all
+      await allEnded
     }
     return isWhole
   }
 
-  /** Has a partition busy with this, until the answer resolves. */
-  function occupy(number: number, work: () => Promise<unknown>): Promise<unknown> {
-    // What has gone wrong is told, and the rows come again.
-    const own = work().catch(onError)
-    busy.set(number, own)
-    void own.then(() => void (busy.get(number) === own && busy.delete(number)))
-    return own
+  /** Marks a partition as busy until this work has ended. */
+  function occupy(number: number, begin: () => Promise<unknown>): Promise<unknown> {
+    // An error is only reported here: the place does not move, so the rows come again.
+    const work = begin().catch(onError)
+    busy.set(number, work)
+    void work.then(() => void (busy.get(number) === work && busy.delete(number)))
+    return work
   }
 
   const idle = (): readonly HeldPartition[] => leases.held.filter(({ number }) => !busy.has(number))
 
-  /** Waits until what was begun has ended, or has lasted so long that the others go on without it. */
-  async function attend(begun: readonly Promise<unknown>[], forMs: number): Promise<void> {
-    if (begun.length > 0) await prolonged(Promise.all(begun), forMs)
+  /** Waits until this work has ended, up to `forMs` milliseconds. */
+  async function waitUpTo(begun: readonly Promise<unknown>[], forMs: number): Promise<void> {
+    if (begun.length > 0) await waitWithLeases(Promise.all(begun), forMs)
   }
 
-  /** Up to which time changes may be read. */
-  async function look(): Promise<ReadableFloor> {
-    const asked = elapsed()
-    // Compared with the newest place: once the floor was raised again, only a place that is still ahead of it shows that it fell.
-    const found = await readableFloor(at(), newestOf(leases.held.map(empty.seen)), pollMs, signal)
-    const { floor, now } = found
-    refuseGap(leases.held, found)
-    clock = { floor, now, at: asked }
-    empty.floorIs(floor)
+  /** Returns the time up to which changes may be read, and sets places back after a failover. */
+  async function readFloor(): Promise<ReadableFloor> {
+    const askedAt = elapsed()
+    // The newest place is the one to compare with: after the floor was raised again, only a place still ahead of it shows that it fell.
+    const readable = await readableFloor(
+      currentShard(),
+      newestOf(leases.held.map(empty.endFor)),
+      pollMs,
+      signal,
+    )
+    const { floor, now } = readable
+    requireNoGap(leases.held, readable)
+    clock = { floor, now, at: askedAt }
+    empty.checkFloor(floor)
     for (const partition of leases.held) {
       partition.since = Math.min(partition.since, floor)
       if (floor >= partition.place.updated) continue
-      // A failover has lost what was behind it, and times that were read before are given once more.
+      // A failover lost the writes up to this place, and the new primary gives their times to other writes.
       partition.place = placeAt(floor)
-      fallenBack++
+      fallbacks++
     }
-    return found
+    return readable
   }
 
   function movePlace(partition: HeldPartition, place: UpdatedPlace): void {
@@ -163,22 +168,22 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     hasNews = true
   }
 
-  /** Throws where one of these partitions has missed deletions. A purge waits for consumers, but not for ever. */
-  function refuseGap(partitions: readonly HeldPartition[], state: Pick<FloorState, 'purged'>): void {
-    for (const { place, since } of partitions) requireUnpurged(at(), state, { ...place, since })
+  /** Throws `CHANGES_GONE` if a purge removed deletions that one of these partitions has not seen. Purges wait for consumers, but not for ever. */
+  function requireNoGap(partitions: readonly HeldPartition[], state: Pick<FloorState, 'purged'>): void {
+    for (const { place, since } of partitions) requireUnpurged(currentShard(), state, { ...place, since })
   }
 
-  /** Hands over the next changes of these partitions; answers whether there may be more. */
-  async function nextPage(partitions: readonly HeldPartition[], upTo: ReadableFloor): Promise<boolean> {
-    const { entities } = at()
+  /** Hands over the next changes of these partitions. Returns whether there may be more. */
+  async function handOverPage(partitions: readonly HeldPartition[], upTo: ReadableFloor): Promise<boolean> {
+    const { entities } = currentShard()
     const { floor: until } = upTo
-    const before = fallenBack
+    const fallbacksBefore = fallbacks
     const byNumber = new Map(partitions.map((partition) => [partition.number, partition]))
     const partitionOf = ({ addedId }: UpdatedPlace): HeldPartition =>
       byNumber.get(addedId % PARTITIONS) as HeldPartition
-    const opened = openedTo(at())
+    const opened = openedTo(currentShard())
     const page = await lastingPage(
-      at(),
+      currentShard(),
       {
         after: oldestOf(partitions.map(({ place }) => place)),
         until,
@@ -187,14 +192,14 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       pageLimit,
       { signal, maxBody: longestBody(pageLimit) },
     )
-    // A purge may have overtaken a consumer that was away for so long, and before the page was read.
+    // A purge may have overtaken a place this old after the floor was read and before the page was.
     const oldest = oldestOf(partitions.map(({ place }) => place))
-    const sinceLook = clock && clock.now + 1_000 * (elapsed() - clock.at)
-    if (sinceLook !== undefined && sinceLook - oldest.updated > OLD_MICROS)
-      refuseGap(partitions, await entities.floor({ signal }))
+    const shardTime = clock && clock.now + 1_000 * (elapsed() - clock.at)
+    if (shardTime !== undefined && shardTime - oldest.updated > OLD_MICROS)
+      requireNoGap(partitions, await entities.floor({ signal }))
     if (page.length === 0) {
-      const proven = empty.found(partitions, upTo, opened)
-      for (const partition of proven?.of ?? []) movePlace(partition, proven!.end)
+      const stretch = empty.recordEmpty(partitions, upTo, opened)
+      for (const partition of stretch?.proven ?? []) movePlace(partition, stretch!.end)
       pageLimit = Math.min(PAGE, 2 * pageLimit)
       return false
     }
@@ -202,96 +207,102 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     const versions = new Map(rows.map(({ addedId, version }) => [addedId, version]))
     const isLast = page.length < pageLimit
     const end = isLast ? placeAt(until) : (page.at(-1) as UpdatedPlace)
-    /** Those of which not all was handed over so far. */
-    const cut = new Set<HeldPartition>()
+    /** Partitions with rows of this page that were not handed over. */
+    const unfinished = new Set<HeldPartition>()
     const beginBy = elapsed() + PAGE_MS
     let handled = 0
-    const done = (partition: HeldPartition, place: UpdatedPlace): void => {
-      // What a handler was at meanwhile may be of times that are given once more.
-      if (fallenBack === before) movePlace(partition, place)
+    const advance = (partition: HeldPartition, place: UpdatedPlace): void => {
+      // After a failover the new primary may give the time of this place to another write.
+      if (fallbacks === fallbacksBefore) movePlace(partition, place)
     }
     for await (const run of wholeRows(entities, context.codec, rows, { signal })) {
       const begun: Promise<unknown>[] = []
-      for (const [partition, own] of Map.groupBy(run, partitionOf)) {
-        const isCut = elapsed() > beginBy || cut.has(partition)
-        cut.add(partition)
-        if (isCut) continue
+      for (const [partition, partitionRows] of Map.groupBy(run, partitionOf)) {
+        const isSkipped = elapsed() > beginBy || unfinished.has(partition)
+        unfinished.add(partition)
+        if (isSkipped) continue
         const work = async (): Promise<void> => {
-          const replaced = own.findIndex(({ addedId, version }) => version !== versions.get(addedId))
+          const replaced = partitionRows.findIndex(
+            ({ addedId, version }) => version !== versions.get(addedId),
+          )
           // A crash may undo the replacement of this entity, so the next page of the partition begins in front of it.
-          const same = replaced === -1 ? own : own.slice(0, replaced)
+          const unreplaced = replaced === -1 ? partitionRows : partitionRows.slice(0, replaced)
           const onDone = (row: UpdatedPlace): void => {
             handled++
-            done(partition, row)
+            advance(partition, row)
           }
-          const isWhole = await handOver(partition, same, beginBy, onDone, 'new')
-          if (isWhole && replaced === -1) cut.delete(partition)
+          const isWhole = await handOver(partition, unreplaced, beginBy, onDone, 'new')
+          if (isWhole && replaced === -1) unfinished.delete(partition)
         }
         begun.push(occupy(partition.number, work))
       }
-      await attend(begun, beginBy - elapsed() + PATIENCE_MS)
+      await waitUpTo(begun, beginBy - elapsed() + PATIENCE_MS)
       if (signal.aborted) break
     }
-    for (const partition of partitions) if (!cut.has(partition) && !signal.aborted) done(partition, end)
-    // As many as it can begin: what is not begun has been read in vain.
-    pageLimit = Math.min(PAGE, cut.size > 0 ? Math.max(LEAST_PAGE, 2 * handled) : 2 * pageLimit)
-    return (!isLast || cut.size > 0) && (rows.length === 0 || handled > 0)
+    for (const partition of partitions)
+      if (!unfinished.has(partition) && !signal.aborted) advance(partition, end)
+    // The next page is about as long as the number of handlers that this one could begin.
+    pageLimit = Math.min(PAGE, unfinished.size > 0 ? Math.max(LEAST_PAGE, 2 * handled) : 2 * pageLimit)
+    return (!isLast || unfinished.size > 0) && (rows.length === 0 || handled > 0)
   }
 
-  /** Hands over failing changes again that have waited long enough, as their entities are now. */
+  /** Retries failing changes that are due, with the current state of their entities. Returns whether any were due. */
   async function retry(): Promise<boolean> {
-    const due = turns.next(idle(), retryPlaces.free)
+    const due = turns.next(idle(), retrySlots.free)
     if (due.size === 0) return false
     const rows = await readDue(due)
-    const sure = [...rows.values()].filter((row) => row !== 'later')
+    const durable = [...rows.values()].filter((row) => row !== 'later')
     const beginBy = elapsed() + PAGE_MS
-    const byPartition = Map.groupBy(sure, (row) => due.get(formatId(row.id)) as HeldPartition)
-    const begun = Array.from(byPartition, ([partition, own]) => {
+    const byPartition = Map.groupBy(durable, (row) => due.get(formatId(row.id)) as HeldPartition)
+    const begun = Array.from(byPartition, ([partition, partitionRows]) => {
       const onDone = (): void => {
         turns.tried(partition)
         hasNews = true
       }
-      return occupy(partition.number, () => handOver(partition, own, beginBy, onDone, 'retry'))
+      return occupy(partition.number, () => handOver(partition, partitionRows, beginBy, onDone, 'retry'))
     })
-    await attend(begun, RETRY_MS)
+    await waitUpTo(begun, RETRY_MS)
     hasNews = true
     return true
   }
 
-  /** The rows of these entities, by id. `later`: what is there now may be undone by a crash. */
+  /** Reads the rows of these entities, by id. `later` stands for a row that may not be durable yet. */
   async function readDue(due: ReadonlyMap<string, HeldPartition>): Promise<Map<string, EntityRow | 'later'>> {
     const ids = [...due.keys()].map(parseId)
     const read = async (): Promise<Map<string, EntityRow>> => {
       const found = new Map<string, EntityRow>()
-      const bounded = await at().entities.readBounded(ids, longestBody(ids.length), { signal })
-      const there = bounded.filter((row) => row !== undefined)
-      for await (const run of wholeRows(at().entities, context.codec, there, { signal }))
+      const { entities } = currentShard()
+      const bounded = await entities.readBounded(ids, longestBody(ids.length), { signal })
+      const existing = bounded.filter((row) => row !== undefined)
+      for await (const run of wholeRows(entities, context.codec, existing, { signal }))
         for (const row of run) found.set(formatId(row.id), row)
       return found
     }
     const rows = await read()
     const missing = [...due].filter(([id]) => !rows.has(id))
-    // A tombstone was purged while the change failed: the deletion is handed over still, as of the version that stands for it now.
-    const purged = missing.length === 0 ? 0 : (await at().entities.floor({ signal })).purged.version - 1
+    // The tombstone was purged while the change failed. The deletion is still handed over, with the highest version that was purged.
+    const purged =
+      missing.length === 0 ? 0 : (await currentShard().entities.floor({ signal })).purged.version - 1
     for (const [id, { failing, place }] of missing) {
       const version = Math.max(purged, failing.get(id)?.version ?? 0)
       rows.set(id, { id: parseId(id), version, updated: place.updated - 1, body: null })
     }
     const isBelow = ([id, { updated }]: [string, EntityRow]): boolean => updated < due.get(id)!.place.updated
     if ([...rows].every(isBelow)) return rows
-    // Written since: at its place it comes by itself, but a partition that waits for its failing changes does not get there.
-    await at().flush({ signal })
+    // Some entity was written after the place of its partition. That write comes later by itself, unless the partition is full of failing
+    // changes and waits. So make the current rows durable, and retry those that the flush found unchanged.
+    await currentShard().flush({ signal })
     const again = await read()
     return new Map([...again].map(([id, row]) => [id, rows.get(id)?.version === row.version ? row : 'later']))
   }
 
-  /** Dead letters that somebody wants handled again become failing changes. */
+  /** Turns dead letters that are marked for replay into failing changes. */
   async function takeReplays(): Promise<void> {
-    const wanted = await replays.wanted(idle(), { signal })
+    const wanted = await replays.readWanted(idle(), { signal })
     const begun = Array.from(wanted, ([partition, letters]) =>
       occupy(partition.number, () => replays.take(partition, letters, { signal })),
     )
-    await attend(begun, PATIENCE_MS)
+    await waitUpTo(begun, PATIENCE_MS)
   }
 
   async function saveIfDue(): Promise<void> {
@@ -306,15 +317,15 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     get lagMs() {
       if (leases.held.length === 0 || clock === undefined) return 0
       const { floor, now, at: readAt } = clock
-      const { updated } = oldestOf(leases.held.map(empty.seen))
-      // Everything up to the floor was handled: as of that look, wherever the clock was.
+      const { updated } = oldestOf(leases.held.map(empty.endFor))
+      // If everything up to the floor is handled, nothing was late at that read, even with a clock behind the floor.
       const lagMs = updated >= floor && floor > now ? 0 : lagOf(updated, now)
       return lagMs === undefined ? undefined : Math.max(0, lagMs + elapsed() - readAt)
     },
     async settled() {
       const all = Promise.all(busy.values())
-      // Without the leases as well, where the store is closed.
-      await prolonged(all)
+      // In a closed store the leases cannot be renewed and the first wait ends early, so wait again.
+      await waitWithLeases(all)
       await all
     },
     async round() {
@@ -325,12 +336,12 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       }
       const retried = await retry()
       if (retried) await saveIfDue()
-      const upTo = leases.held.length > 0 ? await look() : undefined
+      const upTo = leases.held.length > 0 ? await readFloor() : undefined
       turns.passed(idle())
       const open = idle().filter(({ failing }) => failing.size < MAX_FAILING)
-      const more = upTo !== undefined && open.length > 0 && (await nextPage(open, upTo))
+      const hasMore = upTo !== undefined && open.length > 0 && (await handOverPage(open, upTo))
       await saveIfDue()
-      if (more || retried) return 0
+      if (hasMore || retried) return 0
       return leases.held.length === 0 ? Math.min(refreshMs, SAVE_MS) : pollMs
     },
   }
@@ -340,7 +351,7 @@ function comparePlaces(a: UpdatedPlace, b: UpdatedPlace): number {
   return a.updated - b.updated || a.addedId - b.addedId
 }
 
-/** The place that no other is beyond. */
+/** Returns the latest place; the beginning if the list is empty. */
 function newestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
   return places.reduce<UpdatedPlace>(
     (newest, place) => (comparePlaces(place, newest) > 0 ? place : newest),
@@ -348,7 +359,7 @@ function newestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
   )
 }
 
-/** The place that no other is behind. */
+/** Returns the earliest place; one after all others if the list is empty. */
 function oldestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
   return places.reduce<UpdatedPlace>((oldest, place) => (comparePlaces(place, oldest) < 0 ? place : oldest), {
     updated: Infinity,

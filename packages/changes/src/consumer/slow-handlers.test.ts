@@ -21,8 +21,8 @@ afterEach(async () => {
   await search.end(store)
 })
 
-const start = (handler: Handler, options: ConsumeOptions = {}, of = store): Consumer =>
-  search.start(of, handler, options)
+const start = (handler: Handler, options: ConsumeOptions = {}, by = store): Consumer =>
+  search.start(by, handler, options)
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
 
@@ -35,7 +35,7 @@ it.each([
   ['an error whose message is no text', Object.assign(new Error('x'), { message: { code: 7 } })],
   ['an object without a text', Object.create(null) as object],
   ['nothing', undefined],
-])('that throws %s fails like any other', async (_, thrown) => {
+])('a handler that throws %s makes its change a dead letter like any other', async (_, thrown) => {
   const [odd, ...others] = await putMany(40)
   const handled = new Set<string>()
   start(
@@ -51,7 +51,7 @@ it.each([
   expect(await readDeadLetters(store, 'search')).toMatchObject([{ id: odd, attempts: 2 }])
 })
 
-it('that is slow has its place kept within a page, and goes on there after a crash', async () => {
+it('the place of a slow consumer is saved within a page, and it resumes there after a crash', async () => {
   await putMany(600)
   const first = new Set<string>()
   let isDead = false
@@ -59,13 +59,13 @@ it('that is slow has its place kept within a page, and goes on there after a cra
     async ({ id }) => {
       await pause(10)
       first.add(id)
-      // Like a process that is gone: it does no more, and saves no more.
+      // A dead process handles and saves nothing.
       if (isDead) await new Promise(() => {})
     },
     { concurrency: 4, leaseMs: 400 },
     await search.openStore(),
   )
-  // Not by ending it, which would save.
+  // A stop would save the places, so the process only appears to be dead.
   await until(async () =>
     (await readConsumers(store)).some(({ shards }) => shards.every(({ lagMs }) => Number.isFinite(lagMs))),
   )
@@ -85,7 +85,7 @@ it('that is slow has its place kept within a page, and goes on there after a cra
   await second.close()
 })
 
-it('that is slower than the writes has the last states in the end, and not each one before', async () => {
+it('a consumer slower than the writes ends with the latest states, and skips states in between', async () => {
   const ids = await putMany(20)
   const last = new Map<string, unknown>()
   const consumer = start(
@@ -103,7 +103,7 @@ it('that is slower than the writes has the last states in the end, and not each 
   expect(consumer.status().handled).toBeLessThan(written / 2)
 })
 
-it('that never ends holds up its partition alone', async () => {
+it('a handler that never ends delays only its own partition', async () => {
   const [hanging] = await putMany(1)
   const handled = new Set<string>()
   let release = (): void => {}
@@ -111,7 +111,7 @@ it('that never ends holds up its partition alone', async () => {
   const consumer = start(({ id }) => (id === hanging ? held : void handled.add(id)))
   await pause(100)
   const others = await putMany(160)
-  // One of eight partitions of one of two shards.
+  // All but one of 16 partitions are handled.
   await until(() => handled.size > 130)
   expect(consumer.status().isRunning).toBe(true)
   let isStopped = false
@@ -126,29 +126,29 @@ it('that never ends holds up its partition alone', async () => {
   await more.stop()
 })
 
-it('that never ends keeps no consumer at work whose store is closed', async () => {
-  const own = await DataStore.open({ shards: memoryShards(2), migrate: true })
-  await own.put({ n: 1 })
+it('a handler that never ends does not keep a consumer running after its store is closed', async () => {
+  const closedStore = await DataStore.open({ shards: memoryShards(2), migrate: true })
+  await closedStore.put({ n: 1 })
   let begun = 0
-  const consumer = consume(own, 'search', () => (begun++, new Promise(() => {})), {
+  const consumer = consume(closedStore, 'search', () => (begun++, new Promise(() => {})), {
     from: 'beginning',
     pollMs: 10,
     leaseMs: 300,
   })
   await until(() => begun === 1)
   expect(Math.max(...consumer.status().shards.map(({ lagMs = NaN }) => lagMs))).toBe(Infinity)
-  await own.close()
+  await closedStore.close()
   await until(() => !consumer.status().isRunning)
   expect(begun).toBe(1)
 })
 
-it('begins nothing more when its store is closed, which waits for it to save how far it came', async () => {
+it('a consumer begins no handler after its store is closed, and the close waits until its places are saved', async () => {
   const ids = await putMany(200)
-  const own = await search.openStore()
+  const closedStore = await search.openStore()
   const errors: unknown[] = []
   const first: string[] = []
   let ended = 0
-  // Leases that run out could not be told from those that were given back.
+  // The leases are long, so that the next consumer can only begin if they were released.
   const consumer = start(
     async ({ id }) => {
       first.push(id)
@@ -156,10 +156,10 @@ it('begins nothing more when its store is closed, which waits for it to save how
       ended++
     },
     { leaseMs: 60_000, onError: (error) => void errors.push(error) },
-    own,
+    closedStore,
   )
   await until(() => ended > 8)
-  const closing = own.close()
+  const closing = closedStore.close()
   const begun = first.length
   expect(consumer.status().isRunning).toBe(false)
   await closing
@@ -168,14 +168,14 @@ it('begins nothing more when its store is closed, which waits for it to save how
     [0, 0],
     [0, 0],
   ])
-  const then: string[] = []
-  const next = start(({ id }) => void then.push(id), { leaseMs: 60_000 })
-  await until(() => new Set([...first, ...then]).size === ids.length)
-  expect(then.filter((id) => first.includes(id))).toEqual([])
+  const second: string[] = []
+  const next = start(({ id }) => void second.push(id), { leaseMs: 60_000 })
+  await until(() => new Set([...first, ...second]).size === ids.length)
+  expect(second.filter((id) => first.includes(id))).toEqual([])
   await next.stop()
 })
 
-it('that is slow leaves their share to processes that join', async () => {
+it('a slow consumer releases a share of its partitions to a process that joins', async () => {
   await putMany(400)
   const slow: Handler = () => pause(150)
   start(slow)
@@ -188,7 +188,7 @@ it('that is slow leaves their share to processes that join', async () => {
   await other.close()
 })
 
-it('of a shard whose leases cannot be prolonged leaves its share of handlers to the others', async () => {
+it('a shard whose leases cannot be renewed leaves its share of handlers to the other shards', async () => {
   const handled = new Set<string>()
   const consumer = start(
     async ({ id }) => {
@@ -209,10 +209,10 @@ it('of a shard whose leases cannot be prolonged leaves its share of handlers to 
     }
   }
   await Promise.all(Array.from({ length: 100 }, () => putOn(1)))
-  // Until the leases have run out, with changes of the shard still to be handled.
+  // The leases expire while changes of the shard are still waiting.
   await pause(600)
-  const own = await Promise.all(Array.from({ length: 20 }, () => putOn(0)))
+  const ofOtherShard = await Promise.all(Array.from({ length: 20 }, () => putOn(0)))
   await pause(1_500)
-  expect(own.filter((id) => !handled.has(id))).toEqual([])
+  expect(ofOtherShard.filter((id) => !handled.has(id))).toEqual([])
   expect(handled.size).toBeLessThan(120)
 })

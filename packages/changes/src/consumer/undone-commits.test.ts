@@ -33,7 +33,7 @@ afterEach(async () => {
   await store.close()
 })
 
-/** Does this once, before the first call of which the condition holds. */
+/** Runs `act` once, before the first call that meets the condition. */
 const once =
   (holds: (call: FaultyCall) => boolean, act: () => unknown, next: FaultPlan = () => undefined): FaultPlan =>
   (call) => {
@@ -43,31 +43,31 @@ const once =
   }
 
 it.each(['with other changes', 'without'])(
-  'a consumer is handed a state whose replacement a crash has undone after a page %s',
+  'a consumer receives a state whose replacement a crash has undone after a page %s',
   async (changes) => {
-    const handed: unknown[] = []
+    const received: unknown[] = []
     const { id } = await store.put({ n: 'stays' })
     if (changes === 'with other changes') await store.put({ n: 'other' })
-    let onDisk: ShardState | undefined
-    const crash = (): void => reference.shards[0]!.fallBack(onDisk!, 'everything')
+    let durable: ShardState | undefined
+    const crash = (): void => reference.shards[0]!.fallBack(durable!, 'everything')
     const replaceVisibly = async (): Promise<void> => {
-      onDisk = reference.shards[0]!.state()
+      durable = reference.shards[0]!.state()
       await store.put({ n: 'undone' }, { id })
     }
-    // Before what makes sure of the page that is read meanwhile: a flush, or the next raise of the floor.
-    const makesSure = ({ operation }: FaultyCall): boolean =>
+    // The crash comes before the flushed commit that would prove the page: a flush, or the next raise of the floor.
+    const isFlush = ({ operation }: FaultyCall): boolean =>
       operation === 'flush' || operation === 'raiseFloor'
-    plan = once(({ operation }) => operation === 'pageOfChanges', replaceVisibly, once(makesSure, crash))
-    consumer = consume(store, 'search', ({ entity }) => void handed.push(entity?.['n']), {
+    plan = once(({ operation }) => operation === 'pageOfChanges', replaceVisibly, once(isFlush, crash))
+    consumer = consume(store, 'search', ({ entity }) => void received.push(entity?.['n']), {
       from: 'beginning',
       pollMs: 10,
     })
-    await until(() => onDisk !== undefined && handed.includes('stays'))
-    expect(handed).not.toContain('undone')
+    await until(() => durable !== undefined && received.includes('stays'))
+    expect(received).not.toContain('undone')
   },
 )
 
-it('an idle consumer makes sure of the floor alone, once a round, and moves past what is empty', async () => {
+it('an idle consumer flushes once a round, by raising the floor, and moves past empty stretches', async () => {
   consumer = consume(store, 'search', () => {}, { from: 'beginning', pollMs: 10 })
   await store.put({ n: 1 })
   await until(() => consumer.status().handled === 1)

@@ -17,18 +17,18 @@ afterEach(() => search.end(store))
 
 const MOST = 10_000
 
-it('a partition has 10,000 letters at the most: what is given up beyond is tried on, and a letter once there is room', async () => {
+it('a partition has at most 10,000 dead letters: beyond that a change is still retried, and becomes a letter once there is room', async () => {
   const { id: bad } = await store.put({})
   const shard = store.context.router.shardOfId(parseId(bad))
   const [row] = await search.memory.shards[shard]!.entities.pageByAdded(0, 1)
   const place = { shard, partition: row!.addedId % PARTITIONS }
   const letterOf = (id: EntityId) => ({ id, version: 1, attempts: 2, error: 'of before', failedAt: 1 })
-  const ids = Array.from({ length: MOST }, () => store.newId())
-  const add = (some: readonly EntityId[]): Promise<readonly boolean[]> =>
-    addLetters(store.context, 'search', place, some.map(letterOf), {})
-  expect((await add(ids)).every((isAdded) => isAdded)).toBe(true)
-  // One of an entity that has a letter takes its place.
-  expect(await add([store.newId(), ids[7]!, store.newId()])).toEqual([false, true, false])
+  const full = Array.from({ length: MOST }, () => store.newId())
+  const add = (ids: readonly EntityId[]): Promise<readonly boolean[]> =>
+    addLetters(store.context, 'search', place, ids.map(letterOf), {})
+  expect((await add(full)).every((isAdded) => isAdded)).toBe(true)
+  // A letter replaces an older one of its entity, so it needs no room.
+  expect(await add([store.newId(), full[7]!, store.newId()])).toEqual([false, true, false])
 
   let attempts = 0
   const consumer = search.start(
@@ -42,10 +42,10 @@ it('a partition has 10,000 letters at the most: what is given up beyond is tried
   await until(() => attempts > 4)
   expect(consumer.status()).toMatchObject({ givenUp: 0 })
   expect(consumer.status().shards[shard]).toMatchObject({ failing: 1 })
-  const full = await readDeadLetters(store, 'search')
-  expect(full).toHaveLength(MOST)
-  expect(full.some(({ id }) => id === bad)).toBe(false)
-  expect(await discardDeadLetters(store, 'search', [ids[0]!])).toBe(1)
+  const lettersBefore = await readDeadLetters(store, 'search')
+  expect(lettersBefore).toHaveLength(MOST)
+  expect(lettersBefore.some(({ id }) => id === bad)).toBe(false)
+  expect(await discardDeadLetters(store, 'search', [full[0]!])).toBe(1)
   await until(() => consumer.status().givenUp === 1)
   const letters = await readDeadLetters(store, 'search')
   expect(letters).toHaveLength(MOST)

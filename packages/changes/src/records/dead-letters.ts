@@ -5,15 +5,15 @@ import { editTask } from './edit-task.ts'
 import { deadTask } from './names.ts'
 import { failingIn, type Failing } from './partition-record.ts'
 
-/** As it is stored: with a mark once somebody wants it handled again. */
+/** A dead letter as it is stored. `replay` marks one that `replayDeadLetters` wants handled again. */
 export interface StoredLetter extends Failing {
   readonly replay: boolean
 }
 
-/** Of one partition. With more, what fails stays with those that are tried again, and the partition waits at last. */
+/** Dead letters per partition. With a full list, changes stay failing and the partition stops once it has too many of them. */
 const MAX_LETTERS = 10_000
 
-/** Adds letters of a partition, each in place of an older one of its entity; answers of each whether there was room. */
+/** Adds letters of a partition; each replaces an older one of its entity. Returns for each letter whether there was room. */
 export async function addLetters(
   context: EngineContext,
   consumer: string,
@@ -35,7 +35,7 @@ export async function addLetters(
   return added
 }
 
-/** The letters of some partitions of a shard, by partition. */
+/** Reads the letters of some partitions of a shard, by partition. */
 export async function readLetters(
   context: EngineContext,
   consumer: string,
@@ -53,21 +53,21 @@ export async function readLetters(
   )
 }
 
-/** Changes the letters of a consumer wherever it has some; answers how many of them `change` has picked. */
+/** Replaces each picked letter of a consumer, on all shards, by the result of `edit`. Returns the number of picked letters. */
 export async function editLetters(
   context: EngineContext,
   consumer: string,
   pick: (letter: StoredLetter) => boolean,
-  change: (picked: StoredLetter) => readonly StoredLetter[],
+  edit: (picked: StoredLetter) => readonly StoredLetter[],
   options: CallOptions,
 ): Promise<number> {
   const counts = await Promise.all(
     context.driver.shards.map(async (_, shard) => {
       const letters = await readLetters(context, consumer, shard, partitionNumbers, options)
-      const concerned = partitionNumbers.filter((partition) => letters.get(partition)?.some(pick))
+      const withPicked = partitionNumbers.filter((partition) => letters.get(partition)?.some(pick))
       let picked = 0
-      for (const partition of concerned) {
-        picked += await editLettersOf(context, consumer, { shard, partition }, pick, change, options)
+      for (const partition of withPicked) {
+        picked += await editLettersOf(context, consumer, { shard, partition }, pick, edit, options)
       }
       return picked
     }),
@@ -75,21 +75,22 @@ export async function editLetters(
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
+/** As `editLetters`, for one partition. */
 export async function editLettersOf(
   context: EngineContext,
   consumer: string,
   at: { readonly shard: number; readonly partition: number },
   pick: (letter: StoredLetter) => boolean,
-  change: (picked: StoredLetter) => readonly StoredLetter[],
+  edit: (picked: StoredLetter) => readonly StoredLetter[],
   options: CallOptions,
 ): Promise<number> {
   let picked = 0
-  const edit = (text: string): string => {
+  const editText = (text: string): string => {
     const letters = lettersFromText(text)
     picked = letters.filter(pick).length
-    return lettersToText(letters.flatMap((letter) => (pick(letter) ? change(letter) : [letter])))
+    return lettersToText(letters.flatMap((letter) => (pick(letter) ? edit(letter) : [letter])))
   }
-  await editTask(context, at.shard, deadTask(consumer, at.partition), edit, options)
+  await editTask(context, at.shard, deadTask(consumer, at.partition), editText, options)
   return picked
 }
 

@@ -6,17 +6,17 @@ import { editTask } from './edit-task.ts'
 import { deadTask } from './names.ts'
 
 let hours: Hours
-let one: Process
+let process: Process
 
 beforeEach(async () => {
   hours = new Hours()
-  one = await hours.start()
+  process = await hours.start()
 })
 afterEach(() => hours.end())
 
 const tasksOf = (shard: number) => hours.servers.shards[shard]!.tasks
 
-/** What has become of it; undefined while it is under way. */
+/** Tracks whether this work is over, and its error if it failed. */
 function outcomeOf(work: Promise<unknown>): { error?: unknown; isOver: boolean } {
   const outcome: { error?: unknown; isOver: boolean } = { isOver: false }
   work.then(
@@ -26,18 +26,18 @@ function outcomeOf(work: Promise<unknown>): { error?: unknown; isOver: boolean }
   return outcome
 }
 
-it('a task that others hold is waited for, for ten seconds, and nothing of it is changed then', async () => {
+it('an edit waits ten seconds for a task that others hold, then throws and changes nothing', async () => {
   await tasksOf(0).claim('some', 'other', 60_000)
   const edits: string[] = []
   const edit = (): Promise<void> =>
-    editTask(one.store.context, 0, 'some', (text) => (edits.push(text), `${text}!`), {})
+    editTask(process.store.context, 0, 'some', (text) => (edits.push(text), `${text}!`), {})
   const refused = outcomeOf(edit())
   await hours.pass(9_000)
   expect(refused.isOver).toBe(false)
   await hours.pass(2_000)
   expect(refused.error).toMatchObject({
     code: 'SHARD_BUSY',
-    message: 'The task some was held by others for 10 seconds.',
+    message: 'Other processes have held the task some for 10 seconds; try again later.',
     shard: 'reference shard 0',
     retryable: true,
   })
@@ -50,13 +50,13 @@ it('a task that others hold is waited for, for ten seconds, and nothing of it is
   expect(await tasksOf(0).load('some')).toEqual({ progress: 'text!', owner: undefined })
 })
 
-it('dead letters that others hold: a change is tried on until it can be one, and who wants to discard them is told', async () => {
-  await one.store.put({})
+it('a change is retried while others hold the dead letters, and discarding them throws `SHARD_BUSY`', async () => {
+  await process.store.put({})
   const dead = partitionNumbers.map((partition) => deadTask('search', partition))
   const hold = () => Promise.all([0, 1].map((shard) => tasksOf(shard).claimAll(dead, 'other', 60_000)))
   await hold()
   const errors = new Set<unknown>()
-  const consumer = one.consume(
+  const consumer = process.consume(
     () => {
       throw new Error('never')
     },
@@ -66,14 +66,14 @@ it('dead letters that others hold: a change is tried on until it can be one, and
   expect(errors).toContain('SHARD_BUSY')
   expect(consumer.status().givenUp).toBe(0)
   expect(consumer.status().shards.reduce((sum, { failing }) => sum + failing, 0)).toBe(1)
-  expect(await readDeadLetters(one.store, 'search')).toEqual([])
-  // The leases of whoever held them are over.
+  expect(await readDeadLetters(process.store, 'search')).toEqual([])
+  // The leases of the other holder have expired.
   await hours.pass(60_000)
   expect(consumer.status().givenUp).toBe(1)
-  expect(await readDeadLetters(one.store, 'search')).toHaveLength(1)
+  expect(await readDeadLetters(process.store, 'search')).toHaveLength(1)
   await hold()
-  const discarded = outcomeOf(discardDeadLetters(one.store, 'search'))
+  const discarded = outcomeOf(discardDeadLetters(process.store, 'search'))
   await hours.pass(11_000)
   expect(discarded.error).toMatchObject({ code: 'SHARD_BUSY' })
-  expect(await readDeadLetters(one.store, 'search')).toHaveLength(1)
+  expect(await readDeadLetters(process.store, 'search')).toHaveLength(1)
 })

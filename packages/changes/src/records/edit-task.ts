@@ -6,7 +6,7 @@ const LEASE_MS = 5_000
 const TRIES = 100
 const PAUSE_MS = 100
 
-/** Changes the text of a task as one step: nobody else changes it between the reading and the writing. */
+/** Replaces the text of a task atomically, under a lease. Throws `SHARD_BUSY` if other processes hold the task for ten seconds. */
 export async function editTask(
   context: EngineContext,
   shard: number,
@@ -26,7 +26,7 @@ export async function editTask(
   }
   throw new LooseleafError(
     'SHARD_BUSY',
-    `The task ${task} was held by others for ${(TRIES * PAUSE_MS) / 1_000} seconds.`,
+    `Other processes have held the task ${task} for ${(TRIES * PAUSE_MS) / 1_000} seconds; try again later.`,
     { shard: name },
   )
 }

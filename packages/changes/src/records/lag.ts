@@ -1,9 +1,9 @@
-/** A floor is raised to just above the time, so a place this far ahead of the clock is no sign of a wrong one, in µs. */
+/** Tolerance in µs: raising a floor puts it just above the current time, so a place may be slightly ahead of a correct clock. */
 const AHEAD_MICROS = 1_000_000
 
 /**
- * Age of a place, in milliseconds; both are in µs by the clock of the shard. `Infinity` at the beginning. Undefined where the place
- * is ahead of the clock: the floor was raised by a clock that was ahead, and the time of writing is not known.
+ * Returns the age of a place in milliseconds. Both arguments are in µs by the clock of the shard. Returns `Infinity` for the beginning, and
+ * undefined for a place ahead of the clock: an earlier clock that was ahead raised the floor, so the time of writing is unknown.
  */
 export function lagOf(updated: number, now: number): number | undefined {
   if (updated === 0) return Infinity

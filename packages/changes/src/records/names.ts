@@ -1,11 +1,11 @@
 import { badArgument } from '@looseleaf/core'
 
-/** Who has fewer partitions of a shard than would be fair, and waits for some. */
+/** Name of the task whose owner has fewer partitions of the shard than a fair share, and waits for more. */
 export function waitingTask(consumer: string): string {
   return `consume/${consumer}/waiting`
 }
 
-/** The dead letters of a partition. */
+/** Name of the task with the dead letters of a partition. */
 export function deadTask(consumer: string, partition: number): string {
   return `consume/${consumer}/${partition}/dead`
 }

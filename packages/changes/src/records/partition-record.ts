@@ -1,27 +1,27 @@
 import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core'
 
-/** A change that its handler has refused, and that is tried again. */
+/** A change whose handler failed and that will be retried. */
 export interface Failing {
   readonly id: string
   readonly version: number
-  /** How often it was refused. */
+  /** Failed attempts so far. */
   readonly attempts: number
-  /** The message of the last error, cut. */
+  /** Message of the last error, cut to 500 characters. */
   readonly error: string
   /** Milliseconds since 1970, by the clock of the process. */
   readonly failedAt: number
 }
 
-/** Where a consumer stands in a partition of a shard. */
+/** The stored progress of a consumer in a partition of a shard. */
 export interface PartitionRecord {
-  /** Of the consumer's registration: what another one has left of the same name is no place of this one. */
+  /** Incarnation of the consumer's registration. A record of a dropped consumer with the same name has another one and does not count. */
   readonly incarnation: string
-  /** Whatever was updated up to here was handled, or is failing, or is a dead letter. */
+  /** Every change up to this place was handled, is failing, or is a dead letter. */
   readonly place: UpdatedPlace
-  /** See `FollowedPlace`. A consumer begins when it is registered. */
+  /** See `FollowedPlace`. A consumer begins at its registration. */
   readonly since: number
   readonly failing: readonly Failing[]
-  /** Host and process of whoever saved it. */
+  /** Host and process id of the last process that saved the record. */
   readonly process: string
 }
 
@@ -29,7 +29,7 @@ export function recordToText({ incarnation, place, since, failing, process }: Pa
   return JSON.stringify({ incarnation, ...place, since, failing, process })
 }
 
-/** The record of such a text; undefined for any other. */
+/** Parses a stored record. Returns undefined if the text is not one. */
 export function recordFromText(text: string): PartitionRecord | undefined {
   const value = parseObject(text)
   if (value === undefined) return undefined
@@ -42,13 +42,13 @@ export function recordFromText(text: string): PartitionRecord | undefined {
   }
 }
 
-/** Empty where there is none. */
+/** Returns the string under this name, or an empty one. */
 export function textIn(value: Readonly<Record<string, unknown>>, name: string): string {
   const text = value[name]
   return typeof text === 'string' ? text : ''
 }
 
-/** The items of a list of failing changes; what is none is left out. */
+/** Parses a list of failing changes, and skips items that are not valid. */
 export function failingIn(list: unknown): Failing[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((item) => {

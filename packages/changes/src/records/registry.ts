@@ -11,22 +11,22 @@ import { placeAt, REGISTRY_TASK, shardAt, type FollowedPlace } from '@looseleaf/
 import { editTask } from './edit-task.ts'
 import { textIn } from './partition-record.ts'
 
-/** A consumer as it was made known: one of the same name that was dropped before is another. */
+/** The registration of a consumer. A consumer that was dropped and started again has a new one. */
 export interface Registration {
-  /** What no other registration has. Who works on the consumer has it, and each of its places. */
+  /** Unique id of the registration. Each saved place carries it. */
   readonly incarnation: string
-  /** Milliseconds since 1970, by the clock of the process. */
+  /** Time of the registration in milliseconds since 1970, by the clock of the process. */
   readonly at: number
-  /** Where it begins on each shard, in µs since 1970. */
+  /** First place on each shard, in µs since 1970. */
   readonly begun: readonly number[]
-  /** The floor of each shard when it was registered: what was deleted before, it has never known. */
+  /** Floor of each shard at the registration. The consumer never knew entities that were deleted before it. */
   readonly floors: readonly number[]
 }
 
 /** The consumers of a store, by name. */
 export type Registry = ReadonlyMap<string, Registration>
 
-/** What one shard has of the registry. */
+/** Reads the registry of one shard. */
 export async function readRegistry(
   context: EngineContext,
   shard: number,
@@ -36,8 +36,8 @@ export async function readRegistry(
 }
 
 /**
- * Makes a consumer known to every shard, unless all of those that answer know it already, and answers its incarnation. A new one needs all
- * of them: it begins at one moment. Throws `BAD_OPTION` for a new one without `from`.
+ * Registers a consumer on every shard, unless every shard that answers knows it already. Returns its incarnation. A new consumer needs all
+ * shards, so that it begins at the same moment on each. Throws `BAD_OPTION` for a new consumer without `from`.
  */
 export async function register(
   context: EngineContext,
@@ -52,25 +52,25 @@ export async function register(
   if (found !== undefined && registries.every(isOn)) return found.incarnation
   if (failure !== undefined) throw failure
   const begin = async (): Promise<Registration> => {
-    const isAll = requireFrom(consumer, from) === 'beginning'
+    const isFromBeginning = requireFrom(consumer, from) === 'beginning'
     const floors = await Promise.all(shards.map(({ entities }) => entities.raiseFloor(options)))
-    const begun = isAll ? shards.map(() => 0) : floors
+    const begun = isFromBeginning ? shards.map(() => 0) : floors
     return { incarnation: context.random.uuid(), at: context.time.now(), begun, floors }
   }
-  let settled = found ?? (await begin())
-  const put = (text: string): string => toText(new Map([...registryFromText(text), [consumer, settled]]))
-  // Of several that register one new name at once the first on the first shard has registered it, and the others take what is there.
+  let registration = found ?? (await begin())
+  const put = (text: string): string => toText(new Map([...registryFromText(text), [consumer, registration]]))
+  // If several processes register a new name at the same time, the first one on shard 0 wins, and the others adopt its registration.
   const putFirst = (text: string): string => {
-    const there = registryFromText(text).get(consumer)
-    if (there !== undefined) settled = found === undefined ? there : latest([there, found])!
+    const existing = registryFromText(text).get(consumer)
+    if (existing !== undefined) registration = found === undefined ? existing : latest([existing, found])!
     return put(text)
   }
   await editTask(context, 0, REGISTRY_TASK, putFirst, options)
   await Promise.all(shards.slice(1).map((_, i) => editTask(context, i + 1, REGISTRY_TASK, put, options)))
-  return settled.incarnation
+  return registration.incarnation
 }
 
-/** Neither choice is safe to guess: one would send everything once more, the other would leave it out. */
+/** There is no safe default: `beginning` might send everything once more, `now` might skip it. */
 function requireFrom(consumer: string, from: 'beginning' | 'now' | undefined): 'beginning' | 'now' {
   if (from !== undefined) return from
   throw new LooseleafError(
@@ -80,8 +80,8 @@ function requireFrom(consumer: string, from: 'beginning' | 'now' | undefined): '
 }
 
 /**
- * Where an incarnation of a consumer begins on a shard, by any shard that knows it: one that was restored may have forgotten it. Undefined for
- * one that was dropped. Throws where no shard knows it that answers, and another one may.
+ * Returns the place where an incarnation of a consumer begins on a shard. Asks all shards, because a restored one may have forgotten it.
+ * Returns undefined if the consumer was dropped. Throws if no shard that answers knows it and another shard does not answer.
  */
 export async function beginningOf(
   context: EngineContext,
@@ -98,7 +98,8 @@ export async function beginningOf(
   return known && { ...placeAt(known.begun[shard] ?? 0), since: known.floors[shard] ?? 0 }
 }
 
-export async function forget(
+/** Removes a consumer from the registry of one shard. */
+export async function unregister(
   context: EngineContext,
   consumer: string,
   shard: number,
@@ -109,13 +110,13 @@ export async function forget(
   await editTask(context, shard, REGISTRY_TASK, remove, options)
 }
 
-/** All consumers that any shard knows that answers, and why another one does not. Throws where none does. */
+/** Returns all consumers known to the shards that answer, and the error of one that does not. Throws if no shard answers. */
 export async function consumerNames(
   context: EngineContext,
   options: CallOptions,
 ): Promise<{
   readonly names: readonly string[]
-  /** When each was registered last, in milliseconds since 1970. */
+  /** Time of the last registration of each, in milliseconds since 1970. */
   readonly registeredAt: ReadonlyMap<string, number>
   readonly failure: LooseleafError | undefined
 }> {
@@ -127,7 +128,7 @@ export async function consumerNames(
   return { names, registeredAt, failure }
 }
 
-/** What those shards have that answer, and why another one does not. Throws where none does. */
+/** Reads the registries of the shards that answer, and the error of one that does not. Throws if no shard answers. */
 async function readRegistries(
   context: EngineContext,
   options: CallOptions,
@@ -142,9 +143,9 @@ async function readRegistries(
   return { registries, failure }
 }
 
-/** Of registrations of one name the last one. A shard that was restored may have an older one. */
-function latest(some: readonly Registration[]): Registration | undefined {
-  return some.toSorted((a, b) => b.at - a.at)[0]
+/** Returns the latest registration of one name. A restored shard may have an older one. */
+function latest(registrations: readonly Registration[]): Registration | undefined {
+  return registrations.toSorted((a, b) => b.at - a.at)[0]
 }
 
 export function registryFromText(text: string): Registry {

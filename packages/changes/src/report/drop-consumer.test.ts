@@ -8,16 +8,16 @@ import { editTask } from '../records/edit-task.ts'
 import { readRegistry, type Registry } from '../records/registry.ts'
 import { dropConsumer } from './manage-consumers.ts'
 
-/* Its leases are over after half a minute, by a clock of its own. */
+/* A simulated clock, because the leases of a drop expire after half a minute. */
 
 const SECOND = 1_000
 
 let hours: Hours
-let one: Process
+let processA: Process
 
 beforeEach(async () => {
   hours = new Hours()
-  one = await hours.start()
+  processA = await hours.start()
 })
 afterEach(() => hours.end())
 
@@ -34,10 +34,10 @@ const tasksOf = (shard: number) => hours.servers.shards[shard]!.tasks
 const shardNumbers = Array.from({ length: SHARDS }, (_, shard) => shard)
 const placeNames = partitionNumbers.map((partition) => partitionTask('search', partition))
 
-/** What a consumer of the name handles that is told to begin with every entity. */
-async function handledAnew(): Promise<ReadonlySet<EntityId>> {
+/** Returns the entities that a consumer with `from: 'beginning'` handles. */
+async function handledFromBeginning(): Promise<ReadonlySet<EntityId>> {
   const handled = new Set<EntityId>()
-  const consumer = one.consume(({ id }) => void handled.add(id), { from: 'beginning' })
+  const consumer = processA.consume(({ id }) => void handled.add(id), { from: 'beginning' })
   await hours.pass(5 * SECOND)
   const stopped = consumer.stop()
   await hours.pass(SECOND)
@@ -45,9 +45,9 @@ async function handledAnew(): Promise<ReadonlySet<EntityId>> {
   return handled
 }
 
-/** Of a consumer that has left out what was there. */
+/** Leaves the places of a stopped consumer that skipped the stored entities. */
 async function leavePlaces(): Promise<void> {
-  const consumer = one.consume(() => {}, { from: 'now' })
+  const consumer = processA.consume(() => {}, { from: 'now' })
   await hours.pass(5 * SECOND)
   const stopped = consumer.stop()
   await hours.pass(SECOND)
@@ -55,9 +55,11 @@ async function leavePlaces(): Promise<void> {
 }
 
 const putMany = async (count: number): Promise<ReadonlySet<EntityId>> =>
-  new Set(await Promise.all(Array.from({ length: count }, async (_, n) => (await one.store.put({ n })).id)))
+  new Set(
+    await Promise.all(Array.from({ length: count }, async (_, n) => (await processA.store.put({ n })).id)),
+  )
 
-/** At each of its statements in turn, before or after it. Answers how often it did not end. */
+/** Interrupts a drop at each of its statements in turn. Returns the number of statements. */
 async function dropAtEachStatement(spoil: (by: Process) => FaultPlan): Promise<number> {
   const ids = await putMany(40)
   for (let at = 1; ; at++) {
@@ -71,10 +73,10 @@ async function dropAtEachStatement(spoil: (by: Process) => FaultPlan): Promise<n
     const isOver = count < at
     hours.plan = () => undefined
     await hours.pass(31 * SECOND)
-    // Either it has ended, or it ends now.
-    expect(['ended', 'NOT_FOUND']).toContain(await codeOf(dropConsumer(one.store, 'search')))
-    expect(await handledAnew()).toEqual(ids)
-    expect(await codeOf(dropConsumer(one.store, 'search'))).toBe('ended')
+    // Either the interrupted drop was complete, or this one completes it.
+    expect(['ended', 'NOT_FOUND']).toContain(await codeOf(dropConsumer(processA.store, 'search')))
+    expect(await handledFromBeginning()).toEqual(ids)
+    expect(await codeOf(dropConsumer(processA.store, 'search'))).toBe('ended')
     if (isOver) return at - 1
   }
 }
@@ -84,62 +86,62 @@ it.each<[string, (by: Process) => FaultPlan]>([
   ['dies after', (by) => () => ({ after: () => (by.pause(), by.running) })],
   ['fails at', () => () => gone],
 ])(
-  'a drop that %s any of its statements is ended by another, and one of its name begins anew',
+  'a drop that %s any of its statements is completed by another drop, and a new consumer of the name starts over',
   async (_, spoil) => {
     expect(await dropAtEachStatement(spoil)).toBeGreaterThan(10)
   },
 )
 
-it('is known for as long as a shard may know it that does not answer', async () => {
+it('a consumer does not count as unknown while a shard that may know it does not answer', async () => {
   await leavePlaces()
   hours.plan = ({ shard }) => (shard === 1 ? gone : undefined)
-  await editTask(one.store.context, 0, REGISTRY_TASK, () => '', {})
-  expect(await codeOf(dropConsumer(one.store, 'search'))).toBe('SHARD_UNAVAILABLE')
+  await editTask(processA.store.context, 0, REGISTRY_TASK, () => '', {})
+  expect(await codeOf(dropConsumer(processA.store, 'search'))).toBe('SHARD_UNAVAILABLE')
 })
 
-it('places that a dropped one has left are not those of another one of its name', async () => {
+it('a new consumer ignores the places of a dropped one with its name', async () => {
   const ids = await putMany(40)
   await leavePlaces()
-  const left = await Promise.all(shardNumbers.map((shard) => tasksOf(shard).loadAll(placeNames)))
-  expect(await codeOf(dropConsumer(one.store, 'search'))).toBe('ended')
+  const oldPlaces = await Promise.all(shardNumbers.map((shard) => tasksOf(shard).loadAll(placeNames)))
+  expect(await codeOf(dropConsumer(processA.store, 'search'))).toBe('ended')
   for (const shard of shardNumbers) {
     await tasksOf(shard).claimAll(placeNames, 'operator', SECOND)
-    const texts = new Map([...left[shard]!].map(([name, { progress }]) => [name, progress]))
+    const texts = new Map([...oldPlaces[shard]!].map(([name, { progress }]) => [name, progress]))
     expect((await tasksOf(shard).saveAll(texts, 'operator', 0)).size).toBe(placeNames.length)
   }
-  expect(await handledAnew()).toEqual(ids)
+  expect(await handledFromBeginning()).toEqual(ids)
 })
 
-it('a process that has taken it up while it was being dropped leaves it', async () => {
+it('a process that took up a consumer during its drop ends', async () => {
   const codes: string[] = []
   const onError = (error: unknown): void => void codes.push((error as { code: string }).code)
-  const consumer = one.consume(() => {}, { from: 'beginning', onError })
+  const consumer = processA.consume(() => {}, { from: 'beginning', onError })
   await hours.pass(5 * SECOND)
   expect(consumer.status().shards.map(({ partitions }) => partitions)).toEqual([8, 8])
-  for (const shard of shardNumbers) await editTask(one.store.context, shard, REGISTRY_TASK, () => '', {})
+  for (const shard of shardNumbers) await editTask(processA.store.context, shard, REGISTRY_TASK, () => '', {})
   await hours.pass(5 * SECOND)
   expect(consumer.status().isRunning).toBe(false)
   expect(new Set(codes)).toEqual(new Set(['NOT_FOUND']))
 })
 
-it('two that make one name known at the same time, with other beginnings, begin at one of them on every shard', async () => {
-  const two = await hours.start()
+it('two processes that register one name at the same time, with different `from`, begin at the same place on every shard', async () => {
+  const processB = await hours.start()
   let isFirst = true
-  // The second one overtakes the first on one shard.
+  // The second process overtakes the first one on shard 1.
   hours.plan = ({ shard, operation }) => {
     if (shard !== 1 || operation !== 'claim' || !isFirst) return undefined
     isFirst = false
-    return { before: () => hours.sleep(one, SECOND, undefined) }
+    return { before: () => hours.sleep(processA, SECOND, undefined) }
   }
-  one.consume(() => {}, { from: 'beginning' })
-  two.consume(() => {}, { from: 'now' })
+  processA.consume(() => {}, { from: 'beginning' })
+  processB.consume(() => {}, { from: 'now' })
   await hours.pass(20 * SECOND)
   expect(isFirst).toBe(false)
   const [first, second]: Registry[] = await Promise.all(
-    shardNumbers.map((shard) => readRegistry(one.store.context, shard, {})),
+    shardNumbers.map((shard) => readRegistry(processA.store.context, shard, {})),
   )
   expect(first!.size).toBe(1)
   expect(second).toEqual(first)
-  for (const { consumers } of [one, two])
+  for (const { consumers } of [processA, processB])
     expect(consumers[0]!.status().shards.map(({ partitions }) => partitions)).toEqual([4, 4])
 })

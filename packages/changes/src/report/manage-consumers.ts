@@ -10,24 +10,24 @@ import { checkStore, partitionNumbers, partitionTask, shardAt } from '@looseleaf
 import type { ChangesStore } from '../changes-store.ts'
 import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import { checkConsumerName, deadTask, waitingTask } from '../records/names.ts'
-import { consumerNames, forget } from '../records/registry.ts'
+import { consumerNames, unregister } from '../records/registry.ts'
 
-/** A change that a handler has refused too often. */
+/** A change that failed `maxAttempts` times and is no longer retried. */
 export interface DeadLetter {
   readonly id: EntityId
   readonly version: number
   readonly attempts: number
-  /** The message of the last error, cut. */
+  /** Message of the last error, cut to 500 characters. */
   readonly error: string
   readonly failedAt: Date
-  /** Somebody wants it handled again, and the consumer has not come to it yet. */
+  /** True from `replayDeadLetters` until the consumer takes the change up. */
   readonly isReplayed: boolean
 }
 
 const DROP_LEASE_MS = 30_000
 const callKinds = { signal: optionKinds.signal }
 
-/** The dead letters of a consumer, the oldest first. */
+/** Returns the dead letters of a consumer, oldest failure first. Throws `NOT_FOUND` if the store has no such consumer. */
 export async function readDeadLetters(
   store: ChangesStore,
   consumer: string,
@@ -35,10 +35,10 @@ export async function readDeadLetters(
 ): Promise<readonly DeadLetter[]> {
   await checkKnown('readDeadLetters', store, consumer, options)
   const { context } = store
-  const each = await Promise.all(
+  const byShard = await Promise.all(
     context.driver.shards.map((_, shard) => readLetters(context, consumer, shard, partitionNumbers, options)),
   )
-  return each
+  return byShard
     .flatMap((letters) => [...letters.values()].flat())
     .toSorted((a, b) => a.failedAt - b.failedAt)
     .map(({ id, version, attempts, error, failedAt, replay }) => ({
@@ -52,8 +52,8 @@ export async function readDeadLetters(
 }
 
 /**
- * Has dead letters handled again, all or those of some entities, as the entities are now. The consumer takes them up within seconds, where it
- * runs. Answers how many there were.
+ * Marks dead letters, all or those of some entities, to be handled again with the current state of the entities. A running consumer takes
+ * them up within seconds. Returns their number. Throws `NOT_FOUND` if the store has no such consumer.
  */
 export async function replayDeadLetters(
   store: ChangesStore,
@@ -66,7 +66,7 @@ export async function replayDeadLetters(
   return editLetters(store.context, consumer, pick, (letter) => [{ ...letter, replay: true }], options)
 }
 
-/** Forgets dead letters, all or those of some entities, and answers how many there were. */
+/** Deletes dead letters, all or those of some entities. Returns their number. Throws `NOT_FOUND` if the store has no such consumer. */
 export async function discardDeadLetters(
   store: ChangesStore,
   consumer: string,
@@ -78,9 +78,9 @@ export async function discardDeadLetters(
 }
 
 /**
- * Forgets a consumer, where it stands and its dead letters, on every shard. Throws `SHARD_BUSY` while a process works on it. One of
- * this name that is started later is a new one. Where it throws, or dies, the consumer may still be known, and have lost its places: drop it
- * again.
+ * Deletes a consumer with its places and dead letters on every shard. Throws `SHARD_BUSY` while a process works on it, `NOT_FOUND` if the
+ * store has no such consumer. A consumer started later under this name is a new one. After another error, or a crash, the consumer may
+ * still be registered without its places: drop it again.
  */
 export async function dropConsumer(
   store: ChangesStore,
@@ -90,15 +90,15 @@ export async function dropConsumer(
   await checkKnown('dropConsumer', store, consumer, options)
   const { context } = store
   const owner = context.random.uuid()
-  const tasksOf = [
+  const taskNames = [
     ...partitionNumbers.map((partition) => partitionTask(consumer, partition)),
     ...partitionNumbers.map((partition) => deadTask(consumer, partition)),
     waitingTask(consumer),
   ]
-  const nothing = new Map(tasksOf.map((name) => [name, '']))
-  const each = context.driver.shards.map((_, shard) => shardAt(context, shard))
+  const emptyTexts = new Map(taskNames.map((name) => [name, '']))
+  const shards = context.driver.shards.map((_, shard) => shardAt(context, shard))
   const claimed = await Promise.allSettled(
-    each.map(({ tasks }) => tasks.claimAll(tasksOf, owner, DROP_LEASE_MS, options)),
+    shards.map(({ tasks }) => tasks.claimAll(taskNames, owner, DROP_LEASE_MS, options)),
   )
   try {
     const refused = claimed.find((answer) => answer.status === 'rejected')
@@ -106,20 +106,20 @@ export async function dropConsumer(
     requireAll(
       claimed.map((answer) => (answer.status === 'fulfilled' ? answer.value.size : 0)),
       (shard) =>
-        `A process works on the consumer ${consumer} on shard ${shard}, or has a moment ago; stop it before the consumer is dropped, or wait until its lease is over.`,
+        `A process works on the consumer ${consumer} on shard ${shard}. Stop it before dropping the consumer; if it has died, wait until its lease has expired.`,
     )
     const cleared = await Promise.all(
-      each.map(({ tasks }) => tasks.saveAll(nothing, owner, DROP_LEASE_MS, options)),
+      shards.map(({ tasks }) => tasks.saveAll(emptyTexts, owner, DROP_LEASE_MS, options)),
     )
     requireAll(
       cleared.map(({ size }) => size),
       (shard) =>
-        `To drop the consumer ${consumer} took too long on shard ${shard}, and a process has taken it up: drop it again.`,
+        `Dropping the consumer ${consumer} took longer than its lease on shard ${shard}, and a process has started it again. Stop that process, and drop the consumer again.`,
     )
   } catch (error) {
-    // As it was, and free at once.
+    // Restore the texts, and release the leases at once.
     await Promise.allSettled(
-      each.map(async ({ tasks }, shard) => {
+      shards.map(async ({ tasks }, shard) => {
         const answer = claimed[shard]
         if (answer?.status !== 'fulfilled') return
         const progress = [...answer.value].map(([name, state]): [string, string] => [name, state.progress])
@@ -129,19 +129,20 @@ export async function dropConsumer(
     throw error
   }
   try {
-    // Its name last, so that a drop which ends before can be repeated; and before any of it is free, or a process that stands by would go on with it.
-    const forgotten = await Promise.allSettled(
-      each.map((_, shard) => forget(context, consumer, shard, options)),
+    // The order matters. The name goes after the places, so that an interrupted drop can be repeated; and it goes before the leases are
+    // released, or a process that waits for partitions would claim them and continue the consumer.
+    const unregistered = await Promise.allSettled(
+      shards.map((_, shard) => unregister(context, consumer, shard, options)),
     )
-    const failure = forgotten.find((answer) => answer.status === 'rejected')
+    const failure = unregistered.find((answer) => answer.status === 'rejected')
     if (failure !== undefined) throw failure.reason
   } finally {
-    // It is dropped without this as well: leases end by themselves.
-    await Promise.allSettled(each.map(({ tasks }) => tasks.saveAll(nothing, owner, 0, {})))
+    // Errors do not matter here: leases expire by themselves.
+    await Promise.allSettled(shards.map(({ tasks }) => tasks.saveAll(emptyTexts, owner, 0, {})))
   }
 
   function requireAll(sizes: readonly number[], message: (shard: string) => string): void {
-    const shard = each.find((_, number) => sizes[number]! < tasksOf.length)?.name
+    const shard = shards.find((_, number) => sizes[number]! < taskNames.length)?.name
     if (shard !== undefined) throw new LooseleafError('SHARD_BUSY', message(shard), { shard })
   }
 }
@@ -156,10 +157,10 @@ async function checkKnown(
   checkConsumerName(call, consumer)
   const { names, failure } = await consumerNames(store.context, options)
   if (names.includes(consumer)) return
-  // The shard that does not answer may know it: a drop that has not ended leaves it on some.
+  // The shard that does not answer may know the consumer, for example after an interrupted drop.
   if (failure !== undefined) throw failure
-  const there = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
-  throw new LooseleafError('NOT_FOUND', `The store has no consumer ${consumer}; ${there}.`)
+  const others = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
+  throw new LooseleafError('NOT_FOUND', `The store has no consumer ${consumer}; ${others}.`)
 }
 
 function pickOf(call: string, ids: readonly EntityId[] | undefined): (letter: StoredLetter) => boolean {

@@ -6,34 +6,35 @@ import { lagOf } from '../records/lag.ts'
 import { recordFromText } from '../records/partition-record.ts'
 import { consumerNames, readRegistry } from '../records/registry.ts'
 
-/** What all processes have done of a consumer's work. */
+/** Progress of a consumer, over all processes. */
 export interface ConsumerReport {
   readonly name: string
-  /** When it was made known, by the clock of that process; undefined where no shard that answers says so. */
+  /** Time of the registration, by the clock of the process that made it. Undefined if no shard that answers knows it. */
   readonly registeredAt?: Date | undefined
-  /** Per shard, in their order. */
+  /** One item per shard, in the order of the shards. */
   readonly shards: readonly ConsumerShardReport[]
 }
 
 export interface ConsumerShardReport {
   readonly name: string
-  /** Why the shard did not answer; the rest is 0 then. */
+  /** Error of a shard that did not answer; the numbers are 0 then. */
   readonly error: LooseleafError | undefined
   /**
-   * Age of the place that was saved last, in milliseconds: no change is older that was not handled and does not fail. A running consumer
-   * saves its place every few seconds. `Infinity` at its beginning. Undefined where the place is ahead of the shard's clock, since the
-   * clock was ahead before: the age is not known until the clock has caught up.
+   * Age of the oldest saved place in milliseconds: every older change was handled, is failing, or is a dead letter. A running consumer saves
+   * its places every second while changes arrive, otherwise three times per lease. `Infinity` before the first place of a consumer that
+   * starts at the beginning. Undefined while the place is ahead of the shard's clock, which was ahead earlier.
    */
   readonly lagMs: number | undefined
-  /** Of its eighths, those that a process has now; and how many processes these are. */
+  /** Partitions of the shard that a process has now, 0 to 8. */
   readonly partitions: number
+  /** Processes that have these partitions. */
   readonly processes: number
-  /** Changes that were refused and are tried again. */
+  /** Changes whose handler failed and that will be retried. */
   readonly failing: number
   readonly deadLetters: number
 }
 
-/** How far the consumers of a store are; a shard that does not answer says so. */
+/** Reads the progress of all consumers of a store. A shard that does not answer is reported by its `error`. Throws if no shard answers. */
 export async function readConsumers(
   store: ChangesStore,
   options: CallOptions = {},
@@ -43,7 +44,7 @@ export async function readConsumers(
   return Promise.all(
     names.map(async (name) => ({
       name,
-      registeredAt: dateOf(registeredAt.get(name)),
+      registeredAt: dateFrom(registeredAt.get(name)),
       shards: await Promise.all(
         store.context.driver.shards.map((_, shard) => shardReport(store, name, shard, options)),
       ),
@@ -51,7 +52,7 @@ export async function readConsumers(
   )
 }
 
-const dateOf = (at: number | undefined): Date | undefined => (at ? new Date(at) : undefined)
+const dateFrom = (at: number | undefined): Date | undefined => (at ? new Date(at) : undefined)
 
 async function shardReport(
   { context }: ChangesStore,
@@ -60,7 +61,7 @@ async function shardReport(
   options: CallOptions,
 ): Promise<ConsumerShardReport> {
   const { name, tasks, entities } = shardAt(context, shard)
-  const nothing = {
+  const empty = {
     name,
     error: undefined,
     lagMs: 0,
@@ -81,17 +82,17 @@ async function shardReport(
     ])
     const owners = [...states.values()].flatMap(({ owner }) => owner ?? [])
     const registered = registry.get(consumer)
-    // A shard that was restored may not know which are its own.
+    // A restored shard may not know the registration; then all records count.
     const records = [...states.values()]
       .flatMap(({ progress }) => recordFromText(progress) ?? [])
       .filter(({ incarnation }) => registered === undefined || incarnation === registered.incarnation)
     const places = records.map(({ place }) => place.updated)
-    // One that nobody has saved yet is where the consumer began.
+    // A partition without a record is at the consumer's first place.
     if (records.length < PARTITIONS) places.push(registered?.begun[shard] ?? 0)
     const oldest = Math.min(...places)
     const all = [...letters.values()]
     return {
-      ...nothing,
+      ...empty,
       lagMs: lagOf(oldest, now),
       partitions: owners.length,
       processes: new Set(owners).size,
@@ -100,6 +101,6 @@ async function shardReport(
     }
   } catch (error) {
     if (!isLooseleafError(error) || options.signal?.aborted) throw error
-    return { ...nothing, error }
+    return { ...empty, error }
   }
 }

@@ -2,32 +2,32 @@ import { abortedError, isLooseleafError, LooseleafError, type EntityRow, type Sh
 import type { EngineContext } from '@looseleaf/index-engine'
 import { followChanges, placeAt } from '@looseleaf/protocol'
 
-/** Gets the rows that were changed, some at a time. May not throw. */
+/** Receives changed rows in groups. Its methods must not throw. */
 export interface ChangeListener {
   changed(rows: readonly EntityRow[], shard: string): void
-  /** Changes of a shard that has not answered until now may have been missed. */
+  /** Called when a shard answers late: its earlier changes may have been missed. */
   missed(): void
-  /** Nothing more comes. */
+  /** Called once, with the error that ended the following. No further call comes. */
   failed(error: unknown): void
 }
 
-/** The changes of a store for many listeners, read once for all; while there is none, nothing is read. */
+/** Reads the changes of a store once for many listeners, and only while there is a listener. */
 export interface ChangeHub {
-  /** Resolves when every write that begins from now on will reach the listener; for a shard that does not answer yet, writes do from its call of `missed` on. */
+  /** Resolves when every later write will reach the listener. Writes of a shard that does not answer yet reach it after its call of `missed`. */
   join(listener: ChangeListener): Promise<void>
   leave(listener: ChangeListener): void
 }
 
 const POLL_MS = 250
 const RETRY_MS = 1_000
-/** A shard that takes longer to answer is late: others do not wait for it. */
+/** Milliseconds after which `join` stops waiting for a shard that does not answer. */
 const LATE_MS = 1_000
 
-const mayPass = (error: unknown): boolean => isLooseleafError(error) && error.retryable
+const isTransient = (error: unknown): boolean => isLooseleafError(error) && error.retryable
 
 const hubs = new WeakMap<EngineContext, ChangeHub>()
 
-/** The one hub of a store. */
+/** Returns the hub of a store, and creates it on first use. */
 export function hubOf(context: EngineContext): ChangeHub {
   let hub = hubs.get(context)
   if (hub === undefined) hubs.set(context, (hub = createHub(context)))
@@ -48,17 +48,17 @@ function createHub(context: EngineContext): ChangeHub {
     const { signal } = end
     const { shards } = context.driver
     const begin = async (): Promise<void> => {
-      const floors = await Promise.allSettled(shards.map(inTime))
+      const floors = await Promise.allSettled(shards.map(raiseFloorInTime))
       for (const answer of floors) {
-        if (answer.status === 'rejected' && !mayPass(answer.reason)) throw answer.reason
+        if (answer.status === 'rejected' && !isTransient(answer.reason)) throw answer.reason
       }
       for (const [shard, answer] of floors.entries())
-        void (answer.status === 'fulfilled' ? one(shard, answer.value) : late(shard))
+        void (answer.status === 'fulfilled' ? followShard(shard, answer.value) : followLateShard(shard))
     }
-    const inTime = async ({ name, entities }: Shard): Promise<number> => {
-      const isOver = new AbortController()
+    const raiseFloorInTime = async ({ name, entities }: Shard): Promise<number> => {
+      const answered = new AbortController()
       const tooLate = async (): Promise<never> => {
-        await context.time.sleep(LATE_MS, AbortSignal.any([signal, isOver.signal]))
+        await context.time.sleep(LATE_MS, AbortSignal.any([signal, answered.signal]))
         throw new LooseleafError('DEADLINE', `${name} has not answered within ${LATE_MS} ms.`, {
           shard: name,
         })
@@ -66,22 +66,22 @@ function createHub(context: EngineContext): ChangeHub {
       try {
         return await Promise.race([entities.raiseFloor({ signal }), tooLate()])
       } finally {
-        isOver.abort()
+        answered.abort()
       }
     }
-    const late = async (shard: number): Promise<void> => {
+    const followLateShard = async (shard: number): Promise<void> => {
       while (!signal.aborted) {
         try {
           await context.time.sleep(RETRY_MS, signal)
           const floor = await shards[shard]!.entities.raiseFloor({ signal })
           for (const listener of listeners) listener.missed()
-          return await one(shard, floor)
+          return await followShard(shard, floor)
         } catch (error) {
-          if (!signal.aborted && !mayPass(error)) return fail(error)
+          if (!signal.aborted && !isTransient(error)) return fail(error)
         }
       }
     }
-    const one = async (shard: number, floor: number): Promise<void> => {
+    const followShard = async (shard: number, floor: number): Promise<void> => {
       const { name } = shards[shard]!
       const options = { pollMs: POLL_MS, signal, onRetry: () => {}, checkOpen: () => {} }
       try {
@@ -98,11 +98,11 @@ function createHub(context: EngineContext): ChangeHub {
     }
     const fail = (error: unknown): void => {
       stop()
-      const all = [...listeners]
+      const failedListeners = [...listeners]
       listeners.clear()
-      for (const listener of all) listener.failed(error)
+      for (const listener of failedListeners) listener.failed(error)
     }
-    // Whoever watches first may do so within a call or a trace.
+    // The first caller may be inside a call or a trace, and the following outlives both.
     return { begun: context.events.detached(begin), end }
   }
 

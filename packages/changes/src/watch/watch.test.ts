@@ -31,7 +31,7 @@ afterEach(() => store.close())
 const put = async (n: number, id?: EntityId, user = 'ada'): Promise<EntityId> =>
   (await store.put({ user, n }, id === undefined ? {} : { id })).id
 
-/** Pages one by one. */
+/** Watches the last three entities of ada. */
 function watching(options: WatchOptions = {}): AsyncGenerator<Page, void, undefined> {
   return watch(store, byUser, { user: 'ada' }, { order: 'desc', limit: 3, ...options })
 }
@@ -43,28 +43,28 @@ async function next(pages: AsyncGenerator<Page, void, undefined>): Promise<Page>
 }
 
 const numbers = (items: Page['items']): number[] => items.map(({ n }) => Number(n))
-const inWords = ({ items, came, changed, left }: Page): number[][] =>
+const summaryOf = ({ items, came, changed, left }: Page): number[][] =>
   [items, came, changed, left].map(numbers)
 
-it('a page is given as it is, and then whenever it has changed, with what came, changed and left', async () => {
+it('`watch` yields the current page, then the page after each change, with items that came, changed and left', async () => {
   const one = await put(1)
   const pages = watching()
-  expect(inWords(await next(pages))).toEqual([[1], [1], [], []])
+  expect(summaryOf(await next(pages))).toEqual([[1], [1], [], []])
   await put(2)
-  expect(inWords(await next(pages))).toEqual([[2, 1], [2], [], []])
+  expect(summaryOf(await next(pages))).toEqual([[2, 1], [2], [], []])
   await put(3, one)
-  expect(inWords(await next(pages))).toEqual([[3, 2], [], [3], []])
+  expect(summaryOf(await next(pages))).toEqual([[3, 2], [], [3], []])
   await Promise.all([put(4), put(5)])
   let page = await next(pages)
-  // Each write by itself, or both at once.
+  // The two writes show in one page or in two.
   if (page.came.length === 1) page = await next(pages)
   expect(numbers(page.items)).toEqual([5, 4, 3])
   await store.delete(one)
-  expect(inWords(await next(pages))).toEqual([[5, 4, 2], [2], [], [3]])
+  expect(summaryOf(await next(pages))).toEqual([[5, 4, 2], [2], [], [3]])
   await pages.return()
 })
 
-it('what becomes of the object that it was asked by changes nothing', async () => {
+it("later changes to the caller's `where` object do not affect a watched page", async () => {
   const where = { user: 'ada' }
   const pages = watch(store, byUser, where)
   await next(pages)
@@ -75,41 +75,41 @@ it('what becomes of the object that it was asked by changes nothing', async () =
   await pages.return()
 })
 
-it('an empty page is one, and what is of others asks nothing', async () => {
+it('an empty page is yielded too, and writes that the query cannot match cause no query', async () => {
   const pages = watching({ limit: 1 })
-  expect(inWords(await next(pages))).toEqual([[], [], [], []])
+  expect(summaryOf(await next(pages))).toEqual([[], [], [], []])
   await put(5)
-  expect(inWords(await next(pages))).toEqual([[5], [5], [], []])
+  expect(summaryOf(await next(pages))).toEqual([[5], [5], [], []])
   const before = queries
   await put(7, undefined, 'bob')
   await new Promise((resolve) => setTimeout(resolve, 600))
   expect(queries).toBe(before)
-  // It matches, and stands behind.
+  // This write matches the query, but lies behind the last item.
   await put(4)
   await put(6)
-  expect(inWords(await next(pages))).toEqual([[6], [6], [], [5]])
+  expect(summaryOf(await next(pages))).toEqual([[6], [6], [], [5]])
   await pages.return()
 })
 
-it('what moves into the range of a full page, and out of it behind its last item, changes the page, and what moves behind it does not', async () => {
+it('an item that moves into a full page, or out of it behind its last item, changes the page, and one that moves behind it does not', async () => {
   const ids = new Map<number, EntityId>()
   for (const n of [1, 2, 3, 4, 5]) ids.set(n, await put(n))
   const pages = watching()
-  expect(inWords(await next(pages))).toEqual([[5, 4, 3], [5, 4, 3], [], []])
-  // From behind the last item to the front, and into the midst.
+  expect(summaryOf(await next(pages))).toEqual([[5, 4, 3], [5, 4, 3], [], []])
+  // Items move from behind the page to its front, and into its middle.
   await put(6, ids.get(1))
-  expect(inWords(await next(pages))).toEqual([[6, 5, 4], [6], [], [3]])
+  expect(summaryOf(await next(pages))).toEqual([[6, 5, 4], [6], [], [3]])
   await put(5, ids.get(2))
   expect((await next(pages)).came).toMatchObject([{ id: ids.get(2) }])
-  // Out of it: what stands behind the last one moves up.
+  // An item leaves the page, and the one behind the last item moves up.
   await put(0, ids.get(1))
   const moved = await next(pages)
   expect(numbers(moved.items)).toEqual([5, 5, 4])
   expect(moved.left).toMatchObject([{ id: ids.get(1), n: 6 }])
   expect(moved.came).toMatchObject([{ id: ids.get(4) }])
   await store.delete(ids.get(5)!)
-  expect(inWords(await next(pages))).toEqual([[5, 4, 3], [3], [], [5]])
-  // Behind it: the page stays.
+  expect(summaryOf(await next(pages))).toEqual([[5, 4, 3], [3], [], [5]])
+  // A move behind the page does not change it.
   const waiting = next(pages)
   let isGiven = false
   void waiting.then(() => (isGiven = true))
@@ -118,13 +118,13 @@ it('what moves into the range of a full page, and out of it behind its last item
   await expect.poll(() => queries, { timeout: 5_000 }).toBeGreaterThan(before)
   await new Promise((done) => setTimeout(done, 100))
   expect(isGiven).toBe(false)
-  // By its last item, which stays the last one.
+  // The last item changes and stays the last one.
   await put(2, ids.get(3))
-  expect(inWords(await waiting)).toEqual([[5, 4, 2], [], [2], []])
+  expect(summaryOf(await waiting)).toEqual([[5, 4, 2], [], [2], []])
   await pages.return()
 })
 
-it('many who watch one page cost as much as one, and who is slow gets the last', async () => {
+it('many loops that watch one page share its queries, and a slow loop gets the latest page', async () => {
   await put(1)
   const many = Array.from({ length: 50 }, () => watching())
   await Promise.all(many.map(next))
@@ -134,7 +134,7 @@ it('many who watch one page cost as much as one, and who is slow gets the last',
   for (const pages of others) expect(numbers((await next(pages)).items)).toEqual([2, 1])
   await put(3)
   for (const pages of others) expect(numbers((await next(pages)).came)).toEqual([3])
-  expect(inWords(await next(slow!))).toEqual([[3, 2, 1], [3, 2], [], []])
+  expect(summaryOf(await next(slow!))).toEqual([[3, 2, 1], [3, 2], [], []])
   expect(queries).toBe(3)
   await Promise.all(many.map((pages) => pages.return()))
   const [again] = [watching()]
@@ -142,7 +142,7 @@ it('many who watch one page cost as much as one, and who is slow gets the last',
   await again.return()
 })
 
-it('a shard that does not answer for a while only delays', async () => {
+it('a shard that does not answer for a while only delays the next page', async () => {
   const pages = watching()
   await next(pages)
   let refusals = 0
@@ -161,7 +161,7 @@ it('a shard that does not answer for a while only delays', async () => {
   await pages.return()
 })
 
-it('the signal, the end of the store and a query that makes no sense end it', async () => {
+it('the signal, the close of the store and a bad query end a watch', async () => {
   const aborter = new AbortController()
   const pages = watching({ signal: aborter.signal })
   await next(pages)
@@ -182,7 +182,7 @@ it('the signal, the end of the store and a query that makes no sense end it', as
   await expect(next(watching())).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
-it('what is moved away while its page is being read leaves it', async () => {
+it('an item that moves away while its page is being read leaves the page', async () => {
   const id = await put(1)
   const { promise, resolve } = Promise.withResolvers<void>()
   let isSlow = true
@@ -193,15 +193,15 @@ it('what is moved away while its page is being read leaves it', async () => {
   await expect.poll(() => queries).toBe(1)
   isSlow = false
   await new Promise((done) => setTimeout(done, 100))
-  // By another process, since writes of this one wait for the read.
+  // Another process writes, because writes of this one wait for the read.
   const other = await DataStore.open({ shards: keepOpen(memory) })
   await other.put({ user: 'bob', n: 1 }, { id })
   await other.close()
-  // The follower has seen it by now.
+  // By now the hub has seen the write.
   await new Promise((done) => setTimeout(done, 600))
   resolve()
-  expect(inWords(await first)).toEqual([[1], [1], [], []])
-  expect(inWords(await next(pages))).toEqual([[], [], [], [1]])
+  expect(summaryOf(await first)).toEqual([[1], [1], [], []])
+  expect(summaryOf(await next(pages))).toEqual([[], [], [], [1]])
   await pages.return()
 })
 
@@ -216,7 +216,7 @@ it('a signal that fires between two pages, or before the first, ends the loop', 
   await expect(next(pages)).rejects.toMatchObject({ code: 'ABORTED' })
 })
 
-it('a page is given while a shard is down, and what was missed of it comes when it is back', async () => {
+it('a page is yielded while a shard is down, and changes missed on it show when it is back', async () => {
   const down = store.context.router.shardOfKey(Buffer.from('ada')) === 0 ? 1 : 0
   const [id] = [await put(1)]
   let isDown = true
@@ -237,7 +237,7 @@ it('a page is given while a shard is down, and what was missed of it comes when 
   await pages.return()
 })
 
-it('a shard that hangs and that it needs nothing of does not hold it up', async () => {
+it('a hanging shard without items of the page does not delay the page', async () => {
   const other = store.context.router.shardOfKey(Buffer.from('ada')) === 0 ? 1 : 0
   const { promise: hang, resolve: release } = Promise.withResolvers<void>()
   const near = Array.from({ length: 50 }, () => store.newId()).find(
@@ -252,10 +252,10 @@ it('a shard that hangs and that it needs nothing of does not hold it up', async 
   await pages.return()
 })
 
-it('a page that is not complete is asked for again until it is', async () => {
+it('a page that is not complete is queried again until it is', async () => {
   await put(1)
   let isComplete = false
-  // As while a row of the index is left to a cleaner: no change of an entity says that it has come.
+  // As with a pending index row: when a cleaner writes it, no entity changes.
   const lacking = {
     context: store.context,
     query: async (...args: Parameters<DataStore['query']>) => {
@@ -273,7 +273,7 @@ it('a page that is not complete is asked for again until it is', async () => {
   expect(queries).toBe(asked)
 })
 
-it('takes a definition, and says what it got in its place', async () => {
+it('`watch` takes an index definition, and its error names the value that it got instead', async () => {
   const first = (index: unknown): Promise<unknown> => watch(store, index as never, {}).next()
   await expect(first({ definition: byUser, page() {} })).rejects.toMatchObject({
     code: 'BAD_INDEX',

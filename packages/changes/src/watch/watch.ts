@@ -16,14 +16,14 @@ import { createCurrentPage, versionOf, type CurrentPage } from './watched-page.t
 
 export interface WatchOptions extends CallOptions, Pick<QueryOptions, 'order' | 'limit' | 'scatter'> {}
 
-/** A page as it is now, and how it differs from the one that was given before. */
+/** The current page, and its difference to the page that this loop got before. */
 export interface WatchedPage<P extends IndexProperties> {
   readonly items: readonly IndexedEntity<P>[]
-  /** Items that were not there; of the first page all. */
+  /** Items that the page before did not have; all items of the first page. */
   readonly came: readonly IndexedEntity<P>[]
-  /** Items that were there with another version. */
+  /** Items that the page before had with another version. */
   readonly changed: readonly IndexedEntity<P>[]
-  /** What was there and is not any more, as it was. */
+  /** Items that only the page before had, as they were then. */
   readonly left: readonly IndexedEntity<P>[]
 }
 
@@ -31,19 +31,19 @@ export type WatchStore = ChangesStore & Pick<DataStore, 'query'>
 
 const watchOptionKinds: OptionKinds<WatchOptions> = {
   signal: optionKinds.signal,
-  // The query looks at these.
+  // `planQuery` checks these.
   order: optionKinds.elsewhere,
   limit: optionKinds.elsewhere,
   scatter: optionKinds.elsewhere,
 }
 
-/** The pages of each store that somebody watches, by what was asked. */
+/** The watched pages of each store, by their query. */
 const watched = new WeakMap<ChangesStore['context'], Map<string, CurrentPage>>()
 
 /**
- * The first page of a query, and again whenever it has changed, until the loop is left or the signal fires: what a write changes comes within about half a
- * second. Who is slow gets the latest page, and what has come, changed and left since the one before. Everybody in this process who watches
- * one page shares its queries. Throws what `query` throws.
+ * Yields the first page of a query, and the page again whenever it has changed, until the loop ends or the signal fires. A write shows within
+ * about half a second. A slow loop skips pages; its next one is the latest, compared with the last one that it got. Loops in one process
+ * that watch the same page share its queries. Throws the errors of `query`, except retryable ones, after which it queries again.
  */
 export async function* watch<const P extends IndexProperties>(
   store: WatchStore,
@@ -89,37 +89,37 @@ function pageOf<const P extends IndexProperties>(
 ): CurrentPage {
   const { context } = store
   const query = { order, limit, scatter }
-  // The generation stands for any.
+  // `planQuery` needs a generation; any will do.
   const entry = { ...definitionData(index), generation: 1 }
-  // Checks all that is asked, too.
+  // Checks `where` and the options before `where` is copied.
   planQuery(entry, where, query, context.router)
-  // Others may share the page, whatever becomes of the caller's object.
-  const own = structuredClone(where)
-  const plan = planQuery(entry, own, query, context.router)
+  // Other loops may share the page, so later changes to the caller's object must not affect it.
+  const ownWhere = structuredClone(where)
+  const plan = planQuery(entry, ownWhere, query, context.router)
   let pages = watched.get(context)
   if (pages === undefined) watched.set(context, (pages = new Map()))
-  const { index: ofIndex, where: ofWhere } = plan.scope.hashes()
+  const { index: indexHash, where: whereHash } = plan.scope.hashes()
   const key = [
     index.name,
-    ofIndex.toString('hex'),
-    ofWhere.toString('hex'),
+    indexHash.toString('hex'),
+    whereHash.toString('hex'),
     plan.order,
     plan.limit,
     index.expires,
   ].join(' ')
   let page = pages.get(key)
   if (page === undefined) {
-    const made = createCurrentPage(
+    const created = createCurrentPage(
       context,
       {
-        read: () => store.query(index, own, query),
+        read: () => store.query(index, ownWhere, query),
         matches: plan.matches,
       },
       () => {
-        if (pages.get(key) === made) pages.delete(key)
+        if (pages.get(key) === created) pages.delete(key)
       },
     )
-    pages.set(key, (page = made))
+    pages.set(key, (page = created))
   }
   return page
 }

@@ -11,24 +11,24 @@ import {
 import { decodeBody, type EngineContext } from '@looseleaf/index-engine'
 import { hubOf, type ChangeListener } from './change-hub.ts'
 
-/** A page that is asked for again whenever a change may concern it, for everybody who watches it. */
+/** A page that is queried again whenever a change may concern it, once for all of its watchers. */
 export interface CurrentPage {
   readonly items: readonly Entity[]
-  /** Grows whenever the items are others. 0 before they were read for the first time. */
+  /** Grows whenever the items change. 0 before the first query has ended. */
   readonly generation: number
-  /** Resolves when the generation is above this one; rejects when the page cannot be read any more, or the signal fires. */
+  /** Resolves when the generation is above this one. Rejects when a query fails for good, or when the signal fires. */
   after(generation: number, signal: AbortSignal | undefined): Promise<void>
   enter(): void
   leave(): void
 }
 
 export interface PageSource {
-  /** Asks the store. */
+  /** Queries the store. */
   readonly read: () => Promise<{
     readonly items: readonly Entity[]
     readonly cost: { readonly complete: boolean }
   }>
-  /** Whether an entity with this bag belongs on some page of the query. */
+  /** Tells whether an entity with this bag matches the query. */
   readonly matches: (bag: Bag) => boolean
 }
 
@@ -48,8 +48,8 @@ export function createCurrentPage(
   let isReading = false
   let failure: { readonly error: unknown } | undefined
   const waiting = new Set<{ readonly resolve: () => void; readonly reject: (error: unknown) => void }>()
-  /** Entities that were changed while the page was being read: its answer may be from before. */
-  const changedMeanwhile = new Set<EntityId>()
+  /** Entities that changed during the query in flight; its result may be older. */
+  const changedDuringRead = new Set<EntityId>()
 
   function concerns(row: EntityRow, shard: string): boolean {
     if (ids.has(formatId(row.id))) return true
@@ -57,7 +57,7 @@ export function createCurrentPage(
       const bag = decodeBody(context.codec, row, shard)
       return bag !== undefined && matches(bag)
     } catch {
-      // The query meets it too, and says what is wrong.
+      // The query decodes the same body and reports the error.
       return true
     }
   }
@@ -90,17 +90,17 @@ export function createCurrentPage(
     isReading = true
     while (isStale && watchers > 0 && failure === undefined) {
       isStale = false
-      changedMeanwhile.clear()
+      changedDuringRead.clear()
       try {
         const { items: found, cost } = await read()
         take(found)
         if (!cost.complete) {
-          // What it lacks is no change of an entity when it comes, such as a row that was left to a cleaner.
+          // Poll: when a cleaner writes a pending index row, no entity changes, so the listener is not called.
           isStale = true
           await context.time.sleep(RETRY_MS)
           continue
         }
-        if (items.some(({ id }) => changedMeanwhile.has(id))) isStale = true
+        if (items.some(({ id }) => changedDuringRead.has(id))) isStale = true
       } catch (error) {
         if (!isLooseleafError(error) || !error.retryable) return fail(error)
         isStale = true
@@ -112,7 +112,7 @@ export function createCurrentPage(
 
   const listener: ChangeListener = {
     changed(rows, shard) {
-      if (isReading) for (const { id } of rows) changedMeanwhile.add(formatId(id))
+      if (isReading) for (const { id } of rows) changedDuringRead.add(formatId(id))
       if (!isStale && rows.some((row) => concerns(row, shard))) isStale = true
       if (isStale) void refresh()
     },
@@ -135,22 +135,22 @@ export function createCurrentPage(
       if (failure !== undefined) return Promise.reject(failure.error)
       if (generation > seen) return Promise.resolve()
       return new Promise((resolve, reject) => {
-        const leave = (): void => {
-          waiting.delete(one)
+        const stopWaiting = (): void => {
+          waiting.delete(waiter)
           signal?.removeEventListener('abort', onAbort)
         }
-        const one = {
+        const waiter = {
           resolve() {
-            leave()
+            stopWaiting()
             resolve()
           },
           reject(error: unknown) {
-            leave()
+            stopWaiting()
             reject(error as Error)
           },
         }
-        const onAbort = (): void => one.reject(abortedError(signal))
-        waiting.add(one)
+        const onAbort = (): void => waiter.reject(abortedError(signal))
+        waiting.add(waiter)
         signal?.addEventListener('abort', onAbort, { once: true })
       })
     },
