@@ -4,39 +4,39 @@ import { rate, type Problem } from '../pass/pass-options.ts'
 
 /** All times are in milliseconds. */
 export interface CleanerOptions {
-  /** Between two rounds over what was written lately. Default: 1,000. */
+  /** Time between two rounds over recent writes. Default: 1,000. */
   readonly intervalMs?: number | undefined
-  /** The same when nothing has been written for some rounds: the pause doubles up to this. Default: 5,000. */
+  /** Longest time between two rounds on an idle shard; the pause doubles up to this. Default: 5,000. */
   readonly idleIntervalMs?: number | undefined
-  /** Entities read per round and shard, at the most; what is left waits for the next round. Default: 5,000. */
+  /** Largest number of entities read per round and shard; further ones wait for the next round. Default: 5,000. */
   readonly rowsPerRound?: number | undefined
-  /** How far back the first round on a store looks. Default: an hour. */
+  /** Age of the oldest writes that the first round of a store reads. Default: an hour. */
   readonly lookBackMs?: number | undefined
-  /** What is older than this without having been looked at is left to the sweep. Default: a day. */
+  /** Age beyond which unread writes are left to the sweep. Default: a day. */
   readonly maxLagMs?: number | undefined
-  /** How long a dangling row with a later stamp than its entity is taken for a writer's in flight. Default: 60,000. */
+  /** Time for which a dangling row with a later stamp than its entity counts as the row of a writer in flight. Default: 60,000. */
   readonly graceMs?: number | undefined
-  /** Between two looks at the catalog for new indexes and due sweeps. Default: 3,000. */
+  /** Time between two reads of the catalog, which find new indexes and due sweeps. Default: 3,000. */
   readonly catalogMs?: number | undefined
-  /** Between the end of a sweep of an index and the next one. Default: a day. */
+  /** Time between the end of a sweep of an index and the next one. Default: a day. */
   readonly sweepEveryMs?: number | undefined
-  /** Entities and rows read per second by sweeps and by the filling of indexes, at the most. Default: no limit. */
+  /** Largest number of entities and rows that sweeps and fillings read per second. Default: no limit. */
   readonly rowsPerSecond?: number | undefined
-  /** How long work stays with a process that shows no sign of life, up to 300,000. Default: 30,000. */
+  /** Time until other processes take over the work of a dead one, up to 300,000. Default: 30,000. */
   readonly leaseMs?: number | undefined
-  /** Between two looks at a row that seems missing in the check of a new index. Default: 500. */
+  /** Time between two looks at a row that seems to be missing, in the check of a new index. Default: 500. */
   readonly settleMs?: number | undefined
-  /** Between two looks at work that another process has. Default: 500. */
+  /** Time between two looks at work that another process has. Default: 500. */
   readonly pollMs?: number | undefined
-  /** Keep the process running while there is nothing else to do. Default: false. */
+  /** True keeps the process alive while only the cleaner runs. Default: false. */
   readonly keepAlive?: boolean | undefined
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
   readonly onProblem?: ((problem: Problem) => void) | undefined
-  /** Told of the errors of rounds; they are tried again by themselves. */
+  /** Called with errors of rounds, which are retried. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** What each of them has to be. */
+/** Expected values of the options. */
 export const cleanerOptionKinds: OptionKinds<CleanerOptions> = {
   intervalMs: optionKinds.milliseconds,
   idleIntervalMs: optionKinds.milliseconds,

@@ -11,21 +11,22 @@ export interface KeepOptions extends CleanOptions {
   readonly sweepEveryMs: number
 }
 
-/** Sees to it that new indexes are filled and all are swept from time to time. */
+/** Starts the filling of new indexes and the regular sweeps of all indexes. */
 export interface IndexKeeper {
   /**
-   * Looks at the catalog, and starts whatever is to be done and not under way. A ready index whose last cleaning began before `unsweptSince`, in
-   * milliseconds since 1970, is cleaned anew.
+   * Reloads the catalog, and starts work that is due and not in progress. A ready index whose last cleaning began before `unsweptSince`
+   * (milliseconds since 1970) is cleaned from the start, and all of its rows are rewritten.
    */
   startDue(options: CallOptions, unsweptSince?: number): Promise<void>
-  /** Resolves when everything that was started has ended. Never rejects. */
+  /** Resolves when all started work has ended. Never rejects. */
   ended(): Promise<void>
-  /** Names of the indexes that are being filled, and swept, by this process. */
+  /** Names of the indexes that this process is filling. */
   readonly filling: readonly string[]
+  /** Names of the indexes that this process is sweeping. */
   readonly sweeping: readonly string[]
 }
 
-/** Claims that are still being filled when a run has ended wait for somebody to change entities that share a key. */
+/** Milliseconds until claims are filled again that did not become ready, because entities share a key. */
 const UNRESOLVED_MS = 600_000
 
 interface CleanWork {
@@ -34,7 +35,7 @@ interface CleanWork {
   readonly restart: boolean
 }
 
-interface CleanUnderWay {
+interface RunningWork {
   readonly entries: readonly CatalogEntry[]
   readonly isFill: boolean
   readonly ended: Promise<void>
@@ -47,11 +48,11 @@ export function createIndexKeeper(
   onError: (error: unknown) => void,
 ): IndexKeeper {
   const elapsed = elapsedBy(context.time)
-  const underWay = new Set<CleanUnderWay>()
-  /** Work that has failed, by table: how often in a row, and when it is tried again, by `elapsed`. */
+  const running = new Set<RunningWork>()
+  /** Failures in a row by table, and the time of the next attempt by `elapsed`. */
   const failed = new Map<string, { readonly failures: number; readonly retryAt: number }>()
 
-  /** A writer under way begins again where work is begun anew: the rows that it has written may be gone. */
+  /** Changes the epoch for work that restarts, so that writers in flight start over: rows that they wrote may be gone. */
   function catalogFor({ isFill, restart }: CleanWork): Promise<Catalog> | undefined {
     const call = { signal: options.signal }
     if (restart) return changeCatalog(context.driver, (indexes) => indexes, call)
@@ -75,14 +76,14 @@ export function createIndexKeeper(
     }
   }
 
-  function start(entries: readonly CatalogEntry[], begun: CleanWork): void {
+  function start(entries: readonly CatalogEntry[], work: CleanWork): void {
     if (entries.length === 0) return
-    const work: CleanUnderWay = {
+    const started: RunningWork = {
       entries,
-      isFill: begun.isFill,
-      ended: run(entries, begun).finally(() => underWay.delete(work)),
+      isFill: work.isFill,
+      ended: run(entries, work).finally(() => running.delete(started)),
     }
-    underWay.add(work)
+    running.add(started)
   }
 
   async function due(
@@ -96,7 +97,7 @@ export function createIndexKeeper(
     return entries.filter(({ table }) => {
       const record = records.get(table)
       if (record === undefined || record.state === 'running') return true
-      // An end that is as far ahead was given by a clock that was ahead.
+      // An end this far in the future comes from a clock that was ahead, so the work is due as well.
       return Math.abs(context.time.now() - record.finishedAt) >= everyMs
     })
   }
@@ -112,7 +113,7 @@ export function createIndexKeeper(
   }
 
   const namesOf = (isFill: boolean): string[] =>
-    [...underWay]
+    [...running]
       .filter((work) => work.isFill === isFill)
       .flatMap((work) => work.entries.map(({ name }) => name))
 
@@ -125,24 +126,24 @@ export function createIndexKeeper(
     },
     async startDue(call, unsweptSince = 0) {
       await context.catalog.reload(call)
-      const busy = new Set([...underWay].flatMap((work) => work.entries.map(({ table }) => table)))
+      const busy = new Set([...running].flatMap((work) => work.entries.map(({ table }) => table)))
       const free = cleanableIndexes(context).filter(
         ({ table }) => !busy.has(table) && (failed.get(table)?.retryAt ?? -Infinity) <= elapsed(),
       )
-      // All that are to be filled share one reading of the entities, and so do all that are to be swept.
+      // All fillings share one read of the entities, and so do all sweeps.
       const building = free.filter((entry) => entry.state === 'building' && !isHalted(entry))
       const claims = building.filter(({ unique }) => unique)
-      const open = await due(claims, Math.min(options.sweepEveryMs, UNRESOLVED_MS), call)
-      start([...building.filter(({ unique }) => !unique), ...open], { isFill: true, restart: false })
-      // A sweep has time: one at once, and it is looked for again when that has ended.
-      if ([...underWay].some((work) => !work.isFill)) return
+      const dueClaims = await due(claims, Math.min(options.sweepEveryMs, UNRESOLVED_MS), call)
+      start([...building.filter(({ unique }) => !unique), ...dueClaims], { isFill: true, restart: false })
+      // Sweeps are not urgent, so only one runs at a time.
+      if ([...running].some((work) => !work.isFill)) return
       const ready = free.filter(({ state }) => state === 'ready')
-      const older = unsweptSince === 0 ? [] : await begunBefore(ready, unsweptSince, call)
-      if (older.length > 0) return start(older, { isFill: false, restart: true })
+      const unswept = unsweptSince === 0 ? [] : await begunBefore(ready, unsweptSince, call)
+      if (unswept.length > 0) return start(unswept, { isFill: false, restart: true })
       start(await due(ready, options.sweepEveryMs, call), { isFill: false, restart: false })
     },
     async ended() {
-      await Promise.all([...underWay].map((work) => work.ended))
+      await Promise.all([...running].map((work) => work.ended))
     },
   }
 }

@@ -3,7 +3,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { checkStore, shardAt } from '@looseleaf/protocol'
 import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
 import type { CleanProgress } from '../clean/progress.ts'
-import { countsOf } from '../clean/tell-cleaning.ts'
+import { countsOf } from '../clean/cleaning-events.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
 import { createExpiryRounds, type ExpiryRounds } from '../expire/expiry-rounds.ts'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
@@ -21,33 +21,34 @@ import { createMarkKeeper } from '../tampering/keep-marks.ts'
 import { createWitnessKeeper } from '../tampering/keep-witnesses.ts'
 
 export interface CleanerStatus {
-  /** False once it was stopped, or its store was closed. */
+  /** False after the cleaner was stopped or its store was closed. */
   readonly isRunning: boolean
-  /** Per shard, in their order. */
+  /** One item per shard, in the order of the shards. */
   readonly shards: readonly {
-    /** False when another process follows this shard, or none could be reached yet. */
+    /** True while this process follows the writes of the shard; false before the shard has answered. */
     readonly isMine: boolean
-    /** When the last round ended well; undefined before the first. */
+    /** End of the last round that succeeded; undefined before the first. */
     readonly lastRoundAt: Date | undefined
-    /** How old the oldest update is that the last round had no time for; 0 when there is none. */
+    /** Age in milliseconds of the oldest update that the last round had no time for; 0 if it read all. */
     readonly lagMs: number
   }[]
-  /** What this cleaner has done since it was started. */
+  /** Counts since this cleaner was started. */
   readonly totals: Tally
   /** Tombstones that this cleaner has purged since it was started. */
   readonly purged: number
   /** Entities that this cleaner has deleted because they had expired. */
   readonly expired: number
-  /** Names of the indexes that this process is filling, and sweeping. */
+  /** Names of the indexes that this process is filling. */
   readonly filling: readonly string[]
+  /** Names of the indexes that this process is sweeping. */
   readonly sweeping: readonly string[]
-  /** Where the filling and the sweeping stand, the last word of each shard. */
+  /** Latest progress of fillings and sweeps, one item per shard. */
   readonly progress: readonly CleanProgress[]
   readonly lastError: RoundError | undefined
 }
 
 export interface Cleaner {
-  /** Ends what is under way at the next page, saves how far it came, and lets other processes take over. */
+  /** Stops the work after the current page, saves its progress, and releases the leases for other processes. */
   stop(): Promise<void>
   /** `stop`, for `await using cleaner = startCleaner(store)`. */
   [Symbol.asyncDispose](): Promise<void>
@@ -57,10 +58,10 @@ export interface Cleaner {
 const HOUR = 3_600_000
 
 /**
- * Keeps the indexes of a store in step for as long as the process runs: follows the writes, fills indexes that were
- * added, sweeps everything from time to time, and purges old tombstones. Run one in some or all processes of the store; they share the work.
- * No failure is thrown: `status` and `onError` tell of it, and the work is tried again. It ends with its store, whose
- * `close` waits for that, for up to five seconds.
+ * Keeps the indexes of a store in step with its entities for as long as the process runs: follows the writes, fills new indexes, sweeps all
+ * indexes regularly, deletes expired entities, and purges old tombstones. Run one in some or all processes of the store; they share the work.
+ * Throws `BAD_OPTION` for bad arguments. Later errors go to `status` and `onError`, and the work is retried. The cleaner ends with its
+ * store: `store.close()` stops it, and waits up to five seconds for that.
  */
 export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {
   checkStore('startCleaner', store, given, cleanerOptionKinds)
@@ -75,16 +76,16 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
   const lastProgress = new Map<number, CleanProgress>()
 
   const onError = (error: unknown): void => {
-    // Somebody was told of the end already: every other loop meets it too.
+    // The error that ended the cleaner was reported once; the other loops fail with it too.
     if (signal.aborted) return
-    reporter.failed(error)
+    reporter.recordError(error)
     context.events.happened({
       kind: 'cleaner_failed',
       code: isLooseleafError(error) ? error.code : 'UNKNOWN',
     })
-    // The store was closed before, and stays so.
+    // A closed store does not open again.
     if (isLooseleafError(error, 'CLOSED')) controller.abort()
-    tellError(given.onError, error)
+    callOnError(given.onError, error)
   }
   const options: CleanerOptions = {
     ...given,
@@ -108,7 +109,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
         options.onProgress?.(progress)
       },
     },
-    { throttle, onWork: reporter.found },
+    { throttle, onWork: reporter.count },
     onError,
   )
   const tails = context.driver.shards.map((_, shard) =>
@@ -122,7 +123,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
   })
   const drainRemovals = createKeptRemovals(context)
-  // Whoever starts it may do so within a call or a trace.
+  // The caller may be inside a call or a trace, and the loops outlive both.
   const loops = context.events.detached(() => [
     ...tails.map(({ round }) => backgroundLoop({ time, signal, round, onError })),
     backgroundLoop({
@@ -151,13 +152,13 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
 
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())
-  const leave = context.closing.join(stop, leaseMs)
+  const leaveClosing = context.closing.join(stop, leaseMs)
   async function end(): Promise<void> {
     controller.abort()
-    leave()
+    leaveClosing()
     await Promise.all(loops)
     await Promise.all([keeper.ended(), expiry.ended()])
-    // What cannot be saved now is found again: leases run out, and rounds begin where they were saved last.
+    // A failed save only repeats work: the leases expire, and the next round starts at the last saved place.
     await Promise.allSettled([...tails.map(({ tail }) => tail.release()), reporter.save()])
   }
 
@@ -182,8 +183,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
   }
 }
 
-/** An error of whoever is told of errors ends neither the cleaner nor the process. */
-function tellError(onError: CleanerOptions['onError'], error: unknown): void {
+/** Calls the caller's `onError`. An exception in it becomes a warning: it ends neither the cleaner nor the process. */
+function callOnError(onError: CleanerOptions['onError'], error: unknown): void {
   guarded(
     () => onError?.(error),
     (failure) =>
@@ -201,7 +202,7 @@ function followShard(
   context: EngineContext,
   shard: number,
   options: CleanerOptions,
-  own: {
+  shared: {
     readonly signal: AbortSignal
     readonly owner: string
     readonly leaseMs: number
@@ -210,8 +211,8 @@ function followShard(
   },
 ): Follower {
   const tail = createTail(context, shard, {
-    owner: own.owner,
-    leaseMs: own.leaseMs,
+    owner: shared.owner,
+    leaseMs: shared.leaseMs,
     rowsPerRound: options.rowsPerRound ?? 5_000,
     lookBackMs: options.lookBackMs ?? HOUR,
     maxLagMs: options.maxLagMs ?? 24 * HOUR,
@@ -222,29 +223,29 @@ function followShard(
   let lastRoundAt: number | undefined
 
   async function round(): Promise<number> {
-    const { signal } = own
+    const { signal } = shared
     const { graceMs, onProblem } = options
-    const { pass, all, removed } = countByIndex(createPass(context, { signal, graceMs, onProblem }))
-    // As of now: another round may read the catalog before this one fails.
+    const { pass, total, removed } = countByIndex(createPass(context, { signal, graceMs, onProblem }))
+    // Read before the round: another round may reload the catalog while this one fails.
     const known = cleanableIndexes(context)
     try {
       const targets = known.map((entry) => indexTarget(context, entry))
       const looked = await tail.round(pass, targets)
       lastRoundAt = context.time.now()
-      // The tail's lease on the shard keeps other processes from deleting there at the same time.
-      if (tail.isMine) own.expiry.start(shard)
+      // The lease of the tail ensures that only one process deletes expired entities of the shard.
+      if (tail.isMine) shared.expiry.start(shard)
       pause = looked === 0 || looked === undefined ? Math.min(pause * 2, idleIntervalMs) : intervalMs
       return tail.lagMs > 0 ? 0 : pause
     } catch (error) {
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
-      // An index was dropped that this process still knew; without it the round goes through.
+      // If an index of the round was dropped, the next round succeeds without it.
       await context.catalog.reload({ signal })
-      const still = new Set(cleanableIndexes(context).map(({ table }) => table))
-      if (known.every(({ table }) => still.has(table))) throw error
+      const current = new Set(cleanableIndexes(context).map(({ table }) => table))
+      if (known.every(({ table }) => current.has(table))) throw error
       return 0
     } finally {
-      const tally = all()
-      own.reporter.found(tally)
+      const tally = total()
+      shared.reporter.count(tally)
       const { name } = shardAt(context, shard)
       const { lagMs } = tail
       if (tail.isMine)

@@ -16,9 +16,9 @@ import { derivedBatches } from '../look/derive-entity.ts'
 import { entityPages } from '../look/entity-pages.ts'
 import { indexPages } from '../look/index-pages.ts'
 import { inspect } from '../look/inspect.ts'
-import { lookAgain } from '../look/look-again.ts'
+import { recheck } from '../look/recheck.ts'
 import { checkName } from '../pass/check-names.ts'
-import { tellDuplicates } from '../look/tell-duplicates.ts'
+import { reportDuplicates } from '../look/report-duplicates.ts'
 import {
   cleanableIndexes,
   indexesNamed,
@@ -34,14 +34,14 @@ import { untilOneFails } from '../tools/until-one-fails.ts'
 import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
 
 export interface CheckOptions extends CallOptions {
-  /** Entities and index rows read per second, at the most. Default: no limit. */
+  /** Largest number of entities and index rows read per second. Default: no limit. */
   readonly rowsPerSecond?: number | undefined
   /**
-   * Time between two looks at what seems wrong, in milliseconds; at rows that seem to dangle, on top of the time for which
-   * the store keeps rows that an entity has lost. Default: 500.
+   * Milliseconds between two looks at a row that seems wrong. For rows that seem to dangle, the time for which the store keeps lost rows is
+   * added. Default: 500.
    */
   readonly settleMs?: number | undefined
-  /** Told of every undecodable body and every misfit. */
+  /** Called for every undecodable body, misfit and duplicate key. */
   readonly onProblem?: ((problem: Problem) => void) | undefined
 }
 
@@ -52,41 +52,41 @@ const checkOptionKinds: OptionKinds<CheckOptions> = {
   onProblem: optionKinds.function,
 }
 
-/** An index compared with all entities. Nothing is repaired. */
+/** Result of comparing an index with all entities. Nothing was repaired. */
 export interface CheckResult {
   readonly index: string
   readonly generation: number
-  /** Living entities. */
+  /** Entities, without tombstones. */
   readonly entities: number
   /** Rows of the index, without its claims. */
   readonly rows: number
-  /** Rows that are not there although the committed entity has them. Must be 0 for a ready index. */
+  /** Rows that the index lacks although the committed entity has them. Must be 0 for a ready index. */
   readonly missing: number
   /**
-   * Keys of a unique index that their entity does not hold: another one has them, see `onProblem`, or nobody has claimed them
-   * yet. Must be 0 for one whose claims are ready.
+   * Keys of a unique index without a claim of their entity, because another entity has the claim (see `onProblem`) or no entity has it yet.
+   * Must be 0 once the claims are ready.
    */
   readonly unclaimed: number
-  /** Rows that match no committed entity. They cost a read each and nothing else. */
+  /** Rows that match no committed entity. Each costs queries a read, and has no other effect. */
   readonly dangling: number
-  /** Rows that would be right on another shard. */
+  /** Rows that match their entity but belong on another shard. */
   readonly misplaced: number
   /** Values that the index cannot hold. */
   readonly misfits: number
-  /** Bodies that cannot be decoded; their rows are taken to be right. */
+  /** Bodies that cannot be decoded. Their rows count as correct. */
   readonly undecodable: number
-  /** Entities that were written again and again while they were looked at, so that nothing can be said of them. */
+  /** Entities that were written at every look, so their rows could not be judged. */
   readonly unsettled: number
-  /** Some entities with a missing, dangling or misplaced row, or an undecodable body. */
+  /** Up to 20 entities with a missing, dangling or misplaced row, or an undecodable body. */
   readonly examples: readonly EntityId[]
 }
 
 export const DEFAULT_SETTLE_MS = 500
 const SHARDS_AT_ONCE = 4
 const MAX_EXAMPLES = 20
-/** What seems wrong is gathered up to this many entities, then looked at again together. */
+/** Number of suspect entities that are collected before they are looked at again. */
 const CANDIDATES_AT_ONCE = 2000
-/** Rows that are held against their entities at once. */
+/** Rows that are compared with their entities at once. */
 const ROWS_AT_ONCE = 100
 
 interface Counts {
@@ -100,10 +100,9 @@ interface Counts {
 }
 
 /**
- * Recomputes an index from all entities and compares, in both directions. Writers may go on meanwhile: what seems wrong
- * is looked at again before it counts. While a new generation is being filled, or its claims are, a name
- * alone means that one, and `{ name, generation }` another one.
- * Throws `INDEX_NOT_FOUND`.
+ * Recomputes an index from all entities and compares it with its rows, in both directions. Writers may run at the same time: a row that
+ * seems wrong is looked at again before it counts. A plain name means the generation that is being filled, or whose claims are, if there is
+ * one; `{ name, generation }` names any other. Throws `INDEX_NOT_FOUND`.
  */
 export async function checkIndex(
   store: CleanerStore,
@@ -128,17 +127,17 @@ async function compare(context: EngineContext, name: IndexName, options: CheckOp
   const result = await compareEntry(context, entry, options)
   if (claims === undefined) return result
   const onProblem = (problem: Problem): void => {
-    // Of the others the rows have told.
+    // The comparison of the rows has reported the other kinds already.
     if (problem.kind === 'duplicate') options.onProblem?.(problem)
   }
-  const more = await compareEntry(context, claims, { ...options, onProblem })
+  const claimsResult = await compareEntry(context, claims, { ...options, onProblem })
   return {
     ...result,
-    unclaimed: more.unclaimed,
-    dangling: result.dangling + more.dangling,
-    misplaced: result.misplaced + more.misplaced,
-    unsettled: result.unsettled + more.unsettled,
-    examples: [...new Set([...result.examples, ...more.examples])].slice(0, MAX_EXAMPLES),
+    unclaimed: claimsResult.unclaimed,
+    dangling: result.dangling + claimsResult.dangling,
+    misplaced: result.misplaced + claimsResult.misplaced,
+    unsettled: result.unsettled + claimsResult.unsettled,
+    examples: [...new Set([...result.examples, ...claimsResult.examples])].slice(0, MAX_EXAMPLES),
   }
 }
 
@@ -169,7 +168,7 @@ async function compareEntry(
     options.signal,
     context.driver.shards.flatMap((_, shard) => [
       (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
-      // Rows that an entity has lost are there for a while on purpose.
+      // Lost rows are kept for this long on purpose.
       (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
     ]),
   )
@@ -185,7 +184,7 @@ async function compareEntry(
   }
 }
 
-/** Entities to rows: what is missing. */
+/** Compares the entities of a shard with their rows, and counts missing rows. */
 async function checkEntities(
   pass: Pass,
   target: IndexTarget,
@@ -205,7 +204,7 @@ async function checkEntities(
   await suspects.settle()
 }
 
-/** Rows to entities: what dangles or is misplaced. */
+/** Compares the rows on a shard with their entities, and counts dangling and misplaced rows. */
 async function checkRows(
   pass: Pass,
   target: IndexTarget,
@@ -221,7 +220,7 @@ async function checkRows(
       ROWS_AT_ONCE,
     )) {
       suspects.add({
-        dangling: await lookAgain(pass, (again) => danglingAmong(again, shard, chunk)),
+        dangling: await recheck(pass, (again) => danglingAmong(again, shard, chunk)),
       })
     }
     if (suspects.areMany) await suspects.settle()
@@ -229,7 +228,7 @@ async function checkRows(
   await suspects.settle()
 }
 
-/** What seems wrong in one direction, until it is looked at again and counted. */
+/** Collects rows that seem wrong in one direction, then looks at them again and counts them. */
 interface Suspects {
   add(found: Parameters<typeof candidatesOf>[0]): void
   readonly areMany: boolean
@@ -244,9 +243,9 @@ function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions
       return candidates.size >= CANDIDATES_AT_ONCE
     },
     async settle() {
-      const found = await lookAgain(pass, (again) => confirm(again, target, candidates, options))
+      const found = await recheck(pass, (again) => confirm(again, target, candidates, options))
       candidates.clear()
-      if (target.entry.unique) await tellDuplicates(pass, found.missing)
+      if (target.entry.unique) await reportDuplicates(pass, found.missing)
       const misplaced = found.dangling.filter((row) => row.misplaced).length
       counts[target.entry.unique ? 'unclaimed' : 'missing'] += found.missing.length
       counts.misplaced += misplaced

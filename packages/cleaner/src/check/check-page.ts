@@ -1,22 +1,22 @@
 import type { EntityRow } from '@looseleaf/core'
 import { derivedBatches } from '../look/derive-entity.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'
-import { lookAgain } from '../look/look-again.ts'
+import { recheck } from '../look/recheck.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
 import { candidatesOf, confirm } from './confirm.ts'
 
-/** Rows that were missing, and claims that are because another entity has the key. */
+/** Missing rows, and separately claims that are missing because another entity has the key. */
 export interface MissingCounts {
   readonly missing: number
   readonly duplicates: number
 }
 
 /**
- * One page of a check: adds what is missing, and answers how many rows were, beyond doubt, by index. Rows of an entity that
- * is written all the time count as missing too, so that the page is checked again. Claims that cannot be had are counted
- * apart: to look again would not help.
+ * Checks one page of entities: adds missing rows, and returns their confirmed number by index. Rows of an entity that is written at every
+ * look count as missing too, so that the check repeats. Claims of another entity are counted separately, because repeating the check would
+ * not help.
  */
 export async function checkEntityPage(
   pass: RepairPass,
@@ -31,12 +31,12 @@ export async function checkEntityPage(
     await Promise.all(
       Array.from(
         Map.groupBy(missing, ({ target }) => target),
-        async ([target, group]) => {
-          const { missing: more, duplicates } = await addMissing(pass, target, group, settleMs)
+        async ([target, rowsOfTarget]) => {
+          const added = await addMissing(pass, target, rowsOfTarget, settleMs)
           const before = counts.get(target) ?? { missing: 0, duplicates: 0 }
           counts.set(target, {
-            missing: before.missing + more,
-            duplicates: before.duplicates + duplicates,
+            missing: before.missing + added.missing,
+            duplicates: before.duplicates + added.duplicates,
           })
         },
       ),
@@ -51,7 +51,7 @@ function addMissing(
   missing: MissingRow[],
   settleMs: number,
 ): Promise<MissingCounts> {
-  return lookAgain(pass, async (again) => {
+  return recheck(pass, async (again) => {
     const found = await confirm(again, target, candidatesOf({ missing }), { direction: 'missing', settleMs })
     const ids = [...found.missing.map(({ entity }) => entity.id), ...found.unsettled]
     const { duplicates } = await reconcile(again, [target], ids)

@@ -6,7 +6,7 @@ import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { chunks } from '../tools/chunks.ts'
 
-/** What one look said of an entity. Light: many of them may wait for the next look. */
+/** Findings of one look at an entity. Small, because many of them wait for the next look. */
 export interface Candidate {
   readonly id: Uint8Array
   readonly version: number
@@ -19,14 +19,14 @@ export interface Candidate {
 export interface Confirmed {
   readonly missing: readonly MissingRow[]
   readonly dangling: readonly DanglingRow[]
-  /** Entities that were written between all looks, so that nothing can be said of them. */
+  /** Entities that were written between all looks, so their rows could not be judged. */
   readonly unsettled: readonly Uint8Array[]
 }
 
 export interface ConfirmOptions {
-  /** Which kind of candidates these are; the other kind is not looked for. */
+  /** Kind of these candidates; the looks ignore the other kind. */
   readonly direction: 'missing' | 'dangling'
-  /** Time between two looks, in milliseconds: more than a writer needs between its commit and its deletes. */
+  /** Milliseconds between two looks. Must exceed the time that a writer needs from its commit to its deletes. */
   readonly settleMs: number
 }
 
@@ -34,9 +34,9 @@ const MAX_LOOKS = 6
 const ENTITIES_AT_ONCE = 100
 
 /**
- * What one look finds may be the work of a writer between its steps. Candidates are looked at again until two looks in
- * a row agree: a row counts as missing if it was missing twice at the same version, and as dangling if it stood there
- * twice with the same stamp although the entity was committed without it.
+ * Looks at candidates again until two looks in a row agree, because a single look may catch a writer between its steps. A row counts as
+ * missing if two looks missed it at the same version. It counts as dangling if two looks found it with the same stamp while the committed
+ * entity did not have it.
  */
 export async function confirm(
   pass: Pass,
@@ -49,36 +49,36 @@ export async function confirm(
   let before = first
   for (let look = 1; before.size > 0 && look < MAX_LOOKS; look++) {
     await pass.time.sleep(settleMs, pass.signal)
-    const open = new Map<string, Candidate>()
+    const unsettled = new Map<string, Candidate>()
     for (const chunk of chunks([...before.values()], ENTITIES_AT_ONCE)) {
       const ids = chunk.map(({ id }) => id)
       const now =
         direction === 'missing'
           ? await lookForMissing(pass, target, ids)
           : await lookForDangling(pass, target, ids, first)
-      const seen = candidatesOf(now)
+      const found = candidatesOf(now)
       const settled = new Set(
-        chunk.filter((then) => agrees(then, seen.get(idKey(then.id)))).map(({ id }) => idKey(id)),
+        chunk.filter((then) => agrees(then, found.get(idKey(then.id)))).map(({ id }) => idKey(id)),
       )
       const isSettled = ({ entity }: { readonly entity: { readonly id: Uint8Array } }): boolean =>
         settled.has(idKey(entity.id))
       missing.push(...now.missing.filter(isSettled))
       dangling.push(...now.dangling.filter(isSettled))
-      for (const [key, candidate] of seen) if (!settled.has(key)) open.set(key, candidate)
+      for (const [key, candidate] of found) if (!settled.has(key)) unsettled.set(key, candidate)
     }
-    before = open
+    before = unsettled
   }
   return { missing, dangling, unsettled: [...before.values()].map(({ id }) => id) }
 }
 
-/** True where everything that is wrong now was so before. */
+/** Tells whether the earlier look had already found everything that is wrong now. */
 function agrees(then: Candidate, now: Candidate | undefined): boolean {
   if (now === undefined) return true
   const sameVersion = then.version === now.version
   for (const place of now.missing) if (!sameVersion || !then.missing.has(place)) return false
   for (const [place, stamp] of now.dangling) {
     if (then.dangling.get(place) !== stamp) return false
-    // Stamped later than the entity was then: its writer may have committed it since, and lost it again.
+    // The stamp is later than the version of the earlier look, so the row may have been committed and lost again in between.
     if (!sameVersion && stamp > then.version) return false
   }
   return true
@@ -95,7 +95,7 @@ async function lookForMissing(
   return { missing, outdated: [], dangling: [] }
 }
 
-/** Only the rows that were found first: others are found, and counted, where the pass comes upon them. */
+/** Looks only for the rows of the first look. The pass finds and counts others when it reaches them. */
 async function lookForDangling(
   pass: Pass,
   target: IndexTarget,
@@ -112,10 +112,10 @@ async function lookForDangling(
   }
 }
 
-/** Gathers what a look found by entity. */
+/** Groups the findings of a look by entity. */
 export function candidatesOf(wrong: Partial<WrongRows>): Map<string, Candidate> {
   const candidates = new Map<string, Candidate>()
-  const of = ({ id, version }: { readonly id: Uint8Array; readonly version: number }): Candidate => {
+  const candidateOf = ({ id, version }: { readonly id: Uint8Array; readonly version: number }): Candidate => {
     const key = idKey(id)
     let candidate = candidates.get(key)
     if (candidate === undefined) {
@@ -124,9 +124,10 @@ export function candidatesOf(wrong: Partial<WrongRows>): Map<string, Candidate> 
     }
     return candidate
   }
-  for (const { entity, row } of wrong.missing ?? []) of(entity).missing.add(`${row.shard}/${row.identity}`)
+  for (const { entity, row } of wrong.missing ?? [])
+    candidateOf(entity).missing.add(`${row.shard}/${row.identity}`)
   for (const found of wrong.dangling ?? []) {
-    of(found.entity).dangling.set(placeOfDangling(found), found.row.version)
+    candidateOf(found.entity).dangling.set(placeOfDangling(found), found.row.version)
   }
   return candidates
 }
@@ -135,14 +136,14 @@ function placeOfDangling({ shard, row }: DanglingRow): string {
   return `${shard}/${keyIdentity(row.key)}`
 }
 
-/** Adds what another part of a look found. */
+/** Adds the findings of another part of the same look. */
 export function mergeCandidates(
   candidates: Map<string, Candidate>,
   more: ReadonlyMap<string, Candidate>,
 ): void {
   for (const [key, candidate] of more) {
     const known = candidates.get(key)
-    // Of two different versions neither says more than the next look will.
+    // Findings at two versions cannot be combined; the next look decides.
     if (known === undefined || known.version !== candidate.version) candidates.set(key, candidate)
     else {
       for (const place of candidate.missing) known.missing.add(place)

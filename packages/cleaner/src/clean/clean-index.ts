@@ -24,42 +24,39 @@ import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle, type Throttle } from '../pass/throttle.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'
-import { droppedMeanwhile, orDropped } from './dropped-meanwhile.ts'
+import { droppedIndex, explainMissingTable } from './dropped-index.ts'
 import { createHalts } from './halts.ts'
 import { loadParts, type LeaseOptions } from './part-lease.ts'
 import { freshPart, phases } from './part.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
 import { finishRuns, isForgotten, joinRuns, loadRuns, type RunRecord, type RunWorker } from './run-record.ts'
-import { countsOf, toldCleaning, workOn } from './tell-cleaning.ts'
+import { countsOf, reportCleaning, workOn } from './cleaning-events.ts'
 
 export interface CleanOptions extends PassOptions {
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
-  /** Told each time that nothing is left but what other workers have, or had when they died: that is waited for. */
+  /** Called each time that the worker waits for parts that other workers have, or had when they died. */
   readonly onWait?: (() => void) | undefined
   /**
-   * Begin from the start, also where work was left off: as after a restore or a failover, when what was done is there no
-   * more. A write that is under way then has to begin again, since the rows that it has written may be gone; and every row
-   * is written again, since those that are there may have fallen back to an older version. Default: false.
+   * True starts over instead of resuming, and rewrites every row. Use it after a restore or a failover that lost commits. Writes in flight
+   * start over too, because rows that they wrote may be gone. Existing rows are rewritten, because they may have fallen back to an older
+   * version. Default: false.
    */
   readonly restart?: boolean | undefined
-  /** Check a ready index again at the end. An index that is being filled is always checked. Default: true. */
+  /** True checks a ready index at the end. An index that is being filled is always checked. Default: true. */
   readonly check?: boolean | undefined
-  /** Time between two looks at a row that seems missing in the check, in milliseconds. Default: 500. */
+  /** Milliseconds between two looks of the check at a row that seems to be missing. Default: 500. */
   readonly settleMs?: number | undefined
-  /** Shards worked on at the same time. Default: 4. */
+  /** Largest number of shards worked on at the same time. Default: 4. */
   readonly shardsAtOnce?: number | undefined
-  /** How long a part stays with a worker that shows no sign of life, in milliseconds, up to 300,000. Default: 30,000. */
+  /** Milliseconds until other workers take over the parts of a dead one, up to 300,000. Default: 30,000. */
   readonly leaseMs?: number | undefined
-  /**
-   * Time between two saves of the progress, and between two looks at whether a filling was paused meanwhile, in
-   * milliseconds. Default: 1,000.
-   */
+  /** Milliseconds between two saves of the progress, and between two looks for a pause of the filling. Default: 1,000. */
   readonly checkpointMs?: number | undefined
-  /** Time between two looks at what other workers hold, in milliseconds. Default: 500. */
+  /** Milliseconds between two looks at the parts of other workers. Default: 500. */
   readonly pollMs?: number | undefined
 }
 
-/** What each of them has to be. */
+/** Expected values of the options. */
 export const cleanOptionKinds: OptionKinds<CleanOptions> = {
   ...passOptionKinds,
   onProgress: optionKinds.function,
@@ -73,42 +70,43 @@ export const cleanOptionKinds: OptionKinds<CleanOptions> = {
   pollMs: optionKinds.milliseconds,
 }
 
-/** What was done for one index, by all workers and all attempts of this run. */
+/** Outcome for one index. The counts cover all workers and attempts of this run. */
 export interface CleanedIndex extends Tally {
   readonly index: string
   readonly generation: number
-  /** `building` for the claims of a unique index, too, as long as there are `duplicates`. */
+  /** State after the run. Claims of a unique index stay `building` while there are `duplicates`. */
   readonly state: IndexState
-  /** There for the claims of a unique index. */
+  /** Set for the claims of a unique index. */
   readonly unique?: true
-  /** There where its filling was not begun, or left, because it is paused or the index is hidden. The counts are what was done. */
+  /** Set if the filling did not begin, or stopped, because it is paused or the index is hidden. The counts cover the work up to then. */
   readonly halted?: true
 }
 
 export interface CleanResult {
   readonly indexes: readonly CleanedIndex[]
-  /**
-   * Over all indexes: rows added (those of a filling, or of a start anew, that were there already count too), dangling rows
-   * deleted, entities fenced, dangling rows left for later.
-   */
+  /** Rows added, over all indexes. A filling and a restart count rewritten rows too. */
   readonly added: number
+  /** Dangling rows deleted, over all indexes. */
   readonly removed: number
+  /** Entities fenced, over all indexes. */
   readonly fenced: number
+  /** Dangling rows left for later, over all indexes. */
   readonly waiting: number
   /**
-   * False where an index is not whole after this: its filling was halted, entities share keys of a unique index (`duplicates`), or an
-   * entity could not be decoded (`undecodable`).
+   * False if an index is not complete: its filling was halted, entities share keys of a unique index (`duplicates`), or an entity could not
+   * be decoded (`undecodable`).
    */
   readonly complete: boolean
 }
 
 /**
- * Brings indexes in step with the entities, and makes those that are being filled ready: adds missing rows, deletes
- * dangling ones, checks that nothing is missing. Takes the name of an index, several, or none for every index; a generation
- * is named by `{ name, generation }`. A filling that is paused is left alone, from within some seconds of the pause on.
+ * Brings indexes in step with the entities: adds missing rows, deletes dangling ones, checks that no row is missing, and makes filled indexes
+ * ready. `names` is the name of an index, an array of names, or undefined for all indexes; `{ name, generation }` names one generation. A
+ * paused filling stops within seconds.
  *
- * It may be cut off at any point and called again, in this process or another: it goes on where it was. Several workers
- * may do it at once; each shard's part is worked on by one of them.
+ * The call may be interrupted at any point and repeated, in this process or another; it resumes. Several workers may run it at once; the
+ * part of each shard has one worker at a time. Throws `INDEX_NOT_FOUND`; `CONFLICT` if checks keep finding missing rows, or a failover lost
+ * the progress; `ABORTED`; and errors of shards.
  */
 export async function cleanIndex(
   store: CleanerStore,
@@ -118,7 +116,7 @@ export async function cleanIndex(
   checkStore('cleanIndex', store, options, cleanOptionKinds)
   checkNames('cleanIndex', names)
   const { context } = store
-  // The entities are read for an index only after every writer of every shard writes its rows.
+  // The entities may be read only after every writer, on every shard, writes the rows of the index.
   const catalog =
     options.restart === true
       ? await changeCatalog(context.driver, (indexes) => indexes, { signal: options.signal })
@@ -128,32 +126,32 @@ export async function cleanIndex(
   return withCallbacks(options, (taken) => cleanEntries(context, entries, taken))
 }
 
-/** What a cleaner shares among its work. */
+/** Resources that a cleaner shares among its runs. */
 export interface SharedByWork {
   readonly throttle?: Throttle
-  /** Told of what every page's work has done. */
+  /** Called with the counts of each page. */
   readonly onWork?: (tally: Tally) => void
 }
 
-/** As `cleanIndex`, for entries of the catalog, which every writer knows already. */
+/** As `cleanIndex`, for catalog entries that every writer knows already. */
 export async function cleanEntries(
   context: EngineContext,
   entries: readonly CatalogEntry[],
   options: CleanOptions,
   shared: SharedByWork = {},
 ): Promise<CleanResult> {
-  const going = entries.filter((entry) => !isHalted(entry))
+  const active = entries.filter((entry) => !isHalted(entry))
   const work = (): Promise<CleanResult> =>
-    cleanGoing(context, entries, going, options, shared).catch(async (error: unknown) => {
-      throw await orDropped(context, going, error, { signal: options.signal })
+    cleanActive(context, entries, active, options, shared).catch(async (error: unknown) => {
+      throw await explainMissingTable(context, active, error, { signal: options.signal })
     })
-  return toldCleaning(context.events, going, options.signal, work)
+  return reportCleaning(context.events, active, options.signal, work)
 }
 
-async function cleanGoing(
+async function cleanActive(
   context: EngineContext,
   entries: readonly CatalogEntry[],
-  going: readonly CatalogEntry[],
+  active: readonly CatalogEntry[],
   options: CleanOptions,
   { throttle: shared, onWork }: SharedByWork,
 ): Promise<CleanResult> {
@@ -184,15 +182,15 @@ async function cleanGoing(
     owner: context.random.uuid(),
     leaseMs: options.leaseMs ?? 30_000,
     checkpointMs: options.checkpointMs ?? 1_000,
-    onRemoved: (target, shard, removed) => meter.did(target, shard, { ...emptyTally(), removed }),
+    onRemoved: (target, shard, removed) => meter.addWork(target, shard, { ...emptyTally(), removed }),
     paceOf: meter.paceOf,
   }
   const pollMs = options.pollMs ?? 500
-  const tables = going.map(({ table }) => table)
+  const tables = active.map(({ table }) => table)
   const { restart } = options
   const records = await joinRuns(context, tables, workerOf(lease, pollMs), { signal, restart })
   const runs = new Map(
-    going.map((entry) => [indexTarget(context, entry), records.get(entry.table) as RunRecord] as const),
+    active.map((entry) => [indexTarget(context, entry), records.get(entry.table) as RunRecord] as const),
   )
   const job: CleanJob = {
     context,
@@ -210,24 +208,27 @@ async function cleanGoing(
   for (const phase of planned) {
     const targets = [...runs.keys()].filter(({ entry }) => phase !== 'check' || mustCheck(entry, options))
     await completePhase(job, targets, phase, signal)
-    if (phase === 'entities') await untilOutOfReach(job, targets, signal)
+    if (phase === 'entities') await waitForFailoverWindow(job, targets, signal)
   }
-  const ended = await finish(job, { signal })
-  const left = entries.filter(isHalted).map(({ name: index, generation, state, unique }): CleanedIndex => {
+  const worked = await finish(job, { signal })
+  const skipped = entries.filter(isHalted).map(({ name: index, generation, state, unique }): CleanedIndex => {
     return { index, generation, state, ...(unique && { unique }), halted: true, ...emptyTally() }
   })
-  const indexes = [...ended, ...left]
+  const indexes = [...worked, ...skipped]
   const { added, removed, fenced, waiting, duplicates, undecodable } = sumTallies(indexes)
-  const complete = duplicates + undecodable === 0 && left.length === 0 && !ended.some(({ halted }) => halted)
+  const complete = duplicates + undecodable === 0 && !indexes.some(({ halted }) => halted)
   return { indexes, added, removed, fenced, waiting, complete }
 }
 
 /**
- * The filling has written the rows of what it read. A failover can bring back what was replaced before it was read, by
- * writers that did not know the index then: such rows are added by the check, or are out of reach of any failover by now. What was brought back
- * and is replaced before the check has its rows by who replaces it, see `RowChange.mayReturn` of the store.
+ * Waits after a filling until no failover can undo the commits that it read. Without the wait:
+ * 1. A writer commits version 1 of an entity before the index exists, and version 2 without its key just before the filling.
+ * 2. The filling and the check read version 2, so they write no row.
+ * 3. A failover undoes version 2. Version 1 is committed again, and its row is missing.
+ * After the wait, such a failover has either happened, and the check adds the row, or can no longer happen. A writer that replaces the
+ * returned version before the check writes its row, see `RowChange.mayReturn` of the store.
  */
-async function untilOutOfReach(
+async function waitForFailoverWindow(
   { context }: CleanJob,
   targets: readonly IndexTarget[],
   signal: AbortSignal | undefined,
@@ -237,7 +238,7 @@ async function untilOutOfReach(
   if (isFilled && delayMs > 0) await context.time.sleep(delayMs, signal)
 }
 
-/** The records of runs are changed in two statements, which take less than any part. */
+/** Run records are changed by two statements, so their leases can be shorter than those of parts. */
 function workerOf({ owner, leaseMs }: LeaseOptions, pollMs: number): RunWorker {
   return { owner, leaseMs: Math.min(leaseMs, 5_000), pollMs: Math.min(pollMs, 100) }
 }
@@ -246,7 +247,7 @@ function mustCheck(entry: CatalogEntry, options: CleanOptions): boolean {
   return entry.state === 'building' || (options.check ?? true)
 }
 
-/** Ends the runs, and makes the indexes ready that were filled. */
+/** Ends the runs, and makes filled indexes ready. */
 async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]> {
   const { context, meter, lease, runs } = job
   const tables = Array.from(runs.keys(), ({ entry }) => entry.table)
@@ -254,50 +255,51 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
   const parts = await Promise.all(
     context.driver.shards.map((_, shard) => loadParts(context, tables, shard, call)),
   )
-  const ends = Array.from(runs, ([target, own]) => {
+  const ends = Array.from(runs, ([target, joined]) => {
     const { entry } = target
     const record = records.get(entry.table)
-    if (isForgotten(own, record)) {
+    if (isForgotten(joined, record)) {
       throw new LooseleafError(
         'CONFLICT',
-        `Index ${entry.name}: the progress of its cleaning is lost, as after a failover or a restore. Clean it again.`,
+        `Index ${entry.name}: a failover or a restore has lost the progress of its cleaning. Clean it again.`,
       )
     }
-    const ownParts = parts.map((onShard) => {
+    const { run, rewrites } = joined
+    const partsOfRun = parts.map((onShard) => {
       const part = onShard.get(entry.table)
-      return part?.run === own.run ? part : freshPart(own.run)
+      return part?.run === run ? part : freshPart(run)
     })
-    // A worker that ended the run before this one has made the index ready and summed up.
-    const isOpen = record?.run === own.run && record.state === 'running'
+    // If another worker ended the run first, it has made the index ready and saved the sums.
+    const isOpen = record?.run === run && record.state === 'running'
     const halted = isOpen && job.halts.has(target)
     const isMine = isOpen && !halted
-    const tally = isOpen ? sumTallies(ownParts.map((part) => part.tally)) : (record?.tally ?? emptyTally())
-    return { entry, run: own.run, rewrites: own.rewrites, parts: ownParts, isMine, halted, tally }
+    const tally = isOpen ? sumTallies(partsOfRun.map((part) => part.tally)) : (record?.tally ?? emptyTally())
+    return { entry, run, rewrites, parts: partsOfRun, isMine, halted, tally }
   })
   const mine = ends.filter(({ isMine }) => isMine)
-  const isWhole = ({ entry, parts: own }: (typeof mine)[number]): boolean =>
-    entry.state === 'building' && own.every(({ duplicates }) => duplicates === 0)
-  const filled = mine.filter(isWhole).map(({ entry }) => entry.table)
+  const isFilled = (end: (typeof mine)[number]): boolean =>
+    end.entry.state === 'building' && end.parts.every(({ duplicates }) => duplicates === 0)
+  const filled = mine.filter(isFilled).map(({ entry }) => entry.table)
   if (filled.length > 0) await makeReady(context, filled, call)
-  const ended = new Map(
+  const runEnds = new Map(
     mine.map(({ entry, run, tally, rewrites }) => {
       const isFilling = entry.state === 'building' || rewrites
       return [entry.table, { run, tally, filled: isFilling }] as const
     }),
   )
-  await finishRuns(context, ended, workerOf(lease, job.pollMs), call)
+  await finishRuns(context, runEnds, workerOf(lease, job.pollMs), call)
   if (mine.length < ends.length) await context.catalog.reload(call)
-  const now = new Map(context.catalog.current().indexes.map((entry) => [entry.table, entry.state]))
-  return ends.map(({ entry: { name, table, generation, unique }, parts: own, halted, tally }) => {
-    const state = now.get(table)
-    if (state === undefined) throw droppedMeanwhile(name)
+  const states = new Map(context.catalog.current().indexes.map((entry) => [entry.table, entry.state]))
+  return ends.map(({ entry: { name, table, generation, unique }, parts: partsOfRun, halted, tally }) => {
+    const state = states.get(table)
+    if (state === undefined) throw droppedIndex(name)
     if (halted) return { index: name, generation, state, ...(unique && { unique }), halted, ...tally }
-    for (const [shard, part] of own.entries()) meter.tell('ready', shard, [{ index: name, part }])
+    for (const [shard, part] of partsOfRun.entries()) meter.report('ready', shard, [{ index: name, part }])
     return { index: name, generation, state, ...(unique && { unique }), ...tally }
   })
 }
 
-/** From now on they may be queried. Nothing happens where one is ready already, or is being dropped. */
+/** Makes indexes ready for queries, except those that are ready already or being dropped. */
 async function makeReady(
   context: EngineContext,
   tables: readonly string[],
@@ -309,7 +311,7 @@ async function makeReady(
     context.driver,
     (indexes) =>
       indexes.some(becomesReady)
-        ? // Whoever paused it in this very moment has come too late.
+        ? // A pause that arrives after the last part is too late, so it is cleared.
           indexes.map(({ paused, ...entry }) =>
             becomesReady(entry)
               ? { ...entry, state: 'ready' as const }

@@ -9,18 +9,18 @@ import type { LeasedParts, LeaseOptions } from './part-lease.ts'
 import type { ProgressMeter } from './progress.ts'
 import type { RunRecord } from './run-record.ts'
 
-/** One worker's share in cleaning some indexes. */
+/** The share of one worker in cleaning some indexes. */
 export interface CleanJob {
   readonly context: EngineContext
-  /** The indexes, each with the run that this worker has joined. */
+  /** The indexes, each with the run that this worker joined. */
   readonly runs: ReadonlyMap<IndexTarget, RunRecord>
   readonly lease: LeaseOptions
-  /** Time between two looks at what other workers hold, in milliseconds. */
+  /** Milliseconds between two looks at the parts of other workers. */
   readonly pollMs: number
-  /** Time between two looks at a row that seems missing in the check, in milliseconds. */
+  /** Milliseconds between two looks of the check at a row that seems to be missing. */
   readonly settleMs: number
   readonly shardsAtOnce: number
-  /** Told each time that other workers are waited for. */
+  /** Called each time that this worker waits for others. */
   readonly onWait?: (() => void) | undefined
   readonly options: PassOptions
   readonly throttle: Throttle

@@ -5,16 +5,15 @@ import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { cleanIndex, cleanOptionKinds, type CleanOptions, type CleanResult } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
 
-/** As for `cleanIndex`, but for `onProgress`: the loop is told. */
+/** Options of `cleanIndex` without `onProgress`, which the loop replaces. */
 export type CleaningOptions = Omit<CleanOptions, 'onProgress'>
 
 const { onProgress: _, ...cleaningOptionKinds } = cleanOptionKinds
 
 /**
- * As `cleanIndex`, with its progress as an async iterator: `for await (const progress of cleaning(store, 'by_user')) …`.
- * The work begins with the loop and goes on while the loop's body is busy, whatever that takes; of what was told meanwhile the
- * last word of each shard and phase is kept. Leaving the loop ends the work at the next page, and what was done stays done:
- * the next call goes on from there. Errors of the work end the loop. What the iterator returns is the result.
+ * Runs `cleanIndex` and yields its progress: `for await (const progress of cleaning(store, 'by_user')) …`. The work begins with the loop, and
+ * continues while the loop's body runs; a slow loop gets only the latest progress of each shard and phase. Leaving the loop stops the work
+ * after the current page, and the next call resumes there. Errors of the work end the loop. The iterator returns the result of `cleanIndex`.
  */
 export function cleaning(
   store: CleanerStore,
@@ -23,47 +22,47 @@ export function cleaning(
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
   checkStore('cleaning', store, options, cleaningOptionKinds)
   checkNames('cleaning', names)
-  return tellProgress(store, names, options)
+  return yieldProgress(store, names, options)
 }
 
-async function* tellProgress(
+async function* yieldProgress(
   store: CleanerStore,
   names: IndexName | readonly IndexName[] | undefined,
   options: CleaningOptions,
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
-  const left = new AbortController()
-  const signal = options.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal
-  /** By shard and phase, in the order in which they were told first. */
-  const untold = new Map<string, CleanProgress>()
+  const loopEnd = new AbortController()
+  const signal = options.signal ? AbortSignal.any([options.signal, loopEnd.signal]) : loopEnd.signal
+  /** Progress that was not yielded yet, by phase and shard, in the order of arrival. */
+  const unyielded = new Map<string, CleanProgress>()
   let news = Promise.withResolvers<void>()
   let ended = false
   const work = cleanIndex(store, names, {
     ...options,
     signal,
     onProgress(progress) {
-      untold.set(`${progress.phase} ${progress.shard}`, progress)
+      unyielded.set(`${progress.phase} ${progress.shard}`, progress)
       news.resolve()
     },
   }).finally(() => {
     ended = true
     news.resolve()
   })
-  // It is awaited below; until then nobody is to be told that nobody does.
+  // The work is awaited below; until then its rejection must not count as unhandled.
   work.catch(() => undefined)
   try {
     for (;;) {
       await news.promise
       news = Promise.withResolvers<void>()
-      for (const [key, progress] of untold) {
-        untold.delete(key)
+      for (const [key, progress] of unyielded) {
+        unyielded.delete(key)
         yield progress
       }
-      if (ended && untold.size === 0) return await work
+      if (ended && unyielded.size === 0) return await work
       if (ended) news.resolve()
     }
   } finally {
-    left.abort()
-    // What was done is saved before anybody goes on, for the next call to begin there.
+    loopEnd.abort()
+    // Wait until the progress is saved, so that the next call resumes there.
     await work.catch(() => undefined)
   }
 }

@@ -8,8 +8,8 @@ import { loadRuns } from './run-record.ts'
 import { workOnShard } from './shard-work.ts'
 
 /**
- * Brings one phase to its end on all shards. Each shard's part is worked on by one worker at a time: this one takes what
- * is free, and waits for the others, whose parts become free when their lease runs out.
+ * Completes one phase on all shards. Each part has one worker at a time: this worker takes the free parts, and waits for those of other
+ * workers, which become free when their leases expire at the latest.
  */
 export async function completePhase(
   job: CleanJob,
@@ -19,18 +19,18 @@ export async function completePhase(
 ): Promise<void> {
   const limit = pLimit(job.shardsAtOnce)
   for (;;) {
-    await job.halts.look({ signal })
-    const going = targets.filter((target) => !job.halts.has(target))
-    const open = await openParts(job, going, phase, signal)
+    await job.halts.refresh({ signal })
+    const active = targets.filter((target) => !job.halts.has(target))
+    const open = await openParts(job, active, phase, signal)
     if (open.size === 0) return
     let hasWorked = false
     await untilOneFails(
       signal,
       [...open].map(
-        ([shard, those]) =>
+        ([shard, openTargets]) =>
           (either) =>
             limit(async () => {
-              if (await workOnShard(job, phase, shard, those, either)) hasWorked = true
+              if (await workOnShard(job, phase, shard, openTargets, either)) hasWorked = true
             }),
       ),
     )
@@ -40,7 +40,7 @@ export async function completePhase(
   }
 }
 
-/** Shards with the indexes for which this phase is not over there. A run that others have ended has none. */
+/** Returns the shards where this phase is not complete, with their indexes. Skips runs that another worker has ended. */
 async function openParts(
   job: CleanJob,
   targets: readonly IndexTarget[],
@@ -59,11 +59,11 @@ async function openParts(
     context.driver.shards.map(async (_, shard) => {
       const names = running.map(({ entry }) => entry.table)
       const parts = await loadParts(context, names, shard, { signal })
-      const those = running.filter((target) => {
+      const incomplete = running.filter((target) => {
         const part = parts.get(target.entry.table)
         return part?.run !== runOf(job, target).run || !isPast(part, phase)
       })
-      if (those.length > 0) open.set(shard, those)
+      if (incomplete.length > 0) open.set(shard, incomplete)
     }),
   )
   return open

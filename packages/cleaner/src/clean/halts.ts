@@ -2,11 +2,11 @@ import { elapsedBy, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { isHalted, type IndexTarget } from '../pass/index-target.ts'
 
-/** Which fillings of a job are halted: stopped by somebody since it began, by pausing them or hiding their index. */
+/** Tracks the fillings of a job that were halted after it began: paused, or their index hidden. */
 export interface Halts {
-  /** Reads the catalog, where that is due; it is not where nothing is being filled. */
-  look(options: CallOptions): Promise<void>
-  /** From then on the job leaves it alone, even if it is resumed at once: that is for the next job. */
+  /** Reloads the catalog if that is due; never if the job fills no index. */
+  refresh(options: CallOptions): Promise<void>
+  /** Tells whether the filling was halted. It stays so for this job; after a resume, the next job takes it up. */
   has(target: IndexTarget): boolean
 }
 
@@ -14,13 +14,13 @@ export function createHalts(context: EngineContext, targets: readonly IndexTarge
   const halted = new Set<string>()
   const filling = targets.filter(({ entry }) => entry.state === 'building').map(({ entry }) => entry.table)
   const elapsed = elapsedBy(context.time)
-  let lookedAt = elapsed()
+  let refreshedAt = elapsed()
 
   return {
-    async look(options) {
+    async refresh(options) {
       const now = elapsed()
-      if (filling.length === halted.size || now - lookedAt < everyMs) return
-      lookedAt = now
+      if (filling.length === halted.size || now - refreshedAt < everyMs) return
+      refreshedAt = now
       const { indexes } = await context.catalog.reload(options)
       for (const entry of indexes)
         if (filling.includes(entry.table) && isHalted(entry)) halted.add(entry.table)

@@ -1,17 +1,17 @@
 import { countIn, toObject } from '@looseleaf/core'
 import { throttleReasons, type Throttled } from '../pass/waits.ts'
 
-/** How the work on a part goes, as it was when the part was saved last: other processes can tell from it whether it goes on. */
+/** Speed of the work on a part. It is saved with the part, so that other processes can see whether the work proceeds. */
 export interface Pace extends Throttled {
   /** Milliseconds since 1970, by the worker's clock. */
   readonly savedAt: number
-  /** Host and process of the worker. */
+  /** Host and process id of the worker. */
   readonly worker: string
-  /** Entities and rows per second that it reads on this shard. */
+  /** Entities and rows that the worker reads per second on this shard. */
   readonly rate: number
 }
 
-/** The pace in parsed JSON; undefined where there is none. */
+/** Reads a pace from parsed JSON. Returns undefined if there is none. */
 export function paceFrom(value: unknown): Pace | undefined {
   const found = toObject(value) ?? {}
   const savedAt = countIn(found, 'savedAt')

@@ -6,35 +6,35 @@ import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.t
 import type { Pace } from './pace.ts'
 import { freshPart, partFromText, partToText, type Part } from './part.ts'
 
-/** The right to work on one index on one shard, for a time. */
+/** The lease on a part, the work on one index on one shard. */
 export interface PartLease {
   readonly target: IndexTarget
   readonly part: Part
-  /** False once another worker has taken over: then nothing of this part is to be done or saved any more. */
+  /** False after another worker took over the part. This worker must then neither work on the part nor save it. */
   readonly isHeld: boolean
 }
 
-/** Parts of one shard that one worker works on together. */
+/** Parts of one shard that one worker has leased together. */
 export interface LeasedParts {
   readonly leases: readonly PartLease[]
-  /** Dangling rows that the work has found. */
+  /** Dangling rows that the work found and has to delete. */
   readonly removals: KeptRemovals
-  /** Saves the parts when this is due, with the rows deleted that were found by then, and prolongs the leases. */
+  /** If a save is due, deletes the dangling rows found so far, saves the parts, and renews the leases. */
   checkpoint(options: CallOptions): Promise<void>
-  /** Waits until the rows that were found can be deleted, and deletes them. */
+  /** Waits until all dangling rows found may be deleted, and deletes them. */
   settle(options: CallOptions): Promise<void>
-  /** Saves the parts, as of the last time that nothing was left to be deleted, and gives them up. */
+  /** Releases the parts. Saves their progress up to the last point at which all dangling rows found were deleted. */
   release(): Promise<void>
 }
 
 export interface LeaseOptions {
   readonly owner: string
   readonly leaseMs: number
-  /** Time between two saves, in milliseconds. */
+  /** Milliseconds between two saves. */
   readonly checkpointMs: number
-  /** Told of rows of an index that were deleted on a shard. */
+  /** Called with the number of deleted rows of an index on a shard. */
   readonly onRemoved: (target: IndexTarget, shard: number, count: number) => void
-  /** How the work on a shard goes, to be saved with its parts. */
+  /** Returns the pace of the work on a shard, which is saved with its parts. */
   readonly paceOf: (shard: number) => Pace
 }
 
@@ -42,7 +42,7 @@ export function partTask(table: string): string {
   return `clean-part/${table}`
 }
 
-/** Where the parts of these indexes stand on a shard, by table, whoever has them; nothing where nobody has begun. */
+/** Loads the parts of these indexes on a shard, by table. A part that no worker has begun has no entry. */
 export async function loadParts(
   context: EngineContext,
   tables: readonly string[],
@@ -59,8 +59,8 @@ export async function loadParts(
 }
 
 /**
- * Takes the parts of some indexes, given with their runs, where they were left; those that other workers have are not
- * among them. A part of an older run begins anew.
+ * Claims the parts of some indexes, given with their runs, to resume them. Skips parts that other workers have. A part of an older run
+ * starts over.
  */
 export async function claimParts(
   context: EngineContext,
@@ -85,17 +85,17 @@ export async function claimParts(
   })
 
   const held = (): typeof leases => leases.filter(({ isHeld }) => isHeld)
-  const progressOf = (some: typeof leases): Map<string, string> =>
-    new Map(some.map(({ target, saved }) => [taskOf(target), saved]))
+  const progressOf = (saving: typeof leases): Map<string, string> =>
+    new Map(saving.map(({ target, saved }) => [taskOf(target), saved]))
 
   async function save(call: CallOptions): Promise<void> {
-    const some = held()
-    const still = await tasks.saveAll(progressOf(some), owner, leaseMs, call)
-    for (const lease of some) lease.isHeld = still.has(taskOf(lease.target))
+    const saving = held()
+    const kept = await tasks.saveAll(progressOf(saving), owner, leaseMs, call)
+    for (const lease of saving) lease.isHeld = kept.has(taskOf(lease.target))
   }
 
-  /** From now on the parts are saved as they are now. */
-  function keep(): void {
+  /** Takes the snapshot of the parts that later saves write. */
+  function takeSnapshot(): void {
     const pace = paceOf(shard)
     for (const lease of leases) {
       lease.part.pace = pace
@@ -120,19 +120,19 @@ export async function claimParts(
     removals,
     settle,
     async checkpoint(call) {
-      // To wait for rows at every checkpoint would be to wait nearly all the time.
+      // Before a save the kept rows are waited for, so with kept rows saves are less frequent.
       const everyMs = removals.isEmpty ? checkpointMs : Math.max(checkpointMs, leaseMs / 3)
       if (!removals.isFull && elapsed() - savedAt < everyMs) return
       await settle(call)
       savedAt = elapsed()
-      keep()
+      takeSnapshot()
       await save(call)
     },
     async release() {
-      if (removals.isEmpty) keep()
-      const some = held()
-      for (const lease of some) lease.isHeld = false
-      await tasks.saveAll(progressOf(some), owner, 0)
+      if (removals.isEmpty) takeSnapshot()
+      const releasing = held()
+      for (const lease of releasing) lease.isHeld = false
+      await tasks.saveAll(progressOf(releasing), owner, 0)
     },
   }
 }

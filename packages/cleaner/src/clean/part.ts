@@ -2,31 +2,33 @@ import { countIn, parseObject } from '@looseleaf/core'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 import { paceFrom, type Pace } from './pace.ts'
 
-/** The phases of one cleaning, in their order. */
+/** The phases of a part, in order. */
 export const phases = ['entities', 'dangling', 'check'] as const
 export type Phase = (typeof phases)[number]
 
-/** How far the cleaning of one index has come on one shard. */
+/** Progress of the cleaning of one index on one shard. */
 export interface Part {
-  /** The run that it belongs to. */
+  /** Id of the run that the part belongs to. */
   run: string
-  /** The phase that is under way. */
+  /** The current phase. */
   phase: Phase | 'done'
-  /** In a phase over entities: the last `addedId` done. */
+  /** Last `addedId` done, in a phase over entities. */
   addedId: number
-  /** In a phase over rows: the last row done, as text. */
+  /** Last row done, as text, in the phase over rows. */
   place: string
-  /** Entities or rows of this phase done so far, and how many there were when it began. */
+  /** Entities or rows done in this phase. */
   seen: number
+  /** Entities or rows when this phase began. */
   total: number
-  /** Missing rows that the check has found in the round under way, and rounds that it has begun. */
+  /** Missing rows that the current round of the check has found. */
   missing: number
+  /** Completed rounds of the check; each of them found missing rows. */
   rounds: number
-  /** Claims that the round under way could not have, or the last one: with them the index does not become ready. */
+  /** Claims that the current or last round of the check could not take. With any, the index does not become ready. */
   duplicates: number
-  /** What all phases have done so far. */
+  /** Counts of all phases so far. */
   tally: Tally
-  /** How the work on it went when it was saved last; undefined before. */
+  /** Pace at the last save; undefined before the first. */
   pace: Pace | undefined
 }
 
@@ -46,28 +48,28 @@ export function freshPart(run: string): Part {
   }
 }
 
-/** Begins a phase from its start. */
+/** Moves a part to the start of a phase. */
 export function enterPhase(part: Part, phase: Part['phase']): void {
   const duplicates = phase === 'done' ? part.duplicates : 0
   Object.assign(part, { phase, addedId: 0, place: '', seen: 0, total: 0, missing: 0, rounds: 0, duplicates })
 }
 
-/** True when this phase is over. */
+/** Tells whether a part has completed this phase. */
 export function isPast(part: Part, phase: Phase): boolean {
   return part.phase === 'done' || phases.indexOf(part.phase) > phases.indexOf(phase)
 }
 
-/** A phase and those before it, in their order. */
+/** Returns the phases up to and including this one, in order. */
 export function phasesUpTo(phase: Phase): readonly Phase[] {
   return phases.slice(0, phases.indexOf(phase) + 1)
 }
 
-/** The phase is stored as `stage`. */
+/** Serializes a part. The phase is stored under the name `stage`. */
 export function partToText({ phase, ...part }: Part): string {
   return JSON.stringify({ ...part, stage: phase })
 }
 
-/** The part of a text that `partToText` gave; undefined for any other, which means to begin anew. */
+/** Parses the text of `partToText`. Returns undefined for any other text; the part then starts over. */
 export function partFromText(text: string): Part | undefined {
   const value = parseObject(text)
   if (value === undefined) return undefined

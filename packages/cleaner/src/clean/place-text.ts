@@ -1,12 +1,12 @@
 import { isBytes, type KeyValue } from '@looseleaf/core'
 import type { IndexPlace } from '../look/index-pages.ts'
 
-/** A place in an index table as text, for a task's progress. */
+/** Serializes a place in an index table, for the progress of a task. */
 export function placeToText({ key, entityId }: IndexPlace): string {
   return JSON.stringify([...key, entityId].map(valueToJson))
 }
 
-/** The place of a text that `placeToText` gave; undefined for any other. */
+/** Parses the text of `placeToText`. Returns undefined for any other text. */
 export function placeFromText(text: string): IndexPlace | undefined {
   try {
     const parsed: unknown = JSON.parse(text)

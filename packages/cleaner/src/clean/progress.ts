@@ -10,35 +10,34 @@ import type { Part, Phase } from './part.ts'
 import { phasesAfter, rowsLeft, rowsLeftOnAll, timeLeftMs } from './time-left.ts'
 
 /**
- * Where a cleaning stands on one shard; told after every page, and once with `ready` at the end. `throttledBy` and `waited` say
- * what has held this process's work up most in the last half a minute, on the shard where it was held up most.
+ * Progress of a cleaning on one shard, reported after every page, and once with `ready` at the end. `throttledBy` and `waited` describe the
+ * waits of this process in the last half minute, on the shard with the longest waits.
  */
 export interface CleanProgress extends Throttled {
-  /** The phase under way: entities to rows, rows to entities, the final check; `ready` when all is done. */
+  /** The current phase: entities to rows, rows to entities, the final check; `ready` at the end. */
   readonly phase: Phase | 'ready'
-  /** The phases that come after it. */
+  /** The phases after this one. */
   readonly toCome: readonly Phase[]
-  /** The indexes that are cleaned together. */
+  /** The indexes that are cleaned together on this shard. */
   readonly indexes: readonly string[]
   /** The number of the shard, from 0. */
   readonly shard: number
-  /** Entities (or rows, while dangling ones are looked for) of this shard done in this phase. */
+  /** Entities of this shard done in this phase; rows in the phase `dangling`. */
   readonly done: number
-  /** How many there were when the phase began, never less than `done`. */
+  /** Entities or rows when the phase began, never less than `done`. */
   readonly total: number
-  /** Rows added on this shard so far, for all these indexes, over all phases; the same holds for the counts below. */
+  /** Rows added on this shard. This count and those below cover all these indexes and all phases so far. */
   readonly added: number
   readonly removed: number
   readonly fenced: number
   readonly waiting: number
   readonly misfits: number
   readonly undecodable: number
-  /** Entities and rows per second that this process has read in the last 15 seconds, over all shards. */
+  /** Entities and rows that this process read per second in the last 15 seconds, over all shards. */
   readonly rate: number
   /**
-   * An estimate of how long the whole job takes from now on, in milliseconds: all phases to come, on all shards, at the rate of
-   * now. It is by this process alone, so with others at work it is shorter, and without waits for what a failover or a query
-   * may need. Undefined while there is nothing to go by.
+   * Estimated milliseconds until the job ends: all remaining phases on all shards, at the current rate of this process. Other workers shorten
+   * it. Waits for possible failovers and for kept rows are not included. Undefined without data for an estimate.
    */
   readonly timeLeftMs: number | undefined
 }
@@ -46,21 +45,21 @@ export interface CleanProgress extends Throttled {
 type NamedPart = { readonly index: string; readonly part: Part }
 
 export interface ProgressMeter {
-  /** These parts of a shard are worked on from now on; they are looked at whenever something is told. */
+  /** Registers parts of a shard that are worked on. Later estimates read their state. */
   begin(shard: number, parts: readonly NamedPart[]): void
-  tell(phase: Phase | 'ready', shard: number, parts: readonly NamedPart[]): void
-  /** Counts entities or rows of a shard just read, for the rate. */
+  report(phase: Phase | 'ready', shard: number, parts: readonly NamedPart[]): void
+  /** Counts entities or rows that were read on a shard, for the rate. */
   count(shard: number, rows: number): void
-  /** Takes in what the work on an index has done on a shard. */
-  did(target: IndexTarget, shard: number, tally: Tally): void
-  /** How the work on a shard goes. */
+  /** Passes the counts of work on an index on a shard to `onWork`. */
+  addWork(target: IndexTarget, shard: number, tally: Tally): void
+  /** Returns the pace of the work on a shard. */
   paceOf(shard: number): Pace
 }
 
 export interface MeterOptions {
   readonly time: Time
   readonly throttle: Throttle
-  /** How many shards there are. */
+  /** Number of shards. */
   readonly shards: number
   /** The phases of the job. */
   readonly planned: readonly Phase[]
@@ -82,14 +81,14 @@ export function createProgressMeter({
   const begun = new Map<number, readonly Part[]>()
 
   const rateOf = (shard: number): RecentRate => {
-    const own = rates.get(shard) ?? createRecentRate(elapsed)
-    rates.set(shard, own)
-    return own
+    const shardRate = rates.get(shard) ?? createRecentRate(elapsed)
+    rates.set(shard, shardRate)
+    return shardRate
   }
 
-  function left(): number | undefined {
-    const onShards = Array.from({ length: shards }, (_, shard) => rowsLeft(begun.get(shard) ?? [], planned))
-    return timeLeftMs(rowsLeftOnAll(onShards), rate.perSecond())
+  function estimateTimeLeft(): number | undefined {
+    const remaining = Array.from({ length: shards }, (_, shard) => rowsLeft(begun.get(shard) ?? [], planned))
+    return timeLeftMs(rowsLeftOnAll(remaining), rate.perSecond())
   }
 
   return {
@@ -98,18 +97,18 @@ export function createProgressMeter({
         shard,
         parts.map(({ part }) => part),
       ),
-    count(shard, more) {
-      rate.count(more)
-      rateOf(shard).count(more)
+    count(shard, rows) {
+      rate.count(rows)
+      rateOf(shard).count(rows)
     },
-    did: (target, shard, tally) => onWork?.(target, shard, tally),
+    addWork: (target, shard, tally) => onWork?.(target, shard, tally),
     paceOf: (shard) => ({
       savedAt: Math.floor(time.now()),
       worker: processName,
       rate: Math.round(rateOf(shard).perSecond()),
-      ...throttle.lately(),
+      ...throttle.recentWaits(),
     }),
-    tell(phase, shard, parts) {
+    report(phase, shard, parts) {
       if (onProgress === undefined) return
       const done = Math.max(0, ...parts.map(({ part }) => part.seen))
       const { added, removed, fenced, waiting, misfits, undecodable }: Tally = sumTallies(
@@ -129,8 +128,8 @@ export function createProgressMeter({
         misfits,
         undecodable,
         rate: Math.round(rate.perSecond()),
-        timeLeftMs: phase === 'ready' ? 0 : left(),
-        ...throttle.lately(),
+        timeLeftMs: phase === 'ready' ? 0 : estimateTimeLeft(),
+        ...throttle.recentWaits(),
       })
     },
   }

@@ -5,36 +5,36 @@ import { shardAt } from '@looseleaf/protocol'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /**
- * The cleaning of one index, on all shards: kept on shard 0. Workers that come while one is running join it, and one
- * that was cut off is gone on with.
+ * The cleaning of one index on all shards, stored on shard 0. Workers that arrive while a run is open join it, and an interrupted run is
+ * resumed.
  */
 export interface RunRecord {
   readonly run: string
-  /** One more than that of the run before. */
+  /** Number of the run, one more than that of the run before. */
   readonly number: number
   readonly state: 'running' | 'done'
   /**
-   * Whether rows that are there are written again: it was begun anew, so their stamps may be older than those that were
-   * lost, and would not spare them from deletes that are under way.
+   * True if the run rewrites existing rows, after a restart. Their stamps may have fallen back, and deletes in flight would remove rows with
+   * such stamps.
    */
   readonly rewrites: boolean
-  /** Milliseconds since 1970. */
+  /** Start of the run, in milliseconds since 1970. */
   readonly startedAt: number
-  /** When the last complete one ended; 0 if none has. */
+  /** End of the last complete run; 0 if there is none. */
   readonly finishedAt: number
-  /** What the last complete one did. */
+  /** Counts of the last complete run. */
   readonly tally: Tally
-  /** Whether that one wrote rows without asking which were there: then `added` says nothing of missing ones. */
+  /** True if the last complete run wrote rows without looking them up; its `added` then says nothing about missing rows. */
   readonly filled: boolean
 }
 
-/** What a run has come to. */
+/** Outcome of a run. */
 export interface RunEnd extends Pick<RunRecord, 'run' | 'tally' | 'filled'> {}
 
-/** Who changes a record, and how. */
+/** A worker that changes run records. */
 export interface RunWorker {
   readonly owner: string
-  /** A worker that dies while it changes a record is waited for as long, in milliseconds. */
+  /** Milliseconds that other workers wait for one that dies while it changes a record. */
   readonly leaseMs: number
   readonly pollMs: number
 }
@@ -43,7 +43,7 @@ export function runTask(table: string): string {
   return `clean-run/${table}`
 }
 
-/** The records of these indexes, by table; nothing for one that was never cleaned. */
+/** Loads the run records of these indexes, by table. An index that was never cleaned has no entry. */
 export async function loadRuns(
   context: EngineContext,
   tables: readonly string[],
@@ -59,8 +59,7 @@ export async function loadRuns(
 }
 
 /**
- * The runs under way of these indexes, or new ones; with `restart` new ones in any case, for which all workers leave the
- * others.
+ * Joins the open runs of these indexes, or begins new ones. With `restart` it always begins new ones, and all workers abandon the older runs.
  */
 export async function joinRuns(
   context: EngineContext,
@@ -69,7 +68,7 @@ export async function joinRuns(
   { restart = false, ...options }: CallOptions & { readonly restart?: boolean | undefined },
 ): Promise<ReadonlyMap<string, RunRecord>> {
   const now = context.time.now()
-  return change(context, tables, worker, options, (_, record) =>
+  return replaceRecords(context, tables, worker, options, (_, record) =>
     record?.state === 'running' && !restart
       ? record
       : {
@@ -86,14 +85,13 @@ export async function joinRuns(
 }
 
 /**
- * Whether a run is not on record any more, though no later one has taken its place: the shard has forgotten it, as after a
- * failover or a restore.
+ * Tells whether the shard lost the record of this run, as after a failover or a restore: the record is gone, and no later run replaced it.
  */
-export function isForgotten(own: RunRecord, record: RunRecord | undefined): boolean {
-  return record?.run !== own.run && (record?.number ?? 0) <= own.number
+export function isForgotten(run: RunRecord, record: RunRecord | undefined): boolean {
+  return record?.run !== run.run && (record?.number ?? 0) <= run.number
 }
 
-/** Ends runs, given by table with what they have done; nothing happens where another worker has ended one. */
+/** Ends runs, given by table with their outcome. Skips runs that another worker has ended. */
 export async function finishRuns(
   context: EngineContext,
   runs: ReadonlyMap<string, RunEnd>,
@@ -101,16 +99,16 @@ export async function finishRuns(
   options: CallOptions,
 ): Promise<void> {
   const finishedAt = context.time.now()
-  await change(context, [...runs.keys()], worker, options, (table, record) => {
-    const own = runs.get(table)
-    return own !== undefined && record?.run === own.run && record.state === 'running'
-      ? { ...record, state: 'done', finishedAt, tally: own.tally, filled: own.filled }
+  await replaceRecords(context, [...runs.keys()], worker, options, (table, record) => {
+    const end = runs.get(table)
+    return end !== undefined && record?.run === end.run && record.state === 'running'
+      ? { ...record, state: 'done', finishedAt, tally: end.tally, filled: end.filled }
       : record
   })
 }
 
-/** Changes each record, as soon as no other worker is at it. */
-async function change<Next extends RunRecord | undefined>(
+/** Replaces each record by `next` of it, under a lease. Waits while another worker changes the record. */
+async function replaceRecords<Next extends RunRecord | undefined>(
   context: EngineContext,
   tables: readonly string[],
   worker: RunWorker,
@@ -120,11 +118,11 @@ async function change<Next extends RunRecord | undefined>(
   const tasks = tasksOf(context)
   const { owner, leaseMs, pollMs } = worker
   const done = new Map<string, Next>()
-  for (let left = tables; left.length > 0;) {
-    const claimed = await tasks.claimAll(left.map(runTask), owner, leaseMs, options)
+  for (let remaining = tables; remaining.length > 0;) {
+    const claimed = await tasks.claimAll(remaining.map(runTask), owner, leaseMs, options)
     const records = new Map<string, Next>()
     const progress = new Map<string, string>()
-    for (const table of left) {
+    for (const table of remaining) {
       const state = claimed.get(runTask(table))
       if (state === undefined) continue
       const record = next(table, runFromText(state.progress))
@@ -133,8 +131,8 @@ async function change<Next extends RunRecord | undefined>(
     }
     const saved = await tasks.saveAll(progress, owner, 0, options)
     for (const [table, record] of records) if (saved.has(runTask(table))) done.set(table, record)
-    left = left.filter((table) => !done.has(table))
-    if (left.length > 0) await context.time.sleep(pollMs, options.signal)
+    remaining = remaining.filter((table) => !done.has(table))
+    if (remaining.length > 0) await context.time.sleep(pollMs, options.signal)
   }
   return done
 }

@@ -14,12 +14,12 @@ import type { LeasedParts, PartLease } from './part-lease.ts'
 import { enterPhase } from './part.ts'
 import { placeFromText, placeToText } from './place-text.ts'
 
-/** Rounds of the check on one shard. Each adds what it finds, so a second one that finds something is rare. */
+/** Largest number of rounds of the check on one shard. Each adds the rows that it misses, so a second such round is rare. */
 const MAX_ROUNDS = 5
 
 /**
- * Reads the entities of a shard once for any number of indexes, each from where it was left, and adds what is missing.
- * As a check it begins again until a round from end to end has found nothing missing.
+ * Reads the entities of a shard once for several indexes, each from its saved place, and adds missing rows. The phase `check` repeats until
+ * a whole round has found no missing row.
  */
 export async function scanEntities(
   job: CleanJob,
@@ -41,13 +41,13 @@ export async function scanEntities(
     for await (const page of entityPages(reading, shard, start)) {
       open = open.filter(({ isHeld }) => isHeld)
       if (open.length === 0) return
-      // Those that stand at the same place share the work.
-      for (const together of Map.groupBy(open, ({ part }) => part.addedId).values())
-        await workOnPage(job, phase, parts, together, shard, page, signal)
+      // Parts at the same place share the work.
+      for (const group of Map.groupBy(open, ({ part }) => part.addedId).values())
+        await workOnPage(job, phase, parts, group, shard, page, signal)
       meter.count(shard, page.length)
       await parts.checkpoint({ signal })
-      meter.tell(phase, shard, partsOf(open))
-      await job.halts.look({ signal })
+      meter.report(phase, shard, partsOf(open))
+      await job.halts.refresh({ signal })
       open = open.filter(({ target }) => !job.halts.has(target))
     }
     await parts.settle({ signal })
@@ -69,7 +69,7 @@ async function workOnPage(
   const last = rows.at(-1)
   if (last === undefined) return
   const targets = leases.map(({ target }) => target)
-  const { pass: counting, of } = countByIndex(passOf(job, parts, signal))
+  const { pass: counting, tallyFor } = countByIndex(passOf(job, parts, signal))
   const { pass, unreadable } = watchUnreadable(counting)
   if (phase === 'check') {
     const missing = await checkEntityPage(pass, targets, rows, job.settleMs)
@@ -81,31 +81,32 @@ async function workOnPage(
     const fill = (target: IndexTarget): boolean => isBuilding(target) || runOf(job, target).rewrites
     await sweepEntityPage(pass, targets, rows, { fill })
   }
-  const [unknown] = unreadable.values()
+  const [unreadableEntity] = unreadable.values()
   const building = targets.find(isBuilding)
-  if (unknown !== undefined && building !== undefined) throw unreadableBody(building, unknown)
+  if (unreadableEntity !== undefined && building !== undefined)
+    throw unreadableBody(building, unreadableEntity)
   for (const { target, part } of leases) {
     part.addedId = last.addedId
     part.seen += rows.length
-    const tally = of(target)
+    const tally = tallyFor(target)
     const { added, removed, fenced, waiting, misplaced } = tally
-    // Problems are counted in the first phase; the check meets the same ones again.
+    // The first phase has counted the problems; the check only meets them again.
     addTally(part.tally, phase === 'check' ? { added, removed, fenced, waiting, misplaced } : tally)
-    job.meter.did(target, shard, tally)
+    job.meter.addWork(target, shard, tally)
   }
 }
 
-/** A body that nobody can decode is found by nobody; one that others can decode would be missing for them. */
+/** Creates the error for a body that only other processes may be able to decode: they would miss its rows in the index. */
 function unreadableBody({ entry }: IndexTarget, { id, reason }: Unreadable): LooseleafError {
   const entity = formatId(id)
   return new LooseleafError(
     'BODY_UNKNOWN',
-    `Index ${entry.name} cannot be filled here: entity ${entity} cannot be read, and another process may be able to. ${reason}`,
+    `Index ${entry.name} cannot be filled here: this process cannot decode entity ${entity}, but another process may be able to. ${reason}`,
     { entity },
   )
 }
 
-/** True when the phase is over, false when the check has to begin again. */
+/** Ends a round. Returns true if the phase is complete, false if the check has to repeat. */
 function endRound({ target, part }: PartLease, phase: 'entities' | 'check'): boolean {
   if (phase === 'entities') {
     enterPhase(part, 'dangling')
@@ -119,7 +120,7 @@ function endRound({ target, part }: PartLease, phase: 'entities' | 'check'): boo
   if (rounds >= MAX_ROUNDS) {
     throw new LooseleafError(
       'CONFLICT',
-      `Index ${target.entry.name}: each of ${rounds} checks found missing rows, which were added. Something deletes rows that it must not, or writes entities without them.`,
+      `Index ${target.entry.name}: each of ${rounds} checks found missing rows and added them. Another program deletes index rows, or writes entities without them.`,
     )
   }
   const { total } = part
@@ -128,7 +129,7 @@ function endRound({ target, part }: PartLease, phase: 'entities' | 'check'): boo
   return false
 }
 
-/** Looks through index tables of a shard for dangling rows, from where each was left. */
+/** Reads index tables of a shard, each from its saved place, and deletes dangling rows. */
 export async function scanRows(
   job: CleanJob,
   parts: LeasedParts,
@@ -139,22 +140,22 @@ export async function scanRows(
   const { meter } = job
   const reading = passOf(job, parts, signal)
   const rows = gatherRows(reading)
-  /** By lease, how far the rows reach that were gathered. */
+  /** Last place and number of the gathered rows, by lease. */
   let reached = new Map<PartLease, { readonly place: string; readonly rows: number }>()
 
   async function work(): Promise<void> {
-    const { pass, of } = countByIndex(passOf(job, parts, signal))
-    // Claims change hands; each is held against its entity.
+    const { pass, tallyFor } = countByIndex(passOf(job, parts, signal))
+    // Claims pass from entity to entity, so each is compared with the body of its entity.
     await sweepIndexRows(pass, shard, rows.take(), (target) => isBuilding(target) && !target.entry.unique)
     for (const [{ target, part }, { place, rows: count }] of reached) {
       part.place = place
       part.seen += count
-      const tally = of(target)
+      const tally = tallyFor(target)
       addTally(part.tally, tally)
-      meter.did(target, shard, tally)
+      meter.addWork(target, shard, tally)
       meter.count(shard, count)
     }
-    meter.tell('dangling', shard, partsOf([...reached.keys()]))
+    meter.report('dangling', shard, partsOf([...reached.keys()]))
     reached = new Map()
   }
 
@@ -163,12 +164,12 @@ export async function scanRows(
     const { target, part } = lease
     part.total = 0
     for await (const page of indexPages(reading, target, shard, placeFromText(part.place))) {
-      await job.halts.look({ signal })
+      await job.halts.refresh({ signal })
       if (!lease.isHeld || job.halts.has(target)) break
-      // A short page is the last one. Others are worth a count.
+      // A short page is the last one, so its rows need no count statement.
       if (part.total === 0) {
-        const isAll = page.length < reading.maxPage
-        part.total = isAll ? part.seen + page.length : await countRows(target, shard, signal)
+        const isLast = page.length < reading.maxPage
+        part.total = isLast ? part.seen + page.length : await countRows(target, shard, signal)
       }
       rows.add(target, page)
       const before = reached.get(lease)?.rows ?? 0

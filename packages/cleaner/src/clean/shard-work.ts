@@ -5,9 +5,8 @@ import { phasesUpTo, type Phase } from './part.ts'
 import { scanEntities, scanRows } from './shard-scans.ts'
 
 /**
- * Takes the free parts of a shard and brings a phase to its end for them: this one, or an earlier one where a part is not
- * as far any more, as after a failover. Whatever ends the work, what was done is saved and the parts are given up. False
- * when there was nothing to do.
+ * Claims the free parts of a shard, and completes a phase for them: this one, or an earlier one if a failover set a part back. Saves and
+ * releases the parts at the end, also after an error. Returns false if there was no work.
  */
 export async function workOnShard(
   job: CleanJob,
@@ -20,15 +19,15 @@ export async function workOnShard(
   const parts = await claimParts(job.context, runs, shard, job.lease, { signal })
   const { leases } = parts
   try {
-    // Another worker may have ended the phase between the look and the claim.
-    const phase = phasesUpTo(upTo).find((each) => leases.some(({ part }) => part.phase === each))
+    // Another worker may have completed the phase before the claim.
+    const phase = phasesUpTo(upTo).find((candidate) => leases.some(({ part }) => part.phase === candidate))
     if (phase === undefined) return false
     const open = leases.filter(({ part }) => part.phase === phase)
     if (phase === 'dangling') await scanRows(job, parts, open, shard, signal)
     else await scanEntities(job, phase, parts, open, shard, signal)
     return true
   } finally {
-    // Parts that cannot be given up, the connection being gone, become free when their leases run out.
+    // Parts that cannot be released, for example because the connection is lost, become free when their leases expire.
     await parts.release().catch(() => undefined)
   }
 }

@@ -1,53 +1,53 @@
 import { phases, type Part, type Phase } from './part.ts'
 
-/** How much there is to be read on a shard yet, in rows; undefined where that is not known so far. */
+/** Rows still to be read on a shard; undefined while unknown. */
 export type RowsLeft = number | undefined
 
 /**
- * What is left of some indexes that are cleaned together on one shard, over the phases to come. Entities are read once for
- * all of them, rows of each. How many rows a phase to come will meet is a guess from those before it.
+ * Estimates the rows still to be read for indexes that are cleaned together on one shard, over all remaining phases. Entities are read once
+ * for all indexes, rows for each index. The size of a later phase is guessed from the phases before it.
  */
 export function rowsLeft(parts: readonly Part[], planned: readonly Phase[]): RowsLeft {
-  const left = parts.map((part) => leftOf(part, planned))
-  if (left.length === 0 || left.some((each) => each === undefined)) return undefined
-  const known = left as readonly Readonly<Record<Phase, number>>[]
-  const most = (phase: Phase): number => Math.max(...known.map((each) => each[phase]))
+  const remaining = parts.map((part) => remainingOf(part, planned))
+  if (remaining.length === 0 || remaining.some((rows) => rows === undefined)) return undefined
+  const known = remaining as readonly Readonly<Record<Phase, number>>[]
+  const most = (phase: Phase): number => Math.max(...known.map((rows) => rows[phase]))
   return most('entities') + most('check') + known.reduce((sum, { dangling }) => sum + dangling, 0)
 }
 
-/** The same over all shards: of those that nothing is known of, as much is taken to be left as of the others. */
+/** Estimates the rows still to be read on all shards. An unknown shard counts as the average of the others. */
 export function rowsLeftOnAll(shards: readonly RowsLeft[]): RowsLeft {
-  const known = shards.filter((each) => each !== undefined)
+  const known = shards.filter((rows) => rows !== undefined)
   if (known.length === 0) return undefined
-  const sum = known.reduce((total, each) => total + each, 0)
+  const sum = known.reduce((total, rows) => total + rows, 0)
   return sum + (sum / known.length) * (shards.length - known.length)
 }
 
-/** Milliseconds, as an estimate: undefined while there is nothing to go by. */
+/** Estimates the milliseconds that these rows take at this rate. Returns undefined without data. */
 export function timeLeftMs(left: RowsLeft, rowsPerSecond: number): number | undefined {
   if (left === undefined || rowsPerSecond <= 0) return undefined
   return Math.round((left / rowsPerSecond) * 1000)
 }
 
-/** The phases of a job that come after this one. */
+/** Returns the planned phases after this one. */
 export function phasesAfter(phase: Phase, planned: readonly Phase[]): readonly Phase[] {
-  return planned.filter((each) => phases.indexOf(each) > phases.indexOf(phase))
+  return planned.filter((other) => phases.indexOf(other) > phases.indexOf(phase))
 }
 
-function leftOf(part: Part, planned: readonly Phase[]): Readonly<Record<Phase, number>> | undefined {
+function remainingOf(part: Part, planned: readonly Phase[]): Readonly<Record<Phase, number>> | undefined {
   const { phase, seen, total, tally } = part
   if (phase === 'done') return { entities: 0, dangling: 0, check: 0 }
-  const now = Math.max(0, total - seen)
+  const inPhase = Math.max(0, total - seen)
   const checked = (entities: number): number => (planned.includes('check') ? entities : 0)
   if (phase === 'entities') {
     if (total === 0) return undefined
-    // Rows that were written or looked up so far, for all entities that there are.
+    // The rows written or looked up so far are extrapolated to all entities.
     const perEntity = seen === 0 ? 1 : Math.max(tally.added, tally.rows) / seen
-    return { entities: now, dangling: total * perEntity, check: checked(total) }
+    return { entities: inPhase, dangling: total * perEntity, check: checked(total) }
   }
   if (phase === 'dangling') {
-    const dangling = total === 0 ? Math.max(tally.added, tally.rows) : now
+    const dangling = total === 0 ? Math.max(tally.added, tally.rows) : inPhase
     return { entities: 0, dangling, check: checked(tally.entities) }
   }
-  return { entities: 0, dangling: 0, check: total === 0 ? tally.entities : now }
+  return { entities: 0, dangling: 0, check: total === 0 ? tally.entities : inPhase }
 }

@@ -18,12 +18,12 @@ import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.t
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { restamp } from './restamp.ts'
 
-/** Pending rows that are worked on together. */
+/** Pending rows per page. */
 const PAGE = 200
 
 /**
- * Writes the index rows that writes left pending while an index shard did not take them, and takes the pending rows away.
- * Answers how many. Throws what a shard throws that is still down; what can be drained is, and stays so.
+ * Writes the index rows that were left pending because their shard did not answer, and deletes the pending rows. Returns their number. If a
+ * shard still does not answer, drains the rest and throws the error of that shard.
  */
 export async function drainPending(store: CleanerStore, options: PassOptions = {}): Promise<number> {
   checkStore('drainPending', store, options, passOptionKinds)
@@ -33,9 +33,8 @@ export async function drainPending(store: CleanerStore, options: PassOptions = {
 }
 
 /**
- * As `drainPending`, for those who read the catalog every now and then: nothing is asked of stores that never defer. Rows
- * that their entities have lost are kept for a while: whoever calls this again gives the same `removals`, others leave them
- * to the tail and the sweep.
+ * As `drainPending`, without reloading the catalog; sends no statement if the known catalog defers no writes. Lost rows that it meets are kept
+ * for a while. A caller that repeats this call passes the same `removals` to delete them later; otherwise the tail and the sweep find them.
  */
 export async function drainKnown(
   context: EngineContext,
@@ -55,22 +54,22 @@ export async function drainKnown(
 }
 
 /**
- * Once through everything that is pending there. An index that cannot be written is left out from then on, and entities
- * that cannot be settled yet are passed by, so that neither keeps the others from it, however many they are.
+ * Reads all pending rows of a shard once. After an index could not be written, its rows are left out; entities that cannot be settled yet are
+ * skipped. Neither delays the other pending rows.
  */
 async function drainShard(pass: RepairPass, shard: number): Promise<number> {
   const { pending } = shardAt(pass.context, shard)
-  const leftOut = new Set<string>()
+  const excluded = new Set<string>()
   let drained = 0
   let error: unknown
   let after: PendingRow | undefined
   for (;;) {
-    const rows = await pending.page({ after, except: [...leftOut], limit: PAGE }, call(pass))
+    const rows = await pending.page({ after, except: [...excluded], limit: PAGE }, call(pass))
     if (rows.length > 0) {
       const page = await drainRows(pass, shard, rows)
       drained += page.removed
       error ??= page.error
-      for (const table of page.tables) leftOut.add(table)
+      for (const table of page.tables) excluded.add(table)
     }
     if (rows.length < PAGE) break
     after = rows.at(-1)
@@ -81,22 +80,24 @@ async function drainShard(pass: RepairPass, shard: number): Promise<number> {
 
 interface DrainedPage {
   readonly removed: number
-  /** Of indexes that could not be written. */
+  /** Tables of indexes that could not be written. */
   readonly tables: ReadonlySet<string>
-  /** What kept one of them from it. */
+  /** Error of one of these tables. */
   readonly error: unknown
 }
 
 /**
- * The entities are read before the rows are written. An entity at version v has been given the rows of v or of a later
- * version by then, so pending rows up to v are settled; a later one was committed since.
+ * Drains one page. The order matters: the entities are read before their rows are written.
+ * 1. An entity is read at version v.
+ * 2. The rows of v, or of a version committed since, are written.
+ * 3. Pending rows up to v are deleted. A pending row with a later stamp belongs to a later commit, and stays.
  */
 async function drainRows(pass: RepairPass, shard: number, rows: readonly PendingRow[]): Promise<DrainedPage> {
   const { entities, pending } = shardAt(pass.context, shard)
   const ids = distinctIds(rows.map(({ entityId }) => entityId))
   const readAt = pass.time.now()
   const found = (await entities.readBounded(ids, 0, call(pass))).filter((row) => row !== undefined)
-  // Of one that has moved, or that a crash has undone, nothing is said in this round.
+  // Entities that moved, or that a crash undid, are left to the next round.
   const moved = new Set(await movedOrUndone(pass.context, found, call(pass)))
   const entityOf = new Map(found.filter((row) => !moved.has(row)).map((row) => [idKey(row.id), row]))
   const { tables, unreadable, error } = await writeRows(pass, rows, ids)
@@ -104,35 +105,35 @@ async function drainRows(pass: RepairPass, shard: number, rows: readonly Pending
   const settled = rows.flatMap(({ entityId, table }) => {
     const entity = entityOf.get(idKey(entityId))
     if (entity === undefined || tables.has(table) || unreadable.has(idKey(entityId))) return []
-    // A failover can bring back the version before it, whose rows may be pending too.
+    // A failover may bring back the version before, whose rows may be pending too.
     return mayBeLost(pass.context, entity, readAt) ? [] : [{ entityId, table, before: upTo(entity.version) }]
   })
   const removed = await pending.remove(settled, call(pass))
   return { removed, tables, error }
 }
 
-/** What is left pending, and why. */
-interface StillPending {
-  /** Of indexes that could not be written. */
+/** Outcome of writing the rows of a page. */
+interface WrittenRows {
+  /** Tables of indexes that could not be written. */
   readonly tables: ReadonlySet<string>
-  /** Entities whose body is in a format that this process does not know, by `idKey`: another process may. */
+  /** Entities by `idKey` whose body this process cannot decode, but another process may. */
   readonly unreadable: ReadonlyMap<string, unknown>
   readonly error: unknown
 }
 
 /**
- * Writes the rows of every index that there is. One that is on its way out counts too: somebody who does not know that
- * yet may query it for as long as a table of it is there. If it has lost one already, pending rows stay until the last is
- * gone.
+ * Writes the rows of these entities in every index with a pending row. This includes retiring indexes, because a process that does not know
+ * the new state may query one until its last table is dropped. If some of its tables are dropped already, its pending rows stay until all
+ * are.
  */
 async function writeRows(
   pass: RepairPass,
   rows: readonly PendingRow[],
   ids: readonly Uint8Array[],
-): Promise<StillPending> {
+): Promise<WrittenRows> {
   const { context } = pass
   const names = [...new Set(rows.map(({ table }) => table))]
-  // An index that this process has not heard of is new or gone.
+  // An index that this process does not know is new or dropped.
   if (!names.every((table) => entryOf(context, table) !== undefined)) {
     await context.catalog.reload(call(pass))
   }

@@ -5,9 +5,11 @@ import type { RepairPass } from '../repair/repair-pass.ts'
 import { sweepDerived } from '../sweep/sweep-entities.ts'
 
 /**
- * Writes every row of these entities, those that seem to be there too, and puts right what else is wrong with them. A row
- * that was deferred may be there from an earlier version, whose writer lost it and is still to delete it: only the stamp
- * that the deferred write could not give it makes that delete spare it.
+ * Writes every row of these entities with their current version, also rows that exist, and repairs their other rows. An existing row needs the
+ * new stamp:
+ * 1. Version 1 of an entity has the row. Version 2 loses it, and its writer schedules the delete of the row.
+ * 2. Version 3 has the row again, but its write of the row is deferred, so the row keeps the stamp of version 1.
+ * 3. The delete of version 2 removes every stamp below 2. Only the stamp of version 3 protects the row.
  */
 export async function restamp(
   pass: RepairPass,

@@ -9,8 +9,8 @@ import { expireShard } from './expire-shard.ts'
 const SHARDS_AT_ONCE = 4
 
 /**
- * Deletes all entities that have expired a minute ago or before, and answers how many, those that another process deletes meanwhile
- * not counted. Their index rows are deleted by the cleaners that follow, or by `cleanIndex` and `sweep`.
+ * Deletes all entities that expired at least a minute ago. Returns the number that this call deleted. A running cleaner, `cleanIndex` or
+ * `sweep` deletes their index rows later.
  */
 export async function deleteExpired(store: CleanerStore, options: PassOptions = {}): Promise<number> {
   checkStore('deleteExpired', store, options, passOptionKinds)

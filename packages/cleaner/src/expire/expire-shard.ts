@@ -9,34 +9,34 @@ import { sizeClass } from '../pass/throttle.ts'
 import { chunks } from '../tools/chunks.ts'
 
 /**
- * An entity is deleted so long after its time, in milliseconds: a process whose clock is behind shows it until then, and one that has read
- * it may be about to push its time ahead.
+ * Milliseconds between the expiry of an entity and its deletion. Until then a process whose clock is behind still shows the entity, and a
+ * process that has read it may be about to postpone its expiry.
  */
 const MARGIN_MS = 60_000
-/** Rows read at a time, and so entities in hand. */
+/** Rows per page, and so entities in memory. */
 const PAGE = 100
-/** A statement of so many writes names its winners; more would be a transaction. */
+/** Deletes per statement. Up to this number a driver reports the outcome of each write by one statement; more need a transaction. */
 const DELETES_PER_STATEMENT = 50
 
-/** The last row of a round that has ended early, by the name of the index table: the next round goes on behind it. */
+/** Last row of a round that ended at its limit, by index table. The next round resumes after it. */
 export type ExpiryPlaces = Map<string, IndexRow>
 
 export interface ExpiredOnShard {
   readonly deleted: number
-  /** Whether it has ended at `maxRows`, with more that may be due. */
+  /** True if the round ended at `maxRows`, so more rows may be due. */
   readonly isFull: boolean
 }
 
-interface SeenRow {
+interface ReadEntity {
   readonly id: Uint8Array
   readonly version: number
 }
 
 /**
- * Deletes the entities of a shard that have expired a minute ago, by the clock of this process and that of the database: from the one that
- * expired first on, until it has looked at `maxRows` rows. Each is deleted at the version that was read, so one whose time is
- * pushed ahead meanwhile stays. Their index rows are dangling then, which is for the tail or a sweep. `places`: so that rows at the front
- * that lead to nothing, or to what cannot be read, do not keep the others from their turn.
+ * Deletes the entities of a shard that expired at least a minute ago, by the clocks of both this process and the database. Goes by expiry,
+ * earliest first, and reads at most `maxRows` index rows. Each entity is deleted only at the version that was read, so one whose expiry was
+ * postponed stays. Its index rows then dangle, and the tail or a sweep deletes them. `places` lets a round resume where the last one ended,
+ * so that leading rows without a readable entity do not block the others.
  */
 export async function expireShard(
   pass: Pass,
@@ -46,7 +46,7 @@ export async function expireShard(
 ): Promise<ExpiredOnShard> {
   const { context, signal, throttle } = pass
   let until = (context.time.now() - MARGIN_MS) * 1000
-  let isSure = false
+  let isConfirmed = false
   let budget = maxRows
   let deleted = 0
   for (const target of expiringIndexes(pass)) {
@@ -64,9 +64,9 @@ export async function expireShard(
       })
       const last = rows.at(-1)
       if (last === undefined) break
-      if (!isSure) {
+      if (!isConfirmed) {
         until = Math.min(until, (await shardAt(context, shard).now({ signal })) - MARGIN_MS * 1000)
-        isSure = true
+        isConfirmed = true
       }
       deleted += await deleteDue(pass, target, shard, rows, until)
       await throttle.take(shard, rows.length, signal)
@@ -78,7 +78,7 @@ export async function expireShard(
   return { deleted, isFull: false }
 }
 
-/** Ready indexes alone: while an index is building, processes that do not know its `expires` may still be running. */
+/** Returns the ready indexes with `expires`. While an index is building, processes that do not know its `expires` may still run. */
 function expiringIndexes({ context }: Pass): readonly IndexTarget[] {
   return context.catalog
     .current()
@@ -108,7 +108,7 @@ function dueRows(
   )
 }
 
-/** Deletes the entities of rows that are due by what is committed, and answers how many. */
+/** Deletes the entities of these rows whose committed expiry is due. Returns their number. */
 async function deleteDue(
   pass: Pass,
   target: IndexTarget,
@@ -116,8 +116,8 @@ async function deleteDue(
   rows: readonly IndexRow[],
   until: number,
 ): Promise<number> {
-  const due: SeenRow[] = []
-  const note = (row: EntityRow): void => {
+  const due: ReadEntity[] = []
+  const addIfDue = (row: EntityRow): void => {
     const derived = deriveEntity(pass, [target], row.id, row)
     const [time] = expectedIn(derived, target)
     const isDue = time?.shard === shard && Number(time.key[0]) <= until
@@ -126,18 +126,18 @@ async function deleteDue(
   await eachEntity(
     pass,
     rows.map(({ entityId }) => entityId),
-    note,
+    addIfDue,
   )
   let deleted = 0
-  for (const some of chunks(due, DELETES_PER_STATEMENT)) deleted += await deleteAsRead(pass, shard, some)
+  for (const chunk of chunks(due, DELETES_PER_STATEMENT)) deleted += await deleteAsRead(pass, shard, chunk)
   return deleted
 }
 
-/** Replaces each by a tombstone where it still has its version. */
+/** Replaces each entity by a tombstone if it still has the version that was read. Returns the number of replaced ones. */
 async function deleteAsRead(
   { context, throttle, signal }: Pass,
   shard: number,
-  due: readonly SeenRow[],
+  due: readonly ReadEntity[],
 ): Promise<number> {
   const epoch = context.catalog.current().epochs[shard] ?? 0
   const tombstones = due.map(({ id, version: base }) => ({
@@ -147,16 +147,16 @@ async function deleteAsRead(
     body: null,
   }))
   try {
-    const won = await throttle.send(
+    const replaced = await throttle.send(
       shard,
       ({ length }) => `expired ${sizeClass(length)}`,
       () => shardAt(context, shard).entities.replace(tombstones, { epoch, signal }),
       signal,
     )
-    return won.filter(Boolean).length
+    return replaced.filter(Boolean).length
   } catch (error) {
     if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
-    // The index may be on its way out: the next round goes by what the shards say now.
+    // The index may be retiring: the next round uses the new catalog.
     await context.catalog.reload({ signal })
     return 0
   }

@@ -5,18 +5,18 @@ import { createPass } from '../pass/pass.ts'
 import type { Throttle } from '../pass/throttle.ts'
 import { expireShard, type ExpiryPlaces } from './expire-shard.ts'
 
-/** Rows that one round on a shard looks at, at the most. */
+/** Largest number of index rows read per round and shard. */
 const ROWS_PER_ROUND = 1_000
-/** From a round that has found no more to the next one. */
+/** Milliseconds until the next round after one that found no more due rows. */
 const EVERY_MS = 5_000
 
-/** Deletes expired entities in rounds of bounded work, beside what else a cleaner does on a shard. */
+/** Deletes expired entities in bounded rounds, in the background of a cleaner's other work on a shard. */
 export interface ExpiryRounds {
-  /** Begins a round on a shard that this process follows, unless one is under way there or none is due. */
+  /** Begins a round on a shard, unless one is in flight there or none is due. */
   start(shard: number): void
   /** Resolves when every round has ended. Never rejects. */
   ended(): Promise<void>
-  /** Entities that were deleted. */
+  /** Number of deleted entities. */
   readonly deleted: number
 }
 
@@ -28,7 +28,7 @@ export function createExpiryRounds(
 ): ExpiryRounds {
   const elapsed = elapsedBy(context.time)
   const pass = createPass(context, options, throttle)
-  const underWay = new Map<number, Promise<void>>()
+  const inFlight = new Map<number, Promise<void>>()
   const dueAt = new Map<number, number>()
   const placesOf = new Map<number, ExpiryPlaces>()
   let deleted = 0
@@ -38,24 +38,24 @@ export function createExpiryRounds(
     const places = placesOf.get(shard) ?? new Map()
     placesOf.set(shard, places)
     try {
-      const done = await expireShard(pass, shard, ROWS_PER_ROUND, places)
-      deleted += done.deleted
-      if (done.isFull) pause = 0
+      const expired = await expireShard(pass, shard, ROWS_PER_ROUND, places)
+      deleted += expired.deleted
+      if (expired.isFull) pause = 0
     } catch (error) {
       if (!pass.signal?.aborted) onError(error)
     } finally {
       dueAt.set(shard, elapsed() + pause)
-      underWay.delete(shard)
+      inFlight.delete(shard)
     }
   }
 
   return {
     start(shard) {
-      if (underWay.has(shard) || elapsed() < (dueAt.get(shard) ?? -Infinity)) return
-      underWay.set(shard, round(shard))
+      if (inFlight.has(shard) || elapsed() < (dueAt.get(shard) ?? -Infinity)) return
+      inFlight.set(shard, round(shard))
     },
     async ended() {
-      await Promise.all(underWay.values())
+      await Promise.all(inFlight.values())
     },
     get deleted() {
       return deleted

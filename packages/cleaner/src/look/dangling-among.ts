@@ -1,18 +1,18 @@
 import { idKey, type IndexRow } from '@looseleaf/core'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { placeOf, type DanglingRow } from './inspect.ts'
+import { placementOf, type DanglingRow } from './inspect.ts'
 import { readDerived } from './read-entities.ts'
 
-/** A row of one of several indexes. */
+/** A row together with its index. */
 export interface TargetRow {
   readonly target: IndexTarget
   readonly row: IndexRow
 }
 
 /**
- * The rows that are not those of a committed entity, or stand on the wrong shard. The rows have been read before the
- * entities, so that a writer that was about to commit is not taken for a dead one.
+ * Returns those of these rows that match no committed entity, or that are on the wrong shard. Reads the entities after the rows were read: in
+ * the other order, a row of a writer that commits in between would seem to dangle.
  */
 export async function danglingAmong(
   pass: Pass,
@@ -29,10 +29,11 @@ export async function danglingAmong(
   const dangling: DanglingRow[] = []
   for (const { target, row } of rows) {
     const entity = entities.get(idKey(row.entityId))
-    // Nobody knows which rows belong to a body that cannot be decoded.
+    // The rows of a body that cannot be decoded are unknown.
     if (entity?.expected === undefined) continue
-    const place = placeOf(entity, target, shard, row)
-    if (place !== 'right') dangling.push({ entity, target, shard, row, misplaced: place === 'misplaced' })
+    const placement = placementOf(entity, target, shard, row)
+    if (placement !== 'right')
+      dangling.push({ entity, target, shard, row, misplaced: placement === 'misplaced' })
   }
   return dangling
 }

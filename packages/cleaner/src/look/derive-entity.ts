@@ -10,29 +10,29 @@ import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { ROWS_IN_HAND } from '../tools/chunks.ts'
 
-/** An index row that belongs to an entity, and where. */
+/** An index row that an entity should have, with its shard. */
 export interface ExpectedRow {
   readonly shard: number
   readonly key: Key
   readonly identity: string
-  /** What the row holds besides, where the index is covering. */
+  /** Bytes of the included properties, for a covering index. */
   readonly included?: Uint8Array | null | undefined
 }
 
-/** An entity at the version at which it was read, and the rows that belong to it. */
+/** An entity at the version that was read, with the index rows that it should have. */
 export interface DerivedEntity {
   readonly id: Uint8Array
-  /** 0 where there is no entity, not even a tombstone. */
+  /** 0 if there is neither an entity nor a tombstone. */
   readonly version: number
-  /** When it was written, in microseconds since 1970; 0 where there is nothing. */
+  /** Time of the write in microseconds since 1970; 0 if there is no row. */
   readonly updated: number
-  /** For each target in which the committed bag gives rows, these; undefined when the row or its body is damaged. */
+  /** Rows by index, without indexes in which the entity has none. Undefined if the row or its body cannot be decoded. */
   readonly expected: ReadonlyMap<IndexTarget, readonly ExpectedRow[]> | undefined
 }
 
 /**
- * A tombstone and an id without an entity have no rows. The body and its bag are not kept: many entities are in hand at
- * once.
+ * Derives the index rows of an entity. A tombstone and an id without a row have none. The result keeps neither body nor bag, because many
+ * entities are in memory at once.
  */
 export function deriveEntity(
   pass: Pass,
@@ -41,13 +41,13 @@ export function deriveEntity(
   row: EntityRow | undefined,
 ): DerivedEntity {
   pass.tally.entities++
-  const found = { id, version: row?.version ?? 0, updated: row?.updated ?? 0 }
+  const read = { id, version: row?.version ?? 0, updated: row?.updated ?? 0 }
   const bag = row === undefined ? null : decode(pass, id, row)
-  if (bag === null) return { ...found, expected: new Map() }
-  return { ...found, expected: bag && expectedRows(pass, targets, id, bag) }
+  if (bag === null) return { ...read, expected: new Map() }
+  return { ...read, expected: bag && expectedRows(pass, targets, id, bag) }
 }
 
-/** Null for a tombstone; undefined for what is damaged, which is told. */
+/** Returns null for a tombstone. Returns undefined, and reports a problem, if the row cannot be decoded. */
 function decode(pass: Pass, id: Uint8Array, { version, body }: EntityRow): Bag | null | undefined {
   try {
     requireVersion(version)
@@ -81,7 +81,7 @@ function expectedRows(
   return expected
 }
 
-/** The rows of these keys of an entity. */
+/** Returns the rows of these keys of an entity, with their shards. */
 export function placed(
   { router }: EngineContext,
   { entry }: IndexTarget,
@@ -95,12 +95,12 @@ export function placed(
   }))
 }
 
-/** The rows of this entity in this index. */
+/** Returns the rows that this entity should have in this index. */
 export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly ExpectedRow[] {
   return entity.expected?.get(target) ?? []
 }
 
-/** Derives entities in batches of so few that their index rows can be held. */
+/** Derives entities in batches of about `ROWS_IN_HAND` index rows, to bound the memory. */
 export function* derivedBatches(
   pass: Pass,
   targets: readonly IndexTarget[],

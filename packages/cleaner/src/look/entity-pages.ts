@@ -5,8 +5,7 @@ import type { Pass } from '../pass/pass.ts'
 import { sizeClass } from '../pass/throttle.ts'
 
 /**
- * The entities of a shard, tombstones too, in the order of writing, as pages within the pass's limits: of so many rows, and
- * of some MiB of bodies.
+ * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.maxPage` rows and some MiB of bodies.
  */
 export async function* entityPages(
   pass: Pass,
@@ -34,7 +33,7 @@ export async function* entityPages(
   }
 }
 
-/** By its rows and its bytes: to read a page is to move both. */
+/** Kind of the statement for the latency gauge: its time depends on both rows and bytes. */
 function kindOfPage(page: readonly EntityPageRow[]): string {
   const bytes = page.reduce((sum, { body }) => sum + (body?.length ?? 0), 0)
   return `entities ${sizeClass(page.length)} ${sizeClass(bytes)}`

@@ -3,13 +3,13 @@ import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { sizeClass } from '../pass/throttle.ts'
 
-/** A place in an index table. */
+/** A place in an index table: the row with this key and entity. */
 export interface IndexPlace {
   readonly key: Key
   readonly entityId: Uint8Array
 }
 
-/** The rows of an index on one shard, in key order, as pages within the pass's limits. */
+/** Yields the rows of an index on one shard in key order, after the place `from`, as pages of at most `pass.maxPage` rows. */
 export async function* indexPages(
   pass: Pass,
   target: IndexTarget,

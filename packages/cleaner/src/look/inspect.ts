@@ -10,36 +10,35 @@ export interface MissingRow {
   readonly entity: DerivedEntity
   readonly target: IndexTarget
   readonly row: ExpectedRow
-  /** True for a row that is there, of a covering index, and holds what its entity had before. */
+  /** True for an existing row of a covering index whose included properties are out of date. */
   readonly outdated?: true
 }
 
 export interface DanglingRow {
   readonly entity: DerivedEntity
   readonly target: IndexTarget
-  /** The shard on which the row stands. */
+  /** The shard of the row. */
   readonly shard: number
   readonly row: IndexRow
-  /** True when it would be right on another shard. */
+  /** True if the row matches its entity but belongs on another shard. */
   readonly misplaced: boolean
 }
 
-/** What is wrong with some entities' rows. */
+/** Differences between entities and their index rows. */
 export interface WrongRows {
   readonly missing: MissingRow[]
-  /** Rows of a covering index that are there, and hold what their entity had before: written again like a missing one. */
+  /** Existing rows of covering indexes with old included properties. They are rewritten like missing rows. */
   readonly outdated: MissingRow[]
   readonly dangling: DanglingRow[]
 }
 
 /**
- * Looks up the rows of entities that were just read, and compares. `everywhere` asks every shard, and so finds all
- * dangling rows of these entities; otherwise only the shards on which a row is expected are asked, and only missing
- * rows are found. An entity whose body cannot be decoded is passed over: nobody knows which rows are its own. All indexes
- * are looked up together, shard by shard.
+ * Looks up the rows of entities that were just read, in all indexes with one statement per shard, and compares them. With `everywhere` it
+ * reads every shard, and so finds all dangling rows of these entities. Otherwise it reads only the shards of expected rows, and finds only
+ * missing rows. Skips entities whose body cannot be decoded.
  *
- * The entities have been read before the rows. A writer adds rows before it commits, so a row of the version that was
- * read is there unless a later version has lost it; whoever acts on `missing` has to read the version once more.
+ * The rows are read after the entities. A writer adds rows before it commits, so each row of the version that was read exists, unless a later
+ * version lost it. Before a caller acts on `missing`, it has to read the version again.
  */
 export async function inspect(
   pass: Pass,
@@ -49,36 +48,36 @@ export async function inspect(
 ): Promise<WrongRows> {
   const wrong: WrongRows = { missing: [], outdated: [], dangling: [] }
   const known = entities.filter(({ expected }) => expected !== undefined)
-  const asked = everywhere ? undefined : expectedByShard(targets, known)
+  const expected = everywhere ? undefined : expectedByShard(targets, known)
   await Promise.all(
     pass.context.driver.shards.map(async (_, shard) => {
-      const those = everywhere ? { entities: known, targets } : asked?.get(shard)
-      if (those === undefined) return
-      for (const chunk of chunks([...those.entities], IDS_PER_LOOKUP))
-        await inspectShard(pass, [...those.targets], shard, chunk, everywhere, wrong)
+      const lookup = everywhere ? { entities: known, targets } : expected?.get(shard)
+      if (lookup === undefined) return
+      for (const chunk of chunks([...lookup.entities], IDS_PER_LOOKUP))
+        await inspectShard(pass, [...lookup.targets], shard, chunk, everywhere, wrong)
     }),
   )
   return wrong
 }
 
-interface RowsToRead {
+interface Lookup {
   readonly entities: Set<DerivedEntity>
   readonly targets: Set<IndexTarget>
 }
 
-/** By shard, the entities with rows there and the indexes that they are in. */
+/** Groups the expected rows by shard: the entities with rows there, and the indexes of these rows. */
 function expectedByShard(
   targets: readonly IndexTarget[],
   entities: readonly DerivedEntity[],
-): ReadonlyMap<number, RowsToRead> {
-  const byShard = new Map<number, RowsToRead>()
+): ReadonlyMap<number, Lookup> {
+  const byShard = new Map<number, Lookup>()
   for (const entity of entities) {
     for (const target of targets) {
       for (const { shard } of expectedIn(entity, target)) {
-        const asked = byShard.get(shard) ?? { entities: new Set(), targets: new Set() }
-        byShard.set(shard, asked)
-        asked.entities.add(entity)
-        asked.targets.add(target)
+        const lookup = byShard.get(shard) ?? { entities: new Set(), targets: new Set() }
+        byShard.set(shard, lookup)
+        lookup.entities.add(entity)
+        lookup.targets.add(target)
       }
     }
   }
@@ -122,10 +121,10 @@ function compare(
   }
   for (const entity of entities) {
     const expected = expectedIn(entity, target)
-    const there = byEntity.size === 0 ? NONE : (byEntity.get(idKey(entity.id)) ?? NONE)
-    // Of hundreds of indexes, most have nothing to do with an entity.
-    if (expected.length === 0 && there.length === 0) continue
-    const versions = new Map(there.map((row) => [keyIdentity(row.key), row.version]))
+    const existing = byEntity.size === 0 ? NONE : (byEntity.get(idKey(entity.id)) ?? NONE)
+    // A store may have hundreds of indexes, and an entity has rows in few of them.
+    if (expected.length === 0 && existing.length === 0) continue
+    const versions = new Map(existing.map((row) => [keyIdentity(row.key), row.version]))
     for (const row of expected) {
       if (row.shard !== shard) continue
       const version = versions.get(row.identity)
@@ -134,10 +133,10 @@ function compare(
         wrong.outdated.push({ entity, target, row, outdated: true })
     }
     if (!everywhere) continue
-    for (const row of there) {
-      const place = placeOf(entity, target, shard, row)
-      if (place !== 'right') {
-        wrong.dangling.push({ entity, target, shard, row, misplaced: place === 'misplaced' })
+    for (const row of existing) {
+      const placement = placementOf(entity, target, shard, row)
+      if (placement !== 'right') {
+        wrong.dangling.push({ entity, target, shard, row, misplaced: placement === 'misplaced' })
       }
     }
   }
@@ -145,15 +144,15 @@ function compare(
 
 const NONE: readonly IndexRow[] = []
 
-/** Whether a row is one of the entity's, and on its shard. */
-export function placeOf(
+/** Compares a row with the rows of its entity: `right`, `misplaced` (on the wrong shard), or `dangling`. */
+export function placementOf(
   entity: DerivedEntity,
   target: IndexTarget,
   shard: number,
   row: IndexRow,
 ): 'right' | 'misplaced' | 'dangling' {
   const identity = keyIdentity(row.key)
-  const own = expectedIn(entity, target).find((expected) => expected.identity === identity)
-  if (own === undefined) return 'dangling'
-  return own.shard === shard ? 'right' : 'misplaced'
+  const match = expectedIn(entity, target).find((expected) => expected.identity === identity)
+  if (match === undefined) return 'dangling'
+  return match.shard === shard ? 'right' : 'misplaced'
 }

@@ -7,13 +7,13 @@ import type { Pass } from '../pass/pass.ts'
 import { chunks } from '../tools/chunks.ts'
 import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
 
-/** Ids per statement; a prepared statement of another length is another one to the server. */
+/** Ids per statement. Most statements have this length, so that the server can reuse the prepared one. */
 const IDS_PER_READ = 256
 const SHARDS_AT_ONCE = 4
 
 /**
- * Reads the committed rows of these ids, tombstones too, and hands over each as it comes: so many bodies are not in hand
- * at once. Of an id that has no row nothing comes.
+ * Reads the committed rows of these ids, including tombstones, and calls `visit` with each as it arrives, so that few bodies are in memory at
+ * once. An id without a row causes no call.
  */
 export async function eachEntity(
   pass: Pick<Pass, 'context' | 'signal'>,
@@ -27,8 +27,8 @@ export async function eachEntity(
       limit(async () => {
         for (const chunk of chunks(group, IDS_PER_READ)) {
           const rows = await entities.readBounded(chunk, longestBody(chunk.length), { signal })
-          const there = rows.filter((row) => row !== undefined)
-          for await (const batch of wholeRows(entities, pass.context.codec, there, { signal }))
+          const existing = rows.filter((row) => row !== undefined)
+          for await (const batch of wholeRows(entities, pass.context.codec, existing, { signal }))
             for (const row of batch) visit(row)
         }
       }),
@@ -36,7 +36,7 @@ export async function eachEntity(
   )
 }
 
-/** The entities of these ids as they are now, each once, those that are not there too. */
+/** Reads and derives the entities of these ids, each once. Includes ids without a row. */
 export async function readDerived(
   pass: Pass,
   targets: readonly IndexTarget[],
@@ -44,8 +44,10 @@ export async function readDerived(
 ): Promise<DerivedEntity[]> {
   const derived = new Map<string, DerivedEntity | Uint8Array>()
   for (const id of ids) derived.set(idKey(id), id)
-  const all = [...derived.values()] as Uint8Array[]
-  await eachEntity(pass, all, (row) => derived.set(idKey(row.id), deriveEntity(pass, targets, row.id, row)))
+  const distinct = [...derived.values()] as Uint8Array[]
+  await eachEntity(pass, distinct, (row) =>
+    derived.set(idKey(row.id), deriveEntity(pass, targets, row.id, row)),
+  )
   return Array.from(derived.values(), (found) =>
     isBytes(found) ? deriveEntity(pass, targets, found, undefined) : found,
   )

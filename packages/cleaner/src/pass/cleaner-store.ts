@@ -1,6 +1,6 @@
 import type { EngineContext } from '@looseleaf/index-engine'
 
-/** What the cleaner works on: a `DataStore` fits. */
+/** The store that is cleaned, such as a `DataStore`. */
 export interface CleanerStore {
   readonly context: EngineContext
 }

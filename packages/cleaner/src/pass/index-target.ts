@@ -1,11 +1,11 @@
 import { LooseleafError, type CatalogEntry, type IndexTable, type IndexTableSpec } from '@looseleaf/core'
 import { isClaimsOf, isInUse, isPaused, tableSpec, type EngineContext } from '@looseleaf/index-engine'
 
-/** An index that is being cleaned. */
+/** An index that a pass works on. */
 export interface IndexTarget {
   readonly entry: CatalogEntry
   readonly spec: IndexTableSpec
-  /** Its tables, in the order of the shards. */
+  /** The tables of the index, in the order of the shards. */
   readonly tables: readonly IndexTable[]
 }
 
@@ -14,31 +14,31 @@ export function indexTarget(context: EngineContext, entry: CatalogEntry): IndexT
   return { entry, spec, tables: context.driver.shards.map((shard) => shard.index(spec)) }
 }
 
-/** The index's table on a shard. */
+/** Returns the table of the index on a shard. */
 export function tableOn(target: IndexTarget, shard: number): IndexTable {
-  // Targets are made with a table for every shard, and shards are numbered by the same router.
+  // A target has a table for every shard, and the same router numbers the shards.
   return target.tables[shard] as IndexTable
 }
 
 /**
- * The indexes to keep in step: building and ready ones, hidden or not. A retiring index is about to lose its tables and is
- * queried by nobody, so it is left alone.
+ * Returns the indexes to keep in step: building and ready ones, hidden or not. A retiring index is not queried and its tables are about to be
+ * dropped, so it is left alone.
  */
 export function cleanableIndexes(context: EngineContext): readonly CatalogEntry[] {
   return context.catalog.current().indexes.filter(isInUse)
 }
 
-/** Whether an index that is `building` is not to be filled now: somebody has paused that, or has hidden it. */
+/** Tells whether the filling of an index is halted: paused, or its `building` index hidden. */
 export function isHalted(entry: CatalogEntry): boolean {
   return isPaused(entry) || (entry.state === 'building' && entry.hidden === true)
 }
 
-/** An index by its name, or one generation of it. */
+/** The name of an index, or of one of its generations. */
 export type IndexName = string | { readonly name: string; readonly generation: number }
 
 /**
- * The indexes meant by these names; all cleanable ones without names. While a new generation is being filled beside one
- * that is ready, a name alone means the one that is being filled. Throws `INDEX_NOT_FOUND`.
+ * Returns the indexes with these names, or all cleanable ones for undefined. While a new generation is being filled beside a ready one, a plain
+ * name means the new one. Throws `INDEX_NOT_FOUND`.
  */
 export function indexesNamed(
   context: EngineContext,
@@ -57,14 +57,16 @@ export function indexesNamed(
 function newestNamed(context: EngineContext, name: string): readonly CatalogEntry[] {
   const entries = cleanableIndexes(context).filter((entry) => entry.name === name)
   if (entries.length === 0) throw notFound(name)
-  // Claims may be filled while the rows serve: neither says anything of the other.
-  return [entries.filter(({ unique }) => !unique), entries.filter(({ unique }) => unique)].flatMap((kind) => {
-    const building = kind.filter(({ state }) => state === 'building')
-    return building.length > 0 ? building : kind
-  })
+  // Rows and claims have states of their own: claims may be filled while the rows are ready.
+  return [entries.filter(({ unique }) => !unique), entries.filter(({ unique }) => unique)].flatMap(
+    (group) => {
+      const building = group.filter(({ state }) => state === 'building')
+      return building.length > 0 ? building : group
+    },
+  )
 }
 
-/** Generations are counted by their rows; the claims are those of the same keys, which others may have too. */
+/** Finds a generation by its rows, and adds the claims of the same keys, which other generations may share. */
 function generationNamed(context: EngineContext, name: string, generation: number): readonly CatalogEntry[] {
   const entries = cleanableIndexes(context)
   const rows = entries.find(
@@ -74,6 +76,6 @@ function generationNamed(context: EngineContext, name: string, generation: numbe
   return [rows, ...entries.filter((entry) => isClaimsOf(entry, rows))]
 }
 
-function notFound(what: string): LooseleafError {
-  return new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${what}, or it is being dropped.`)
+function notFound(index: string): LooseleafError {
+  return new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${index}, or it is being dropped.`)
 }

@@ -1,46 +1,47 @@
 /**
- * Tells how much slower a shard answers than when it is left alone. Statements are compared with others of their kind, so a
- * long page is not taken for a slow one.
+ * Measures how much slower a shard answers than when idle. Statements are compared only with others of their kind, so that a long page does not
+ * count as a slow one.
  */
 export interface LatencyGauge {
-  /** Takes in how long a statement of this kind took, in milliseconds; answers how long to leave the shard alone for it. */
-  took(kind: string, milliseconds: number): number
+  /** Records the milliseconds that a statement of this kind took. Returns the milliseconds to pause for it. */
+  record(kind: string, milliseconds: number): number
 }
 
-/** Median of so many: one slow answer says nothing, three of five do. */
-const LATELY = 5
-/** A shard that takes less than twice as long as when it is left alone is not in need. */
-const SLOWER = 2
-/** What is faster than this is as good as at once, in milliseconds: its ups and downs are the machine's. */
-const AT_ONCE_MS = 2.5
-/** However slow a shard is, a tenth of the time is worked on it: work that stands still helps nobody. */
+/** Size of the median's sample: one slow answer does not count, three of five do. */
+const SAMPLES = 5
+/** A shard counts as slow from this multiple of its idle latency. */
+const SLOW_FACTOR = 2
+/** Least idle latency in milliseconds. Differences below it are noise of the machine. */
+const MIN_IDLE_MS = 2.5
+/** Largest pause as a multiple of the statement's time, so that at least a tenth of the time is work. */
 const MAX_PAUSES = 9
 const MAX_PAUSE_MS = 1_000
-/** What a shard takes when left alone is forgotten by as much as twice in so long: tables grow, and caches go cold. */
-const FORGOTTEN_MS = 600_000
+/** Milliseconds in which the known idle latency may at most double, as tables grow and caches go cold. */
+const IDLE_DOUBLES_MS = 600_000
 
 interface StatementLatency {
-  readonly lately: number[]
-  /** The least median so far, and when it was told or forgotten a little last. */
-  calm: number
+  readonly recent: number[]
+  /** Estimated idle latency in milliseconds: the least median, which grows slowly. */
+  idle: number
+  /** Time of the estimate, by `elapsed`. */
   at: number
 }
 
-/** `elapsed`: milliseconds by a clock that nobody sets. */
+/** @param elapsed - returns milliseconds of a monotonic clock */
 export function createLatencyGauge(elapsed: () => number): LatencyGauge {
   const kinds = new Map<string, StatementLatency>()
   return {
-    took(name, milliseconds) {
+    record(name, milliseconds) {
       const now = elapsed()
-      const kind = kinds.get(name) ?? { lately: [], calm: Infinity, at: now }
+      const kind = kinds.get(name) ?? { recent: [], idle: Infinity, at: now }
       kinds.set(name, kind)
-      kind.lately.push(milliseconds)
-      if (kind.lately.length > LATELY) kind.lately.shift()
-      if (kind.lately.length < LATELY) return 0
-      const median = medianOf(kind.lately)
-      kind.calm = Math.min(median, kind.calm * 2 ** ((now - kind.at) / FORGOTTEN_MS))
+      kind.recent.push(milliseconds)
+      if (kind.recent.length > SAMPLES) kind.recent.shift()
+      if (kind.recent.length < SAMPLES) return 0
+      const median = medianOf(kind.recent)
+      kind.idle = Math.min(median, kind.idle * 2 ** ((now - kind.at) / IDLE_DOUBLES_MS))
       kind.at = now
-      const allowed = SLOWER * Math.max(kind.calm, AT_ONCE_MS)
+      const allowed = SLOW_FACTOR * Math.max(kind.idle, MIN_IDLE_MS)
       const pauses = Math.min(MAX_PAUSES, Math.max(0, median / allowed - 1))
       return Math.min(MAX_PAUSE_MS, median * pauses)
     },

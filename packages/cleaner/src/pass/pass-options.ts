@@ -6,49 +6,48 @@ import {
   type OptionKinds,
 } from '@looseleaf/core'
 
-/** Something that the cleaner cannot put right by itself. */
+/** A problem that the cleaner cannot repair. */
 export interface Problem {
   /**
-   * `undecodable`: the entity's row or its body is damaged, or unknown to the codec. `misfit`: a value that the index cannot hold.
+   * `undecodable`: the entity's row or body is damaged, or the codec does not know its format. `misfit`: a value that the index cannot hold.
    * `duplicate`: a key of a unique index that another entity has.
    */
   readonly kind: 'undecodable' | 'misfit' | 'duplicate'
   readonly entity: EntityId
   /** The name of the entity's shard. */
   readonly shard: string
-  /** The index, for a misfit or a duplicate. */
+  /** Name of the index; set for a misfit and a duplicate. */
   readonly index?: string
-  /** Of a duplicate: the entity that has the key. */
+  /** The entity that has the key; set for a duplicate. */
   readonly holder?: EntityId
-  /** Of an undecodable body: `BODY_UNKNOWN` when another process may be able to read it. */
+  /** Error of the codec; set for an undecodable body. `BODY_UNKNOWN` if another process may be able to decode it. */
   readonly code?: ErrorCode
-  /** In words that name properties and kinds, never values. */
+  /** Description for people. Names properties and kinds, never values. */
   readonly reason: string
 }
 
 export interface PassOptions {
-  /** Ends the work with `ABORTED`; what was done stays done. */
+  /** Ends the work with `ABORTED`. Completed work is kept. */
   readonly signal?: AbortSignal | undefined
   /**
-   * How long a dangling row with a later stamp than its entity is taken for the work of a writer in flight, in
-   * milliseconds. Default: 60,000.
+   * Milliseconds for which a dangling row with a later stamp than its entity counts as the row of a writer in flight. Default: 60,000.
    */
   readonly graceMs?: number | undefined
-  /** Entities and index rows read per second, at the most. Default: no limit. */
+  /** Largest number of entities and index rows read per second. Default: no limit. */
   readonly rowsPerSecond?: number | undefined
-  /** Rows of one page at the most. Default: 500. */
+  /** Largest number of rows per page. Default: 500. */
   readonly pageSize?: number | undefined
-  /** Told of every entity that cannot be put right. May be told of one entity several times. */
+  /** Called for every problem, possibly several times for one entity. */
   readonly onProblem?: ((problem: Problem) => void) | undefined
 }
 
-/** What `rowsPerSecond` has to be. */
+/** Expected value of `rowsPerSecond`. */
 export const rate: OptionKind = {
   expected: 'a number above 0',
   fits: (value) => typeof value === 'number' && value > 0,
 }
 
-/** What the options of every pass have to be. */
+/** Expected values of the options of every pass. */
 export const passOptionKinds: OptionKinds<PassOptions> = {
   signal: optionKinds.signal,
   graceMs: optionKinds.milliseconds,

@@ -8,22 +8,22 @@ import { createThrottle, type Throttle } from './throttle.ts'
 const DEFAULT_GRACE_MS = 60_000
 const DEFAULT_PAGE_SIZE = 500
 
-/** One piece of cleaning work: what it works on, its limits, and what it has done so far. */
+/** A piece of cleaning work: its store, its limits, and its counts so far. */
 export interface Pass {
   readonly context: EngineContext
   readonly time: Time
   readonly signal: AbortSignal | undefined
   readonly graceMs: number
   readonly throttle: Throttle
-  /** Rows of one page at the most. */
+  /** Largest number of rows per page. */
   readonly maxPage: number
   readonly tally: Tally
-  /** Where that is counted which concerns one index: `tally`, unless the pass counts by index. */
+  /** Returns the tally for counts of one index: `tally` itself, unless the pass counts by index. */
   tallyOf(target: IndexTarget): Tally
   report(problem: Omit<Problem, 'entity' | 'shard'> & { readonly id: Uint8Array }): void
 }
 
-/** `throttle`: shared with other passes; by default its own. */
+/** Creates a pass. Pass `throttle` to share one with other passes; default: a new one. */
 export function createPass(
   context: EngineContext,
   options: PassOptions = {},
@@ -47,33 +47,32 @@ export function createPass(
 }
 
 /**
- * The same pass, counting each index by itself. What concerns entities, such as how many were looked at, goes into the count
- * of every index.
+ * Returns the pass with a tally for each index. Counts of entities, such as the number read, belong to the tally of every index.
  */
 export function countByIndex<P extends Pass>(
   pass: P,
 ): {
   readonly pass: P
-  of(target: IndexTarget): Tally
-  /** Of all indexes together, with what concerns entities once. */
-  all(): Tally
-  /** Rows that were deleted, by the names of their indexes. */
+  tallyFor(target: IndexTarget): Tally
+  /** Returns the sum over all indexes, with the counts of entities once. */
+  total(): Tally
+  /** Returns the number of deleted rows by index name. */
   removed(): ReadonlyMap<string, number>
 } {
-  const common = emptyTally()
-  const own = new Map<IndexTarget, Tally>()
+  const entityTally = emptyTally()
+  const indexTallies = new Map<IndexTarget, Tally>()
   const tallyOf = (target: IndexTarget): Tally => {
-    const tally = own.get(target) ?? emptyTally()
-    own.set(target, tally)
+    const tally = indexTallies.get(target) ?? emptyTally()
+    indexTallies.set(target, tally)
     return tally
   }
   return {
-    pass: { ...pass, tally: common, tallyOf },
-    of: (target) => sumTallies([common, tallyOf(target)]),
-    all: () => sumTallies([common, ...own.values()]),
+    pass: { ...pass, tally: entityTally, tallyOf },
+    tallyFor: (target) => sumTallies([entityTally, tallyOf(target)]),
+    total: () => sumTallies([entityTally, ...indexTallies.values()]),
     removed() {
       const rows = new Map<string, number>()
-      for (const [{ entry }, { removed }] of own)
+      for (const [{ entry }, { removed }] of indexTallies)
         if (removed > 0) rows.set(entry.name, (rows.get(entry.name) ?? 0) + removed)
       return rows
     },
@@ -82,13 +81,13 @@ export function countByIndex<P extends Pass>(
 
 export interface Unreadable {
   readonly id: Uint8Array
-  /** What the codec says of its body. */
+  /** Error message of the codec. */
   readonly reason: string
 }
 
 /**
- * The same pass, and the entities, by `idKey`, that it meets whole, but in a format that this process does not know
- * or above its limit. Their rows cannot be written here, and another process may find them missing.
+ * Returns the pass, and collects the entities, by `idKey`, whose body is intact but has a format that this process does not know or a size
+ * above its limit. This process cannot write their rows, and other processes would miss them.
  */
 export function watchUnreadable<P extends Pass>(
   pass: P,

@@ -1,24 +1,24 @@
-/** What a pass has looked at and done. Counts only. */
+/** Counts of the work of a pass. */
 export interface Tally {
-  /** Entities looked at, tombstones included. */
+  /** Entities read, including tombstones. */
   entities: number
-  /** Index rows looked at. */
+  /** Index rows read. */
   rows: number
-  /** Rows that were missing and were added; for an index being filled, all rows written. */
+  /** Missing rows that were added; for an index that is being filled, all rows written. */
   added: number
   /** Dangling rows deleted. */
   removed: number
-  /** Entities whose version was raised, or that got a tombstone, to end attempts at writing them. */
+  /** Entities that were fenced: their version was raised, or a tombstone was inserted, to end attempts in flight. */
   fenced: number
-  /** Dangling rows that may belong to a writer in flight and were left for later. */
+  /** Dangling rows left for later, because they may belong to a writer in flight. */
   waiting: number
-  /** Rows on another shard than the one where they belong. */
+  /** Rows that match their entity but are on the wrong shard. */
   misplaced: number
-  /** Values that do not fit their index. */
+  /** Values that their index cannot hold. */
   misfits: number
   /** Keys of a unique index that another entity has. */
   duplicates: number
-  /** Entities whose body could not be decoded; their rows are left as they are. */
+  /** Entities whose body could not be decoded. Their rows are left alone. */
   undecodable: number
 }
 
@@ -61,7 +61,7 @@ export function sumTallies(tallies: Iterable<Partial<Tally>>): Tally {
   return sum
 }
 
-/** Reads counts from parsed JSON; whatever is not a count is 0. */
+/** Reads counts from parsed JSON. A value that is not a count becomes 0. */
 export function tallyFrom(value: unknown): Tally {
   const tally = emptyTally()
   if (typeof value !== 'object' || value === null) return tally

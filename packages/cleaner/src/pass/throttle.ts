@@ -3,14 +3,14 @@ import { createLatencyGauge, type LatencyGauge } from './latency-gauge.ts'
 import { createWaits, type ThrottleReason, type Throttled, type Waits } from './waits.ts'
 
 /**
- * Spreads work over time, so that those whom a store is for are served first. One throttle may serve many passes; they share
- * its rate, and what it knows of the shards.
+ * Spreads cleaning work over time, so that the store's callers are served first. Several passes may share a throttle, with its rate and its
+ * measurements of the shards.
  */
 export interface Throttle {
   /**
-   * Sends a statement that may be sent again, once the shard has had its rest from those before. It is measured: the slower
-   * the shard, the longer its rest. Where the shard is busy with others, the statement is sent again some times, each later
-   * than the last. `kindOf` names statements of the answer's kind and size, which take the same time on a shard at rest.
+   * Waits until the pause of earlier statements is over, then sends an idempotent statement and measures it: the slower the shard, the longer
+   * the next pause. Retries `SHARD_BUSY` up to four times and `DEADLINE` once, with growing pauses. `kindOf` returns a name for the kind and
+   * size of the answer; statements of one name take the same time on an idle shard.
    */
   send<T>(
     shard: number,
@@ -18,52 +18,52 @@ export interface Throttle {
     statement: () => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T>
-  /** The same for work of more than a statement, which may wait on purpose: only what it sends by `measured` is measured. */
+  /** As `send`, for work of several statements that may also wait on purpose. Only statements sent by `measured` are measured. */
   work<T>(
     shard: number,
     kind: string,
     work: (measured: Measured) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T>
-  /** Resolves when so many rows that were just read of a shard are paid for. Rejects with `ABORTED` when the signal fires. */
+  /** Waits until `rowsPerSecond` allows for this number of rows just read on a shard. Rejects with `ABORTED` when the signal fires. */
   take(shard: number, rows: number, signal: AbortSignal | undefined): Promise<void>
-  /** Rows a page should have at the most, so that no wait is longer than about a second. */
+  /** Largest useful page in rows, so that no wait for `rowsPerSecond` is longer than about a second. */
   readonly maxPage: number
-  /** What has held the work up most lately, on the shard where it was held up most: work on one shard writes to others. */
-  lately(): Throttled
+  /** Returns the reason and share of recent waits, on the shard with the longest waits. */
+  recentWaits(): Throttled
 }
 
-/** Sends a statement, and takes in how long that has taken. */
+/** Sends a statement, and measures it. */
 export type Measured = <T>(statement: () => Promise<T>) => Promise<T>
 
-/** How often a statement is sent again that failed because others were at the shard; one that took all of its time, once. */
-const AGAIN: Partial<Record<ErrorCode, number>> = { SHARD_BUSY: 4, DEADLINE: 1 }
+/** Retries by error code: the shard was busy with others, or the statement took all of its time. */
+const RETRIES: Partial<Record<ErrorCode, number>> = { SHARD_BUSY: 4, DEADLINE: 1 }
 const FIRST_PAUSE_MS = 250
-/** Whoever works on a shard beside others does not wait longer than this for what they have met, in milliseconds. */
-const MAX_REST_MS = 2_000
+/** Longest pause in milliseconds that concurrent work on a shard can accumulate. */
+const MAX_PAUSE_MS = 2_000
 
 interface ShardState {
   readonly gauge: LatencyGauge
   readonly waits: Waits
-  /** The shard is to be left alone until then, by `elapsed`. */
-  restsUntil: number
+  /** End of the pause, by `elapsed`. */
+  pauseUntil: number
 }
 
-/** Without a rate it is the shards alone that say when to wait. */
+/** Creates a throttle. Without `rowsPerSecond`, only the latency and lock waits of the shards cause waits. */
 export function createThrottle(time: Time, rowsPerSecond: number | undefined): Throttle {
   if (rowsPerSecond !== undefined && !(rowsPerSecond > 0)) {
     throw new LooseleafError('BAD_OPTION', '`rowsPerSecond` has to be a number above 0.')
   }
   const elapsed = elapsedBy(time)
-  /** When everything taken so far is paid for. */
-  let paidAt = -Infinity
+  /** Time at which the rate allows for more rows, by `elapsed`. */
+  let allowedAt = -Infinity
   const shards = new Map<number, ShardState>()
 
   function stateOf(shard: number): ShardState {
     const state = shards.get(shard) ?? {
       gauge: createLatencyGauge(elapsed),
       waits: createWaits(elapsed),
-      restsUntil: -Infinity,
+      pauseUntil: -Infinity,
     }
     shards.set(shard, state)
     return state
@@ -88,22 +88,22 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
     const began = elapsed()
     const answer = await statement()
     const now = elapsed()
-    const rest = state.gauge.took(kindOf(answer), now - began)
-    state.restsUntil = Math.min(now + MAX_REST_MS, Math.max(now, state.restsUntil) + rest)
+    const pause = state.gauge.record(kindOf(answer), now - began)
+    state.pauseUntil = Math.min(now + MAX_PAUSE_MS, Math.max(now, state.pauseUntil) + pause)
     return answer
   }
 
-  async function again<T>(
+  async function withRetries<T>(
     state: ShardState,
     work: () => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> {
     for (let failures = 0; ; failures++) {
-      await wait(state, 'latency', state.restsUntil - elapsed(), signal)
+      await wait(state, 'latency', state.pauseUntil - elapsed(), signal)
       try {
         return await work()
       } catch (error) {
-        if (!isLooseleafError(error) || failures >= (AGAIN[error.code] ?? 0)) throw error
+        if (!isLooseleafError(error) || failures >= (RETRIES[error.code] ?? 0)) throw error
         await wait(state, 'lock waits', FIRST_PAUSE_MS * 2 ** failures, signal)
       }
     }
@@ -111,31 +111,31 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
 
   return {
     maxPage: rowsPerSecond === undefined ? Infinity : Math.max(1, Math.floor(rowsPerSecond)),
-    lately() {
-      const all = Array.from(shards.values(), ({ waits }) => waits.lately())
-      return all.reduce((most, each) => (each.waited > most.waited ? each : most), NOTHING)
+    recentWaits() {
+      const byShard = Array.from(shards.values(), ({ waits }) => waits.recent())
+      return byShard.reduce((most, other) => (other.waited > most.waited ? other : most), NO_WAITS)
     },
     send(shard, kindOf, statement, signal) {
       const state = stateOf(shard)
-      return again(state, () => measured(state, kindOf, statement), signal)
+      return withRetries(state, () => measured(state, kindOf, statement), signal)
     },
     work(shard, kind, work, signal) {
       const state = stateOf(shard)
       const send: Measured = (statement) => measured(state, () => kind, statement)
-      return again(state, () => work(send), signal)
+      return withRetries(state, () => work(send), signal)
     },
     async take(shard, rows, signal) {
       if (rowsPerSecond === undefined) return
       const now = elapsed()
-      paidAt = Math.max(paidAt, now) + (rows / rowsPerSecond) * 1000
-      await wait(stateOf(shard), 'rowsPerSecond', paidAt - now, signal)
+      allowedAt = Math.max(allowedAt, now) + (rows / rowsPerSecond) * 1000
+      await wait(stateOf(shard), 'rowsPerSecond', allowedAt - now, signal)
     },
   }
 }
 
-const NOTHING: Throttled = { throttledBy: undefined, waited: 0 }
+const NO_WAITS: Throttled = { throttledBy: undefined, waited: 0 }
 
-/** Answers of about this size take about the same time: powers of two. */
+/** Returns the class of a size, by powers of two. Answers of one class take about the same time. */
 export function sizeClass(size: number): string {
   return String(size === 0 ? 0 : Math.ceil(Math.log2(size)) + 1)
 }

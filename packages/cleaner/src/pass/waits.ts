@@ -1,10 +1,10 @@
-/** Why the cleaner waits instead of working on a shard. */
+/** Reasons why a cleaner waits instead of working on a shard. */
 export const throttleReasons = ['rowsPerSecond', 'latency', 'lock waits'] as const
 export type ThrottleReason = (typeof throttleReasons)[number]
 
-/** What holds work on a shard up most, and for how much of the time lately. */
+/** The main reason for recent waits, and their share of the time. */
 export interface Throttled {
-  /** Undefined while nothing does. */
+  /** Undefined while the work does not wait. */
   readonly throttledBy: ThrottleReason | undefined
   /** Share of the time waited for that reason, from 0 to 1. */
   readonly waited: number
@@ -13,30 +13,30 @@ export interface Throttled {
 /** Waits of one shard. */
 export interface Waits {
   add(reason: ThrottleReason, milliseconds: number): void
-  /** Over the last half a minute. */
-  lately(): Throttled
+  /** Returns the main reason and its share, over the last half minute. */
+  recent(): Throttled
 }
 
-const LATELY_MS = 30_000
-/** A share below this is not worth a word. */
+const RECENT_MS = 30_000
+/** Least share that is reported. */
 const LEAST_SHARE = 0.01
 
-/** `elapsed`: milliseconds by a clock that nobody sets. */
+/** @param elapsed - returns milliseconds of a monotonic clock */
 export function createWaits(elapsed: () => number): Waits {
   const since = elapsed()
   let waits: { readonly at: number; readonly reason: ThrottleReason; readonly milliseconds: number }[] = []
   return {
     add(reason, milliseconds) {
       const now = elapsed()
-      waits = waits.filter(({ at }) => now - at < LATELY_MS)
+      waits = waits.filter(({ at }) => now - at < RECENT_MS)
       if (milliseconds > 0) waits.push({ at: now, reason, milliseconds })
     },
-    lately() {
+    recent() {
       const now = elapsed()
-      const span = Math.min(LATELY_MS, now - since)
+      const span = Math.min(RECENT_MS, now - since)
       const sums = throttleReasons.map((reason) => {
-        const own = waits.filter((wait) => wait.reason === reason && now - wait.at < LATELY_MS)
-        return { reason, sum: own.reduce((sum, { milliseconds }) => sum + milliseconds, 0) }
+        const recent = waits.filter((wait) => wait.reason === reason && now - wait.at < RECENT_MS)
+        return { reason, sum: recent.reduce((sum, { milliseconds }) => sum + milliseconds, 0) }
       })
       const [most] = sums.toSorted((a, b) => b.sum - a.sum)
       const waited = most === undefined || span <= 0 ? 0 : Math.min(1, most.sum / span)

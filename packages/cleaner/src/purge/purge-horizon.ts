@@ -2,12 +2,13 @@ import type { CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { consumerPlaces, deleteDelayMs, shardAt } from '@looseleaf/protocol'
 
-/** Consumers that are behind are waited for, so many times as long as tombstones are kept otherwise. */
-const MOST_TIMES = 4
+/** Purges wait for slow consumers up to this multiple of the time for which tombstones are kept. */
+const CONSUMER_FACTOR = 4
 
 /**
- * The time before which tombstones of a shard may go, in microseconds since 1970. A clock that is ahead brings it no nearer, be it that of the
- * database or of this process; and it is no later than the floor, so that whoever begins at the floor has missed nothing.
+ * Returns the time before which tombstones of a shard may be purged, in microseconds since 1970. It uses the earlier of the clocks of the
+ * database and this process, so a clock that is ahead causes no early purge. It is never later than the floor, so a consumer that begins at
+ * the floor misses no deletion.
  */
 export async function purgeHorizon(
   context: EngineContext,
@@ -22,5 +23,5 @@ export async function purgeHorizon(
   const keptMicros = Math.max(keepTombstonesMs, deleteDelayMs(context)) * 1_000
   const clock = Math.min(now, Math.floor(context.time.now() * 1_000))
   const oldest = Math.min(...consumers.values())
-  return Math.min(floor, clock - keptMicros, Math.max(oldest, clock - MOST_TIMES * keptMicros))
+  return Math.min(floor, clock - keptMicros, Math.max(oldest, clock - CONSUMER_FACTOR * keptMicros))
 }

@@ -1,17 +1,17 @@
 import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core'
 
-/** How far the purge of a shard is, as it is saved. */
+/** Saved progress of the purge of a shard. */
 export interface PurgeRecord {
-  /** All tombstones before it are gone, but for those that were passed over. */
+  /** All tombstones before this place are purged, except those that were passed over. */
   readonly place: UpdatedPlace
-  /** Tombstones that were passed over, because their versions are of a clock that was ahead. */
+  /** Tombstones that were passed over, because their versions come from a clock that was ahead. */
   readonly passed: PassedTombstones | undefined
 }
 
 export interface PassedTombstones {
-  /** Before the first of them. The purge comes back to this place. */
+  /** Place before the first of them, to which the purge returns. */
   readonly from: UpdatedPlace
-  /** The greatest version that the call met which passed over the first of them. The purge comes back when its time is old enough. */
+  /** Greatest version that the first round with such tombstones passed over. The purge returns once it is before the horizon. */
   readonly version: number
 }
 
@@ -19,7 +19,7 @@ export function recordToText(record: PurgeRecord): string {
   return JSON.stringify(record)
 }
 
-/** The record of such a text; that of a purge that has not begun for any other. */
+/** Parses a stored record. Returns the record of a purge that has not begun for any other text. */
 export function recordFromText(text: string): PurgeRecord {
   const value = parseObject(text) ?? {}
   const passed = toObject(value['passed'])

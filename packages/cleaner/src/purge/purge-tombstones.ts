@@ -12,17 +12,17 @@ import { purgeHorizon } from './purge-horizon.ts'
 import { recordFromText, recordToText, type PassedTombstones } from './purge-record.ts'
 
 export interface PurgeOptions {
-  /** A name of this process that no other has. */
+  /** Unique name of this cleaner. */
   readonly owner: string
-  /** How long the shard stays with a process that shows no sign of life, in milliseconds. */
+  /** Milliseconds until another process may purge the shard after this one died. */
   readonly leaseMs: number
   readonly signal: AbortSignal | undefined
 }
 
 export interface PurgeOutcome {
-  /** Tombstones that were deleted. */
+  /** Number of deleted tombstones. */
   readonly purged: number
-  /** Whether more may be due. */
+  /** True if more tombstones may be due. */
   readonly more: boolean
 }
 
@@ -31,20 +31,20 @@ export const PURGE_TASK = 'purge'
 const PAGE = 500
 const PAGES_PER_ROUND = 10
 /**
- * A version is of its writer's clock, which may be ahead of the database's. A tombstone that is ahead by less comes late enough to be
- * purged with those of its time, and others are come back to.
+ * Margin for versions, which come from writers' clocks, ahead of the clock of the database. A tombstone whose version is ahead by less is
+ * purged together with others of its time. One whose version is ahead by more is passed over, and the purge returns to it.
  */
 const AHEAD_MICROS = 60_000_000
 
 const NOTHING: PurgeOutcome = { purged: 0, more: false }
 
 /**
- * Deletes tombstones of a shard that are older than the horizon, in the order of their times: each row of the shard is read once, when its last
- * write is that old. Bounded work. Does nothing while another process is at it, or where the catalog has changed.
+ * Deletes tombstones of a shard that are older than the horizon, in the order of their times. Each row of the shard is read once, when its last
+ * write has that age. Reads a bounded number of pages. Does nothing while another process purges the shard, or if the catalog has changed.
  *
- * An id without a row counts as one with a tombstone just below the bound of versions: an insert needs a greater one. So to
- * delete a tombstone is to raise its version, as a fence does, and the three laws hold on. The bounds are raised first, for whoever
- * follows changes to see, and the delete goes by the bounds that are stored.
+ * An id without a row counts as one with a tombstone just below the bound of versions, because an insert needs a greater version. So deleting a
+ * tombstone amounts to raising its version, as a fence does, and the three laws still hold. The bounds are raised before the delete, so that
+ * consumers notice, and the delete uses the stored bounds.
  */
 export async function purgeTombstones(
   context: EngineContext,
@@ -54,46 +54,46 @@ export async function purgeTombstones(
   const { tasks } = shardAt(context, shard)
   const claimed = await tasks.claim(PURGE_TASK, owner, leaseMs, { signal })
   if (claimed === undefined) return NOTHING
-  const round = createRound(context, shard, signal)
+  const purgePage = createPurge(context, shard, signal)
   let text = claimed.progress
   try {
     const horizon = await purgeHorizon(context, shard, { signal })
     const until = horizon - AHEAD_MICROS
-    const { place: begun, passed: before } = recordFromText(text)
-    const isDue = before !== undefined && before.version < horizon
-    let place = isDue ? before.from : begun
-    // Later ones do not put the return off, or a stream of deletions by a clock that stays ahead would do so for ever.
-    const waiting = isDue ? undefined : before
+    const { place: savedPlace, passed: savedPassed } = recordFromText(text)
+    const isDue = savedPassed !== undefined && savedPassed.version < horizon
+    let place = isDue ? savedPassed.from : savedPlace
+    // Tombstones passed over later do not postpone the return. Otherwise a clock that stays ahead would postpone it for ever.
+    const waiting = isDue ? undefined : savedPassed
     let passed: PassedTombstones | undefined
     let purged = 0
     let more = place.updated < until
     for (let pages = 0; more && pages < PAGES_PER_ROUND; pages++) {
-      const found = await round(place, horizon, until)
-      purged += found.purged
-      place = found.place
-      passed = together(passed, found.passed)
-      more = found.more
+      const page = await purgePage(place, horizon, until)
+      purged += page.purged
+      place = page.place
+      passed = combinePassed(passed, page.passed)
+      more = page.more
       text = recordToText({ place, passed: waiting ?? passed })
     }
     return { purged, more }
   } catch (error) {
     if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
-    // By other policies, perhaps.
+    // The policies may have changed.
     await context.catalog.reload({ signal })
     return NOTHING
   } finally {
-    // After a failure the next round reads these rows once more.
+    // If this save fails, the next round only reads these rows again.
     await tasks.save(PURGE_TASK, owner, text, 0).catch(() => undefined)
   }
 }
 
-type Round = (
+type PurgePage = (
   place: UpdatedPlace,
   horizon: number,
   until: number,
 ) => Promise<PurgeOutcome & { readonly place: UpdatedPlace; readonly passed: PassedTombstones | undefined }>
 
-function createRound(context: EngineContext, shard: number, signal: AbortSignal | undefined): Round {
+function createPurge(context: EngineContext, shard: number, signal: AbortSignal | undefined): PurgePage {
   const { entities } = shardAt(context, shard)
   const epoch = context.catalog.current().epochs[shard] ?? 0
   return async (place, horizon, until) => {
@@ -132,13 +132,13 @@ function greatestOf(rows: readonly EntityPageRow[]): number {
   return Math.max(...rows.map(({ version }) => version))
 }
 
-function together(
-  one: PassedTombstones | undefined,
-  other: PassedTombstones | undefined,
+function combinePassed(
+  a: PassedTombstones | undefined,
+  b: PassedTombstones | undefined,
 ): PassedTombstones | undefined {
-  if (one === undefined || other === undefined) return one ?? other
+  if (a === undefined || b === undefined) return a ?? b
   return {
-    from: one.from.updated <= other.from.updated ? one.from : other.from,
-    version: Math.max(one.version, other.version),
+    from: a.from.updated <= b.from.updated ? a.from : b.from,
+    version: Math.max(a.version, b.version),
   }
 }

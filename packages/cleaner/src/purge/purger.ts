@@ -2,15 +2,15 @@ import { elapsedBy } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { purgeTombstones, type PurgeOptions } from './purge-tombstones.ts'
 
-/** Purges tombstones of all shards from time to time. */
+/** Purges old tombstones of all shards regularly. */
 export interface Purger {
-  /** Bounded work on each shard where it is due. Never rejects. */
+  /** Purges a bounded number of tombstones on each shard where a purge is due. Never rejects. */
   purgeDue(): Promise<void>
-  /** Tombstones that it has deleted so far. */
+  /** Number of tombstones deleted so far. */
   readonly purged: number
 }
 
-/** Between two looks at a shard where nothing is left to do. */
+/** Milliseconds between two purges of a shard without due tombstones. */
 const EVERY_MS = 60_000
 
 export function createPurger(

@@ -1,20 +1,20 @@
 import { writeAgain } from '@looseleaf/protocol'
 import type { MissingRow } from '../look/inspect.ts'
-import { tellDuplicate } from '../look/tell-duplicates.ts'
+import { reportDuplicate } from '../look/report-duplicates.ts'
 import { tableOn } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { sizeClass } from '../pass/throttle.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 
 /**
- * Adds rows with the version at which their entity was read (`writeAgain`): whoever calls this looks at the versions of the
- * entities afterwards.
+ * Writes rows with the version at which their entity was read (`writeAgain`). The caller has to compare the versions of the entities
+ * afterwards, because an entity may have lost the row in between.
  *
- * Answers how many claims could not be had: because another entity is committed with their key, which is reported, or not yet.
+ * Returns the number of claims that could not be taken: another committed entity has the key, which is reported, or a claim has to wait.
  */
 export async function addRows(pass: Pass, missing: readonly MissingRow[]): Promise<number> {
   const groups = Map.groupBy(missing, ({ target, row }) => tableOn(target, row.shard))
-  let notHad = 0
+  let refusedClaims = 0
   await Promise.all(
     Array.from(groups.values(), async (group) => {
       const { target, row: first } = group[0] as MissingRow
@@ -33,14 +33,14 @@ export async function addRows(pass: Pass, missing: readonly MissingRow[]): Promi
           pass.signal,
         )
         for (const { entityId, holder } of duplicates)
-          tellDuplicate(pass, target.entry.name, entityId, holder)
+          reportDuplicate(pass, target.entry.name, entityId, holder)
         const refused = duplicates.length + later
         tally.duplicates += duplicates.length
-        // A row that a fence has left behind was not missing.
+        // An outdated row was not missing: after a fence, the rows of a covering index have an older stamp than their entity.
         tally.added += rows.length - refused - chunk.filter(({ outdated }) => outdated).length
-        notHad += refused
+        refusedClaims += refused
       }
     }),
   )
-  return notHad
+  return refusedClaims
 }

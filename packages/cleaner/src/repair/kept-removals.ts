@@ -7,27 +7,27 @@ import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 import { neededAgain } from './needed-again.ts'
 
-/** How many rows of each index were deleted. */
+/** Number of deleted rows by index. */
 export type RemovedRows = ReadonlyMap<IndexTarget, number>
 
-/** Dangling rows to be deleted, each when no query can need it any more. */
+/** Dangling rows that will be deleted, each once no query can need it. */
 export interface KeptRemovals {
   /**
-   * A row that is to go unless it is stamped later than this version, which is committed for good. Kept from now on for as
-   * long as a query may take, and left alone if its entity has it again by then; one of an entity that has no row in the
-   * index any more is due at once.
+   * Schedules the delete of a row, unless the row is then stamped later than this version, which no crash or failover can undo. The row is due
+   * after the time that a query may take, and stays if its entity has it again by then. If the entity has no row left in the index, the row
+   * is due at once.
    */
   add(found: DanglingRow, version: number): void
-  /** Deletes the rows that are due; answers how many there were. */
+  /** Deletes the rows that are due. Returns their number by index. */
   sendDue(signal: AbortSignal | undefined): Promise<RemovedRows>
-  /** Waits until all are due, and deletes them; answers how many there were. `onWait` is called every `everyMs` meanwhile. */
+  /** Waits until all rows are due, and deletes them. Calls `onWait` every `everyMs` milliseconds of the wait. Returns their number by index. */
   settle(
     signal: AbortSignal | undefined,
     waiting?: { readonly everyMs: number; onWait(): Promise<void> },
   ): Promise<RemovedRows>
-  /** True while there are none that were added and not sent yet. */
+  /** True if no row waits for its delete. */
   readonly isEmpty: boolean
-  /** True when there are so many that they should be settled before more are added. */
+  /** True if the rows should be settled before more are added. */
   readonly isFull: boolean
 }
 
@@ -37,23 +37,27 @@ interface Removal {
   readonly row: IndexRowRemoval
   /** The store's `deleteDelayMs` when the row was judged. */
   readonly delayMs: number
-  /** By the clock of `elapsedBy`. */
+  /** Time of the delete, by `elapsedBy`. */
   readonly due: number
 }
 
-/** Some 300 bytes each. */
+/** Rows that wait at once, some 300 bytes each. */
 const MAX_KEPT = 20_000
 
 export function createKeptRemovals(context: EngineContext): KeptRemovals {
   const elapsed = elapsedBy(context.time)
-  /** Those to be sent at once, and the others in the order in which they fall due. */
+  /** Removals that are due now. */
   let dueNow: Removal[] = []
+  /** Later removals, in the order of their times. */
   let kept: Removal[] = []
   const size = (): number => dueNow.length + kept.length
 
   /**
-   * Whoever looked after an entity before this delete, and after a commit that has the row again, has found the row there.
-   * From now on he finds that it is not.
+   * Writes rows again that their entities need after all. Without this, a row could go missing:
+   * 1. A removal is due; the committed entity does not have the row.
+   * 2. A writer commits the row again, before it writes its rows. Another cleaner looks, finds the old row, and adds none.
+   * 3. The old row is deleted. If the writer dies here, no process would add the row.
+   * So the entities are read once more after the delete.
    */
   async function putBack(
     { target, shard }: Removal,
@@ -67,7 +71,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     if (rows.length > 0) await writeAgain(context, target.entry, shard, rows, signal)
   }
 
-  /** What cannot be deleted now is due again. */
+  /** Deletes these rows. Rows whose delete fails stay due. */
   async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<RemovedRows> {
     const removed = new Map<IndexTarget, number>()
     const groups = Map.groupBy(removals, ({ target, shard }) => tableOn(target, shard))
@@ -85,7 +89,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
             await putBack(first, chunk, signal)
           }
         } catch (error) {
-          // Of an index that was dropped meanwhile nothing is left to be deleted.
+          // The index was dropped, so its rows are gone.
           if (isLooseleafError(error, 'INDEX_NOT_FOUND')) return
           dueNow.push(...group)
           throw error
@@ -96,8 +100,11 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     return removed
   }
 
-  /** Those of these that go by the policies of now as well: what was judged by a shorter `deleteDelayMs` stays for later cleaners. */
-  async function stillDue(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<Removal[]> {
+  /** Drops removals that were judged by a shorter `deleteDelayMs` than the current one; a later cleaner judges these rows again. */
+  async function validRemovals(
+    removals: readonly Removal[],
+    signal: AbortSignal | undefined,
+  ): Promise<Removal[]> {
     if (removals.length === 0) return []
     await learnPolicies(
       context,
@@ -108,23 +115,23 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     return removals.filter((removal) => removal.delayMs >= delayMs)
   }
 
-  /** Those that were kept are looked at once more: for so long anybody may have written their entities. */
+  /** Deletes the rows that are due by this time. Reads the entities of kept rows again, because they may have been written in between. */
   async function sendUntil(time: number, signal: AbortSignal | undefined): Promise<RemovedRows> {
-    const later = kept.findIndex(({ due }) => due > time)
-    const ripe = later === -1 ? kept : kept.slice(0, later)
-    kept = later === -1 ? [] : kept.slice(later)
+    const firstLater = kept.findIndex(({ due }) => due > time)
+    const keptDue = firstLater === -1 ? kept : kept.slice(0, firstLater)
+    kept = firstLater === -1 ? [] : kept.slice(firstLater)
     const now = dueNow
     dueNow = []
-    const take = async (): Promise<Removal[]> => {
-      const needed = await neededAgain(context, ripe, signal)
-      return stillDue([...now, ...ripe.filter((removal) => !needed.has(removal))], signal)
+    const select = async (): Promise<Removal[]> => {
+      const needed = await neededAgain(context, keptDue, signal)
+      return validRemovals([...now, ...keptDue.filter((removal) => !needed.has(removal))], signal)
     }
-    const all = await take().catch((error: unknown) => {
-      kept.unshift(...ripe)
+    const removals = await select().catch((error: unknown) => {
+      kept.unshift(...keptDue)
       dueNow.unshift(...now)
       throw error
     })
-    return send(all, signal)
+    return send(removals, signal)
   }
 
   return {
@@ -149,20 +156,20 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       const removed = await sendUntil(elapsed(), signal)
       const last = kept.at(-1)
       if (last === undefined) return removed
-      for (let left = last.due - elapsed(); left > 0;) {
-        const pause = Math.min(left, waiting?.everyMs ?? Infinity)
+      for (let remaining = last.due - elapsed(); remaining > 0;) {
+        const pause = Math.min(remaining, waiting?.everyMs ?? Infinity)
         await context.time.sleep(pause, signal)
-        left -= pause
-        if (left > 0) await waiting?.onWait()
+        remaining -= pause
+        if (remaining > 0) await waiting?.onWait()
       }
       return sumOf(removed, await sendUntil(last.due, signal))
     },
   }
 }
 
-function sumOf(one: RemovedRows, other: RemovedRows): RemovedRows {
+function sumOf(a: RemovedRows, b: RemovedRows): RemovedRows {
   return new Map([
-    ...other,
-    ...Array.from(one, ([target, count]) => [target, count + (other.get(target) ?? 0)] as const),
+    ...b,
+    ...Array.from(a, ([target, count]) => [target, count + (b.get(target) ?? 0)] as const),
   ])
 }

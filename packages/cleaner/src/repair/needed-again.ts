@@ -4,25 +4,24 @@ import { placed } from '../look/derive-entity.ts'
 import { eachEntity } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 
-/** A row that an entity has lost, and where it stands: not on the shard that it belongs on, perhaps. */
+/** A row that its entity has lost, and the shard of the row, which may be the wrong one. */
 interface LostRow {
   readonly target: IndexTarget
   readonly shard: number
   readonly row: { readonly key: Key; readonly entityId: Uint8Array }
 }
 
-/** What such a row holds where it is written again. */
+/** Values with which a row is written again. */
 export interface NeededRow {
-  /** Of its entity. */
+  /** Version of the entity. */
   readonly version: number
-  /** Where the index is covering. */
+  /** Bytes of the included properties, for a covering index. */
   readonly included?: Uint8Array | null | undefined
 }
 
 /**
- * Those of these rows that their entities have again, or may have: of a body that cannot be read nothing is known. A writer
- * that writes rows after its entity may have committed since and not come to its rows; whoever looked after it has found
- * the old one there, with its old stamp.
+ * Returns those of these rows that their committed entities have again. A row of a body that cannot be decoded counts as needed. A row can be
+ * needed although its stamp is old: a writer that writes rows after its entity may have committed, and not written its rows yet.
  */
 export async function neededAgain<Row extends LostRow>(
   context: EngineContext,
@@ -34,14 +33,14 @@ export async function neededAgain<Row extends LostRow>(
   const ids = Array.from(byEntity.values(), ([first]) => (first as Row).row.entityId)
   await eachEntity({ context, signal }, ids, (entity) => {
     for (const lost of byEntity.get(idKey(entity.id)) ?? []) {
-      const found = ofEntity(context, entity, lost)
-      if (found !== undefined) needed.set(lost, found)
+      const neededRow = neededBy(context, entity, lost)
+      if (neededRow !== undefined) needed.set(lost, neededRow)
     }
   })
   return needed
 }
 
-function ofEntity(
+function neededBy(
   context: EngineContext,
   { id, version, body }: EntityRow,
   { target, shard, row }: LostRow,
@@ -51,11 +50,11 @@ function ofEntity(
     requireVersion(version)
     const bag = context.codec.decode(body)
     const { keys } = deriveEntryRows(target.entry, bag)
-    const lost = keyIdentity(row.key)
-    const isThere = placed(context, target, id, keys).some(
-      (each) => each.identity === lost && each.shard === shard,
+    const identity = keyIdentity(row.key)
+    const isNeeded = placed(context, target, id, keys).some(
+      (expected) => expected.identity === identity && expected.shard === shard,
     )
-    return isThere ? { version, included: includedBytes(target.entry, bag, context.codec) } : undefined
+    return isNeeded ? { version, included: includedBytes(target.entry, bag, context.codec) } : undefined
   } catch (error) {
     if (!isLooseleafError(error)) throw error
     return { version }

@@ -8,14 +8,14 @@ import { addRows } from './add-rows.ts'
 import { removeRows } from './remove-rows.ts'
 import type { RepairPass } from './repair-pass.ts'
 
-/** An entity that moves on between this many looks is left to the next pass. */
+/** Largest number of looks. An entity that was written between all of them is left to the next pass. */
 const MAX_LOOKS = 5
 
 /**
- * Puts all rows of these entities right, in both directions: missing rows are added, then dangling ones deleted. Where
- * the entity has moved meanwhile it is looked at again, since a row may have been added that it has lost by then.
- * `read`: what was read of them a moment ago, to save the first reading.
- * Answers the dangling rows that are too young to be judged, and how many claims could not be had.
+ * Repairs all rows of these entities: adds missing rows, then deletes dangling ones. If an entity was written in between, looks at it again,
+ * because it may have lost a row that was just added.
+ * `read` holds the rows of these entities that the caller has just read, which saves the first read.
+ * Returns the dangling rows that are too young to be judged, and the number of claims that could not be taken.
  */
 export async function reconcile(
   pass: RepairPass,
@@ -25,13 +25,13 @@ export async function reconcile(
 ): Promise<{ readonly waiting: readonly DanglingRow[]; readonly duplicates: number }> {
   let duplicates = 0
   const waiting: DanglingRow[] = []
-  let left: readonly Uint8Array[] = ids
-  // Nobody knows when that was, which matters where a failover can undo what was read.
+  let remaining: readonly Uint8Array[] = ids
+  // The time of the caller's read is unknown, and needed if a failover can undo what was read.
   const canReuse = read !== undefined && deleteDelayMs(pass.context) === 0
   let derived = canReuse ? read.map((row) => deriveEntity(pass, targets, row.id, row)) : undefined
-  for (let look = 0; left.length > 0 && look < MAX_LOOKS; look++) {
+  for (let look = 0; remaining.length > 0 && look < MAX_LOOKS; look++) {
     const readAt = pass.time.now()
-    const entities = derived ?? (await readDerived(pass, targets, left))
+    const entities = derived ?? (await readDerived(pass, targets, remaining))
     const found = await inspect(pass, targets, entities, { everywhere: true })
     const added = [...found.missing, ...found.outdated]
     duplicates += await addRows(pass, added)
@@ -39,7 +39,7 @@ export async function reconcile(
     waiting.push(...outcome.waiting)
     const touched = new Set<DerivedEntity>(added.map(({ entity }) => entity))
     const moved = await movedEntities(pass.context, [...touched], pass)
-    left = distinctIds([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
+    remaining = distinctIds([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
     derived = undefined
   }
   return { waiting, duplicates }

@@ -3,13 +3,13 @@ import type { DanglingRow } from '../look/inspect.ts'
 import { countRemoved, type RepairPass } from './repair-pass.ts'
 
 /**
- * Deletes dangling rows by the third law, and answers those of which it does not allow that now (`judgeDangling`).
+ * Deletes dangling rows by the third law, and returns the rows that it does not allow to delete now (`judgeDangling`).
  *
- * A row of an entity that has other rows in the index is kept for as long as a query may take: one that began before the
- * entity moved may have passed by its new row already. Whoever calls this sees to it that `pass.removals` are sent then.
- * Where `pass.leaves` it to its writer, nothing is done about it.
+ * If the entity has other rows in the index, its row is kept for the time that a query may take: a query that began before the write may have
+ * passed the place of the new row already. The caller has to send `pass.removals` later. Rows that `pass.leaves` leaves to their writers are
+ * skipped.
  *
- * `readAt`: the time before the entities were read, in milliseconds.
+ * `readAt` is the time before the entities were read, in milliseconds.
  */
 export async function removeRows(
   pass: RepairPass,

@@ -4,15 +4,15 @@ import type { PassOptions } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
 import { createKeptRemovals, type KeptRemovals, type RemovedRows } from './kept-removals.ts'
 
-/** A pass that changes rows. */
+/** A pass that repairs rows. */
 export interface RepairPass extends Pass {
-  /** Rows that are still to be deleted when the pass has done its work. */
+  /** Dangling rows that wait for their delete, also after the pass has ended. */
   readonly removals: KeptRemovals
-  /** Whether a dangling row with no later stamp than its entity is left to its writer; without this none is. */
+  /** Tells whether a dangling row, stamped no later than its entity, is left to its writer. Default: none is. */
   readonly leaves?: ((found: DanglingRow) => boolean) | undefined
 }
 
-/** `throttle`, `removals`: shared with other passes; by default its own. */
+/** Creates a repair pass. Pass `throttle` or `removals` to share them with other passes; default: new ones. */
 export function createRepairPass(
   context: EngineContext,
   options: PassOptions = {},
@@ -21,7 +21,7 @@ export function createRepairPass(
   return { ...createPass(context, options, throttle), removals: removals ?? createKeptRemovals(context) }
 }
 
-/** Takes in what `pass.removals` has deleted. */
+/** Adds rows that `pass.removals` has deleted to the counts. */
 export function countRemoved(pass: Pass, removed: RemovedRows): void {
   for (const [target, count] of removed) pass.tallyOf(target).removed += count
 }

@@ -12,13 +12,13 @@ import { readSummary, type CleanerSummary } from './summary.ts'
 
 export interface CleanerReport extends CleanerSummary {
   readonly indexes: readonly IndexReport[]
-  /** How the writes of each shard are followed, in the order of the shards. */
+  /** The following of writes, one item per shard, in the order of the shards. */
   readonly shards: readonly ShardReport[]
 }
 
 /**
- * What the cleaners of a store have found, how far behind the writes they are, and where each index stands; from any process,
- * whether or not it runs one. Little is read, and nothing counted. Rejects when shard 0 does not answer, or refuses.
+ * Reads what the cleaners of all processes have found, how far they are behind the writes, and the state of each index. Any process may call it,
+ * with or without a cleaner. Reads few rows and counts none. Throws if shard 0 does not answer.
  */
 export async function readCleanerReport(
   store: CleanerStore,
@@ -29,21 +29,21 @@ export async function readCleanerReport(
   await context.catalog.reload(options)
   const entries = cleanableIndexes(context)
   const tables = entries.map(({ table }) => table)
-  const everyShard = <T>(ask: (shard: number) => Promise<T>): Promise<T[]> =>
-    Promise.all(context.driver.shards.map((_, shard) => ask(shard)))
+  const onEveryShard = <T>(read: (shard: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(context.driver.shards.map((_, shard) => read(shard)))
   const [summary, records, parts, shards] = await Promise.all([
     readSummary(context, options),
     loadRuns(context, tables, options),
-    everyShard((shard) => partsOn(context, tables, shard, options)),
-    everyShard((shard) => reportShard(context, shard, options)),
+    onEveryShard((shard) => partsOn(context, tables, shard, options)),
+    onEveryShard((shard) => reportShard(context, shard, options)),
   ])
   const indexes = entries.map((entry) => reportIndex(entry, records.get(entry.table), parts))
   return { ...summary, indexes, shards }
 }
 
 /**
- * The `shards` of that report alone, by what this process knows of the catalog: each shard answers for itself, so those that do are
- * here whichever does not.
+ * Reads only the `shards` of that report, with the catalog that this process knows. A shard that does not answer is reported by its `error`,
+ * also shard 0.
  */
 export async function readShardReports(
   store: CleanerStore,

@@ -6,57 +6,57 @@ import { isHalted } from '../pass/index-target.ts'
 import { sumTallies, type Tally } from '../pass/tally.ts'
 import type { Throttled } from '../pass/waits.ts'
 
-/** The cleaning of one index, as the shards tell it. */
+/** Stored state of the cleaning of one index. */
 export interface IndexReport {
   readonly index: string
   readonly generation: number
   readonly state: IndexState
-  /** There for the claims of a unique index. */
+  /** Set for the claims of a unique index. */
   readonly unique?: true
-  /** There where a filling is paused, or its index hidden: no worker goes on with it until that is over. */
+  /** Set if the filling is paused or its index is hidden. No worker continues it until then. */
   readonly halted?: true
-  /** The last cleaning that came to its end; undefined if none has. */
+  /** The last complete cleaning; undefined before the first. */
   readonly lastRun: LastRun | undefined
-  /** The one under way, or cut off and waiting for a worker. */
+  /** The current cleaning, or an interrupted one that waits for a worker. */
   readonly underWay: RunUnderWay | undefined
-  /** Values that the index cannot hold, and so leaves out: as counted last; undefined before. */
+  /** Values that the index cannot hold and leaves out, as last counted; undefined before the first count. */
   readonly misfits: { readonly count: number; readonly countedAt: Date } | undefined
 }
 
 export interface LastRun {
   readonly finishedAt: Date
   readonly tally: Tally
-  /** Rows that should have been there and were not; 0 for a run that has filled the index. */
+  /** Rows that were missing; 0 for a run that filled the index. */
   readonly missing: number
 }
 
 export interface RunUnderWay {
   readonly startedAt: Date
-  /** When a worker has saved how far it came last, by its clock; undefined before the first time. */
+  /** Time of the last save by a worker, by its clock; undefined before the first. */
   readonly savedAt: Date | undefined
-  /** Entities and rows per second of all workers. */
+  /** Entities and rows per second, of all workers together. */
   readonly rate: number
-  /** An estimate, in milliseconds: all phases to come, on all shards, at this rate. Undefined while nobody works on it. */
+  /** Estimated milliseconds for all remaining phases on all shards, at this rate. Undefined while no worker works on it. */
   readonly timeLeftMs: number | undefined
-  /** Entities that it could not decode so far. */
+  /** Entities that could not be decoded so far. */
   readonly undecodable: number
   readonly shards: readonly PartReport[]
 }
 
-/** What a shard's part of a run says. */
+/** Stored state of a part of a run. */
 export interface PartReport extends Throttled {
   readonly shard: number
-  /** `unknown` where the shard does not answer. */
+  /** `waiting` before a worker has begun the part; `unknown` if the shard does not answer. */
   readonly phase: Phase | 'waiting' | 'done' | 'unknown'
   readonly done: number
   readonly total: number
-  /** Host and process of the worker that has it now; undefined while none has. */
+  /** Host and process id of the worker that has the part now; undefined if none has. */
   readonly worker: string | undefined
-  /** Its entities and rows per second. */
+  /** Entities and rows per second of this worker. */
   readonly rate: number
 }
 
-/** The parts on one shard, by the table of their index, and whether a worker has them. */
+/** The parts on one shard, by table, and whether a worker has them; `unknown` if the shard does not answer. */
 export type PartsOnShard = ReadonlyMap<string, { readonly part: Part; readonly isHeld: boolean }> | 'unknown'
 
 export function reportIndex(
@@ -95,22 +95,22 @@ function reportRun(
   state: IndexState,
   onShards: readonly PartsOnShard[],
 ): Omit<RunUnderWay, 'undecodable'> {
-  // A sweep does not check what it has just looked at.
+  // Sweeps have no check phase.
   const planned = state === 'building' ? phases : phases.filter((phase) => phase !== 'check')
   const found = onShards.map((onShard) => {
     if (onShard === 'unknown') return undefined
-    const own = onShard.get(table)
-    return own?.part.run === run ? own : undefined
+    const stored = onShard.get(table)
+    return stored?.part.run === run ? stored : undefined
   })
   const shards = onShards.map((onShard, shard) => reportPart(shard, onShard, found[shard]))
   const rate = shards.reduce((sum, part) => sum + part.rate, 0)
-  const left = rowsLeftOnAll(found.map((own) => own && rowsLeft([own.part], planned)))
-  const savedAt = Math.max(0, ...found.map((own) => own?.part.pace?.savedAt ?? 0))
+  const remaining = rowsLeftOnAll(found.map((stored) => stored && rowsLeft([stored.part], planned)))
+  const savedAt = Math.max(0, ...found.map((stored) => stored?.part.pace?.savedAt ?? 0))
   return {
     startedAt: new Date(startedAt),
     savedAt: savedAt === 0 ? undefined : new Date(savedAt),
     rate,
-    timeLeftMs: timeLeftMs(left, rate),
+    timeLeftMs: timeLeftMs(remaining, rate),
     shards,
   }
 }

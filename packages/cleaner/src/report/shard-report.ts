@@ -4,47 +4,46 @@ import { shardAt } from '@looseleaf/protocol'
 import { recordFromText } from '../tail/tail-record.ts'
 import { tailTask } from '../tail/tail.ts'
 
-/** How the writes of a shard are followed. */
+/** State of the following of writes on a shard. */
 export interface ShardReport {
   /** The number of the shard, from 0. */
   readonly shard: number
   readonly name: string
-  /** What the shard has answered instead; the rest is as if nobody had followed it then. */
+  /** Error of a shard that did not answer. The other fields are then as for a shard that was never followed. */
   readonly error: LooseleafError | undefined
-  /** Whether a cleaner has the shard now. */
+  /** True if a cleaner follows the shard now. */
   readonly isFollowed: boolean
-  /** Host and process of the cleaner that has followed it last; undefined when none has. */
+  /** Host and process id of the last cleaner that followed the shard; undefined if none has. */
   readonly worker: string | undefined
-  /** When that one did its last round that others know of, by the shard's clock; it is saved every third of a lease. */
+  /** Last saved round of that cleaner, by the shard's clock. Rounds are saved three times per lease. */
   readonly lastRoundAt: Date | undefined
-  /** How long ago that was, in milliseconds by the shard's clock; undefined where it is still to come, since the clock was ahead. */
+  /** Milliseconds since `lastRoundAt`, by the shard's clock. Undefined if that time is in the future, because the clock was ahead. */
   readonly sinceLastRoundMs: number | undefined
   /**
-   * How old the oldest update is that no round has looked at, in milliseconds; some seconds are normal. Undefined where its time is still
-   * to come, since the clock was ahead.
+   * Age in milliseconds of the oldest update that no round has read; some seconds are normal. Undefined if its time is in the future, because
+   * the clock was ahead.
    */
   readonly lagMs: number | undefined
-  /** Whether there was more to catch up with than when it was saved before. */
+  /** True if the backlog has grown between the last two saves. */
   readonly isFallingBehind: boolean
-  /** Index rows that writes have left to the cleaner; undefined where no process defers any. */
+  /** Index rows that writes have left pending; undefined if no process defers rows. */
   readonly pending: PendingReport | undefined
 }
 
 export interface PendingReport {
-  /** Up to 500. */
+  /** Number of pending rows, up to 500. */
   readonly rows: number
-  /** Whether there are more, which were not read. */
+  /** True if there are more than 500. */
   readonly more: boolean
   /**
-   * When the oldest of these was committed, by its writer's clock; undefined when there are none. Where there are more, one
-   * of them may be older.
+   * Commit time of the oldest of these rows, by its writer's clock; undefined without rows. With `more`, an unread row may be older.
    */
   readonly oldestAt: Date | undefined
 }
 
 const MAX_PENDING = 500
 
-/** A time that is read on another connection than the clock may be ahead of it by less than this, in µs. */
+/** Tolerance in µs: a time that is read on another connection than the clock may be slightly ahead of it. */
 const AHEAD_MICROS = 1_000_000
 
 export async function reportShard(
@@ -65,7 +64,7 @@ export async function reportShard(
   }
 }
 
-/** Whether it is the shard that has said so, or its silence: the others may answer. */
+/** Tells whether an error concerns one shard only, so that the other shards may answer. */
 export function isOfShard(error: unknown): error is LooseleafError {
   return isLooseleafError(error) && error.code !== 'ABORTED' && error.code !== 'CLOSED'
 }

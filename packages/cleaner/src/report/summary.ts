@@ -3,42 +3,42 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
-/** An error of a round, which is tried again. */
+/** An error of a round, which was retried. */
 export interface RoundError {
   readonly at: Date
-  /** A code of Looseleaf, or the error's name. */
+  /** A Looseleaf error code, or the name of another error. */
   readonly code: string
   readonly message: string
 }
 
-/** What all cleaners of a store have found since the first one ran. */
+/** Totals of all cleaners of a store, since the first one ran. */
 export interface CleanerSummary {
-  /** When it was saved last; undefined when no cleaner has run yet. */
+  /** Time of the last save; undefined if no cleaner has run yet. */
   readonly updatedAt: Date | undefined
   readonly totals: Tally
-  /** When something was added, removed or fenced last. */
+  /** Time of the last repair: a row added or removed, or an entity fenced. */
   readonly lastFoundAt: Date | undefined
-  /** When an entity was met last that could not be decoded. */
+  /** Time at which a cleaner last met an entity that it could not decode. */
   readonly lastUndecodableAt: Date | undefined
   readonly lastError: RoundError | undefined
-  /** How often the cleaners sweep everything, in milliseconds, as the one says that saved this. */
+  /** Milliseconds between sweeps, as configured in the process that saved last. */
   readonly sweepEveryMs: number | undefined
 }
 
-/** Gathers what this process's cleaner does, and adds it to the store's summary from time to time. */
+/** Collects the counts of this process's cleaner, and adds them to the store's summary. */
 export interface Reporter {
-  found(tally: Tally): void
-  failed(error: unknown): void
-  /** Adds what was gathered to the summary on shard 0; left for the next time while another process is at it. */
+  count(tally: Tally): void
+  recordError(error: unknown): void
+  /** Adds the collected counts to the summary on shard 0. Leaves them for the next call while another process saves. */
   save(options?: CallOptions): Promise<void>
-  /** What this process has done. */
+  /** Counts of this process since its start. */
   readonly totals: Tally
   readonly lastError: RoundError | undefined
 }
 
 const TASK = 'clean-report'
 const LEASE_MS = 5_000
-/** A summary without news is saved this often, in milliseconds, as a sign of life. */
+/** Milliseconds between two saves of an unchanged summary, which show that a cleaner is alive. */
 const QUIET_MS = 60_000
 
 export function createReporter(context: EngineContext, owner: string, sweepEveryMs: number): Reporter {
@@ -51,7 +51,7 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
   let hasNews = true
   let savedAt = -Infinity
 
-  function metUndecodable(): void {
+  function noteUndecodable(): void {
     lastUndecodableAt = context.time.now()
     hasNews = true
   }
@@ -61,17 +61,17 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
     get lastError() {
       return lastError
     },
-    found(tally) {
+    count(tally) {
       addTally(totals, tally)
       addTally(unsaved, tally)
-      if (tally.undecodable > 0) metUndecodable()
+      if (tally.undecodable > 0) noteUndecodable()
       if (tally.added + tally.removed + tally.fenced === 0) return
       lastFoundAt = context.time.now()
       hasNews = true
     },
-    failed(error) {
-      // A filling ends with what it cannot read.
-      if (isLooseleafError(error, 'BODY_UNKNOWN')) metUndecodable()
+    recordError(error) {
+      // A filling throws this for an entity that it cannot decode.
+      if (isLooseleafError(error, 'BODY_UNKNOWN')) noteUndecodable()
       lastError = toRoundError(error, context.time.now())
       hasNews = true
     },
@@ -105,7 +105,7 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
   }
 }
 
-/** What the cleaners of a store have found; all zero when none has run yet. */
+/** Reads the summary of a store; all zero if no cleaner has run yet. */
 export async function readSummary(context: EngineContext, options?: CallOptions): Promise<CleanerSummary> {
   const state = await shardAt(context, 0).tasks.load(TASK, options)
   return summaryFromText(state?.progress ?? '')
@@ -138,7 +138,7 @@ function errorFrom(value: unknown): RoundError | undefined {
 function toRoundError(error: unknown, now: number): RoundError {
   const at = new Date(now)
   if (isLooseleafError(error)) return { at, code: error.code, message: error.message }
-  // Another error's message may hold anything, values included.
+  // The message of an unknown error may contain values, so it is not stored.
   return {
     at,
     code: isError(error) ? error.name : 'Error',

@@ -3,7 +3,7 @@ import { checkStore } from '@looseleaf/protocol'
 import { partTask } from '../clean/part-lease.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 
-/** How many workers are at each of these tables of indexes now: in which processes, nobody knows. */
+/** Returns the number of workers that now have parts of each of these index tables. */
 export async function readWorkers(
   store: CleanerStore,
   tables: readonly string[],

@@ -2,25 +2,25 @@ import type { EntityRow } from '@looseleaf/core'
 import { movedEntities, movedOrUndone } from '@looseleaf/protocol'
 import { derivedBatches, expectedIn, type DerivedEntity } from '../look/derive-entity.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'
-import { lookAgain } from '../look/look-again.ts'
+import { recheck } from '../look/recheck.ts'
 import { readDerived } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from '../repair/add-rows.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
 
-/** An entity that moves on between this many looks is written by writers who know the index. */
+/** Largest number of looks. An entity that was written between all of them has writers that know the index and add its rows. */
 const MAX_LOOKS = 5
 
 export interface SweepPageOptions {
   /**
-   * Where nothing is looked up and every row is written, which is the cheaper way while most are missing; and what was
-   * read is on disk then.
+   * Tells whether an index is filled: all of its rows are written without a look-up, which is cheaper while most are missing, and the
+   * entities that were read are made durable.
    */
   fill(target: IndexTarget): boolean
 }
 
-/** One page of a pass over the entities of a shard: adds the rows of living entities that are missing. */
+/** Works on one page of entities of a shard: adds missing rows. */
 export async function sweepEntityPage(
   pass: RepairPass,
   targets: readonly IndexTarget[],
@@ -30,10 +30,10 @@ export async function sweepEntityPage(
   const living = rows.filter(({ body }) => body !== null)
   for (const batch of derivedBatches(pass, targets, living)) await sweepDerived(pass, targets, batch, options)
   const filled = targets.filter((target) => options.fill(target))
-  if (filled.length > 0) await fillForGood(pass, filled, rows)
+  if (filled.length > 0) await fillDurably(pass, filled, rows)
 }
 
-/** The same for entities that were just read. */
+/** Adds missing rows of entities that were just read and derived. */
 export async function sweepDerived(
   pass: RepairPass,
   targets: readonly IndexTarget[],
@@ -41,37 +41,39 @@ export async function sweepDerived(
   { fill }: SweepPageOptions,
 ): Promise<void> {
   const missing = allRows(targets.filter(fill), entities)
-  const looked = targets.filter((target) => !fill(target))
-  if (looked.length > 0) {
-    const found = await inspect(pass, looked, entities, { everywhere: false })
+  const swept = targets.filter((target) => !fill(target))
+  if (swept.length > 0) {
+    const found = await inspect(pass, swept, entities, { everywhere: false })
     missing.push(...found.missing, ...found.outdated)
   }
   if (missing.length === 0) return
   await addRows(pass, missing)
-  // An entity that has moved meanwhile may have lost a row before it was added here.
+  // An entity that was written in between may have lost a row before it was added here.
   const moved = await movedEntities(pass.context, [...new Set(missing.map(({ entity }) => entity))], pass)
-  if (moved.length > 0) await lookAgain(pass, (again) => reconcile(again, targets, moved.map(idOf)))
+  if (moved.length > 0) await recheck(pass, (again) => reconcile(again, targets, moved.map(idOf)))
 }
 
 /**
- * An index becomes ready by what was read here. A crash must not bring back a version of before the index, whose rows nobody
- * has written; so what was read is held against the disk, that an entity has no rows as well.
+ * Makes sure that the rows of a filling rest on durable versions, also for entities without rows. Without this:
+ * 1. Version 1 of an entity, from before the index, is durable. Version 2 without the key is committed but not durable.
+ * 2. The filling reads version 2, writes no row, and the index becomes ready.
+ * 3. The server crashes, and version 1 is back. No process has written its row.
  */
-async function fillForGood(
+async function fillDurably(
   pass: RepairPass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
 ): Promise<void> {
   const moved = await movedOrUndone(pass.context, rows, pass)
   if (moved.length === 0) return
-  await lookAgain(pass, async (again) => {
-    let left: readonly { readonly id: Uint8Array }[] = moved
-    for (let look = 1; left.length > 0 && look < MAX_LOOKS; look++) {
-      const now = await readDerived(again, targets, left.map(idOf))
-      await addRows(again, allRows(targets, now))
-      left = await movedOrUndone(pass.context, now, pass)
+  await recheck(pass, async (again) => {
+    let remaining: readonly { readonly id: Uint8Array }[] = moved
+    for (let look = 1; remaining.length > 0 && look < MAX_LOOKS; look++) {
+      const entities = await readDerived(again, targets, remaining.map(idOf))
+      await addRows(again, allRows(targets, entities))
+      remaining = await movedOrUndone(pass.context, entities, pass)
     }
-    // One that has moved may have lost a row before it was added here.
+    // An entity that was written in between may have lost a row before it was added above.
     await reconcile(again, targets, moved.map(idOf))
   })
 }

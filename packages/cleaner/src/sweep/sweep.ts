@@ -15,9 +15,9 @@ import { sweepEntityPage } from './sweep-entities.ts'
 import { gatherRows, sweepIndexRows } from './sweep-index.ts'
 
 export interface SweepOptions extends PassOptions {
-  /** The indexes. Default: all. */
+  /** Names of the indexes. Default: all. */
   readonly indexes?: string | readonly string[] | undefined
-  /** The number of the shard, from 0. Default: all. */
+  /** Number of the shard, from 0. Default: all shards. */
   readonly shard?: number | undefined
 }
 
@@ -29,17 +29,17 @@ const sweepOptionKinds: OptionKinds<SweepOptions> = {
 
 const SHARDS_AT_ONCE = 4
 
-/** From entities to rows: adds the rows of living entities that are missing. */
+/** Reads all entities, and adds their missing rows. Returns the counts. Throws `INDEX_NOT_FOUND` and errors of shards. */
 export async function sweepEntities(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
   return onShards('sweepEntities', store, options, entitiesToRows)
 }
 
-/** From rows to entities: deletes the rows that match no committed entity. */
+/** Reads all index rows, and deletes those that match no committed entity. Returns the counts. Throws like `sweepEntities`. */
 export async function sweepIndex(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
   return onShards('sweepIndex', store, options, rowsToEntities)
 }
 
-/** Both directions, once, without progress or leases; `cleanIndex` is the one that can be cut off and gone on with. */
+/** Runs `sweepEntities` and `sweepIndex` once, without progress or leases. To be able to resume, use `cleanIndex`. */
 export async function sweep(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
   return onShards('sweep', store, options, async (pass, targets, shard) => {
     await entitiesToRows(pass, targets, shard)

@@ -2,13 +2,14 @@ import { processName } from '@looseleaf/protocol'
 import { countIn, parseObject } from '@looseleaf/core'
 import { windowFromText, type TailWindow } from './tail-window.ts'
 
-/** How far a tail is, as it is saved: for the next process to go on, and for others to look at. */
+/** Saved progress of a tail, for the next process that follows the shard and for reports. */
 export interface TailRecord {
   readonly window: TailWindow
-  /** Host and process of whoever saved it. */
+  /** Host and process id of the last process that saved the record. */
   readonly worker: string
-  /** Length of the gap of updates that it has not looked at, in milliseconds; and the same at the last save. */
+  /** Length of the gap of unread updates, in milliseconds. */
   readonly behindMs: number
+  /** `behindMs` at the save before. */
   readonly wasBehindMs: number
 }
 
@@ -17,7 +18,7 @@ export function recordToText(window: TailWindow, wasBehindMs: number): string {
   return JSON.stringify({ ...window, worker: processName, behindMs, wasBehindMs })
 }
 
-/** The record of a text that `recordToText` gave; undefined for any other. */
+/** Parses the text of `recordToText`. Returns undefined for any other text. */
 export function recordFromText(text: string): TailRecord | undefined {
   const window = windowFromText(text)
   if (window === undefined) return undefined
@@ -31,7 +32,7 @@ export function recordFromText(text: string): TailRecord | undefined {
   }
 }
 
-/** What is left of the gap, in milliseconds: it is read from its newer end. */
+/** Returns the length of the gap in milliseconds. */
 export function behindOf({ gap }: TailWindow): number {
   return gap === undefined ? 0 : Math.max(0, Math.round((gap.before.updated - gap.since) / 1000))
 }

@@ -3,26 +3,26 @@ import { longestBody } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { Pass } from '../pass/pass.ts'
 
-/** What the tail of a shard has looked at so far, in microseconds by the shard's clock. */
+/** The part of a shard's updates that its tail has read. Times are in microseconds by the shard's clock. */
 export interface TailWindow {
-  /** Everything that was updated before this has been read, except for the gap. Never above a floor of the shard. */
+  /** All updates before this time were read, except those in the gap. Never above a floor of the shard. */
   seenUntil: number
-  /** When the last round was done; 0 before the first. */
+  /** Time of the last round; 0 before the first. */
   lookedAt: number
-  /** Older updates that a round had no time for. */
+  /** Older updates that a round had no time for, from `since` up to `before`. It is read from its newer end. */
   gap: { since: number; before: UpdatedPlace } | undefined
 }
 
 export interface WindowOptions {
-  /** Rows read in one round at the most. */
+  /** Largest number of rows read per round. */
   readonly rowsPerRound: number
-  /** What is older than this is left to the sweep, in milliseconds. */
+  /** Age in milliseconds beyond which unread updates are left to the sweep. */
   readonly maxLagMs: number
 }
 
 /**
- * Reads what was updated since the last round, newest first, in pages without long bodies; then what is left of the gap. Whatever a round
- * has no time for becomes the gap. The window moves on only with pages that were taken in whole.
+ * Yields pages of the updates since the last round, newest first, then of the gap. Long bodies are left out of the pages. Updates that the round
+ * has no time for become the gap. The window advances only when the caller takes the next page, so an interrupted page is read again.
  */
 export async function* updatedPages(
   pass: Pass,
@@ -31,29 +31,29 @@ export async function* updatedPages(
   { rowsPerRound, maxLagMs }: WindowOptions,
 ): AsyncGenerator<readonly EntityPageRow[], void, undefined> {
   const { until, now } = await floorFor(pass, shard)
-  // A failover has lost commits and the floor: times that were read before are given once more.
+  // A failover may have lost commits and the floor. The new primary then uses times again that were read before.
   window.seenUntil = Math.min(window.seenUntil, until)
   const oldest = now - maxLagMs * 1000
   const since = Math.max(oldest, window.seenUntil)
-  const moveOn = (): void => {
+  const advance = (): void => {
     window.seenUntil = until
     window.lookedAt = now
   }
-  let left = rowsPerRound
-  const old = window.gap
+  let budget = rowsPerRound
+  const oldGap = window.gap
   if (since < until) {
     const before = { updated: until, addedId: 0 }
     for await (const { rows, rest } of updatesBetween(pass, shard, { since, before })) {
       yield rows
-      left -= rows.length
-      if (rest !== undefined && left <= 0) {
-        window.gap = { since: Math.min(rest.since, old?.since ?? Infinity), before: rest.before }
-        moveOn()
+      budget -= rows.length
+      if (rest !== undefined && budget <= 0) {
+        window.gap = { since: Math.min(rest.since, oldGap?.since ?? Infinity), before: rest.before }
+        advance()
         return
       }
     }
   }
-  moveOn()
+  advance()
   if (window.gap === undefined) return
   if (window.gap.before.updated < oldest) window.gap = undefined
   else {
@@ -62,18 +62,18 @@ export async function* updatedPages(
       since: Math.max(oldest, window.gap.since),
     })) {
       yield rows
-      left -= rows.length
+      budget -= rows.length
       window.gap = rest
-      if (left <= 0) return
+      if (budget <= 0) return
     }
     window.gap = undefined
   }
 }
 
 /**
- * Up to where a round may read, so that nothing comes before it later, and the time. The floor is raised only where something stands above
- * it: a shard that nobody writes is left alone. No flush follows the pages before they are worked on: a repair for a commit that a crash undoes
- * does no harm.
+ * Returns the time up to which a round may read, before which no update can appear later, and the current time. Raises the floor only if a row
+ * is above it, so that an idle shard gets no writes. The pages need no flush before the tail works on them, because a repair for a commit
+ * that a crash undoes does no harm.
  */
 async function floorFor(
   { context, signal }: Pass,
@@ -85,7 +85,7 @@ async function floorFor(
   return { until: above.length === 0 ? floor : await entities.raiseFloor({ signal }), now }
 }
 
-/** Pages of the updates in a window of time, newest first, each with what is left after it. */
+/** Yields pages of the updates between two times, newest first, each with the range that remains after it. */
 async function* updatesBetween(
   pass: Pass,
   shard: number,
@@ -108,7 +108,7 @@ async function* updatesBetween(
   }
 }
 
-/** The window of a text, which is its JSON; undefined for any other. */
+/** Parses the JSON of a window. Returns undefined for any other text. */
 export function windowFromText(text: string): TailWindow | undefined {
   const value = parseObject(text)
   const seenUntil = value === undefined ? 0 : countIn(value, 'seenUntil')

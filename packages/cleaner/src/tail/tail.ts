@@ -13,21 +13,21 @@ import { updatedPages, windowFromText, type TailWindow, type WindowOptions } fro
 
 export interface TailOptions extends WindowOptions {
   readonly owner: string
-  /** How long the shard stays with a process that shows no sign of life, in milliseconds. */
+  /** Milliseconds until another process may follow the shard after this one died. */
   readonly leaseMs: number
-  /** How far back a tail looks that begins for the first time, in milliseconds. */
+  /** Age in milliseconds of the oldest updates that the first round of a shard reads. */
   readonly lookBackMs: number
 }
 
-/** Follows the writes of one shard: puts the rows of recently updated entities right, in both directions. */
+/** Follows the writes of one shard, and repairs the rows of recently updated entities. */
 export interface Tail {
-  /** One round of bounded work; answers how many entities it has looked at, undefined when another process does it. */
+  /** Does a bounded round of work. Returns the number of entities read; undefined if another process follows the shard. */
   round(pass: Pass, targets: readonly IndexTarget[]): Promise<number | undefined>
-  /** Saves how far it came and lets others take over. */
+  /** Saves the progress, and releases the shard for other processes. */
   release(): Promise<void>
   /** True while this process follows the shard. */
   readonly isMine: boolean
-  /** How old the oldest update is that was not looked at in the last round, in milliseconds; 0 when none was left. */
+  /** Age in milliseconds of the oldest update that the last round had no time for; 0 if it read all. */
   readonly lagMs: number
 }
 
@@ -35,38 +35,38 @@ export function tailTask(): string {
   return 'clean-tail'
 }
 
-/** Entities with a row too young to be judged that are come back to; what is beyond is left to the sweep. */
+/** Largest number of entities to revisit, because a row is too young to be judged. Further ones are left to the sweep. */
 const MAX_REVISITS = 10_000
 const REVISITS_PER_ROUND = 100
-/** Entities whose rows are in hand at once. */
+/** Entities whose rows are compared at once. */
 const ENTITIES_AT_ONCE = 100
 
 export function createTail(context: EngineContext, shard: number, options: TailOptions): Tail {
   const elapsed = elapsedBy(context.time)
   let window: TailWindow | undefined
   /**
-   * The window's place before the last round, and the connections opened by then. An entity whose replacement was visible to that round is
-   * back in the state before it, if the server has died since without that replacement on disk.
+   * `seenUntil` before the last round, and the connections opened up to then. If the server restarted since, that round is read again: it may
+   * have seen a replacement that was not durable, and the entity is back in its older state.
    */
   let unproven: { readonly seenUntil: number; readonly opened: number | undefined } | undefined
   let savedAt = 0
-  /** When it was saved last, for others to see whether it falls behind. */
+  /** Length of the gap at the last save, so that reports can tell whether the tail falls behind. */
   let behindMs = 0
   const revisits = new Map<string, { readonly id: Uint8Array; readonly due: number }>()
-  /** Over all rounds: most rows are kept for longer than one. What is left when the process ends is for the sweep. */
+  /** Shared by all rounds, because rows are kept for longer than a round. Rows that remain when the process ends are left to the sweep. */
   const removals = createKeptRemovals(context)
-  const left = createLeftToWriters(context)
+  const leftToWriters = createLeftToWriters(context)
   const tasks = (): TaskTable => shardAt(context, shard).tasks
 
   function toText(held: TailWindow): string {
-    // Nothing is said of a shard that no round has been over: it would read as a round of long ago.
+    // Before the first round there is no record: it would report a round of long ago.
     if (held.lookedAt === 0) return ''
     const text = recordToText(held, behindMs)
     behindMs = behindOf(held)
     return text
   }
 
-  /** The window of the round to come; undefined while another process has the shard. */
+  /** Claims or renews the lease, and returns the window. Returns undefined if another process follows the shard. */
   async function hold({ signal }: Pass): Promise<TailWindow | undefined> {
     const now = elapsed()
     if (window === undefined) {
@@ -77,7 +77,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       if (saved !== undefined) return (window = saved)
       const at = shardAt(context, shard)
       const floor = await at.entities.raiseFloor({ signal })
-      // A floor that was just raised is a microsecond above the time, or hours, since the clock was ahead.
+      // The raised floor is a microsecond above the current time, or hours if the clock was ahead earlier.
       const from = Math.min(floor, (await at.now({ signal })) + 1)
       return (window = { seenUntil: from - options.lookBackMs * 1000, lookedAt: 0, gap: undefined })
     }
@@ -108,7 +108,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     const now = elapsed()
     const due: Uint8Array[] = []
     for (const [key, entity] of revisits) {
-      // In the order in which they fall due.
+      // The entries are in the order of `due`.
       if (entity.due > now || due.length >= REVISITS_PER_ROUND) break
       revisits.delete(key)
       due.push(entity.id)
@@ -124,9 +124,9 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     get lagMs() {
       return window?.gap === undefined ? 0 : (window.seenUntil - window.gap.since) / 1000
     },
-    async round(ofRound, targets) {
-      const pass: RepairPass = { ...ofRound, removals, leaves: left.leaves }
-      // Too many to be kept beside what comes: then it waits until they are gone.
+    async round(roundPass, targets) {
+      const pass: RepairPass = { ...roundPass, removals, leaves: leftToWriters.leaves }
+      // If too many rows are kept, wait until they are deleted.
       const { signal } = pass
       countRemoved(pass, await (removals.isFull ? removals.settle(signal) : removals.sendDue(signal)))
       const held = await hold(pass)
@@ -140,21 +140,21 @@ export function createTail(context: EngineContext, shard: number, options: TailO
         for await (const batch of wholeRows(shardAt(context, shard).entities, context.codec, rows, {
           signal: pass.signal,
         })) {
-          for (const some of chunks(batch, ENTITIES_AT_ONCE))
+          for (const chunk of chunks(batch, ENTITIES_AT_ONCE))
             await workOn(
               pass,
               targets,
-              some.map(({ id }) => id),
-              some,
+              chunk.map(({ id }) => id),
+              chunk,
             )
         }
         looked += rows.length
       }
-      // The floor that this round has raised is a flushed commit behind the round before it.
+      // By raising the floor, this round has made a flushed commit, which proves the round before it.
       if (openedTo(shardAt(context, shard)) === opened) unproven = { seenUntil, opened }
-      for (const some of chunks(await left.overdue(targets, signal), ENTITIES_AT_ONCE))
-        await workOn(pass, targets, some)
-      left.done()
+      for (const chunk of chunks(await leftToWriters.overdue(targets, signal), ENTITIES_AT_ONCE))
+        await workOn(pass, targets, chunk)
+      leftToWriters.done()
       return looked + (await revisit(pass, targets))
     },
     async release() {

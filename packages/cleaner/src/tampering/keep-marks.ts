@@ -15,27 +15,27 @@ import {
 } from '@looseleaf/protocol'
 import { isSweptSince } from './swept-since.ts'
 
-/** Raises the marks of all shards, and finds those that have gone back. */
+/** Raises the marks of all shards, and detects shards that went back. */
 export interface MarkKeeper {
-  /** Compares each mark with its note and with what this process has seen, and then raises it; once a minute at the most. */
+  /** Compares each mark with its note and with the mark that this process saw last, then raises it. At most once a minute. */
   look(options: CallOptions): Promise<void>
-  /** When a shard was found last that has gone back, and whose indexes were not swept since: milliseconds since 1970; 0 when there is none. */
+  /** Time in milliseconds since 1970 at which a shard was last found to have gone back, if its indexes were not swept since; otherwise 0. */
   readonly unsweptSince: number
 }
 
-/** Between two marks of a shard, in milliseconds. */
+/** Milliseconds between two marks of a shard. */
 const RAISE_MS = 60_000
-/** A process that dies between taking a mark and raising it holds the others up for as long. */
+/** Milliseconds that other processes wait for one that dies while it raises a mark. */
 const LEASE_MS = 5_000
 
 export function createMarkKeeper(context: EngineContext, owner: string): MarkKeeper {
   const elapsed = elapsedBy(context.time)
-  /** The greatest marks that this process knows of: all there is where a store has one shard. */
+  /** Last marks that this process saw. In a store with one shard, there are no notes, so only these count. */
   const seen = new Map<number, ShardMark>()
   let lookedAt = -Infinity
   let unsweptSince = 0
 
-  /** The mark that has to be there at the least. */
+  /** Returns the least mark that the shard must have. */
   function latestOf({ shard, noted }: MarkLook): ShardMark {
     const known = seen.get(shard)
     return known !== undefined && known.mark > noted.mark ? known : noted
@@ -50,7 +50,7 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     const { name, tasks } = shardAt(context, shard)
     const claimed = await tasks.claim(MARK_TASK, owner, LEASE_MS, options)
     if (claimed === undefined) return look.own.wentBack
-    // Read after the note, so a mark that another process has raised meanwhile is no step back.
+    // The mark is read after the note: in the other order, a mark that another process raises in between would look like a step back.
     const own = markFromText(claimed.progress)
     const noted = latestOf(look)
     const now = context.time.now()
@@ -61,20 +61,20 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     const next: ShardMark = { mark: Math.max(own.mark, noted.mark) + 1, at: now, wentBack }
     if (!(await tasks.save(MARK_TASK, owner, markToText(next), 0, options))) return wentBack
     seen.set(shard, next)
-    if (found !== undefined && found !== own.wentBack) tell(name, found)
+    if (found !== undefined && found !== own.wentBack) warn(name, found)
     await note(shard, next, options)
     return wentBack
   }
 
-  /** The mark is committed by now; in the other order a crash between the two would look like a step back. */
+  /** Notes the mark on the next shard, after the mark was committed: in the other order, a crash in between would look like a step back. */
   async function note(shard: number, { mark, at }: ShardMark, options: CallOptions): Promise<void> {
     const { shards } = context.driver
     if (shards.length === 1) return
     const { tasks } = shardAt(context, (shard + 1) % shards.length)
     const claimed = await tasks.claim(NOTE_TASK, owner, LEASE_MS, options)
     if (claimed === undefined) return
-    const there = markFromText(claimed.progress)
-    const text = there.mark > mark ? claimed.progress : markToText({ mark, at })
+    const stored = markFromText(claimed.progress)
+    const text = stored.mark > mark ? claimed.progress : markToText({ mark, at })
     await tasks.save(NOTE_TASK, owner, text, 0, options)
   }
 
@@ -82,8 +82,9 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     const { own, noted } = look
     const isBack = own.mark < latestOf(look).mark
     const isDue = Math.abs(context.time.now() - own.at) >= RAISE_MS || noted.mark < own.mark
-    const open = own.wentBack?.isSwept === false ? own.wentBack : undefined
-    const isSwept = open !== undefined && !isBack && (await isSweptSince(context, open.foundAt, options))
+    const unswept = own.wentBack?.isSwept === false ? own.wentBack : undefined
+    const isSwept =
+      unswept !== undefined && !isBack && (await isSweptSince(context, unswept.foundAt, options))
     if (isBack || isDue || isSwept) return raise(look, isSwept, options)
     seen.set(look.shard, own)
     return own.wentBack
@@ -100,7 +101,7 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
       const found = await Promise.all(
         looks.map((look) =>
           keep(look, options).catch((error: unknown) => {
-            // A shard that does not answer is told by all other work on it, and is looked at again.
+            // Other work on the shard reports the outage, and the next look tries again.
             if (isOutage(error)) return look.own.wentBack
             throw error
           }),
@@ -114,9 +115,9 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
   }
 }
 
-function tell(name: string, found: WentBack): void {
+function warn(name: string, found: WentBack): void {
   process.emitWarning(
-    `Shard ${name} ${wentBackText(found)}. All indexes are swept now; queries may lack entities until then.`,
+    `Shard ${name} ${wentBackText(found)}. A sweep of all indexes begins now; until it ends, queries may lack entities.`,
     'LooseleafWarning',
   )
 }

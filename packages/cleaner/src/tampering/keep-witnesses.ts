@@ -19,25 +19,25 @@ import { chunks } from '../tools/chunks.ts'
 import { loadWitnesses, saveWitnesses, type WitnessRecord } from './witness-record.ts'
 
 /*
- * A table that somebody has emptied (TRUNCATE, DELETE) looks like one of an index with no rows, and no error says so. So the cleaner remembers some
- * rows of each table, its witnesses, and looks whether they are still there. A witness that is gone although its entity has the key is a
- * row that the table has lost.
+ * An index table that was emptied by hand (TRUNCATE, DELETE) causes no error: queries just find no rows. To notice this, the cleaner remembers
+ * some rows of each table, its witnesses, and looks them up regularly. If a witness is gone although its entity still has the key, the table
+ * was emptied.
  */
 
 export interface WitnessOptions {
   readonly owner: string
-  /** Whether this process follows the shard: one process looks at the witnesses there. */
+  /** Tells whether this process follows the shard. Only that process looks at the witnesses there. */
   readonly isMine: (shard: number) => boolean
   readonly settleMs: number
 }
 
 export interface WitnessKeeper {
-  /** Looks at the tables of ready indexes, once a minute at the most. An index that has lost rows is `building` afterwards, and is filled again. */
+  /** Looks up the witnesses of ready indexes, at most once a minute. An index with an emptied table becomes `building`, and is filled again. */
   look(options: CallOptions): Promise<void>
 }
 
-/** An index whose table on a shard has lost rows. */
-interface LostTable {
+/** An index, and the shard on which its table was emptied. */
+interface EmptiedTable {
   readonly entry: CatalogEntry
   readonly shard: number
 }
@@ -54,11 +54,14 @@ export function createWitnessKeeper(
 ): WitnessKeeper {
   const elapsed = elapsedBy(context.time)
   let lookedAt = -Infinity
-  /** Tables, with their shard, that seemed to have lost rows in the look before: what a writer or a cleaner had under way is done by the next. */
+  /**
+   * Tables, with their shard, that seemed emptied at the last look. Only a second look confirms it, because by then the work of writers and
+   * cleaners that was in flight has ended.
+   */
   const suspects = new Set<string>()
 
-  /** The rows that this table of a shard has lost, of these. */
-  async function lostOf(
+  /** Returns those of these rows that a table of a shard lacks although their entities have the keys. */
+  async function missingWitnesses(
     target: IndexTarget,
     shard: number,
     places: readonly IndexPlace[],
@@ -78,8 +81,8 @@ export function createWitnessKeeper(
     return confirmed.missing.filter(isWanted)
   }
 
-  /** Rows that writes have left to the cleaner are missing on purpose. */
-  async function arePending(options: CallOptions): Promise<boolean> {
+  /** Tells whether writes have left rows pending, which are missing on purpose. */
+  async function hasPendingRows(options: CallOptions): Promise<boolean> {
     if (!context.catalog.current().mayDefer) return false
     const pages = await Promise.all(
       context.driver.shards.map(({ pending }) => pending.page({ limit: 1 }, options)),
@@ -93,19 +96,19 @@ export function createWitnessKeeper(
     record: WitnessRecord,
     gone: readonly IndexPlace[],
     options: CallOptions,
-  ): Promise<LostTable | undefined> {
+  ): Promise<EmptiedTable | undefined> {
     const { table } = target.entry
     const suspect = `${shard} ${table}`
     const on = shardAt(context, shard)
-    if (gone.length > 0 && (await lostOf(target, shard, gone, options)).length > 0) {
-      if (await arePending(options)) return undefined
+    if (gone.length > 0 && (await missingWitnesses(target, shard, gone, options)).length > 0) {
+      if (await hasPendingRows(options)) return undefined
       if (!suspects.has(suspect)) return void suspects.add(suspect)
       suspects.delete(suspect)
       return { entry: target.entry, shard }
     }
     suspects.delete(suspect)
     if (gone.length === 0 && record.places.length >= WITNESSES) return undefined
-    const places = await someRows(target, shard, options)
+    const places = await chooseWitnesses(target, shard, options)
     if (places.map(textOf).join() === record.places.map(textOf).join()) return undefined
     await saveWitnesses(on, table, { places, lostAt: record.lostAt }, owner, options)
     return undefined
@@ -115,31 +118,31 @@ export function createWitnessKeeper(
     targets: readonly IndexTarget[],
     shard: number,
     options: CallOptions,
-  ): Promise<readonly LostTable[]> {
+  ): Promise<readonly EmptiedTable[]> {
     const on = shardAt(context, shard)
     const tables = targets.map(({ entry }) => entry.table)
     const records = await loadWitnesses(on, tables, options)
-    const lost: LostTable[] = []
-    for (const some of chunks([...targets], TABLES_AT_ONCE)) {
-      const places = some.map(({ entry }) => records.get(entry.table)?.places ?? [])
+    const emptied: EmptiedTable[] = []
+    for (const chunk of chunks([...targets], TABLES_AT_ONCE)) {
+      const places = chunk.map(({ entry }) => records.get(entry.table)?.places ?? [])
       const ids = places.flat().map(({ entityId }) => entityId)
       const rows =
         ids.length === 0
           ? []
           : await on.rowsOf(
-              some.map(({ spec }) => spec),
+              chunk.map(({ spec }) => spec),
               ids,
               options,
             )
-      for (const [i, target] of some.entries()) {
-        const there = new Set(rows[i]?.map(textOf))
-        const gone = places[i]!.filter((place) => !there.has(textOf(place)))
+      for (const [i, target] of chunk.entries()) {
+        const existing = new Set(rows[i]?.map(textOf))
+        const gone = places[i]!.filter((place) => !existing.has(textOf(place)))
         const record = records.get(target.entry.table) ?? { places: [], lostAt: 0 }
         const found = await lookAtTable(target, shard, record, gone, options)
-        if (found !== undefined) lost.push(found)
+        if (found !== undefined) emptied.push(found)
       }
     }
-    return lost
+    return emptied
   }
 
   return {
@@ -154,60 +157,60 @@ export function createWitnessKeeper(
       const found = await Promise.all(
         mine.map((shard) =>
           lookAtShard(targets, shard, options).catch((error: unknown) => {
-            // Other work on the shard tells of an outage, and an index that was dropped meanwhile has no rows to lose.
+            // Other work on the shard reports an outage, and a dropped index has no witnesses.
             if (isOutage(error) || isLooseleafError(error, 'INDEX_NOT_FOUND')) return []
             throw error
           }),
         ),
       )
-      const lost = found.flat()
-      if (lost.length === 0) return
+      const emptied = found.flat()
+      if (emptied.length === 0) return
       const lostAt = context.time.now()
-      await beginAnew(
+      await refill(
         context,
-        lost.map(({ entry }) => entry),
+        emptied.map(({ entry }) => entry),
         owner,
         options,
       )
-      // Behind that, so that a process which dies in between has forgotten nothing.
+      // The witnesses are cleared last: if the process dies before, another one finds the emptied table again.
       const record = { places: [], lostAt }
-      for (const { entry, shard } of lost)
+      for (const { entry, shard } of emptied)
         await saveWitnesses(shardAt(context, shard), entry.table, record, owner, options)
     },
   }
 }
 
 /**
- * No process answers from these indexes, from within seconds on, until they were filled again. The change of the catalog has writes begin again that
- * are under way, whose rows may have been lost before they were committed.
+ * Makes these indexes `building`, so that within seconds no process answers queries from them, and begins runs that fill them. The change of the
+ * catalog also makes writes in flight start over, because their rows may have been deleted before they were committed.
  */
-async function beginAnew(
+async function refill(
   context: EngineContext,
-  lost: readonly CatalogEntry[],
+  emptied: readonly CatalogEntry[],
   owner: string,
   options: CallOptions,
 ): Promise<void> {
-  const tables = new Set(lost.map(({ table }) => table))
-  const isLost = ({ table, state }: CatalogEntry): boolean => state === 'ready' && tables.has(table)
+  const tables = new Set(emptied.map(({ table }) => table))
+  const isEmptied = ({ table, state }: CatalogEntry): boolean => state === 'ready' && tables.has(table)
   const catalog = await changeCatalog(
     context.driver,
     (indexes) =>
-      indexes.some(isLost)
-        ? indexes.map((entry) => (isLost(entry) ? { ...entry, state: 'building' as const } : entry))
+      indexes.some(isEmptied)
+        ? indexes.map((entry) => (isEmptied(entry) ? { ...entry, state: 'building' as const } : entry))
         : undefined,
     options,
   )
   context.catalog.adopt(catalog)
   await joinRuns(context, [...tables], worker(owner), { ...options, restart: true })
-  const names = [...new Set(lost.map(({ name }) => name))].join(', ')
+  const names = [...new Set(emptied.map(({ name }) => name))].join(', ')
   process.emitWarning(
     `The table of index ${names} has lost rows that its entities need, as by TRUNCATE or DELETE. The index is filled again, and its queries are refused until then.`,
     'LooseleafWarning',
   )
 }
 
-/** The first rows of a table and its last one. */
-async function someRows(
+/** Reads the first rows of a table and its last one. */
+async function chooseWitnesses(
   target: IndexTarget,
   shard: number,
   options: CallOptions,

@@ -4,20 +4,20 @@ import { loadWitnesses } from './witness-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 
-/** An index whose table on a shard was found to have lost rows, as by TRUNCATE. */
+/** An index table that a cleaner found emptied, as by TRUNCATE. */
 export interface LostRows {
   readonly index: string
   readonly generation: number
-  /** There for the claims of a unique index. */
+  /** Set for the claims of a unique index. */
   readonly unique?: true
-  /** The shard's name. */
+  /** Name of the shard. */
   readonly shard: string
   readonly foundAt: Date
-  /** Whether the index was filled again since. */
+  /** True once the index was filled again. */
   readonly isFilled: boolean
 }
 
-/** The tables that cleaners have found to have lost rows, for as long as their indexes are in use. A shard that does not answer is left out. */
+/** Returns the index tables that cleaners found emptied, as long as their indexes are in use. Skips shards that do not answer. */
 export async function readLostRows(
   store: CleanerStore,
   options: CallOptions = {},
@@ -26,7 +26,7 @@ export async function readLostRows(
   const { context } = store
   const entries = cleanableIndexes(context)
   const tables = entries.map(({ table }) => table)
-  const each = await Promise.all(
+  const byShard = await Promise.all(
     context.driver.shards.map(async (shard) => {
       const records = await loadWitnesses(shard, tables, options).catch((error: unknown) => {
         if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
@@ -39,5 +39,5 @@ export async function readLostRows(
       })
     }),
   )
-  return each.flat()
+  return byShard.flat()
 }

@@ -3,7 +3,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { loadRuns, type RunRecord } from '../clean/run-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
 
-/** Whether every index of the store was cleaned by a run that began at this time or later, in milliseconds since 1970, and has ended. */
+/** Tells whether every index was cleaned by a complete run that began at this time (milliseconds since 1970) or later. */
 export async function isSweptSince(
   context: EngineContext,
   since: number,
@@ -18,7 +18,7 @@ export async function isSweptSince(
   })
 }
 
-/** Whether a run began at this time or later; false for a run that never was. */
+/** Tells whether a run began at this time or later; false without a run. */
 export function hasBegunSince(record: RunRecord | undefined, since: number): boolean {
   return record !== undefined && record.startedAt >= since
 }

@@ -14,15 +14,15 @@ import type { CleanerStore } from '../pass/cleaner-store.ts'
 
 export { wentBackText } from '@looseleaf/protocol'
 
-/** A shard that has lost commits, as by a restore from a backup. */
+/** A shard that lost commits, for example by a restore from a backup. */
 export interface ShardWentBack extends WentBack {
-  /** Its name. */
+  /** Name of the shard. */
   readonly shard: string
 }
 
 /**
- * The shards that have gone back in time, as their marks and the cleaners' records say; `isSwept` is true once a cleaning of every index that
- * began later has ended. A shard that does not answer is left out.
+ * Returns the shards that went back in time, by their marks and the records of cleaners. `isSwept` is true once every index was cleaned by a run
+ * that began later. Skips shards that do not answer.
  */
 export async function readWentBack(
   store: CleanerStore,
@@ -35,7 +35,7 @@ export async function readWentBack(
   return found.filter((shard) => shard !== undefined)
 }
 
-/** Compares and raises the marks of all shards once, for those who clean without `startCleaner`. */
+/** Compares and raises the marks of all shards once, for programs without `startCleaner`. */
 export async function lookForWentBack(store: CleanerStore, options: CallOptions = {}): Promise<void> {
   checkStore('lookForWentBack', store, options, { signal: optionKinds.signal })
   const { context } = store

@@ -2,10 +2,11 @@ import { countIn, parseObject, type CallOptions, type Shard } from '@looseleaf/c
 import type { IndexPlace } from '../look/index-pages.ts'
 import { placeFromText, placeToText } from '../clean/place-text.ts'
 
-/** Rows of one index table on one shard that were there when it was looked at, kept on that shard. */
+/** The witnesses of an index table on a shard, stored on that shard. */
 export interface WitnessRecord {
+  /** Rows that the table had at the last look. */
   readonly places: readonly IndexPlace[]
-  /** When the table was found to have lost rows last, in milliseconds since 1970 by the clock of the process; 0 if never. */
+  /** Time at which the table was last found emptied, in milliseconds since 1970 by the clock of the process; 0 if never. */
   readonly lostAt: number
 }
 
@@ -13,7 +14,7 @@ export function witnessTask(table: string): string {
   return `witness/${table}`
 }
 
-/** The records of these tables on a shard, by table. */
+/** Loads the witnesses of these tables on a shard, by table. */
 export async function loadWitnesses(
   { tasks }: Shard,
   tables: readonly string[],
@@ -23,7 +24,7 @@ export async function loadWitnesses(
   return new Map(tables.map((table) => [table, fromText(states.get(witnessTask(table))?.progress ?? '')]))
 }
 
-/** Saves a record; nothing happens while another process saves one. */
+/** Saves the witnesses of a table. Does nothing while another process saves them. */
 export async function saveWitnesses(
   { tasks }: Shard,
   table: string,

@@ -1,24 +1,24 @@
-/** How fast something goes that is counted now and then. */
+/** Measures the rate of counted items. */
 export interface RecentRate {
   count(more: number): void
-  /** Per second, over the last while. */
+  /** Returns the items per second, over the last 15 seconds. */
   perSecond(): number
 }
 
-const LATELY_MS = 15_000
+const RECENT_MS = 15_000
 
-/** `elapsed`: milliseconds by a clock that nobody sets. */
+/** @param elapsed - returns milliseconds of a monotonic clock */
 export function createRecentRate(elapsed: () => number): RecentRate {
   const since = elapsed()
   let counted: { readonly at: number; readonly count: number }[] = []
   const forget = (now: number): void => {
-    counted = counted.filter(({ at }) => now - at < LATELY_MS)
+    counted = counted.filter(({ at }) => now - at < RECENT_MS)
   }
   return {
     count(more) {
       const now = elapsed()
       forget(now)
-      // What comes within one moment is one entry, so that short pages do not fill the memory.
+      // Counts within 100 ms share an entry, so that short pages do not fill the memory.
       const last = counted.at(-1)
       if (last !== undefined && now - last.at < 100) {
         counted[counted.length - 1] = { at: last.at, count: last.count + more }
@@ -28,7 +28,7 @@ export function createRecentRate(elapsed: () => number): RecentRate {
       const now = elapsed()
       forget(now)
       const sum = counted.reduce((total, { count }) => total + count, 0)
-      return (sum * 1000) / Math.max(1, Math.min(LATELY_MS, now - since))
+      return (sum * 1000) / Math.max(1, Math.min(RECENT_MS, now - since))
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Runs parts of one work at the same time, each with a signal that fires when the caller's does or when another part has
- * failed. Waits until all have stopped, then throws the first failure.
+ * Runs parts of a piece of work concurrently. Each gets a signal that fires when the caller's signal does, or when another part fails. Waits
+ * until all parts have ended, then throws the first error.
  */
 export async function untilOneFails(
   signal: AbortSignal | undefined,

@@ -1,19 +1,19 @@
 import type { CatalogEntry, CleanerCounts, StoreEvents } from '@looseleaf/core'
 import type { Tally } from '../pass/tally.ts'
 
-/** Whether it is filled, by what is known of it when the work begins. */
+/** Returns the kind of work on an index, by its state when the work begins. */
 export const workOn = ({ state }: CatalogEntry): 'fill' | 'sweep' => (state === 'building' ? 'fill' : 'sweep')
 
-/** Does the cleaning of some indexes, and tells that it begins and how it has ended. */
-export async function toldCleaning<R extends { readonly indexes: readonly EndedIndex[] }>(
+/** Runs the cleaning of some indexes, and reports its start and outcome to observers. */
+export async function reportCleaning<R extends { readonly indexes: readonly EndedIndex[] }>(
   { happened }: StoreEvents,
   entries: readonly CatalogEntry[],
   signal: AbortSignal | undefined,
   work: () => Promise<R>,
 ): Promise<R> {
-  const tell = (entry: CatalogEntry, outcome: 'begun' | 'ended' | 'halted' | 'stopped' | 'failed'): void =>
+  const report = (entry: CatalogEntry, outcome: 'begun' | 'ended' | 'halted' | 'stopped' | 'failed'): void =>
     happened({ kind: 'cleaning', work: workOn(entry), outcome, index: entry.name })
-  for (const entry of entries) tell(entry, 'begun')
+  for (const entry of entries) report(entry, 'begun')
   try {
     const result = await work()
     for (const entry of entries) {
@@ -21,11 +21,11 @@ export async function toldCleaning<R extends { readonly indexes: readonly EndedI
         ({ index, generation, unique }) =>
           index === entry.name && generation === entry.generation && unique === (entry.unique || undefined),
       )
-      tell(entry, end?.halted ? 'halted' : 'ended')
+      report(entry, end?.halted ? 'halted' : 'ended')
     }
     return result
   } catch (error) {
-    for (const entry of entries) tell(entry, signal?.aborted ? 'stopped' : 'failed')
+    for (const entry of entries) report(entry, signal?.aborted ? 'stopped' : 'failed')
     throw error
   }
 }
@@ -37,7 +37,7 @@ interface EndedIndex {
   readonly halted?: true
 }
 
-/** What observers are told of a tally. */
+/** Returns the counts of a tally that observers receive. */
 export function countsOf({ entities, rows, added, removed, undecodable }: Tally): CleanerCounts {
   return { entities, rows, added, removed, undecodable }
 }

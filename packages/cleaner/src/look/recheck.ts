@@ -2,10 +2,10 @@ import type { Pass } from '../pass/pass.ts'
 import { addTally, emptyTally, type Tally } from '../pass/tally.ts'
 
 /**
- * Runs work that looks at entities again which the pass has counted before: of its counts only what was changed goes
- * into the pass, and no problem is reported twice.
+ * Runs work that reads entities which the pass has counted already. Only its repairs are added to the counts of the pass, and it reports no
+ * problem a second time.
  */
-export async function lookAgain<P extends Pass, T>(pass: P, work: (again: P) => Promise<T>): Promise<T> {
+export async function recheck<P extends Pass, T>(pass: P, work: (again: P) => Promise<T>): Promise<T> {
   const scratch = new Map<Tally, Tally>()
   const againOf = (tally: Tally): Tally => {
     const again = scratch.get(tally) ?? emptyTally()

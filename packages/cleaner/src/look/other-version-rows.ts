@@ -5,14 +5,14 @@ import type { Pass } from '../pass/pass.ts'
 import type { TargetRow } from './dangling-among.ts'
 
 /**
- * The rows that have another version than their entity, or stand on a shard that their key does not lead to. Every other one
- * is its entity's: a row is stamped with the version of the bag that it was derived from. But where two writers have chosen the same
- * version, one in a thousand of those that begin from one version within a millisecond, the rows of the one that has lost
- * are not told from those of the other; they dangle until a sweep, or whoever follows the writes, finds them.
+ * Returns those of these rows that have another version than their entity, or that are on the wrong shard of their key. It reads no bodies: a
+ * row is stamped with the version of the bag that it was derived from, so a row with its entity's version is right. There is one exception.
+ * Two writers that start from the same version within a millisecond choose the same new version once in a thousand times. Then the rows of
+ * the loser have the version of the entity too, and dangle until a sweep or the tail finds them.
  *
- * The rows have been read before the versions, as in `danglingAmong`.
+ * Reads the versions after the rows were read, as `danglingAmong` does.
  */
-export async function ofOtherVersions(
+export async function otherVersionRows(
   { context, signal }: Pick<Pass, 'context' | 'signal'>,
   shard: number,
   rows: readonly TargetRow[],

@@ -1,25 +1,25 @@
 import { formatId } from '@looseleaf/core'
 import { expectedIn } from './derive-entity.ts'
 import type { MissingRow } from './inspect.ts'
-import { lookAgain } from './look-again.ts'
+import { recheck } from './recheck.ts'
 import { readDerived } from './read-entities.ts'
 import { tableOn } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 
-/** Reports those of these claims, which their entities lack, that another entity is committed with. */
-export async function tellDuplicates(pass: Pass, claims: readonly MissingRow[]): Promise<void> {
+/** Reports each of these missing claims whose key another committed entity has. */
+export async function reportDuplicates(pass: Pass, claims: readonly MissingRow[]): Promise<void> {
   for (const { entity, target, row } of claims) {
     const table = tableOn(target, row.shard)
     const [claim] = await table.scan({ prefix: row.key, order: 'asc', limit: 1 }, { signal: pass.signal })
     if (claim === undefined) continue
-    const [owner] = await lookAgain(pass, (again) => readDerived(again, [target], [claim.entityId]))
-    const hasIt = owner && expectedIn(owner, target).some(({ identity }) => identity === row.identity)
-    if (hasIt !== true) continue
-    tellDuplicate(pass, target.entry.name, entity.id, claim.entityId)
+    const [owner] = await recheck(pass, (again) => readDerived(again, [target], [claim.entityId]))
+    const hasKey = owner && expectedIn(owner, target).some(({ identity }) => identity === row.identity)
+    if (hasKey !== true) continue
+    reportDuplicate(pass, target.entry.name, entity.id, claim.entityId)
   }
 }
 
-export function tellDuplicate(pass: Pass, index: string, id: Uint8Array, holderId: Uint8Array): void {
+export function reportDuplicate(pass: Pass, index: string, id: Uint8Array, holderId: Uint8Array): void {
   const holder = formatId(holderId)
   const reason = `index ${index} is unique, and entity ${holder} has the same key`
   pass.report({ kind: 'duplicate', id, index, holder, reason })
