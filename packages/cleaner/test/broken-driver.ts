@@ -3,38 +3,38 @@ import { faultyDriver, type Fault } from '@looseleaf/testkit'
 
 export interface DyingDriver {
   readonly driver: Driver
-  /** The n-th call from now on is the last one. */
+  /** Lets this many more calls through; the last of them dies. */
   dieAfter(calls: number): void
-  /** True once that call was made. */
+  /** True after that call. */
   readonly isDead: boolean
 }
 
 /**
- * The connections of a process that dies: from its last call on all fail. The last one takes effect, or does not.
- * Nobody is told that the process is gone: its leases stay.
+ * Creates a driver for a process that dies: all calls fail from its last one on. `withEffect` tells whether the last call takes effect. The
+ * leases of the process stay.
  */
 export function dyingDriver(driver: Driver, { withEffect }: { readonly withEffect: boolean }): DyingDriver {
-  let left = Infinity
+  let remaining = Infinity
   const die = (): never => {
     throw new LooseleafError('CLOSED', 'The process has died.')
   }
   return {
     get isDead() {
-      return left <= 0
+      return remaining <= 0
     },
     dieAfter(calls) {
-      left = calls
+      remaining = calls
     },
     driver: faultyDriver(driver, ({ table }): Fault | undefined => {
       if (table === 'shard') return undefined
-      left--
-      if (left > 0) return undefined
-      return left === 0 && withEffect ? { after: die } : { before: die }
+      remaining--
+      if (remaining > 0) return undefined
+      return remaining === 0 && withEffect ? { after: die } : { before: die }
     }),
   }
 }
 
-/** Calls something before each call of a port's method. */
+/** Creates a driver that calls `before` before each method of a port. */
 export function watchedDriver(
   driver: Driver,
   before: (shard: number, method: string) => Promise<void>,

@@ -13,7 +13,7 @@ import {
 } from '../src/index.ts'
 import { byUser, openStore } from './stores.ts'
 
-// As they come from JavaScript: without types.
+// Calls without types, as from JavaScript.
 type Call = (...args: never[]) => unknown
 
 let store: DataStore
@@ -22,10 +22,10 @@ beforeAll(async () => {
   await store.put({ user_id: 7, published: 'x' })
 })
 
-/** What has some of a store. */
+/** Objects with only a part of a store. */
 const halves = [{}, { driver: {} }, { catalog: {} }].map((context) => ({ context }))
 
-/** Each call as `name(store, options)`. */
+/** The calls, each as a function of a store and options. */
 const calls: Readonly<Record<string, (target: unknown, options?: unknown) => unknown>> = {
   startCleaner: (target, options) => (startCleaner as Call)(target as never, options as never),
   cleanIndex: (target, options) =>
@@ -47,12 +47,12 @@ async function expectRefused(call: () => unknown, ...words: string[]): Promise<v
 }
 
 describe.each(Object.entries(calls))('%s', (name, call) => {
-  it('takes a store', async () => {
+  it('the call requires a store', async () => {
     for (const target of [undefined, null, {}, 'store', ...halves, store.context])
       await expectRefused(() => call(target), `${name} takes a DataStore; got `)
   })
 
-  it('takes options as an object, and none that it does not know', async () => {
+  it('the call requires options as an object, and rejects unknown ones', async () => {
     for (const options of [null, 'by_user', 3, []])
       await expectRefused(() => call(store, options), `${name} takes options as an object; got `)
     await expectRefused(() => call(store, { interval: 3 }), `${name} has no option "interval"; there are `)
@@ -82,7 +82,7 @@ test.each([
   )
 })
 
-test('what names no index is refused, and a definition leads to its name', async () => {
+test('a value that names no index is rejected, and the error for a definition points to its name', async () => {
   const definition = 'which is the definition’s .name; got an object.'
   await expectRefused(() => (cleanIndex as Call)(store as never, byUser as never), definition)
   await expectRefused(() => (cleanIndex as Call)(store as never, [byUser] as never), definition)
@@ -106,7 +106,7 @@ test('what names no index is refused, and a definition leads to its name', async
 })
 
 test.each(['cleanIndex', 'checkIndex', 'sweep'])(
-  '%s fails with what an async onProblem rejects with',
+  '`%s` rejects with the error of an async `onProblem`',
   async (name) => {
     const failure = new Error('the list of problems is full')
     const onProblem = async (): Promise<void> => {

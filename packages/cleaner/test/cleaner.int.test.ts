@@ -14,7 +14,7 @@ const bagOf = (i: number): Record<string, string | number | string[]> => ({
   tags: [`tag ${i % 3}`, `tag ${i % 5}`],
 })
 
-/** Opens stores on one and the same two databases; each has connections of its own. */
+/** Creates two databases. Returns a function that opens stores on them, each with its own connections. */
 async function databases(): Promise<(indexes?: (typeof byUser | typeof byTag)[]) => Promise<DataStore>> {
   const { urls } = await freshShards(2)
   const stores: DataStore[] = []
@@ -26,7 +26,7 @@ async function databases(): Promise<(indexes?: (typeof byUser | typeof byTag)[])
       shards: mysqlShards(urls),
       indexes,
       migrate: true,
-      // Short, because sweeps wait until queries under way have ended.
+      // Short, because sweeps wait until queries in flight have ended.
       queryTimeMs: 500,
       onWarning: () => undefined,
     })
@@ -35,7 +35,7 @@ async function databases(): Promise<(indexes?: (typeof byUser | typeof byTag)[])
   }
 }
 
-test('missing, dangling, misplaced rows and those of dead writers are found and put right', async () => {
+test('missing, dangling and misplaced rows and those of dead writers are found and repaired', async () => {
   const open = await databases()
   const store = await open([byUser, byTag])
   const ids: string[] = []
@@ -93,7 +93,7 @@ test('indexes are filled by two workers while writers run', async () => {
   }
 })
 
-test('a worker that was killed is followed by another when its leases have run out', async () => {
+test('another worker takes over after the leases of a killed one have expired', async () => {
   const open = await databases()
   const store = await open()
   await store.putMany(Array.from({ length: 10 }, (_, i) => bagOf(i)))
@@ -110,7 +110,7 @@ test('a worker that was killed is followed by another when its leases have run o
   expect(await store.getAll(byUser, { user_id: 'user 3' })).toHaveLength(1)
 })
 
-test('an index that has lost its table on a shard begins anew, and a process that knew it as ready waits for it', async () => {
+test('an index with a missing table is filled again, and a process that knew it as ready does not query it before', async () => {
   const open = await databases()
   const reader = await open([byUser])
   for (let i = 0; i < 30; i++) await reader.put(bagOf(i))
@@ -124,7 +124,7 @@ test('an index that has lost its table on a shard begins anew, and a process tha
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('a partial index is filled, and has the rows of its entities alone', async () => {
+test('a filled partial index has only the rows of its entities', async () => {
   const open = await databases()
   const store = await open()
   for (let i = 0; i < 60; i++) await store.put({ ...bagOf(i), kind: i % 3 === 0 ? 'entry' : i })
@@ -149,7 +149,7 @@ test('a partial index is filled, and has the rows of its entities alone', async 
   })
 })
 
-test('a running cleaner follows the writes and fills what is added', async () => {
+test('a running cleaner follows the writes and fills new indexes', async () => {
   const open = await databases()
   const [store, other] = [await open([byUser]), await open()]
   const cleaner = startCleaner(store, { intervalMs: 20, catalogMs: 50, settleMs: 20 })

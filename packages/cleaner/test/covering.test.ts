@@ -11,7 +11,7 @@ import { readCleanerReport } from '../src/report/cleaner-report.ts'
 import { sweep } from '../src/sweep/sweep.ts'
 import { openStore } from './stores.ts'
 
-/* Rows that hold properties of their entity tell of the version that wrote them. */
+/* Rows of a covering index have included properties, and are valid only at the version that wrote them. */
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name', include: ['title'] })
 const bag = { name: 'ada', title: 'one', text: 'long' }
@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
-/** Where the row of an entity stands. */
+/** Returns index, key and shard of the row of an entity. */
 function placeOf(id: EntityId): { entry: CatalogEntry; key: Key; shard: number } {
   const { catalog, router } = store.context
   const entry = catalog.current().indexes.find(({ name }) => name === byName.name) as CatalogEntry
@@ -36,7 +36,7 @@ async function covered(): Promise<[titles: unknown[], covered: number]> {
   return [items.map(({ title }) => title), cost.entitiesCovered]
 }
 
-it('a row that is older than its entity is written again by a sweep, and is not missing meanwhile', async () => {
+it('a row that is older than its entity is rewritten by a sweep, and does not count as missing before', async () => {
   const { id, version } = await store.put(bag)
   const shard = store.context.router.shardOfId(parseId(id))
   await fence(store.context, { id: parseId(id), version }, version + 10)
@@ -48,7 +48,7 @@ it('a row that is older than its entity is written again by a sweep, and is not 
   expect(again).toMatchObject({ added: 0, removed: 0 })
 })
 
-it('a row that has to be written again is none that a pager should hear of', async () => {
+it('an outdated row does not count as missing in the report', async () => {
   const { id, version } = await store.put(bag)
   await fence(store.context, { id: parseId(id), version }, version + 10)
   expect(await cleanIndex(store, byName.name)).toMatchObject({ added: 0 })
@@ -57,7 +57,7 @@ it('a row that has to be written again is none that a pager should hear of', asy
   expect(indexes[0]?.lastRun).toMatchObject({ missing: 0 })
 })
 
-it('a row that is put back, since its entity has it again, holds what it includes', async () => {
+it('a row that is written again, because its entity has it again, has its included properties', async () => {
   const { id, version } = await store.put(bag)
   const { entry, key, shard } = placeOf(id)
   const removals = createKeptRemovals(store.context)
@@ -68,7 +68,7 @@ it('a row that is put back, since its entity has it again, holds what it include
   expect(await covered()).toEqual([['one'], 1])
 })
 
-it('a filling writes what rows include', async () => {
+it('a filling writes included properties', async () => {
   await store.dropIndex(byName)
   await store.put(bag)
   await store.put({ ...bag, title: 'two' })

@@ -32,13 +32,13 @@ afterEach(async () => {
   vi.restoreAllMocks()
 })
 
-/** As `DELETE FROM` does it, past the store. */
+/** Deletes all rows of a table, as `DELETE FROM` would. */
 async function empty(shard: number, table: string): Promise<void> {
-  const entry = store.context.catalog.current().indexes.find((one) => one.table === table)!
+  const entry = store.context.catalog.current().indexes.find((index) => index.table === table)!
   const rows = store.context.driver.shards[shard]!.index(tableSpec(entry))
-  const all = await rows.scan({ prefix: [], order: 'asc', limit: 10_000 })
-  const removed = await rows.remove(all.map((row) => ({ ...row, before: row.version + 1 })))
-  expect(removed).toBe(all.length)
+  const existing = await rows.scan({ prefix: [], order: 'asc', limit: 10_000 })
+  const removed = await rows.remove(existing.map((row) => ({ ...row, before: row.version + 1 })))
+  expect(removed).toBe(existing.length)
 }
 
 const keeperOf = (): WitnessKeeper =>
@@ -61,11 +61,11 @@ const ALL_READY = {
 }
 
 test.each([0, 1])(
-  'an index whose table on shard %i was emptied is not queried any more, until it was filled again',
+  'an index whose table on shard %i was emptied is not queried until it is filled again',
   async (shard) => {
     await looks(keeperOf(), 1)
     await empty(shard, 'index_by_user')
-    // Another process, which has only what was kept of the rows.
+    // Another process knows only the stored witnesses.
     await looks(keeperOf(), 2)
     expect(await states()).toEqual({ ...ALL_READY, index_by_user: 'building' })
     await expect(store.query(byUser, { user_id: 'user 1' })).rejects.toMatchObject({
@@ -86,7 +86,7 @@ test.each([0, 1])(
   },
 )
 
-test('claims that were emptied are taken again, and keep other entities from their keys', async () => {
+test('emptied claims are taken again, and protect their keys', async () => {
   await looks(keeperOf(), 1)
   await empty(0, 'claims_by_mail')
   await empty(1, 'claims_by_mail')
@@ -98,10 +98,10 @@ test('claims that were emptied are taken again, and keep other entities from the
     await expect(store.put({ mail })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
 })
 
-test('a running cleaner notices a table that was emptied, and fills it again', async () => {
+test('a running cleaner notices an emptied table, and fills its index again', async () => {
   const cleaner = startCleaner(store, { settleMs: 0, sweepEveryMs: 1e12 })
   onTestFinished(() => cleaner.stop())
-  // The first sweep would write the rows again.
+  // The first sweep has to end before, or it would write the rows again.
   await until(async () =>
     (await readCleanerReport(store)).indexes.every(({ lastRun }) => lastRun !== undefined),
   )
@@ -118,7 +118,7 @@ test('a running cleaner notices a table that was emptied, and fills it again', a
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('rows that go with their entities, or move, are no loss, and others stand in for them', async () => {
+test('witnesses of deleted or moved entities are replaced, and do not count as emptied', async () => {
   const keeper = keeperOf()
   await looks(keeper, 1)
   const users = await store.getAll(byUser, { user_id: { in: ['user 0', 'user 1', 'user 6'] } })
@@ -134,7 +134,7 @@ test('rows that go with their entities, or move, are no loss, and others stand i
   expect(await states()).toEqual({ ...ALL_READY, index_by_user: 'building' })
 })
 
-test('a row that is put right between two looks is no loss', async () => {
+test('a witness that is repaired between two looks does not count as emptied', async () => {
   const keeper = keeperOf()
   await looks(keeper, 1)
   await empty(0, 'index_by_tag')

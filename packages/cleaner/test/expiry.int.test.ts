@@ -31,7 +31,7 @@ test('expired entities on MariaDB are deleted with their index rows and claims, 
   onTestFinished(() => store.close())
   const put = (i: number, minutes: number): Promise<{ id: string }> =>
     store.put({ token: `${i}`, until: new Date(Date.now() + minutes * MINUTE) })
-  // More than one statement deletes at once on each shard.
+  // Each shard needs more than one statement to delete them.
   const expired = await Promise.all(Array.from({ length: 230 }, (_, i) => put(i, -2 - i)))
   const renewed = await put(300, -5)
   await store.update(renewed.id, (bag) => ({ ...bag, until: new Date(Date.now() + MINUTE) }))

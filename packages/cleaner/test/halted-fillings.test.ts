@@ -14,15 +14,15 @@ import {
 import { byTag, byUser, entryOf, expectedRows, openStore, rowsIn } from './stores.ts'
 import { until } from './times.ts'
 
-// Fillings that somebody stops for a while: by pausing them, or by hiding their index.
+// Fillings that are halted by pausing them or hiding their index.
 
 const ENTITIES = 300
 const OPTIONS: CleanOptions = { settleMs: 1, pollMs: 1, checkpointMs: 0, pageSize: 10 }
 
 let store: DataStore
-/** As of another process, on the same shards. */
+/** Another process on the same shards. */
 let operator: DataStore
-/** Entities that have been read for cleaning. */
+/** Number of entity pages read by cleaning. */
 let pagesRead: number
 
 beforeEach(async () => {
@@ -47,8 +47,8 @@ const halts = [
   ['hidden', () => operator.hideIndex('by_user'), () => operator.restoreIndex('by_user')],
 ] as const
 
-describe.each(halts)('a filling whose index is %s', (_, halt, goOn) => {
-  it('stops in a process that is at it, keeps what is done, and goes on from there', async () => {
+describe.each(halts)('a filling whose index is %s', (_, halt, resume) => {
+  it('a halted filling stops in a working process, keeps its progress, and resumes there', async () => {
     await store.addIndex(byUser)
     let isHalted = false
     const first = await cleanIndex(store, 'by_user', {
@@ -63,21 +63,21 @@ describe.each(halts)('a filling whose index is %s', (_, halt, goOn) => {
     const { added = 0 } = first.indexes[0] ?? {}
     expect(added).toBeGreaterThanOrEqual(ENTITIES / 3)
     expect(added).toBeLessThan(ENTITIES)
-    // Nobody keeps the work.
+    // No worker keeps the part.
     expect(await readWorkers(store, ['index_by_user'])).toEqual(new Map([['index_by_user', 0]]))
     expect(await cleanIndex(store, undefined, OPTIONS)).toMatchObject({ indexes: [{ halted: true }] })
 
-    await goOn()
+    await resume()
     const second = await cleanIndex(store, 'by_user', OPTIONS)
     expect(second.indexes).toMatchObject([{ state: 'ready' }])
-    // Counts are of the whole run: no entity was read twice for the same.
+    // The counts cover the whole run, and no entity was read twice.
     expect(second.indexes).toMatchObject([{ added: ENTITIES }])
     expect(second.indexes[0]).not.toHaveProperty('halted')
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
     expect(entryOf(store, 'by_user')).not.toHaveProperty('paused')
   })
 
-  it('is not begun, while another is filled', async () => {
+  it('a halted filling does not begin, while another index is filled', async () => {
     await store.addIndex([byUser, byTag])
     await halt()
     const { indexes } = await cleanIndex(store, ['by_user', 'by_tag'], OPTIONS)
@@ -87,14 +87,14 @@ describe.each(halts)('a filling whose index is %s', (_, halt, goOn) => {
     ])
   })
 
-  it('is written by writers all the same', async () => {
+  it('writers still write the index of a halted filling', async () => {
     await store.addIndex(byUser)
     await halt()
     const { id } = await store.put({ user_id: 'x', published: 1 })
     expect((await rowsIn(store, 'by_user')).join()).toContain(id)
   })
 
-  it('is left alone by a cleaner that runs, until it goes on', async () => {
+  it('a running cleaner leaves a halted filling alone until it is resumed', async () => {
     await store.addIndex(byUser)
     await halt()
     const read = pagesRead
@@ -104,7 +104,7 @@ describe.each(halts)('a filling whose index is %s', (_, halt, goOn) => {
       await until(() => entryOf(store, 'by_tag').state === 'ready')
       expect(pagesRead).toBeGreaterThan(read)
       expect(entryOf(store, 'by_user').state).toBe('building')
-      await goOn()
+      await resume()
       await until(() => entryOf(store, 'by_user').state === 'ready')
     } finally {
       await cleaner.stop()
@@ -113,7 +113,7 @@ describe.each(halts)('a filling whose index is %s', (_, halt, goOn) => {
   })
 })
 
-it('while rows are looked through for dangling ones, a filling stops too', async () => {
+it('a filling also stops in the phase `dangling`', async () => {
   await store.addIndex(byUser)
   let phase: string | undefined
   const stop: CleanOptions = {
@@ -130,7 +130,7 @@ it('while rows are looked through for dangling ones, a filling stops too', async
   expect(await cleanIndex(store, 'by_user', OPTIONS)).toMatchObject({ indexes: [{ state: 'ready' }] })
 })
 
-it('the sweep of a hidden index goes on, so that it stays as exact as others', async () => {
+it('a hidden index is still swept', async () => {
   await store.addIndex(byUser)
   await cleanIndex(store, 'by_user', OPTIONS)
   await operator.hideIndex('by_user')
@@ -140,7 +140,7 @@ it('the sweep of a hidden index goes on, so that it stays as exact as others', a
   expect((await cleanIndex(store, 'by_user', OPTIONS)).indexes[0]).not.toHaveProperty('halted')
 })
 
-it('a generation is named by its number, with the claims of its definition alone', async () => {
+it('a generation is named by its number, and includes only the claims of its definition', async () => {
   await store.addIndex(byUser)
   await cleanIndex(store, 'by_user', OPTIONS)
   await store.addIndex({ ...byUser, shardOn: 'id' })
@@ -153,10 +153,10 @@ it('a generation is named by its number, with the claims of its definition alone
   expect(await cleanIndex(store, { name: 'by_user', generation: 1 }, OPTIONS)).toMatchObject({
     indexes: [{ generation: 1 }],
   })
-  const told: CleanProgress[] = []
+  const reports: CleanProgress[] = []
   for await (const progress of cleaning(store, [{ name: 'by_user', generation: 1 }], OPTIONS))
-    told.push(progress)
-  expect(told.at(-1)).toMatchObject({ phase: 'ready' })
+    reports.push(progress)
+  expect(reports.at(-1)).toMatchObject({ phase: 'ready' })
   expect((await store.indexes()).map(({ state }) => state)).toEqual(['ready', 'building'])
   await expect(checkIndex(store, { name: 'by_user', generation: 3 })).rejects.toMatchObject({
     code: 'INDEX_NOT_FOUND',

@@ -8,8 +8,7 @@ import { cleanIndex, drainPending, sweep } from '../src/index.ts'
 import { refuseUpserts } from './refuse-upserts.ts'
 
 /*
- * Processes that are held up between two statements, for longer than anybody would expect, and go on with what they
- * believed.
+ * Processes that are held up between two statements for very long, and then continue with outdated knowledge.
  */
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -32,17 +31,17 @@ async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
 const find = async (store: DataStore, name: string): Promise<EntityId[]> =>
   (await store.getAll(byName, { name })).map((entity) => entity.id)
 
-/** The replica that takes over has the entity as it was at this version. */
+/** Fails over to a replica that has the entity at an earlier version. */
 async function failOver(
   store: DataStore,
   id: EntityId,
-  lost: number,
+  undone: number,
   version: number,
   name: string,
 ): Promise<void> {
   const { router, catalog, codec } = store.context
   const shard = router.shardOfId(parseId(id))
-  const row = { id: parseId(id), base: lost, version, body: codec.encode({ name }) }
+  const row = { id: parseId(id), base: undone, version, body: codec.encode({ name }) }
   const epoch = catalog.current().epochs[shard] ?? 0
   expect(await memory.shards[shard]?.entities.replace([row], { epoch })).toEqual([true])
 }
@@ -59,36 +58,36 @@ afterEach(async () => {
   await memory.close()
 })
 
-describe('a writer that is held up before it deletes a row it lost', () => {
-  it('spares the row when a deferred write has gained it again and the cleaner has made that good', async () => {
+describe('a writer that is held up before it deletes a lost row', () => {
+  it('a late delete spares a row that a deferred write gained again and the cleaner has written', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     const { id } = await store.put({ name: 'one' })
-    const goesOn = Promise.withResolvers<void>()
+    const resume = Promise.withResolvers<void>()
     plan = ({ operation, table }) =>
-      operation === 'remove' && table === 'index_by_name' ? { before: () => goesOn.promise } : undefined
+      operation === 'remove' && table === 'index_by_name' ? { before: () => resume.promise } : undefined
     await store.put({ name: 'two' }, { id })
 
     plan = refuseUpserts
     expect((await store.put({ name: 'one' }, { id })).indexed).toBe(false)
     plan = () => undefined
     expect(await drainPending(store)).toBe(1)
-    goesOn.resolve()
+    resume.resolve()
     await store.settled()
     expect(await find(store, 'one')).toEqual([id])
   })
 })
 
 describe('a row that has fallen back to an earlier version in a failover', () => {
-  it('is written again by a clean that is begun anew, before a late delete takes it for the old one', async () => {
+  it('a restarted clean rewrites a row that fell back, so that a late delete spares it', async () => {
     const store = await open({})
     const { id, version } = await store.put({ name: 'one' })
-    const [isHeldUp, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [isHeldUp, resume] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     plan = ({ operation, table }) =>
       operation === 'remove' && table === 'index_by_name'
         ? {
             before() {
               isHeldUp.resolve()
-              return goesOn.promise
+              return resume.promise
             },
           }
         : undefined
@@ -104,14 +103,14 @@ describe('a row that has fallen back to an earlier version in a failover', () =>
     expect(await table.remove([{ ...row, before: last + 1 }])).toBe(1)
     await table.upsert([{ ...row, version }])
     await cleanIndex(store, 'by_name', { restart: true })
-    goesOn.resolve()
+    resume.resolve()
     await store.settled()
     expect(await find(store, 'one')).toEqual([id])
   })
 })
 
-describe('an index that is filled where a failover may lose commits', () => {
-  it('gets the row of what a failover brings back while the commit that was read is young', async () => {
+describe('an index that is filled while a failover may lose commits', () => {
+  it('a filling writes the row of a version that a failover brings back while the commit that it read is young', async () => {
     const store = await open({ deleteDelayMs: DELAY_MS, indexes: [] })
     const { id, version } = await store.put({ name: 'one' })
     const second = await store.put({ name: 'two' }, { id })
@@ -129,7 +128,7 @@ describe('an index that is filled where a failover may lose commits', () => {
     expect(await find(store, 'one')).toEqual([id])
   })
 
-  it('is not waited for when it was ready before', async () => {
+  it('a clean of a ready index does not wait for possible failovers', async () => {
     const store = await open({ deleteDelayMs: DELAY_MS })
     await store.put({ name: 'one' })
     let slept = 0
@@ -140,17 +139,17 @@ describe('an index that is filled where a failover may lose commits', () => {
 })
 
 describe('a writer that was fenced', () => {
-  it('finds its row when a failover undoes the fence, as long as it can', async () => {
+  it('a fenced writer keeps its row while a failover can undo the fence', async () => {
     const store = await open({ deleteDelayMs: DELAY_MS })
     const { id, version } = await store.put({ name: 'one' })
-    const [isHeldUp, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [isHeldUp, resume] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let commits = 0
     plan = ({ operation, table }) =>
       operation === 'replace' && table === 'entities' && commits++ === 0
         ? {
             before() {
               isHeldUp.resolve()
-              return goesOn.promise
+              return resume.promise
             },
           }
         : undefined
@@ -161,21 +160,21 @@ describe('a writer that was fenced', () => {
     expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, waiting: 1 })
     const fenced = metaOf((await store.get(id))!)!.version
     await failOver(store, id, fenced, version, 'one')
-    goesOn.resolve()
+    resume.resolve()
     await write
     expect(commits).toBe(2)
     expect(await find(store, 'two')).toEqual([id])
   })
 
-  it('has its row deleted when no failover can undo the fence any more', async () => {
+  it('the row of a fenced writer is deleted once no failover can undo the fence', async () => {
     const store = await open({ deleteDelayMs: DELAY_MS })
     const { id, version } = await store.put({ name: 'one' })
     const { catalog, router } = store.context
     const table = memory.shards[router.shardOfKey(Buffer.from('two'))]!.index(
       tableSpec(catalog.current().indexes[0]!),
     )
-    const left = { key: [Buffer.from('two')], entityId: parseId(id), version: version + 1 }
-    await table.upsert([left])
+    const early = { key: [Buffer.from('two')], entityId: parseId(id), version: version + 1 }
+    await table.upsert([early])
     heldUpFor = 2 * DELAY_MS
     expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, waiting: 1 })
     expect(await sweep(store)).toMatchObject({ fenced: 0, removed: 1, waiting: 0 })
@@ -183,7 +182,7 @@ describe('a writer that was fenced', () => {
 })
 
 describe('a cleaner that is held up after it has read an entity', () => {
-  it('does not judge by a commit that a failover has undone meanwhile', async () => {
+  it('a held-up cleaner does not judge by a commit that a failover has undone', async () => {
     const store = await open({ deleteDelayMs: DELAY_MS })
     const { id, version } = await store.put({ name: 'one' })
     const second = await store.put({ name: 'two' }, { id })
@@ -203,7 +202,7 @@ describe('a cleaner that is held up after it has read an entity', () => {
     expect(await find(store, 'one')).toEqual([id])
   })
 
-  it('keeps what is pending until the commit that has settled it cannot be undone any more', async () => {
+  it('a drain keeps pending rows until no failover can undo the commit that settled them', async () => {
     const store = await open({ onIndexFailure: 'defer', deleteDelayMs: DELAY_MS })
     plan = refuseUpserts
     await store.put({ name: 'one' })

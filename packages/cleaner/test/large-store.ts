@@ -1,4 +1,4 @@
-/** Run by a test as a process of its own: does one thing with a store of large entities, and tells its peak memory in MiB. */
+/** A process for tests: does one piece of work on a store of large entities, and prints its peak memory in MiB. */
 import { randomBytes } from 'node:crypto'
 import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
@@ -8,7 +8,7 @@ import { LARGE_ENTITIES, LARGE_ENTITY_MIB } from './large-store-size.ts'
 
 const byRank = defineIndex('by_rank', { properties: { group: 'integer', rank: 'integer' }, shardOn: 'group' })
 
-const [what, folder] = process.argv.slice(2) as [string, string]
+const [workName, folder] = process.argv.slice(2) as [string, string]
 const open = (options: Pick<DataStoreOptions, 'codec'> = {}): Promise<DataStore> =>
   DataStore.open({
     shards: sqliteShards({ folder, durability: 'normal' }),
@@ -26,7 +26,7 @@ const work: Record<string, () => Promise<unknown>> = {
   async fill() {
     const { codec } = store.context
     const bag = { group: 1, rank: 1, data: randomBytes(LARGE_ENTITY_MIB * 1024 * 1024) }
-    // To compress bytes that cannot be compressed takes most of the time, so that it is done once.
+    // The bytes cannot be compressed, and trying takes most of the time, so the bag is encoded once.
     const body = codec.encode(bag)
     const filling = await open({ codec: { ...codec, encode: () => body } })
     for (let i = 0; i < LARGE_ENTITIES; i++) await filling.put(bag)
@@ -53,6 +53,6 @@ const work: Record<string, () => Promise<unknown>> = {
   count: () => store.count(byRank, { group: 1 }, { exact: true }),
 }
 
-await work[what]!()
+await work[workName]!()
 await store.close()
 process.stdout.write(String(Math.round(process.resourceUsage().maxRSS / 1024)))

@@ -7,15 +7,15 @@ import { cleanIndex, sweep } from '../src/index.ts'
 import { openStore } from './stores.ts'
 import { leapingTime } from './times.ts'
 
-// What it takes to clean many indexes together.
+// The cost of cleaning many indexes together.
 
-/** Calls of the driver: those for an index table of its own, and all others. */
+/** Number of calls to the driver: those for one index table, and all others. */
 interface Calls {
   ofIndexes: number
   ofRest: number
 }
 
-/** A store of so many indexes, each of which has rows of every entity on both shards. */
+/** Creates a store with this many indexes; each has rows of every entity, on both shards. */
 async function storeOf(indexes: number, entities: number): Promise<readonly [DataStore, Calls]> {
   const calls: Calls = { ofIndexes: 0, ofRest: 0 }
   const driver = faultyDriver(await memoryShards(2).connect(), ({ table }) => {
@@ -27,7 +27,7 @@ async function storeOf(indexes: number, entities: number): Promise<readonly [Dat
     defineIndex(`by_p${i}`, { properties: { [`p${i}`]: 'integer' }, shardOn: `p${i}` }),
   )
   const store = await openStore({ driver, indexes: definitions, time: leapingTime() })
-  // The same ids each time: by chance no entity of a shard might have its row of some table on the other.
+  // The ids are fixed, because with random ones a shard might lack rows of some table by chance.
   const bags = Array.from({ length: entities }, (_, n) => ({
     id: `00000000-0000-0000-0000-${String(n).padStart(12, '0')}`,
     ...Object.fromEntries(definitions.map((_, i) => [`p${i}`, n + i])),
@@ -39,7 +39,7 @@ async function storeOf(indexes: number, entities: number): Promise<readonly [Dat
 
 type Work = (store: DataStore) => Promise<unknown>
 
-/** What some work takes on such a store. */
+/** Counts the calls of some work on such a store. */
 async function callsOf(work: Work, indexes: number, entities: number): Promise<Calls> {
   const [store, calls] = await storeOf(indexes, entities)
   const before = { ...calls }
@@ -49,13 +49,13 @@ async function callsOf(work: Work, indexes: number, entities: number): Promise<C
 }
 
 it.each<[string, Work, perIndex: number]>([
-  // A scan of each table on each shard.
+  // Each table is scanned on each shard.
   ['a clean', (store) => cleanIndex(store), 2],
   ['a sweep', (store) => sweep(store), 2],
-  // Besides, the rows of the entities of either shard are written to either shard.
-  ['a clean that is begun anew', (store) => cleanIndex(store, undefined, { restart: true }), 6],
+  // A restart also writes rows of the entities of each shard to each shard.
+  ['a restarted clean', (store) => cleanIndex(store, undefined, { restart: true }), 6],
 ])(
-  '%s of 50 indexes makes no more calls besides those of each table than one of 2, of twice the entities too',
+  '%s of 50 indexes makes as many calls as one of 2, apart from those to each table, even with twice the entities',
   async (_, work, perIndex) => {
     const { ofRest } = await callsOf(work, 2, 30)
     expect(await callsOf(work, 50, 30)).toEqual({ ofIndexes: 50 * perIndex, ofRest })

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cleanIndex, sweep } from '../src/index.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
-const everybody = { name: { gte: 'a', lt: 'z' } }
+const everyName = { name: { gte: 'a', lt: 'z' } }
 
-/** Far longer than any call here, on any machine. */
+/** Longer than any call here. */
 const ENOUGH_MS = 60_000
-/** Long enough for what a cleaner does at once. */
+/** Longer than a cleaner needs for an immediate delete. */
 const AT_ONCE_MS = 200
 
 let memory: Driver
@@ -29,7 +29,7 @@ async function open(plan: FaultPlan = () => undefined, migrate = false): Promise
   return store
 }
 
-/** A writer that stops behind its commit: what it has lost stays for the cleaner. */
+/** The faults of a writer that stops after its commit, and leaves its lost rows to the cleaner. */
 const neverRemoves: FaultPlan = ({ operation }) =>
   operation === 'remove'
     ? {
@@ -54,34 +54,34 @@ afterEach(async () => {
   await memory.close()
 })
 
-describe('while a query is under way that has not read it yet', () => {
+describe('during a query that has not read it yet', () => {
   const ways: Readonly<Record<string, (cleaner: DataStore, signal: AbortSignal) => Promise<unknown>>> = {
     'a sweep': (cleaner, signal) => sweep(cleaner, { signal }),
     'a clean': (cleaner, signal) => cleanIndex(cleaner, 'by_name', { signal }),
   }
 
-  it.each(Object.keys(ways))('%s leaves the row that an entity has just lost', async (way) => {
+  it.each(Object.keys(ways))('%s keeps the row that an entity has just lost', async (way) => {
     const writer = await open(neverRemoves, true)
     const cleaner = await open()
     const { id } = await writer.put({ name: nameOn(writer, 1) })
     const reached = Promise.withResolvers<void>()
-    const goesOn = Promise.withResolvers<void>()
+    const resume = Promise.withResolvers<void>()
     const reader = await open((call) => {
       if (call.operation !== 'scan' || call.shard !== 1) return undefined
       return {
         before() {
           reached.resolve()
-          return goesOn.promise
+          return resume.promise
         },
       }
     })
-    const reading = reader.query(byName, everybody, { scatter: true })
+    const reading = reader.query(byName, everyName, { scatter: true })
     await reached.promise
     await writer.put({ name: nameOn(writer, 0) }, { id })
     const ends = new AbortController()
     const cleaning = ways[way]?.(cleaner, ends.signal).catch(() => undefined)
     await Promise.race([cleaning, new Promise((resolve) => setTimeout(resolve, AT_ONCE_MS))])
-    goesOn.resolve()
+    resume.resolve()
     const { items, cost } = await reading
     ends.abort()
     await cleaning

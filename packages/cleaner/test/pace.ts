@@ -1,4 +1,4 @@
 import type { Pace } from '../src/clean/pace.ts'
 
-/** How some work goes, where it makes no difference how. */
+/** A pace for tests that do not depend on it. */
 export const pace: Pace = { savedAt: 1, worker: 'host:1', rate: 10, throttledBy: undefined, waited: 0 }

@@ -6,7 +6,7 @@ import { cleanIndex } from '../src/clean/clean-index.ts'
 import { sweep } from '../src/sweep/sweep.ts'
 import { addRow, openStore, rowFor, rowsIn } from './stores.ts'
 
-/* Indexes that are of entities with given values: of the others the cleaner knows of no rows and no misfits. */
+/* Partial indexes: entities with other values have neither rows nor misfits in them. */
 
 const pages = { properties: { name: 'string' }, shardOn: 'name', on: { kind: 'page' } } as const
 const byName = defineIndex('by_name', { ...pages, unique: true })
@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
-it('a filling writes the rows and claims of these alone, and counts no misfits of others', async () => {
+it('a filling of a partial index writes only the rows and claims of its entities, and counts no misfits of others', async () => {
   await store.addIndex(byName)
   const { indexes } = await cleanIndex(store, byName.name)
   expect(indexes).toMatchObject([
@@ -35,7 +35,7 @@ it('a filling writes the rows and claims of these alone, and counts no misfits o
   await expect(store.put({ kind: 'page', name: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
 })
 
-it('a row of an entity that has other values is found, and deleted', async () => {
+it('a row of an entity outside the partial index is found and deleted', async () => {
   await store.addIndex(listed)
   await cleanIndex(store, listed.name)
   const { id, version } = await store.put({ kind: 'note', name: 'bob' })

@@ -1,7 +1,7 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { FaultPlan } from '@looseleaf/testkit'
 
-/** The rows of the index by_name cannot be written, wherever they are to stand. */
+/** Makes writes of rows of the index by_name fail, on every shard. */
 export const refuseUpserts: FaultPlan = ({ table, operation }) =>
   table === 'index_by_name' && operation === 'upsert'
     ? {

@@ -9,14 +9,14 @@ import { byUser, shared } from './stores.ts'
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const LINKS = ['a', 'b', 'c', 'd', 'e', 'f']
-/** Moments of a process; for the first half of them the shard is away. */
+/** Moments in the life of a process. In the first half the shard does not answer. */
 const LIFE = 4
 
-/** A process that began while a shard did not answer to it. */
+/** A process that started while a shard did not answer. */
 interface Late {
   readonly store: DataStore
   readonly down: Set<number>
-  left: number
+  momentsLeft: number
 }
 
 async function startWithout(memory: Driver, silent: number): Promise<Late> {
@@ -31,16 +31,16 @@ async function startWithout(memory: Driver, silent: number): Promise<Late> {
       : undefined,
   )
   const store = await DataStore.open({ shards: shared(driver), onWarning: () => undefined })
-  return { store, down, left: LIFE }
+  return { store, down, momentsLeft: LIFE }
 }
 
-/** What an answer may be, of an index that comes and goes, while a shard may be away. */
+/** Errors that are acceptable while the index is added and dropped, and a shard may not answer. */
 const EXCUSES = ['SHARD_UNAVAILABLE', 'INDEX_NOT_READY', 'INDEX_NOT_FOUND']
 
-test('whenever in the life of an index a process begins without a shard, it writes what it has to and answers right', async () => {
+test("a process that starts without one shard, at any moment of an index's life, writes all rows and answers correctly", async () => {
   const memory = await memoryShards(2).connect()
   const first = await DataStore.open({ shards: shared(memory), indexes: [byUser], migrate: true })
-  /** Links of every write that was acknowledged. */
+  /** The link of every acknowledged write. */
   const written = new Map<EntityId, string>()
   for (const link of LINKS) written.set((await first.put({ link })).id, link)
   let lates: Late[] = []
@@ -59,9 +59,9 @@ test('whenever in the life of an index a process begins without a shard, it writ
     }
     for (const link of LINKS) {
       try {
-        const all = [...written].filter(([, its]) => its === link)
+        const expected = [...written].filter(([, value]) => value === link)
         const found = new Set((await store.getAll(byLink, { link })).map(({ id }) => id))
-        expect(all.filter(([id]) => !found.has(id))).toEqual([])
+        expect(expected.filter(([id]) => !found.has(id))).toEqual([])
         answers++
       } catch (error) {
         if (!isLooseleafError(error) || !EXCUSES.includes(error.code)) throw error
@@ -72,10 +72,10 @@ test('whenever in the life of an index a process begins without a shard, it writ
   async function look(): Promise<void> {
     moments++
     for (const late of lates) {
-      if (--late.left < LIFE / 2) late.down.clear()
+      if (--late.momentsLeft < LIFE / 2) late.down.clear()
       await use(late)
     }
-    lates = lates.filter(({ left }) => left > 0)
+    lates = lates.filter(({ momentsLeft }) => momentsLeft > 0)
     for (const silent of [0, 1]) {
       const late = await startWithout(memory, silent)
       await use(late)
@@ -83,7 +83,7 @@ test('whenever in the life of an index a process begins without a shard, it writ
     }
   }
 
-  // Whoever changes the catalog and the tables, and fills the index.
+  // This process changes the catalog and the tables, and fills the index.
   const driver = faultyDriver(memory, ({ table, operation }) =>
     operation === 'change' ||
     operation === 'upsert' ||

@@ -25,23 +25,23 @@ import {
 } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 
-/** On one property and elsewhere than its entities, as a rule. */
+/** An index whose rows are usually on another shard than their entity. */
 export const byUser = defineIndex('by_user', {
   properties: { user_id: 'string', published: 'integer' },
   shardOn: 'user_id',
   onMisfit: 'skip',
 })
-/** Many rows an entity, beside it. */
+/** An index with many rows per entity, on the entity's shard. */
 export const byTag = defineIndex('by_tag', {
   properties: { tags: 'string[]' },
   shardOn: 'id',
   onMisfit: 'skip',
 })
 
-/** Short, because sweeps wait until queries under way have ended. */
+/** Short, because sweeps wait until queries in flight have ended. */
 export const QUERY_TIME_MS = 10
 
-/** A factory for shards that are open already: several stores, as of several processes, on one driver. */
+/** Returns a factory for open shards, so that several stores, like several processes, can share a driver. */
 export function shared(driver: Driver): DriverFactory {
   return { shardCount: driver.shards.length, connect: async () => driver }
 }
@@ -57,7 +57,7 @@ export interface OpenOptions {
   readonly observer?: Observer
 }
 
-/** What works with it goes by this `deleteDelayMs`, whatever the store has. */
+/** Returns the context with this `deleteDelayMs`, regardless of the store's policies. */
 export function withDeleteDelay(context: EngineContext, deleteDelayMs: number): EngineContext {
   const { catalog } = context
   const current: typeof catalog.current = () => {
@@ -67,7 +67,7 @@ export function withDeleteDelay(context: EngineContext, deleteDelayMs: number): 
   return { ...context, catalog: { ...catalog, current } }
 }
 
-/** A store on SQLite in memory. */
+/** Opens a store on SQLite in memory, or on this driver. */
 export async function openStore(options: OpenOptions = {}): Promise<DataStore> {
   const { driver, shards, ...given } = options
   const used = driver ?? (await memoryShards(shards ?? 2).connect())
@@ -92,7 +92,7 @@ export function tableOf(store: DataStore, name: string, shard: number): IndexTab
   return ofShard.index(tableSpec(entryOf(store, name)))
 }
 
-/** Every row of an index with its shard, key and entity; sorted, so that two of them can be compared. */
+/** Returns every row of an index as text, with its shard, key and entity, sorted. */
 export async function rowsIn(store: DataStore, name: string): Promise<string[]> {
   const rows: string[] = []
   for (const [shard] of store.context.driver.shards.entries()) {
@@ -102,7 +102,7 @@ export async function rowsIn(store: DataStore, name: string): Promise<string[]> 
   return rows.toSorted()
 }
 
-/** What `rowsIn` has to be, computed from all entities. */
+/** Returns the expected result of `rowsIn`, computed from all entities. */
 export async function expectedRows(store: DataStore, name: string): Promise<string[]> {
   const entry = entryOf(store, name)
   const rows: string[] = []
@@ -119,7 +119,7 @@ function rowText(shard: number, { key, entityId }: Pick<IndexRow, 'key' | 'entit
   return `${shard} ${formatId(entityId)} ${keyIdentity(key)}`
 }
 
-/** A row as the index has it for this bag, and the shard where it belongs. */
+/** Returns the row of this bag in an index, and its right shard. */
 export function rowFor(
   store: DataStore,
   name: string,
@@ -150,7 +150,7 @@ export async function removeRow(
   await tableOf(store, name, shard).remove([{ ...row, before: Number.MAX_SAFE_INTEGER }])
 }
 
-/** What a query finds, however long it takes: with a time as short as here, `getAll` rejects on a busy machine. */
+/** Queries an index. Unlike `getAll`, it does not reject on a busy machine with a query time as short as here. */
 export async function found<const P extends IndexProperties>(
   store: DataStore,
   index: IndexDefinition<P>,

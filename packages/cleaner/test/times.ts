@@ -1,13 +1,13 @@
 import { abortedError, type Time } from '@looseleaf/core'
 
-/** Time in which every sleep is over at once, and has lasted as long as it was to. */
+/** A time whose sleeps end at once and advance it by their length. */
 export interface LeapingTime extends Time {
   readonly slept: number
   leap(milliseconds: number): void
 }
 
 export function leapingTime(): LeapingTime {
-  // Only sleeps and leaps move it, so that a test's numbers do not depend on the machine.
+  // Only sleeps and leaps advance the time, so that results do not depend on the machine.
   let now = Date.now()
   let slept = 0
   return {
@@ -28,9 +28,9 @@ export function leapingTime(): LeapingTime {
   }
 }
 
-/** Time that stands still until it is moved on: sleeps last until then. */
+/** A time that only `step` advances. */
 export interface SteppedTime extends Time {
-  /** Ends the sleeps that are over by then, and lets those who slept have their turns. */
+  /** Advances the time, ends the sleeps that are over, and lets the sleepers run. */
   step(milliseconds: number): Promise<void>
 }
 
@@ -60,7 +60,7 @@ export function steppedTime(): SteppedTime {
   }
 }
 
-/** Lets everything else have its turn until something holds. */
+/** Yields to other work until a condition holds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
 }

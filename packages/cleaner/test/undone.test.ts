@@ -26,7 +26,7 @@ const open = (defers = false): Promise<DataStore> =>
     onIndexFailure: defers ? 'defer' : 'fail',
   })
 
-/** An id whose entity, and whose rows, are on shard 1. */
+/** Returns an id whose entity and rows are on shard 1. */
 function idOnLast(store: DataStore): string {
   for (;;) {
     const id = store.newId()
@@ -34,32 +34,32 @@ function idOnLast(store: DataStore): string {
   }
 }
 
-/** The ranks of rows in the index. */
+/** Returns the ranks of all rows in the index. */
 async function ranks(store: DataStore): Promise<unknown[]> {
   const entry = store.context.catalog.current().indexes.find(({ name }) => name === 'by_rank')!
   const tables = shards.reference.shards.map((shard) => shard.index(tableSpec(entry)))
   return tables.flatMap(({ rows }) => rows.map(({ key }) => key[0]))
 }
 
-/** Whether this changes the catalog of a shard to one in which the index by_rank is in this state. */
+/** Tells whether this call changes the catalog of a shard so that the index by_rank has this state. */
 function makes({ operation, args }: FaultyCall, state: IndexState): boolean {
   if (operation !== 'change') return false
   const [{ indexes }] = args as [ShardCatalog]
   return indexes.some((entry) => entry.name === 'by_rank' && entry.state === state)
 }
 
-/** The server of shard 1 crashes once, right before the first call of which this holds. */
-function crashBefore(isIt: (call: FaultyCall) => boolean): void {
+/** Crashes the server of shard 1 once, just before the first call that meets the condition. */
+function crashBefore(isMoment: (call: FaultyCall) => boolean): void {
   let isDone = false
   plan = (call) => {
-    if (isDone || !isIt(call)) return undefined
+    if (isDone || !isMoment(call)) return undefined
     isDone = true
     return { before: () => shards.crash(1) }
   }
 }
 
-describe('what a crash undoes', () => {
-  it('does not take a pending row away', async () => {
+describe('a crash that undoes commits', () => {
+  it('a crash does not cause a pending row to be deleted', async () => {
     const byTag = defineIndex('by_tag', { properties: { tag: 'string' }, shardOn: 'tag' })
     const store = await open(true)
     await store.addIndex(byTag)
@@ -88,40 +88,37 @@ describe('what a crash undoes', () => {
     ['has another rank', 'it is made ready', 'change', { rank: 2 }],
     ['has another rank', 'its rows are written', 'upsert', { rank: 2 }],
     ['has no rank', 'it is made ready', 'change', {}],
-  ])(
-    'does not leave an index without the row of an entity that %s, with a crash when %s',
-    async (_, __, moment, change) => {
-      const [writer, store] = [await open(), await open()]
-      const id = idOnLast(store)
-      await store.put({ rank: 1 }, { id })
-      await store.addIndex(byRank)
-      await writer.context.catalog.reload()
-      let isWritten = false
-      plan = ({ operation, shard }) => {
-        if (isWritten || operation !== 'pageByAdded' || shard !== 1) return undefined
-        isWritten = true
-        return {
-          async before() {
-            shards.hang(1)
-            await writer.put(change, { id })
-            await writer.close()
-            crashBefore((call) => call.operation === moment)
-          },
-        }
+  ])('an index has the row of an entity that %s, after a crash when %s', async (_, __, moment, change) => {
+    const [writer, store] = [await open(), await open()]
+    const id = idOnLast(store)
+    await store.put({ rank: 1 }, { id })
+    await store.addIndex(byRank)
+    await writer.context.catalog.reload()
+    let isWritten = false
+    plan = ({ operation, shard }) => {
+      if (isWritten || operation !== 'pageByAdded' || shard !== 1) return undefined
+      isWritten = true
+      return {
+        async before() {
+          shards.hang(1)
+          await writer.put(change, { id })
+          await writer.close()
+          crashBefore((call) => call.operation === moment)
+        },
       }
-      await cleanIndex(store, 'by_rank', { settleMs: 0 })
-      const stored = await store.get(id)
-      const rank = stored?.['rank']
-      const wanted = rank === undefined ? [] : [BigInt(Number(rank))]
-      expect(await ranks(store)).toEqual(expect.arrayContaining(wanted))
-    },
-  )
+    }
+    await cleanIndex(store, 'by_rank', { settleMs: 0 })
+    const stored = await store.get(id)
+    const rank = stored?.['rank']
+    const wanted = rank === undefined ? [] : [BigInt(Number(rank))]
+    expect(await ranks(store)).toEqual(expect.arrayContaining(wanted))
+  })
 
-  it('does not let a process write past an index that is ready', async () => {
+  it('after a crash of a shard, no process writes an entity without its rows in a ready index', async () => {
     const stale = await open()
     const store = await open()
     const id = idOnLast(store)
-    // One process reads the catalog right before; the last shard hears of it, and does not write it to disk.
+    // One process reads the catalog just before the change. The last shard receives the change, but it is not durable there.
     plan = (call) => {
       if (!makes(call, 'building')) return undefined
       return {

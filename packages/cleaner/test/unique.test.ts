@@ -35,7 +35,7 @@ async function claims(store: DataStore): Promise<IndexRow[]> {
   return all.flat()
 }
 
-/** Key and entity of each claim, in words. */
+/** Returns key and entity of each claim as text, sorted. */
 async function held(store: DataStore): Promise<string[]> {
   return (await claims(store))
     .map(({ key, entityId }) => `${keyIdentity(key)} ${Buffer.from(entityId).toString('hex')}`)
@@ -55,7 +55,7 @@ async function states(store: DataStore): Promise<string[]> {
   return (await store.indexes()).map(({ table, state }) => `${table} ${state}`)
 }
 
-test('a unique index that is added over entities gets a claim for each key, and is ready then', async () => {
+test('a new unique index over entities gets a claim for each key, and becomes ready', async () => {
   const store = await open([])
   await store.putMany(Array.from({ length: 50 }, (_, i) => ({ mail: `user ${i}`, n: i })))
   await store.put({ n: 1 })
@@ -70,7 +70,7 @@ test('a unique index that is added over entities gets a claim for each key, and 
   await expect(store.put({ mail: 'user 7' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
 })
 
-test('the same over an index that has been there without being unique fills its claims alone', async () => {
+test('an existing index that becomes unique only has its claims filled', async () => {
   const store = await open([defineIndex('by_mail', plain)])
   await store.put({ mail: 'ada' })
   await store.addIndex(byMail)
@@ -83,7 +83,7 @@ test('the same over an index that has been there without being unique fills its 
   expect(await states(store)).toEqual(['index_by_mail ready', 'claims_by_mail ready'])
 })
 
-test('over entities that share keys it loses nothing, tells them, and is ready when they are resolved', async () => {
+test('a unique index over entities that share keys keeps all rows, reports the duplicates, and becomes ready when they are resolved', async () => {
   const store = await open([])
   const { id: first } = await store.put({ mail: 'ada' })
   const { id: second } = await store.put({ mail: 'ada' })
@@ -102,7 +102,7 @@ test('over entities that share keys it loses nothing, tells them, and is ready w
   expect(await checkIndex(store, 'by_mail', { onProblem })).toMatchObject({ unclaimed: 1, entities: 3 })
   expect(problems).toMatchObject([{ kind: 'duplicate', entity: problem?.entity, holder: problem?.holder }])
 
-  // Nobody new gets the key, and what has it may be written.
+  // No other entity gets the key, and the entities that have it can be written.
   await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
   await store.put({ mail: 'ada', n: 2 }, { id: second })
   await store.put({ mail: 'ada two' }, { id: second })
@@ -111,7 +111,7 @@ test('over entities that share keys it loses nothing, tells them, and is ready w
   await expectHeld(store)
 })
 
-test('while its claims are being filled, its rows are checked and cleaned as they are', async () => {
+test('rows are checked and cleaned while their claims are being filled', async () => {
   const store = await open([defineIndex('by_mail', plain)])
   const { id } = await store.put({ mail: 'ada' })
   await store.put({ mail: 'ada' })
@@ -135,7 +135,7 @@ test('while its claims are being filled, its rows are checked and cleaned as the
   })
 })
 
-test('claims are checked and cleaned with each generation that shares them, whatever it includes', async () => {
+test('claims are checked and cleaned with each generation that shares them', async () => {
   const listed = defineIndex('by_mail', { ...plain, unique: true, include: ['title'] })
   const store = await open([byMail])
   const { id } = await store.put({ mail: 'ada', title: 'x' })
@@ -155,7 +155,7 @@ test('claims are checked and cleaned with each generation that shares them, what
   await expectHeld(store)
 })
 
-test('a name alone means the generation whose claims are being filled, beside one that is not unique', async () => {
+test('a plain name means the generation whose claims are being filled, beside one that is not unique', async () => {
   const store = await open([defineIndex('by_mail', plain)])
   await store.putMany([{ mail: 'ada' }, { mail: 'Ada' }])
   const lower = { properties: { mail: { type: 'string', key: 'lower' } }, shardOn: 'mail' } as const
@@ -169,7 +169,7 @@ test('a name alone means the generation whose claims are being filled, beside on
   expect(await checkIndex(store, 'by_mail')).toMatchObject({ generation: 2, unclaimed: 1 })
 })
 
-test('a cleaner in the background does not fill claims over and over while entities share keys', async () => {
+test('a background cleaner does not refill claims at once while entities share keys', async () => {
   const store = await open([])
   await store.putMany([{ mail: 'ada' }, { mail: 'ada' }])
   await store.addIndex(byMail)
@@ -196,14 +196,14 @@ test('a cleaner in the background does not fill claims over and over while entit
   expect(scans).toBe(after)
 })
 
-test('a sweep gives back claims that nobody needs, and takes those that are missing', async () => {
+test('a sweep releases claims without an entity, and takes missing ones', async () => {
   const store = await open()
   const { id, version } = await store.put({ mail: 'ada' })
   const { id: eve } = await store.put({ mail: 'eve' })
   const { router } = store.context
   const at = (mail: string, owner: string): number =>
     shardOfRow(byMail, router, [Buffer.from(mail)], parseId(owner))
-  // Left behind by an attempt that has died, in the past and lately.
+  // These claims were left by attempts that died, one long ago and one recently.
   const dead = parseId(store.newId())
   for (const [mail, stamp] of [
     ['old', version - 1],
@@ -221,7 +221,7 @@ test('a sweep gives back claims that nobody needs, and takes those that are miss
   expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({ unclaimed: 0, dangling: 0 })
 })
 
-test('a sweep takes a key from who has left it behind, and leaves it to who has it', async () => {
+test('a sweep moves a claim from an entity without the key to the one that has it', async () => {
   const store = await open()
   const { id } = await store.put({ mail: 'ada' })
   const shard = shardOfRow(byMail, store.context.router, [Buffer.from('ada')], parseId(id))
@@ -233,31 +233,32 @@ test('a sweep takes a key from who has left it behind, and leaves it to who has 
   await expectHeld(store)
 })
 
-test('a key that a failover may bring back to another keeps no sweep from the others, and is taken when it is over', async () => {
+test('a key that a failover may bring back to another entity does not delay other claims, and is taken later', async () => {
   const store = await open()
   const { router } = store.context
   for (const mail of ['ada', 'eve']) await store.put({ mail })
-  const left = (await claims(store)).map(({ key, entityId, version }) => ({
+  const removed = (await claims(store)).map(({ key, entityId, version }) => ({
     key,
     entityId,
     before: version + 1,
   }))
-  for (const claim of left) {
+  for (const claim of removed) {
     const { rows, claims: table } = claimTable(store, shardOfRow(byMail, router, claim.key, claim.entityId))
     await rows.remove([claim])
-    // An attempt that has died has taken one of them meanwhile.
+    // An attempt that died has taken one of the keys.
     const version = claim.before + 1_000_000_000
-    if (claim === left[0]) await table.take([{ key: claim.key, entityId: parseId(store.newId()), version }])
+    if (claim === removed[0])
+      await table.take([{ key: claim.key, entityId: parseId(store.newId()), version }])
   }
   await sweep({ context: withDeleteDelay(store.context, 60_000) }, { graceMs: 0 })
   const owners = (await claims(store)).map(({ entityId }) => entityId)
-  expect(owners).toContainEqual(left[1]!.entityId)
-  expect(owners).not.toContainEqual(left[0]!.entityId)
+  expect(owners).toContainEqual(removed[1]!.entityId)
+  expect(owners).not.toContainEqual(removed[0]!.entityId)
   await sweep(store, { graceMs: 0 })
   await expectHeld(store)
 })
 
-test('dropped, it takes its claims along', async () => {
+test('dropping a unique index drops its claims', async () => {
   const store = await open()
   await store.put({ mail: 'ada' })
   await store.dropIndex('by_mail')

@@ -48,7 +48,7 @@ const bagOf = (i: number): { user_id: string; published: number; tags: string[] 
   tags: [`tag ${i % 3}`],
 })
 
-/** A store of two shards whose shard of this number was put back to a copy of a minute before its last writes. */
+/** Creates a store of two shards, and restores one shard from a copy that is a minute older than its last writes. */
 async function restored(number: number): Promise<{ readonly copiedAt: number; readonly lostAt: number }> {
   const file = join(folder, `shard-${number}.sqlite`)
   const first = await open()
@@ -70,7 +70,7 @@ async function restored(number: number): Promise<{ readonly copiedAt: number; re
 }
 
 test.each([0, 1])(
-  'a shard %i that was put back from a copy is found at open and by status, until all indexes were swept anew',
+  'a shard %i that was restored from a copy is found at open and by status, until all indexes are swept',
   async (number) => {
     const { copiedAt, lostAt } = await restored(number)
     const store = await open()
@@ -83,16 +83,16 @@ test.each([0, 1])(
     const cleaner = startCleaner(store, { settleMs: 0 })
     await until(async () => (await readWentBack(store)).every(({ isSwept }) => isSwept))
     await until(() => cleaner.status().sweeping.length === 0)
-    // The record of the sweep is on the shard when a minute has passed.
+    // The shard gets the record of the sweep after a minute.
     time.leap(MINUTE)
     await cleaner.stop()
-    // A look that the end of the cleaner has cut off holds the mark for some seconds.
+    // A look that the stop of the cleaner interrupted holds the lease of the mark for some seconds.
     await until(async () => {
       await lookForWentBack(store)
       const { progress } = (await store.context.driver.shards[number]!.tasks.load(MARK_TASK))!
       return markFromText(progress).wentBack?.isSwept === true
     })
-    // Rows of writers that may be alive wait for the next sweep.
+    // Rows of writers that may still be alive are left to the next sweep.
     time.leap(2 * MINUTE)
     await cleanIndex(store)
     for (const name of ['by_user', 'by_tag'])
@@ -104,7 +104,7 @@ test.each([0, 1])(
   },
 )
 
-test('a shard that has gone back is still found by later looks, although its mark is raised past the note', async () => {
+test('a shard that went back is still found by later looks, although its mark is raised past the note', async () => {
   await restored(0)
   const store = await open()
   await lookForWentBack(store)
@@ -113,7 +113,7 @@ test('a shard that has gone back is still found by later looks, although its mar
   await lookForWentBack(store)
   expect(await readWentBack(store)).toEqual([first])
   expect(first).toMatchObject({ isSwept: false })
-  // A cleaning of one index alone, or one that began before, ends nothing.
+  // Cleaning only one index is not enough.
   await cleanIndex(store, 'by_user')
   expect(await readWentBack(store)).toMatchObject([{ isSwept: false }])
   await cleanIndex(store)
@@ -126,7 +126,7 @@ async function setTask(driver: Driver, shard: number, name: string, progress: st
   await tasks.save(name, 'test', progress, 0)
 }
 
-test('the only shard of a store that has gone back is found by a process that stayed open', async () => {
+test('the only shard of a store is found to have gone back by a process that stayed open', async () => {
   const driver = await memoryShards(1).connect()
   const store = await openStore({ driver, time })
   const marks = createMarkKeeper(store.context, 'one')
@@ -142,7 +142,7 @@ test('the only shard of a store that has gone back is found by a process that st
   expect(await readWentBack(store)).toMatchObject([{ isSwept: false }])
 })
 
-test('a shard without any record of its marks, which another has noted, has gone back to an unknown time', async () => {
+test('a shard without a mark, which another shard has noted, has gone back to an unknown time', async () => {
   const driver = await memoryShards(2).connect()
   const store = await openStore({ driver, time })
   await lookForWentBack(store)
@@ -150,7 +150,7 @@ test('a shard without any record of its marks, which another has noted, has gone
   expect(await readWentBack(store)).toMatchObject([{ shard: 'memory 0', to: 0, isSwept: false }])
 })
 
-test('a shard that has lost its note of another one finds nothing, and notes it anew', async () => {
+test('a shard that lost its note of another one causes no finding, and notes it again', async () => {
   const driver = await memoryShards(2).connect()
   const store = await openStore({ driver, time })
   await lookForWentBack(store)
@@ -161,7 +161,7 @@ test('a shard that has lost its note of another one finds nothing, and notes it 
   expect(await readWentBack(store)).toMatchObject([{ shard: 'memory 0' }])
 })
 
-test('a sweep ends the finding that it has followed, and none that comes while that is noted', async () => {
+test('a sweep ends the finding that it followed, but not one that arises while that is saved', async () => {
   let plan: FaultPlan = () => undefined
   const driver = faultyDriver(await memoryShards(1).connect(), (call) => plan(call))
   const store = await openStore({ driver, time })
@@ -187,7 +187,7 @@ test('a sweep ends the finding that it has followed, and none that comes while t
   expect(JSON.parse(progress)).toMatchObject({ wentBack: { isSwept: false } })
 })
 
-test('processes that raise the marks of one store at once find nothing', async () => {
+test('processes that raise the marks of one store concurrently cause no finding', async () => {
   const store = await openStore({ driver: await memoryShards(3).connect(), time })
   const keepers = ['a', 'b', 'c'].map((owner) => createMarkKeeper(store.context, owner))
   for (let round = 0; round < 30; round++) {

@@ -16,7 +16,7 @@ import { refuseUpserts } from './refuse-upserts.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 
-/** More than the cleaner reads of a shard at once. */
+/** More pending rows than the cleaner reads per page. */
 const MANY = 600
 
 let memory: Driver
@@ -49,7 +49,7 @@ afterEach(async () => {
 })
 
 describe("onIndexFailure: 'defer'", () => {
-  it('commits the entity, says that it is not indexed, and that queries are not complete', async () => {
+  it('a deferred put commits, answers `indexed: false`, and queries are not complete', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = refuseUpserts
     const { id, indexed } = await store.put({ name: 'one', rank: 1 })
@@ -63,7 +63,7 @@ describe("onIndexFailure: 'defer'", () => {
     expect(other.cost.complete).toBe(true)
   })
 
-  it('is made good by the cleaner', async () => {
+  it('the cleaner writes deferred rows', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = refuseUpserts
     const { id } = await store.put({ name: 'one', rank: 1 })
@@ -82,7 +82,7 @@ describe("onIndexFailure: 'defer'", () => {
     expect(await drainPending(store)).toBe(0)
   })
 
-  it('keeps what is committed while it drains', async () => {
+  it('a drain keeps rows that are deferred while it runs', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = refuseUpserts
     const { id } = await store.put({ name: 'one', rank: 1 })
@@ -106,7 +106,7 @@ describe("onIndexFailure: 'defer'", () => {
     expect((await store.query(byName, { name: 'three' })).cost.complete).toBe(true)
   })
 
-  it('holds for other processes that open the store later', async () => {
+  it('the policy applies to processes that open the store later', async () => {
     const first = await open({ onIndexFailure: 'defer' })
     const second = await open({})
     plan = refuseUpserts
@@ -115,7 +115,7 @@ describe("onIndexFailure: 'defer'", () => {
     expect(await second.put({ name: 'two', rank: 2 })).toMatchObject({ indexed: false })
   })
 
-  it('takes away the pending rows of an index that was dropped', async () => {
+  it('a drain deletes the pending rows of a dropped index', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = refuseUpserts
     await store.put({ name: 'one', rank: 1 })
@@ -124,7 +124,7 @@ describe("onIndexFailure: 'defer'", () => {
     expect(await drainPending(store)).toBe(1)
   })
 
-  it('is made good by a cleaner that has not heard of the index yet', async () => {
+  it('a cleaner that does not know the index yet writes its deferred rows', async () => {
     const store = await open({ onIndexFailure: 'defer', indexes: [byRank] })
     const cleaner = await open({ indexes: [], migrate: false })
     await store.addIndex(byName)
@@ -138,7 +138,7 @@ describe("onIndexFailure: 'defer'", () => {
     expect(page.cost.complete).toBe(true)
   })
 
-  it('is made good by a cleaner that has not heard yet that anybody defers', async () => {
+  it('a cleaner that does not know the policy yet writes deferred rows', async () => {
     const cleaner = await open({})
     const store = await open({ onIndexFailure: 'defer', time: { now: Date.now, sleep: async () => {} } })
     plan = refuseUpserts
@@ -152,7 +152,7 @@ describe("onIndexFailure: 'defer'", () => {
     ['before its tables go', 0],
     ['when one of its tables has gone', 1],
   ])(
-    'is told as long as the index can be queried by a process that does not know that it is being dropped: %s',
+    'a query of an index that is being dropped finds deferred rows or is not complete: %s',
     async (_, gone) => {
       const store = await open({ onIndexFailure: 'defer' })
       const reader = await open({ migrate: false })
@@ -182,7 +182,7 @@ describe("onIndexFailure: 'defer'", () => {
     },
   )
 
-  it('is drained by two cleaners at once, without a row that stays away', async () => {
+  it('two cleaners that drain concurrently leave no row missing', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     const other = await open({})
     plan = refuseUpserts
@@ -201,13 +201,13 @@ describe("onIndexFailure: 'defer'", () => {
     expect((await find(store, '1')).length).toBe(100)
   })
 
-  it('of one index is made good while another one still cannot be written, however much is pending', async () => {
+  it('deferred rows of one index are written while another still cannot be written, with many pending rows', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = (call) => refuseUpserts({ ...call, table: 'index_by_name' })
     for (const count of [1, MANY]) {
       await Promise.all(Array.from({ length: count }, () => store.put({ name: 'one', rank: count })))
     }
-    const rank = (of: number): Promise<number> => store.count(byRank, { rank: of }, { scatter: true })
+    const countRank = (rank: number): Promise<number> => store.count(byRank, { rank }, { scatter: true })
     const complete = async (): Promise<boolean> =>
       (await store.query(byRank, { rank: 1 }, { scatter: true })).cost.complete
     expect(await complete()).toBe(false)
@@ -216,11 +216,11 @@ describe("onIndexFailure: 'defer'", () => {
       isLooseleafError(error, 'SHARD_UNAVAILABLE'),
     )
     expect(await complete()).toBe(true)
-    expect([await rank(1), await rank(MANY)]).toEqual([1, MANY])
+    expect([await countRank(1), await countRank(MANY)]).toEqual([1, MANY])
     expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(false)
   })
 
-  it('is not forgotten by a cleaner that cannot read the entities, which makes good the others', async () => {
+  it('a cleaner keeps pending rows of entities that it cannot decode, and writes the others', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     const { codec } = store.context
     const decode: typeof codec.decode = (body) => {
@@ -243,7 +243,7 @@ describe("onIndexFailure: 'defer'", () => {
     expect((await store.query(byName, { name: 'strange' })).cost.complete).toBe(true)
   })
 
-  it('is made good after a crash right behind the commit', async () => {
+  it('the cleaner writes the rows of a deferred put after a crash right after its commit', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     const dying = faultyDriver(memory, (call) =>
       call.table === 'entities' && call.operation === 'insert' ? { crash: 'after' } : refuseUpserts(call),
@@ -259,7 +259,7 @@ describe("onIndexFailure: 'defer'", () => {
     expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(true)
   })
 
-  it('does not defer what is refused for good', async () => {
+  it('a permanent error is not deferred', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = ({ table, operation }) =>
       table === 'index_by_name' && operation === 'upsert'
@@ -276,7 +276,7 @@ describe("onIndexFailure: 'defer'", () => {
 })
 
 describe("writeOrder: 'entity-first'", () => {
-  it('commits first, writes rows after, and leaves lost rows to the cleaner', async () => {
+  it('an entity-first put commits before it writes rows, and leaves lost rows to the cleaner', async () => {
     const calls: string[] = []
     const store = await open({ writeOrder: 'entity-first' })
     plan = (call) => {
@@ -295,7 +295,7 @@ describe("writeOrder: 'entity-first'", () => {
     expect(await checkIndex(store, 'by_name')).toMatchObject({ dangling: 0, missing: 0 })
   })
 
-  it('answers that it is not indexed when rows cannot be written, and the cleaner adds them', async () => {
+  it('an entity-first put answers `indexed: false` if rows cannot be written, and the cleaner adds them', async () => {
     const store = await open({ writeOrder: 'entity-first' })
     plan = refuseUpserts
     const { id, indexed } = await store.put({ name: 'one' })
@@ -308,7 +308,7 @@ describe("writeOrder: 'entity-first'", () => {
 })
 
 describe('deleteDelayMs', () => {
-  it('leaves lost rows to the cleaner, which waits for the commit to be old enough', async () => {
+  it('with `deleteDelayMs` lost rows are left to the cleaner, which waits until the commit is old enough', async () => {
     const store = await open({ deleteDelayMs: 60_000 })
     const { id } = await store.put({ name: 'one' })
     await store.put({ name: 'two' }, { id })
@@ -321,12 +321,12 @@ describe('deleteDelayMs', () => {
     expect(await find(store, 'two')).toEqual([id])
   })
 
-  it('loses no row when a failover undoes the last commit', async () => {
+  it('with `deleteDelayMs` no row is missing after a failover undoes the last commit', async () => {
     const store = await open({ deleteDelayMs: 60_000 })
     const { id, version } = await store.put({ name: 'one' })
     const second = await store.put({ name: 'two' }, { id })
     await store.settled()
-    // The replica that takes over has not got the second write.
+    // The replica that takes over lacks the second write.
     const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
     const shard = memory.shards[store.context.router.shardOfId(bytes)]!
     const epoch = store.context.catalog.current().epochs[0]!
@@ -347,7 +347,7 @@ describe('options', () => {
     [{ writeTimeoutMs: Number.NaN }],
     [{ writeTimeoutMs: '30' as never }],
     [{ writeOrder: 'entity-first', onIndexFailure: 'defer' }],
-  ])('refuses %j', async (options) => {
+  ])('a store rejects bad options: %j', async (options) => {
     await expect(open(options)).rejects.toSatisfy((error) => isLooseleafError(error, 'BAD_OPTION'))
   })
 })

@@ -128,7 +128,7 @@ export const found: readonly FoundMistake[] = [
     now: 'A clean that is begun anew has all writes under way begin again.',
     heldBy: {
       file: 'packages/cleaner/src/clean/clean-index.test.ts',
-      name: 'begun again after a failover, it has writes that were under way begin again, for their rows may be lost',
+      name: 'a restart after a failover makes writes in flight start over, because their rows may be gone',
     },
   },
   {
@@ -137,7 +137,7 @@ export const found: readonly FoundMistake[] = [
     now: 'The cleaner writes each row of what was deferred with the version of its entity.',
     heldBy: {
       file: 'packages/cleaner/test/held-up.test.ts',
-      name: 'spares the row when a deferred write has gained it again and the cleaner has made that good',
+      name: 'a late delete spares a row that a deferred write gained again and the cleaner has written',
     },
   },
   {
@@ -146,7 +146,7 @@ export const found: readonly FoundMistake[] = [
     now: 'It judges by the time before.',
     heldBy: {
       file: 'packages/cleaner/test/held-up.test.ts',
-      name: 'does not judge by a commit that a failover has undone meanwhile',
+      name: 'a held-up cleaner does not judge by a commit that a failover has undone',
     },
   },
   {
@@ -155,7 +155,7 @@ export const found: readonly FoundMistake[] = [
     now: 'It reads the catalog again, and leaves what it cannot read to others.',
     heldBy: {
       file: 'packages/cleaner/test/write-policies.test.ts',
-      name: 'is made good by a cleaner that has not heard of the index yet',
+      name: 'a cleaner that does not know the index yet writes its deferred rows',
     },
   },
   {
@@ -173,7 +173,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Draining goes past what it cannot settle.',
     heldBy: {
       file: 'packages/cleaner/test/write-policies.test.ts',
-      name: 'of one index is made good while another one still cannot be written, however much is pending',
+      name: 'deferred rows of one index are written while another still cannot be written, with many pending rows',
     },
   },
   {
@@ -182,7 +182,7 @@ export const found: readonly FoundMistake[] = [
     now: 'It does again what is not done any more, and says CONFLICT where its work was forgotten altogether.',
     heldBy: {
       file: 'packages/cleaner/src/clean/clean-index.test.ts',
-      name: 'a shard that falls back while the next one is worked on, in rows and progress, is done again',
+      name: 'a shard that falls back, in rows and progress, while the next one is worked on is cleaned again',
     },
   },
   {
@@ -191,7 +191,7 @@ export const found: readonly FoundMistake[] = [
     now: 'A clean that is begun anew writes every row again.',
     heldBy: {
       file: 'packages/cleaner/test/held-up.test.ts',
-      name: 'is written again by a clean that is begun anew, before a late delete takes it for the old one',
+      name: 'a restarted clean rewrites a row that fell back, so that a late delete spares it',
     },
   },
   {
@@ -236,7 +236,7 @@ export const found: readonly FoundMistake[] = [
     now: 'It looks at the entity once more before it deletes what it has kept.',
     heldBy: {
       file: 'packages/cleaner/src/repair/kept-removals.test.ts',
-      name: 'a row that was kept for an entity that %s meanwhile',
+      name: 'a row is kept for an entity, which then %s',
     },
   },
   {

@@ -31,7 +31,7 @@ const aboutSharing = [
   'apps/feed/test/mariadb.int.test.ts > the foot of a page counts what the databases ran, and home keeps to its budget',
   'tooling/model-based/src/flaws.test.ts > the model notices when scans of one call get each other’s rows',
   // Its cleaners meet a write in the middle, which they leave to their next round.
-  "packages/cleaner/test/write-policies.test.ts > onIndexFailure: 'defer' > is drained by two cleaners at once",
+  "packages/cleaner/test/write-policies.test.ts > onIndexFailure: 'defer' > two cleaners that drain concurrently",
 ]
 
 const folder = mkdtempSync(join(tmpdir(), 'looseleaf-single-lanes-'))

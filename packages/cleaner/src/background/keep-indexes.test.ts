@@ -35,19 +35,19 @@ async function keep(
 const finishedAt = async (table: string): Promise<number | undefined> =>
   (await loadRuns(store.context, [table])).get(table)?.finishedAt
 
-/** Another process has added an index. */
+/** Adds an index in another process. */
 async function addElsewhere(definition: typeof byUser): Promise<void> {
   await (await openStore({ driver, indexes: [], time })).addIndex(definition)
 }
 
-/** Each reading of a table fails, from now on. */
-const away: FaultPlan = ({ operation }) =>
+/** Makes each read of entity pages fail. */
+const failReads: FaultPlan = ({ operation }) =>
   operation === 'pageByAdded'
     ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
     : undefined
 
 describe('an index that is being built', () => {
-  it('is filled, by a process that has not heard of it too', async () => {
+  it('an index is filled even by a process that did not know it', async () => {
     const keeper = await keep([])
     await addElsewhere(byUser)
     await keeper.startDue({})
@@ -57,7 +57,7 @@ describe('an index that is being built', () => {
     expect(await store.indexes()).toMatchObject([{ name: 'by_user', state: 'ready' }])
   })
 
-  it('is filled once, however often it is looked', async () => {
+  it('an index that is being filled is not filled a second time', async () => {
     const keeper = await keep([])
     await addElsewhere(byUser)
     await keeper.startDue({})
@@ -66,23 +66,23 @@ describe('an index that is being built', () => {
     await keeper.ended()
   })
 
-  it('is filled beside a sweep of others, and beside another filling', async () => {
+  it('an index is filled while other indexes are swept', async () => {
     const keeper = await keep([byUser])
-    const goesOn = Promise.withResolvers<void>()
-    plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => goesOn.promise } : undefined)
+    const resume = Promise.withResolvers<void>()
+    plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => resume.promise } : undefined)
     await keeper.startDue({})
     await addElsewhere(byTag as never)
     await keeper.startDue({})
     expect([keeper.filling, keeper.sweeping]).toEqual([['by_tag'], ['by_user']])
-    goesOn.resolve()
+    resume.resolve()
     await keeper.ended()
     expect((await store.indexes()).map(({ state }) => state)).toEqual(['ready', 'ready'])
   })
 
-  it('that fails is told, and tried again after a while, which gets longer', async () => {
+  it('a failed filling is reported, and retried with growing pauses', async () => {
     const keeper = await keep([])
     await addElsewhere(byUser)
-    plan = away
+    plan = failReads
     for (const wait of [500, 1_000, 2_000]) {
       await keeper.startDue({})
       expect(keeper.filling).toEqual(['by_user'])
@@ -101,25 +101,25 @@ describe('an index that is being built', () => {
   })
 })
 
-describe('what is done to an index', () => {
-  it('begins, where it is filled, when every shard has heard of it', async () => {
+describe('a run of the keeper', () => {
+  it('a filling begins only after every shard knows the index', async () => {
     const keeper = await keep([])
     await addElsewhere(byUser)
-    // As if the process that has added it had died between two shards.
+    // The process that added the index died between two shards.
     const { catalog } = driver.shards[1]!
     const { epoch, ...rest } = (await catalog.load())!
     await catalog.change({ ...rest, indexes: [], epoch: epoch - 1 }, epoch)
-    const known: number[] = []
+    const indexCounts: number[] = []
     plan = ({ operation }) =>
       operation === 'pageByAdded'
-        ? { before: async () => void known.push((await catalog.load())!.indexes.length) }
+        ? { before: async () => void indexCounts.push((await catalog.load())!.indexes.length) }
         : undefined
     await keeper.startDue({})
     await keeper.ended()
-    expect(new Set(known)).toEqual(new Set([1]))
+    expect(new Set(indexCounts)).toEqual(new Set([1]))
   })
 
-  it('is one reading of the entities, where it is swept', async () => {
+  it('a sweep reads the entities once', async () => {
     const keeper = await keep([byUser])
     let pages = 0
     plan = ({ operation }) => {
@@ -131,10 +131,10 @@ describe('what is done to an index', () => {
     expect(pages).toBe(2)
   })
 
-  it('is tried again soon where it has worked since it failed last', async () => {
+  it('a success resets the pause before a retry', async () => {
     const keeper = await keep([byUser])
     for (let round = 0; round < 2; round++) {
-      plan = away
+      plan = failReads
       await keeper.startDue({})
       await keeper.ended()
       plan = () => undefined
@@ -149,7 +149,7 @@ describe('what is done to an index', () => {
 })
 
 describe('an index that is ready', () => {
-  it('and was swept a moment ago is gone on with where another process has begun again, and left', async () => {
+  it('a run that another process began and left is resumed, even just after a sweep', async () => {
     const keeper = await keep([byUser])
     await keeper.startDue({})
     await keeper.ended()
@@ -159,7 +159,7 @@ describe('an index that is ready', () => {
     await keeper.ended()
   })
 
-  it('is swept at first, and again when it is due', async () => {
+  it('a ready index is swept at the start, and again when that is due', async () => {
     const keeper = await keep([byUser])
     await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user'])
@@ -176,35 +176,35 @@ describe('an index that is ready', () => {
     expect(await finishedAt('index_by_user')).toBe(first + HOUR)
   })
 
-  it('is swept with all others that are due', async () => {
+  it('a ready index is swept together with all others that are due', async () => {
     const keeper = await keep([byUser, byTag])
     await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user', 'by_tag'])
     await keeper.ended()
   })
 
-  it('is not swept while another sweep is under way', async () => {
+  it('a ready index is not swept while another sweep runs', async () => {
     const keeper = await keep([byUser])
-    const goesOn = Promise.withResolvers<void>()
-    plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => goesOn.promise } : undefined)
+    const resume = Promise.withResolvers<void>()
+    plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => resume.promise } : undefined)
     await keeper.startDue({})
     const other = await openStore({ driver, indexes: [byUser, byTag], time })
     plan = () => undefined
-    const filled = await keepFilled(other)
-    // The other one is due as well.
+    const filled = await fillAll(other)
+    // The other index is due as well.
     time.leap(HOUR)
     await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user'])
-    goesOn.resolve()
+    resume.resolve()
     await Promise.all([keeper.ended(), filled])
   })
 
-  it('an index is swept in time although the end of its last sweep is still to come', async () => {
+  it('an index is swept in time even if its last sweep ended in the future', async () => {
     const keeper = await keep([byUser])
     time.leap(30 * HOUR)
     await keeper.startDue({})
     await keeper.ended()
-    // That was the clock, which is put right.
+    // The clock was ahead, and is corrected.
     time.leap(-30 * HOUR)
     const before = await finishedAt('index_by_user')
     await keeper.startDue({})
@@ -215,7 +215,7 @@ describe('an index that is ready', () => {
     expect(keeper.sweeping).toEqual([])
   })
 
-  it('that another process has begun to sweep, and left, is gone on with', async () => {
+  it('a sweep that another process began and left is resumed', async () => {
     const controller = new AbortController()
     const keeper = await keep([byUser], controller.signal)
     plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => controller.abort() } : undefined)
@@ -233,9 +233,9 @@ describe('an index that is ready', () => {
     expect(await finishedAt('index_by_user')).toBeGreaterThan(0)
   })
 
-  it('is tried again later where its sweep has failed', async () => {
+  it('a failed sweep is not retried at once', async () => {
     const keeper = await keep([byUser])
-    plan = away
+    plan = failReads
     await keeper.startDue({})
     await keeper.ended()
     expect(errors).toHaveLength(1)
@@ -244,8 +244,8 @@ describe('an index that is ready', () => {
   })
 })
 
-/** Makes every index of a store ready by hand. */
-async function keepFilled(other: DataStore): Promise<void> {
+/** Fills every index of a store. */
+async function fillAll(other: DataStore): Promise<void> {
   const keeper = createIndexKeeper(
     other.context,
     { signal: new AbortController().signal, sweepEveryMs: 1e12, settleMs: 0 },

@@ -40,7 +40,7 @@ beforeEach(async () => {
   })
 })
 
-/** A cleaner, and when it has come to its first pauses. */
+/** Starts a cleaner, and waits for its first pauses. */
 async function start(options: CleanerOptions = {}): Promise<Cleaner> {
   sleeps.length = 0
   const cleaner = begin(options)
@@ -54,15 +54,15 @@ function begin(options: CleanerOptions = {}): Cleaner {
   return cleaner
 }
 
-/** Lets whatever goes on without a change of time go on. */
-async function turns(): Promise<void> {
+/** Lets work proceed that needs no time. */
+async function waitTurns(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Calls of this operation wait until they are let go. */
-function hold(operation: string): { calls: number; letGo(): void } {
+/** Holds calls of this operation until they are released. */
+function hold(operation: string): { calls: number; release(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const held = { calls: 0, letGo: resolve }
+  const held = { calls: 0, release: resolve }
   plan = (call) => {
     if (call.operation !== operation) return undefined
     held.calls++
@@ -71,7 +71,7 @@ function hold(operation: string): { calls: number; letGo(): void } {
   return held
 }
 
-/** The property of the index is of another type. */
+/** A bag whose indexed property has the wrong type. */
 const misfit = (id: string): { id: string; user_id: number; published: number } => ({
   id,
   user_id: 7,
@@ -79,7 +79,7 @@ const misfit = (id: string): { id: string; user_id: number; published: number } 
 })
 
 describe('onProblem', () => {
-  it('is told of what a round meets', async () => {
+  it('`onProblem` is called with problems of a round', async () => {
     const problems: Problem[] = []
     await start({ onProblem: (problem) => problems.push(problem) })
     const { id } = await store.put(misfit(store.newId()))
@@ -88,31 +88,31 @@ describe('onProblem', () => {
     expect(problems).toMatchObject([{ kind: 'misfit', entity: id, index: 'by_user' }])
   })
 
-  it('is told of what a sweep meets', async () => {
+  it('`onProblem` is called with problems of a sweep', async () => {
     const problems: Problem[] = []
     const { id } = await store.put(misfit(store.newId()))
-    // Rounds look for nothing that is so old.
+    // The first round does not look back this far.
     await time.step(1_000)
     await start({ onProblem: (problem) => problems.push(problem), lookBackMs: 1 })
     expect(problems.map(({ entity }) => entity)).toContain(id)
   })
 })
 
-describe('where sweeps stand', () => {
-  it('is told as it goes on, and `status` has the last word of each shard', async () => {
+describe('progress of sweeps', () => {
+  it('`onProgress` is called during a sweep, and `status` has the latest progress of each shard', async () => {
     for (let i = 0; i < 5; i++) await store.put({ user_id: 'ada', published: i })
-    const told: CleanProgress[] = []
-    const cleaner = await start({ onProgress: (progress) => void told.push(progress) })
+    const reports: CleanProgress[] = []
+    const cleaner = await start({ onProgress: (progress) => void reports.push(progress) })
     const { progress } = cleaner.status()
     expect(progress.map(({ shard, phase }) => [shard, phase])).toEqual([
       [0, 'ready'],
       [1, 'ready'],
     ])
-    for (const last of progress) expect(last).toBe(told.findLast(({ shard }) => shard === last.shard))
-    expect(told.length).toBeGreaterThan(progress.length)
+    for (const last of progress) expect(last).toBe(reports.findLast(({ shard }) => shard === last.shard))
+    expect(reports.length).toBeGreaterThan(progress.length)
   })
 
-  it('is in `status` where nobody is told', async () => {
+  it('`status` has the progress without `onProgress`', async () => {
     const cleaner = await start()
     expect(cleaner.status().progress.map(({ shard }) => shard)).toEqual([0, 1])
   })
@@ -121,21 +121,21 @@ describe('where sweeps stand', () => {
 describe('stop', () => {
   it.each([
     ['a round', 'pageByUpdated'],
-    ['a look at what is deferred', 'page'],
+    ['a drain of deferred rows', 'page'],
     ['a sweep', 'pageByAdded'],
-  ])('waits for %s that is under way', async (_, operation) => {
+  ])('`stop` waits for %s in flight', async (_, operation) => {
     const held = hold(operation)
     const cleaner = begin()
     await until(() => held.calls > 0)
     let isStopped = false
     const stopped = cleaner.stop().then(() => (isStopped = true))
-    await turns()
+    await waitTurns()
     expect(isStopped).toBe(false)
-    held.letGo()
+    held.release()
     await stopped
   })
 
-  it('leaves shards to others at once, and what it has to tell in the report', async () => {
+  it('`stop` releases the shards at once, and saves the last error in the report', async () => {
     const cleaner = await start({ catalogMs: NEVER })
     plan = ({ operation }) => (operation === 'page' ? { before: () => Promise.reject(away) } : undefined)
     await time.step(1_000)
@@ -147,7 +147,7 @@ describe('stop', () => {
     expect(other.status().shards.map(({ isMine }) => isMine)).toEqual([true, true])
   })
 
-  it('resolves where nothing can be saved any more', async () => {
+  it('`stop` resolves even if no progress can be saved', async () => {
     const cleaner = await start()
     plan = () => ({ before: () => Promise.reject(away) })
     await cleaner.stop()
@@ -155,8 +155,8 @@ describe('stop', () => {
   })
 })
 
-describe('what is deferred', () => {
-  it('is looked for by one round at a time', async () => {
+describe('deferred rows', () => {
+  it('only one round at a time drains deferred rows', async () => {
     await start()
     const held = hold('page')
     await time.step(1_000)
@@ -165,10 +165,10 @@ describe('what is deferred', () => {
     await time.step(1_000)
     await time.step(1_000)
     expect(held.calls).toBe(calls)
-    held.letGo()
+    held.release()
   })
 
-  it('that cannot be looked for is told', async () => {
+  it('an error of draining deferred rows is reported', async () => {
     await start()
     plan = ({ operation }) => (operation === 'page' ? { before: () => Promise.reject(away) } : undefined)
     await time.step(1_000)
@@ -176,19 +176,19 @@ describe('what is deferred', () => {
   })
 })
 
-describe('a table that is not there', () => {
+describe('a missing table', () => {
   const gone = new LooseleafError('INDEX_NOT_FOUND', 'The table is gone.')
-  const lacking: FaultPlan = ({ operation }) =>
+  const missingTable: FaultPlan = ({ operation }) =>
     operation === 'rowsOf' ? { before: () => Promise.reject(gone) } : undefined
 
-  it('is an error, which is tried again later, where its index was not dropped', async () => {
+  it('a missing table of an existing index is an error, and the round is retried', async () => {
     const cleaner = await start({ sweepEveryMs: NEVER })
     await store.put({ user_id: 'ada', published: 1 })
-    plan = lacking
+    plan = missingTable
     await time.step(2_000)
     expect(errors).toEqual([gone])
     expect(sleeps).toContain(500)
-    // What was looked at counts, though the round did not end well.
+    // The entities read count although the round failed.
     expect(cleaner.status().totals.entities).toBe(1)
     plan = () => undefined
     await time.step(500)
@@ -196,9 +196,9 @@ describe('a table that is not there', () => {
   })
 
   it.each([
-    ['is none where its index was dropped, and the next round comes at once', undefined, []],
-    ['does not keep another error from being told', away, [away]],
-  ])('%s', async (_, error, told) => {
+    ['a missing table of a dropped index is no error, and the next round begins at once', undefined, []],
+    ['a dropped index does not hide another error', away, [away]],
+  ])('%s', async (_, error, reported) => {
     await start({ sweepEveryMs: NEVER, catalogMs: NEVER })
     const other = await openStore({ driver: store.context.driver, indexes: [] })
     await store.put({ user_id: 'ada', published: 1 })
@@ -208,7 +208,7 @@ describe('a table that is not there', () => {
         operation === 'pageByUpdated' ? { before: () => Promise.reject(error) } : undefined
     sleeps.length = 0
     await time.step(2_000)
-    expect([...new Set(errors)]).toEqual(told)
+    expect([...new Set(errors)]).toEqual(reported)
     expect(sleeps.includes(0)).toBe(error === undefined)
   })
 })

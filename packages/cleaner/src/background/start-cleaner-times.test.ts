@@ -14,9 +14,9 @@ let stepped: SteppedTime
 let sleeps: number[]
 let store: DataStore
 let plan: FaultPlan
-/** From when on updates are read, in milliseconds before now. */
+/** Age in milliseconds of the oldest update that each read asks for. */
 let readFrom: number[]
-/** Lease times with which the shard is claimed. */
+/** Lease times of the claims of the shard. */
 let leases: unknown[]
 let rounds: number
 
@@ -39,9 +39,9 @@ beforeEach(async () => {
     const { operation, args } = call
     if (operation === 'pageByUpdated') {
       const [{ since, before }] = args as [{ since: number; before?: unknown }]
-      // Each round asks first whether anything stands above the floor.
+      // Each round first asks whether a row is above the floor.
       if (before === undefined) rounds++
-      // To the millisecond: a floor is a microsecond above its time.
+      // Rounded to milliseconds, because a floor is a microsecond above its time.
       if (before !== undefined) readFrom.push(Math.round(stepped.now() - since / 1000))
     }
     if (operation === 'claim' && args[0] === 'clean-tail') leases.push(args[2])
@@ -50,7 +50,7 @@ beforeEach(async () => {
   store = await openStore({ driver, time, indexes: [byUser] })
 })
 
-/** A cleaner whose loops have all come to their first pause. */
+/** Starts a cleaner, and waits for the first pause of each of its loops. */
 async function start(options?: CleanerOptions): Promise<Cleaner> {
   const cleaner = startCleaner(store, options)
   onTestFinished(() => cleaner.stop())
@@ -62,14 +62,19 @@ const NONE: CleanerOptions = {}
 
 describe('pauses', () => {
   it.each([
-    ['by default', NONE, [1_000, 2_000, 3_000], [2_000, 4_000, 5_000, 5_000]],
+    ['pauses have defaults', NONE, [1_000, 2_000, 3_000], [2_000, 4_000, 5_000, 5_000]],
     [
-      'as they are given',
+      'pauses follow the options',
       { intervalMs: 100, idleIntervalMs: 350, catalogMs: 700 },
       [100, 200, 700],
       [200, 350, 350],
     ],
-    ['where nothing is to be longer', { intervalMs: 900, idleIntervalMs: 10 }, [900, 900, 3_000], [900, 900]],
+    [
+      'an idle pause is never shorter than a busy one',
+      { intervalMs: 900, idleIntervalMs: 10 },
+      [900, 900, 3_000],
+      [900, 900],
+    ],
   ])('%s', async (_, options, first, ofTail) => {
     await start(options)
     expect(sleeps.toSorted((a, b) => a - b)).toEqual(first)
@@ -78,19 +83,19 @@ describe('pauses', () => {
       seen.push(rounds)
       await stepped.step(pause)
     }
-    // A round each.
+    // There is one round per pause.
     expect(seen).toEqual(ofTail.map((__, i) => i + 1))
     expect(rounds).toBe(ofTail.length + 1)
   })
 
-  it('are as at first again when something was written', async () => {
+  it('a write resets the pauses', async () => {
     const cleaner = await start()
     for (const pause of [2_000, 4_000]) await stepped.step(pause)
     await store.put({ user_id: 'ada', published: 1 })
     sleeps.length = 0
     await stepped.step(5_000)
     expect(cleaner.status().totals.entities).toBe(1)
-    expect(sleeps.filter((each) => each === 2_000)).toEqual([])
+    expect(sleeps.filter((pause) => pause === 2_000)).toEqual([])
     const before = rounds
     await stepped.step(1_000)
     expect(rounds).toBe(before + 1)
@@ -100,25 +105,29 @@ describe('pauses', () => {
 describe('the first round', () => {
   it.each([
     ['an hour', NONE, HOUR],
-    ['as far as it is to', { lookBackMs: 60_000 }, 60_000],
-    ['no further than what is left to sweeps', { maxLagMs: 5_000 }, 5_000],
+    ['as far as `lookBackMs`', { lookBackMs: 60_000 }, 60_000],
+    ['no further than `maxLagMs`', { maxLagMs: 5_000 }, 5_000],
     ['no further than a day', { lookBackMs: 1_000 * HOUR }, 24 * HOUR],
-  ])('looks back %s', async (_, options, back) => {
+  ])('the first round looks back %s', async (_, options, back) => {
     await start(options)
     expect(readFrom[0]).toBe(back)
   })
 
   it.each([
     ['half a minute', NONE, 30_000],
-    ['as long as it is to', { leaseMs: 7_000 }, 7_000],
-  ])('takes the shard for %s', async (_, options, lease) => {
+    ['`leaseMs`', { leaseMs: 7_000 }, 7_000],
+  ])('the first round claims the shard for %s', async (_, options, lease) => {
     await start(options)
     expect(leases).toEqual([lease])
   })
 
   it.each([
-    ['leaves what is too much, and the next comes at once', { rowsPerRound: 1 }, true],
-    ['reads 5,000 otherwise', NONE, false],
+    [
+      'a round leaves entities above `rowsPerRound` to the next one, which begins at once',
+      { rowsPerRound: 1 },
+      true,
+    ],
+    ['a round reads 5,000 entities by default', NONE, false],
   ])('%s', async (_, options, isLeft) => {
     await store.putMany(Array.from({ length: 600 }, (__, i) => ({ user_id: 'ada', published: i })))
     sleeps.length = 0
@@ -147,15 +156,15 @@ it('an index is swept once a day', async () => {
 })
 
 it.each([
-  ['does not keep the process running', systemTime, NONE, true],
-  ['does not where it is not to', systemTime, { keepAlive: false }, true],
-  ['does so where it is to', systemTime, { keepAlive: true }, false],
-  ['leaves any other time as it is', { ...systemTime }, NONE, false],
+  ['does not keep the process alive by default', systemTime, NONE, true],
+  ['does not keep the process alive with `keepAlive: false`', systemTime, { keepAlive: false }, true],
+  ['keeps the process alive with `keepAlive: true`', systemTime, { keepAlive: true }, false],
+  ['uses a custom time as it is', { ...systemTime }, NONE, false],
 ])('a pause %s', async (_, time, options, isQuiet) => {
-  const forever = (__: number, signal?: AbortSignal): Promise<void> =>
+  const neverEnds = (__: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
-  const quiet = vi.spyOn(inBackground(systemTime), 'sleep').mockImplementation(forever)
-  const loud = vi.spyOn(time, 'sleep').mockImplementation(forever)
+  const quiet = vi.spyOn(inBackground(systemTime), 'sleep').mockImplementation(neverEnds)
+  const loud = vi.spyOn(time, 'sleep').mockImplementation(neverEnds)
   onTestFinished(() => void vi.restoreAllMocks())
   const cleaner = startCleaner({ context: { ...store.context, time } }, options)
   await until(() => quiet.mock.calls.length + loud.mock.calls.length >= 3)

@@ -25,7 +25,7 @@ function start(store: CleanerStore, options?: CleanerOptions): Cleaner {
   return cleaner
 }
 
-test('what is written with a row missing or dangling is put right while it runs', async () => {
+test('a running cleaner repairs missing and dangling rows of entities that are written', async () => {
   const store = await openStore({ time: leapingTime() })
   const cleaner = start(store)
   await until(() => cleaner.status().shards.every(({ lastRoundAt }) => lastRoundAt !== undefined))
@@ -42,12 +42,12 @@ test('what is written with a row missing or dangling is put right while it runs'
   expect(cleaner.status().isRunning).toBe(false)
   const report = await readCleanerReport(store)
   expect(report.totals.removed).toBe(1)
-  // More where minutes have leapt by before the second write: a row that is gone for that long has its index filled again.
+  // More than 1 if minutes passed before the second write: the missing row then looks like an emptied table, whose index is filled again.
   expect(report.totals.added).toBeGreaterThanOrEqual(1)
   expect(report.lastFoundAt).toBeInstanceOf(Date)
 })
 
-test('it is stopped at the end of a block with `await using`', async () => {
+test('`await using` stops a cleaner at the end of the block', async () => {
   const store = await openStore({ time: leapingTime() })
   let used: Cleaner
   {
@@ -59,7 +59,7 @@ test('it is stopped at the end of a block with `await using`', async () => {
   await store.close()
 })
 
-test('indexes that are added while it runs are filled', async () => {
+test('a running cleaner fills indexes that are added', async () => {
   const driver = await memoryShards(2).connect()
   const store = await openStore({ driver, indexes: [], time: leapingTime() })
   const other = await openStore({ driver, indexes: [] })
@@ -72,7 +72,7 @@ test('indexes that are added while it runs are filled', async () => {
   expect(await rowsIn(other, 'by_tag')).toEqual(await expectedRows(other, 'by_tag'))
 })
 
-test('everything is swept from time to time', async () => {
+test('a running cleaner sweeps all indexes regularly', async () => {
   const time = leapingTime()
   const store = await openStore({ time })
   const cleaner = start(store, { sweepEveryMs: 3_600_000 })
@@ -80,7 +80,7 @@ test('everything is swept from time to time', async () => {
     (await readCleanerReport(store)).indexes.map(({ lastRun }) => lastRun?.finishedAt.getTime() ?? 0)
   await until(async () => (await finished()).every((at) => at > 0))
   const first = await finished()
-  // No entity tells of this row, so that the tail cannot find it.
+  // The row has no entity, so the tail cannot find it.
   const orphan = rowFor(store, 'by_user', store.newId(), { user_id: 'eve', published: 1 }, 1)
   await addRow(store, 'by_user', orphan)
   await until(() => cleaner.status().totals.removed > 0)
@@ -89,7 +89,7 @@ test('everything is swept from time to time', async () => {
   expect(await rowsIn(store, 'by_user')).toEqual([])
 })
 
-test('an error is told, does not end it, and is tried again', async () => {
+test('an error is reported and retried, and does not end the cleaner', async () => {
   const driver = await memoryShards(2).connect()
   let isDown = true
   const store = await openStore({
@@ -110,7 +110,7 @@ test('an error is told, does not end it, and is tried again', async () => {
   await until(() => cleaner.status().shards[1]?.lastRoundAt !== undefined)
 })
 
-test('of several processes each shard is followed by one, and the rest is taken over when one stops', async () => {
+test('each shard is followed by one of several processes, and another takes over when that one stops', async () => {
   const driver = await memoryShards(3).connect()
   const [a, b] = [
     await openStore({ driver, time: leapingTime() }),
@@ -124,7 +124,7 @@ test('of several processes each shard is followed by one, and the rest is taken 
   expect(mine(first)).toBe(0)
 })
 
-test('an index that is dropped while it runs is no error', async () => {
+test('an index that is dropped while a cleaner runs causes no error', async () => {
   const driver = await memoryShards(1).connect()
   const store = await openStore({ driver, time: leapingTime() })
   const other = await openStore({ driver })
@@ -138,7 +138,7 @@ test('an index that is dropped while it runs is no error', async () => {
   expect(cleaner.status().lastError).toBeUndefined()
 })
 
-test('stop ends work that waits for its throttle, and can be called twice', async () => {
+test('`stop` ends work that waits for its throttle, and is idempotent', async () => {
   const store = await openStore()
   for (let i = 0; i < 20; i++) await store.put({ user_id: 'ada', published: i })
   const cleaner = startCleaner(store, { rowsPerSecond: 0.001 })
@@ -148,13 +148,13 @@ test('stop ends work that waits for its throttle, and can be called twice', asyn
   expect(cleaner.status()).toMatchObject({ isRunning: false, sweeping: [], filling: [] })
 })
 
-test('a cleaner ends when its store is closed, which waits for it to leave its work to others, and nobody is told of an error', async () => {
+test('a cleaner ends without an error when its store is closed, and the close waits until its leases are released', async () => {
   const connected = await memoryShards(3).connect()
   onTestFinished(() => connected.close())
-  // As of another process for the cleaner that comes after it.
+  // The driver stays open for the next cleaner.
   const driver = { ...connected, close: async () => {} }
   const leaping = leapingTime()
-  // The five seconds that `close` waits for at the most do not leap.
+  // The timeout of `close`, five seconds, does not leap.
   const sleep: Time['sleep'] = (ms, signal) => (ms === 5_000 ? systemTime : leaping).sleep(ms, signal)
   const store = await openStore({ driver, time: { now: leaping.now, sleep } })
   await store.put({ user_id: 'ada', published: 1, tags: ['a'] })
@@ -170,7 +170,7 @@ test('a cleaner ends when its store is closed, which waits for it to leave its w
   await until(() => other.status().shards.every(({ isMine }) => isMine))
 })
 
-test('a cleaner of a store that is closed already tells that once and ends', async () => {
+test('a cleaner of a closed store reports that once and ends', async () => {
   const store = await openStore({ shards: 3, time: leapingTime() })
   await store.close()
   const errors: unknown[] = []
@@ -181,11 +181,11 @@ test('a cleaner of a store that is closed already tells that once and ends', asy
   expect(cleaner.status()).toMatchObject({ lastError: { code: 'CLOSED' }, filling: [], sweeping: [] })
 })
 
-test('callbacks that throw or reject do not end the cleaner: onError is told, and of its own errors Node', async () => {
+test('exceptions in callbacks go to `onError`, exceptions in `onError` become warnings, and neither ends the cleaner', async () => {
   const store = await openStore({ shards: 1, time: leapingTime() })
   await store.put({ user_id: 7, published: 'x' })
   const failures = ['first', 'second', 'problem', 'progress'].map((text) => new Error(text))
-  const told = new Set<unknown>()
+  const reported = new Set<unknown>()
   const warnings = new Set<string>()
   const onWarning = ({ message }: Error): void => void warnings.add(message)
   process.on('warning', onWarning)
@@ -198,13 +198,13 @@ test('callbacks that throw or reject do not end the cleaner: onError is told, an
       throw failures[3]
     },
     onError(error) {
-      told.add(error)
-      if (told.size === 1) throw failures[0]
+      reported.add(error)
+      if (reported.size === 1) throw failures[0]
       return Promise.reject(failures[1])
     },
   })
-  await until(() => told.size === 2 && warnings.size === 2)
-  expect(told).toEqual(new Set([failures[2], failures[3]]))
+  await until(() => reported.size === 2 && warnings.size === 2)
+  expect(reported).toEqual(new Set([failures[2], failures[3]]))
   expect([...warnings].toSorted()).toEqual([
     'onError of startCleaner failed: Error: first',
     'onError of startCleaner failed: Error: second',

@@ -10,12 +10,12 @@ import { cleanIndex } from '../clean/clean-index.ts'
 import type { Problem } from '../pass/pass-options.ts'
 import { checkIndex } from './check-index.ts'
 
-// What a check costs, and what it makes of many.
+// The cost of a check, and its bounds.
 
 let driver: ReferenceDriver
 let time: LeapingTime
 let store: DataStore
-/** Look-ups of rows by their entities, by shard. */
+/** Number of look-ups of rows by entity, by shard. */
 let looks: number[]
 
 beforeEach(async () => {
@@ -31,14 +31,14 @@ beforeEach(async () => {
 
 const bagOf = (published: number): { user_id: string; published: number } => ({ user_id: 'ada', published })
 
-/** The table of `by_user` on a shard, as it is stored. */
+/** Returns the stored table of `by_user` on a shard. */
 const tableOn = (shard: number) => driver.shards[shard]!.index(tableSpec(entryOf(store, 'by_user')))
 
 async function putMany(count: number): Promise<void> {
   await store.putMany(Array.from({ length: count }, (_, i) => bagOf(i)))
 }
 
-/** Takes every row of the index away. */
+/** Deletes every row of the index. */
 async function removeAll(): Promise<void> {
   for (const shard of [0, 1]) {
     const rows = tableOn(shard).rows.map((row) => ({ ...row, before: Number.MAX_SAFE_INTEGER }))
@@ -46,7 +46,7 @@ async function removeAll(): Promise<void> {
   }
 }
 
-/** Rows of no entity, so many on each shard. */
+/** Adds rows without an entity, this many on each shard. */
 async function addOrphans(...counts: number[]): Promise<void> {
   for (const [shard, count] of counts.entries()) {
     const rows = Array.from({ length: count }, (_, i): IndexRow => ({
@@ -59,7 +59,7 @@ async function addOrphans(...counts: number[]): Promise<void> {
 }
 
 describe('a check', () => {
-  it('counts living entities, and tells of those that cannot be put right', async () => {
+  it('a check counts entities without tombstones, and reports problems', async () => {
     await putMany(3)
     const { id } = await store.put(bagOf(4))
     await store.delete(id)
@@ -70,7 +70,7 @@ describe('a check', () => {
     expect(problems).toMatchObject([{ kind: 'misfit', entity: misfit.id, index: 'by_user' }])
   })
 
-  it('reads the catalog first', async () => {
+  it('a check reloads the catalog first', async () => {
     const late = await openStore({ driver, indexes: [], time })
     await (await openStore({ driver, time })).dropIndex('by_tag')
     await expect(checkIndex(late, 'by_tag')).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
@@ -78,7 +78,7 @@ describe('a check', () => {
     expect(await checkIndex(late, 'by_tag')).toMatchObject({ generation: 2 })
   })
 
-  it('looks up rows where they are expected, and there alone', async () => {
+  it('a check looks up rows only on the shards where they are expected', async () => {
     await store.put(bagOf(1))
     const { shard } = rowFor(store, 'by_user', store.newId(), bagOf(1), 1)
     await checkIndex(store, 'by_user')
@@ -86,8 +86,8 @@ describe('a check', () => {
   })
 })
 
-describe('what seems wrong', () => {
-  it('is looked at again after half a second, or as is wanted', async () => {
+describe('a row that seems wrong', () => {
+  it('a row that seems missing is looked at again after half a second, or after `settleMs`', async () => {
     await putMany(1)
     await removeAll()
     expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 1 })
@@ -96,7 +96,7 @@ describe('what seems wrong', () => {
     expect(time.slept).toBe(507)
   })
 
-  it('is looked at later where it is a row too many, for such are kept on purpose for a while', async () => {
+  it('a row that seems to dangle is looked at again later, because lost rows are kept on purpose', async () => {
     await addOrphans(1, 0)
     const kept = keptRowsMs(store.context.catalog.current())
     expect(await checkIndex(store, 'by_user')).toMatchObject({ dangling: 1 })
@@ -105,33 +105,33 @@ describe('what seems wrong', () => {
     expect(time.slept).toBe(2 * kept + 507)
   })
 
-  it('is looked at again together, and some are named', async () => {
+  it('many missing rows are looked at again together, and 20 entities are named', async () => {
     await putMany(150)
     await removeAll()
     const { missing, examples } = await checkIndex(store, 'by_user')
     expect(missing).toBe(150)
     expect(new Set(examples).size).toBe(20)
-    // Both shards have entities, and look at the same time.
+    // Both shards have entities, and are checked concurrently.
     expect(time.slept).toBe(1_000)
   })
 
-  it('is summed up over all shards', async () => {
+  it('dangling rows are summed over all shards', async () => {
     await addOrphans(2, 3)
     expect(await checkIndex(store, 'by_user')).toMatchObject({ dangling: 5, misplaced: 0, rows: 5 })
   })
 
-  it('of rows is looked at again together too', async () => {
-    // More than one page of them.
+  it('dangling rows of several pages are looked at again together', async () => {
+    // The rows are more than a page.
     await addOrphans(510, 0)
     expect(await checkIndex(store, 'by_user', { settleMs: 0 })).toMatchObject({ dangling: 510 })
     expect(time.slept).toBe(keptRowsMs(store.context.catalog.current()))
   })
 
-  it('is not gathered without end, and nothing counts twice', async () => {
+  it('the number of gathered suspects is bounded, and none counts twice', async () => {
     await addOrphans(2_600, 0)
     expect(await checkIndex(store, 'by_user', { settleMs: 0 })).toMatchObject({ dangling: 2_600 })
     expect(time.slept).toBe(2 * keptRowsMs(store.context.catalog.current()))
-    // Some 2,700 on each shard: more than are gathered, and a good deal more than a page above that.
+    // Some 2,700 entities on each shard are more than can be gathered, by more than a page.
     await putMany(5_400)
     await removeAll()
     const before = time.slept
@@ -140,7 +140,7 @@ describe('what seems wrong', () => {
   })
 })
 
-it('a clean looks up rows where they are expected, once as it adds them and once as it checks', async () => {
+it('a clean looks up rows only where they are expected, once to add them and once to check', async () => {
   await cleanIndex(store)
   const { id } = await store.put(bagOf(1))
   await store.put({ other: 1 })
@@ -150,7 +150,7 @@ it('a clean looks up rows where they are expected, once as it adds them and once
   expect(looks).toEqual(shard === 0 ? [2, 0] : [0, 2])
 })
 
-it('what the check of a clean finds is added', async () => {
+it('the check of a clean adds missing rows', async () => {
   const { id } = await store.put(bagOf(1))
   const row = rowFor(store, 'by_user', id, bagOf(1), 1)
   await removeRow(store, 'by_user', row)

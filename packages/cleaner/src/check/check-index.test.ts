@@ -6,7 +6,7 @@ import { addRow, openStore, removeRow, rowFor, rowsIn } from '../../test/stores.
 import { leapingTime, until } from '../../test/times.ts'
 import { checkIndex } from './check-index.ts'
 
-test('an index in step has nothing to tell', async () => {
+test('a check of a correct index finds no problem', async () => {
   const store = await openStore()
   for (let i = 0; i < 30; i++) await store.put({ user_id: `user ${i % 3}`, published: i, tags: ['a', 'b'] })
   expect(await checkIndex(store, 'by_tag')).toEqual({
@@ -60,7 +60,7 @@ test('missing, dangling and misplaced rows are counted, each once, and nothing i
   expect(await rowsIn(store, 'by_user')).toEqual(before)
 })
 
-test('rows of a body that cannot be decoded are taken to be right', async () => {
+test('rows of a body that cannot be decoded count as correct', async () => {
   const store = await openStore()
   const { id, version } = await store.put({ user_id: 'ada', published: 1 })
   const { driver, router, catalog } = store.context
@@ -73,14 +73,14 @@ test('rows of a body that cannot be decoded are taken to be right', async () => 
   expect(result).toMatchObject({ rows: 1, undecodable: 1, missing: 0, dangling: 0, examples: [id] })
 })
 
-test('writers between their steps are no false alarm', async () => {
+test('writers between their steps cause no false alarm', async () => {
   const driver = await memoryShards(2).connect()
   const writer = await openStore({ driver })
   const { id } = await writer.put({ user_id: 'ada', published: 0 })
   const time = leapingTime()
   let writes = 0
   let before = Promise.resolve()
-  /** Before each of the first reads of a check another write happens, or stops between two steps; one after the other. */
+  /** Before each of the first reads of a check, a write happens or stops between two steps. */
   const store = await openStore({
     driver: watchedDriver(driver, (_, method) => {
       if (['rowsOf', 'readBounded', 'scan', 'pageByAdded'].includes(method)) before = before.then(write)
@@ -92,7 +92,7 @@ test('writers between their steps are no false alarm', async () => {
     if (writes >= 6) return
     writes++
     await writer.put({ user_id: ['ada', 'bob', 'eve'][writes % 3]!, published: 0 }, { id })
-    // The rows of a writer that is about to commit.
+    // This is the row of a writer that is about to commit.
     await addRow(writer, 'by_user', rowFor(writer, 'by_user', id, { user_id: 'joe', published: 0 }, 1))
     await writer.settled()
     if (writes === 6)
@@ -107,7 +107,7 @@ test('writers between their steps are no false alarm', async () => {
   expect(writes).toBe(6)
 })
 
-/** Time in which something happens during each sleep. */
+/** A time that runs one of these events during each sleep. */
 function eventful(events: readonly (() => Promise<unknown>)[]): Time & { readonly sleeps: number } {
   let sleeps = 0
   return {
@@ -121,14 +121,14 @@ function eventful(events: readonly (() => Promise<unknown>)[]): Time & { readonl
   }
 }
 
-test('a row that dangles twice, but with another stamp, has to dangle once more to count', async () => {
+test('a row that dangles at two looks with different stamps does not count yet', async () => {
   const driver = await memoryShards(2).connect()
   const writer = await openStore({ driver })
   const eve = { user_id: 'eve', published: 1 }
   const { id, version } = await writer.put({ user_id: 'ada', published: 1 })
   await addRow(writer, 'by_user', rowFor(writer, 'by_user', id, eve, 1))
   const time = eventful([
-    // A writer that takes the row over, and then commits.
+    // A writer takes the row over, and then commits.
     () => addRow(writer, 'by_user', rowFor(writer, 'by_user', id, eve, version + 1)),
     () => writer.put(eve, { id }).then(() => writer.settled()),
   ])
@@ -137,7 +137,7 @@ test('a row that dangles twice, but with another stamp, has to dangle once more 
   expect(time.sleeps).toBeGreaterThanOrEqual(2)
 })
 
-test('a row that was committed between two looks and is about to be deleted does not count', async () => {
+test('a row that was committed between two looks and is about to be deleted does not count as dangling', async () => {
   const driver = await memoryShards(2).connect()
   const writer = await openStore({ driver })
   const eve = { user_id: 'eve', published: 1 }
@@ -167,7 +167,7 @@ test('a row that was committed between two looks and is about to be deleted does
   expect(time.sleeps).toBe(2)
 })
 
-test('a row that is missing twice, but of another version, has to be missing once more to count', async () => {
+test('a row that is missing at two looks of different versions does not count yet', async () => {
   const driver = await memoryShards(2).connect()
   const writer = await openStore({ driver })
   const bag = { user_id: 'ada', published: 1 }
@@ -183,7 +183,7 @@ test('a row that is missing twice, but of another version, has to be missing onc
   expect(time.sleeps).toBe(2)
 })
 
-test('an entity that is written between all looks is told as unsettled', async () => {
+test('an entity that is written between all looks counts as unsettled', async () => {
   const driver = await memoryShards(2).connect()
   const writer = await openStore({ driver })
   const { id } = await writer.put({ user_id: 'ada', published: 0 })
@@ -200,14 +200,14 @@ test('an entity that is written between all looks is told as unsettled', async (
   expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 0, unsettled: 1, examples: [id] })
 })
 
-test('a check of many writers at once finds nothing wrong', async () => {
+test('a check during many concurrent writes finds no wrong row', async () => {
   const driver = await memoryShards(2).connect()
   const writer = await openStore({ driver })
   const ids = (
     await writer.putMany(Array.from({ length: 40 }, (_, i) => ({ user_id: 'ada', published: i })))
   ).map(({ id }) => id)
   let isOver = false
-  /** Writes that have ended, deletes included, by writer. */
+  /** Number of completed writes, including their deletes, by writer. */
   const ended = [0, 0]
   const write = async (number: number): Promise<void> => {
     for (let i = number * 7; !isOver; i++) {
@@ -219,7 +219,7 @@ test('a check of many writers at once finds nothing wrong', async () => {
   }
   const time: Time = {
     now: () => Date.now(),
-    // Long enough for whatever was under way.
+    // Each sleep lasts until the writes in flight have ended.
     async sleep() {
       const [first, second] = [ended[0]! + 2, ended[1]! + 2]
       await until(() => ended[0]! >= first && ended[1]! >= second)
@@ -239,7 +239,7 @@ test('a check of many writers at once finds nothing wrong', async () => {
   await Promise.all(writers)
 })
 
-test('a name that no index has is INDEX_NOT_FOUND, a signal ends the check', async () => {
+test('a check of an unknown name throws `INDEX_NOT_FOUND`, and a signal ends a check', async () => {
   const store = await openStore()
   await expect(checkIndex(store, 'no_such')).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
   await expect(checkIndex(store, 'by_tag', { signal: AbortSignal.abort() })).rejects.toMatchObject({

@@ -26,7 +26,7 @@ beforeEach(async () => {
   byUser = indexTarget(store.context, entryOf(store, 'by_user'))
 })
 
-/** All entities of a shard, as they stand. */
+/** Reads all entities of a shard. */
 const entitiesOf = (shard: number): Promise<EntityRow[]> =>
   reference.shards[shard]!.entities.pageByAdded(0, 1_000, { maxBody: Number.MAX_SAFE_INTEGER }).then((rows) =>
     rows.map(({ id, version, updated, body }) => ({ id, version, updated, body: body ?? null })),
@@ -34,7 +34,7 @@ const entitiesOf = (shard: number): Promise<EntityRow[]> =>
 
 const allEntities = async (): Promise<EntityRow[]> => (await Promise.all([0, 1].map(entitiesOf))).flat()
 
-/** From now on every entity gets another version, and nothing else, before each reading. */
+/** Raises the version of every entity before each read. */
 function keepMoving(): void {
   plan = ({ operation, shard }) =>
     operation === 'readBounded'
@@ -55,7 +55,7 @@ function keepMoving(): void {
 }
 
 describe('a page of a check', () => {
-  it('adds what is missing, and counts it by index', async () => {
+  it('a page of a check adds missing rows, and counts them by index', async () => {
     const bag = { user_id: 'ada', published: 1, tags: ['x', 'y'] }
     const { id } = await store.put(bag)
     for (const name of ['by_user', 'by_tag']) await removeRow(store, name, rowFor(store, name, id, bag, 0))
@@ -66,7 +66,7 @@ describe('a page of a check', () => {
       expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
   })
 
-  it('adds up what is missing over more entities than are in hand at once', async () => {
+  it('a page of a check sums missing rows over several batches of entities', async () => {
     const tags = Array.from({ length: 1_000 }, (_, i) => `tag ${i}`)
     const ids = (await store.putMany(Array.from({ length: 12 }, () => ({ tags })))).map(({ id }) => id)
     const entities = (await allEntities()).toSorted(
@@ -80,7 +80,7 @@ describe('a page of a check', () => {
     expect(counts.get(byTag)).toEqual({ missing: 2, duplicates: 0 })
   })
 
-  it('counts living entities alone', async () => {
+  it('a page of a check does not count tombstones', async () => {
     const { id } = await store.put({ user_id: 'ada', published: 1 })
     await store.put({ user_id: 'bob', published: 1 })
     await store.delete(id)
@@ -88,7 +88,7 @@ describe('a page of a check', () => {
     expect(pass.tally.entities).toBe(1)
   })
 
-  it('counts rows of an entity that is written all the time as missing', async () => {
+  it('a page of a check counts a missing row of an entity that is written at every look', async () => {
     const bag = { user_id: 'ada', published: 1 }
     const { id } = await store.put(bag)
     await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag, 0))
@@ -113,9 +113,9 @@ it('a check counts the unsettled entities of all shards', async () => {
   expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 0, unsettled: 2 })
 })
 
-it('a check counts a row that is not stamped later than the entity was, although that is written all the time', async () => {
+it('a check counts a dangling row of an entity that is written at every look, if its stamp is not later than the first look', async () => {
   const { id, version } = await store.put({ user_id: 'ada', published: 1 })
-  // It is at the next version already when the row is met.
+  // The entity is at the next version when the row is read.
   for (const [user_id, stamp] of [
     ['bob', version - 1],
     ['eve', version + 1],

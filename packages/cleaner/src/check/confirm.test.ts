@@ -28,17 +28,21 @@ function dangling(entity: DerivedEntity, shard: number, rank: number, version: n
 
 const place = (shard: number, rank: number): string => `${shard}/${keyIdentity(keyOf(rank))}`
 
-/** Versions, places of missing rows, and places of dangling ones with their stamps, in the order in which they came. */
+/** Returns the version, the missing rows, and the dangling rows with their stamps, of each candidate in order. */
 const contents = (candidates: ReadonlyMap<string, Candidate>): unknown[] =>
-  Array.from(candidates.values(), (each) => [each.version, [...each.missing], [...each.dangling]])
+  Array.from(candidates.values(), ({ version, missing: places, dangling: stamps }) => [
+    version,
+    [...places],
+    [...stamps],
+  ])
 
-describe('what a look has found', () => {
-  const [one, other] = [entityOf(1, 7), entityOf(2, 8)]
+describe('findings of a look', () => {
+  const [first, second] = [entityOf(1, 7), entityOf(2, 8)]
 
-  it('is gathered by entity, by shard and key', () => {
+  it('findings are grouped by entity, shard and key', () => {
     const found = candidatesOf({
-      missing: [missing(one, 0, 1), missing(other, 0, 1), missing(one, 1, 1), missing(one, 0, 2)],
-      dangling: [dangling(one, 0, 3, 5), dangling(one, 1, 3, 6)],
+      missing: [missing(first, 0, 1), missing(second, 0, 1), missing(first, 1, 1), missing(first, 0, 2)],
+      dangling: [dangling(first, 0, 3, 5), dangling(first, 1, 3, 6)],
     })
     const dangles = [
       [place(0, 3), 5],
@@ -51,28 +55,28 @@ describe('what a look has found', () => {
     expect(contents(candidatesOf({}))).toEqual([])
   })
 
-  it('is added to what another part of the look has found of the same version', () => {
-    const all = candidatesOf({ missing: [missing(one, 0, 1)], dangling: [dangling(one, 0, 3, 5)] })
+  it('findings of two parts of a look at the same version are merged', () => {
+    const merged = candidatesOf({ missing: [missing(first, 0, 1)], dangling: [dangling(first, 0, 3, 5)] })
     mergeCandidates(
-      all,
+      merged,
       candidatesOf({
-        missing: [missing(one, 0, 2), missing(other, 0, 1)],
-        dangling: [dangling(one, 0, 4, 6)],
+        missing: [missing(first, 0, 2), missing(second, 0, 1)],
+        dangling: [dangling(first, 0, 4, 6)],
       }),
     )
     const dangles = [
       [place(0, 3), 5],
       [place(0, 4), 6],
     ]
-    expect(contents(all)).toEqual([
+    expect(contents(merged)).toEqual([
       [7, [place(0, 1), place(0, 2)], dangles],
       [8, [place(0, 1)], []],
     ])
   })
 
-  it('stands in place of what was found of another version', () => {
-    const all = candidatesOf({ missing: [missing(one, 0, 1)] })
-    mergeCandidates(all, candidatesOf({ missing: [missing(entityOf(1, 9), 0, 2)] }))
-    expect(contents(all)).toEqual([[9, [place(0, 2)], []]])
+  it('findings at another version replace earlier ones', () => {
+    const merged = candidatesOf({ missing: [missing(first, 0, 1)] })
+    mergeCandidates(merged, candidatesOf({ missing: [missing(entityOf(1, 9), 0, 2)] }))
+    expect(contents(merged)).toEqual([[9, [place(0, 2)], []]])
   })
 })

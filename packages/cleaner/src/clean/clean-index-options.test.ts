@@ -27,7 +27,7 @@ beforeEach(async () => {
   await store.putMany(Array.from({ length: 60 }, (_, i) => ({ user_id: `user ${i}`, published: i })))
 })
 
-/** What is claimed or saved of a task while an index is cleaned: lease times, in milliseconds. */
+/** Cleans an index, and returns the lease times in milliseconds of the claims or saves of a task. */
 async function leasesOf(
   operation: 'claimAll' | 'saveAll',
   task: string,
@@ -47,7 +47,7 @@ async function leasesOf(
 }
 
 describe('the catalog', () => {
-  it('is changed by a clean that is begun anew, and by no other one of an index that is ready', async () => {
+  it('only a clean with `restart` changes the catalog of ready indexes', async () => {
     let changes = 0
     plan = ({ operation }) => {
       if (operation === 'change') changes++
@@ -62,24 +62,24 @@ describe('the catalog', () => {
     expect(store.context.catalog.current().epochs.every((epoch, i) => epoch > epochs[i]!)).toBe(true)
   })
 
-  it('keeps an index on its way out that another process takes out meanwhile', async () => {
+  it('an index that another process retires during its filling stays retiring', async () => {
     const filling = await openStore({ driver, time, indexes: [] })
     await filling.addIndex(byTag)
-    let taken: Promise<unknown> | undefined
-    const takeOut = (): Promise<unknown> =>
+    let retired: Promise<unknown> | undefined
+    const retire = (): Promise<unknown> =>
       changeCatalog(driver, (indexes) =>
         indexes.map((entry) => (entry.name === 'by_tag' ? { ...entry, state: 'retiring' as const } : entry)),
       )
     const isDone = (progress: ReadonlyMap<string, string>): boolean =>
       [...progress.values()].some((text) => text.includes('"stage":"done"'))
-    // When the last phase has saved that it is over, and before the index is made ready.
+    // The change comes after the last phase was saved as done, before the index is made ready.
     const { indexes } = await cleanIndex(
       {
         context: {
           ...filling.context,
           driver: faultyDriver(driver, ({ operation, args }) =>
             operation === 'saveAll' && isDone(args[0] as ReadonlyMap<string, string>)
-              ? { after: async () => void (await (taken ??= takeOut())) }
+              ? { after: async () => void (await (retired ??= retire())) }
               : undefined,
           ),
         },
@@ -87,7 +87,7 @@ describe('the catalog', () => {
       'by_tag',
       { shardsAtOnce: 1 },
     )
-    expect(taken).toBeDefined()
+    expect(retired).toBeDefined()
     expect(indexes).toMatchObject([{ index: 'by_tag', state: 'retiring' }])
     expect((await filling.indexes()).find(({ name }) => name === 'by_tag')).toMatchObject({
       state: 'retiring',
@@ -96,12 +96,12 @@ describe('the catalog', () => {
 })
 
 describe('leases', () => {
-  it('are of half a minute for a part, and of five seconds for the record of a run', async () => {
+  it('leases last 30 seconds for a part, and 5 seconds for the record of a run', async () => {
     expect(new Set(await leasesOf('claimAll', partTask(TABLE), {}))).toEqual(new Set([30_000]))
     expect(new Set(await leasesOf('claimAll', runTask(TABLE), {}))).toEqual(new Set([5_000]))
   })
 
-  it('are as long as is wanted, and no longer for the record of a run', async () => {
+  it('leases last `leaseMs`, for the record of a run at most that', async () => {
     const leaseMs = 1_234
     expect(new Set(await leasesOf('claimAll', partTask(TABLE), { leaseMs }))).toEqual(new Set([leaseMs]))
     expect(new Set(await leasesOf('claimAll', runTask(TABLE), { leaseMs }))).toEqual(new Set([leaseMs]))
@@ -109,8 +109,8 @@ describe('leases', () => {
 
   it.each([
     ['every second', {}, 1_000],
-    ['as often as is wanted', { checkpointMs: 70 }, 70],
-  ])('are prolonged %s', async (_, options, everyMs) => {
+    ['every `checkpointMs`', { checkpointMs: 70 }, 70],
+  ])('leases are renewed %s', async (_, options, everyMs) => {
     const savesWith = async (pageMs: number): Promise<number> => {
       const saves = await leasesOf('saveAll', partTask(TABLE), {
         ...options,
@@ -127,8 +127,8 @@ describe('leases', () => {
   })
 })
 
-describe('a part that another worker has', () => {
-  async function waitFor(options: CleanOptions): Promise<number[]> {
+describe('the part of another worker', () => {
+  async function waitsWith(options: CleanOptions): Promise<number[]> {
     const worker = { owner: 'another', leaseMs: 5_000, pollMs: 1 }
     const { run } = (await joinRuns(store.context, [TABLE], worker, {})).get(TABLE)!
     const target = indexTarget(store.context, store.context.catalog.current().indexes[0]!)
@@ -154,31 +154,28 @@ describe('a part that another worker has', () => {
     return slept
   }
 
-  it('is waited for, with looks every half second', async () => {
-    expect(await waitFor({})).toEqual(Array.from({ length: 6 }, () => 500))
+  it('a clean waits for the part of another worker, and looks every half second', async () => {
+    expect(await waitsWith({})).toEqual(Array.from({ length: 6 }, () => 500))
   })
 
-  it('is waited for, with looks as often as is wanted', async () => {
-    expect(await waitFor({ pollMs: 1_000 })).toEqual([1_000, 1_000, 1_000])
+  it('a clean waits for the part of another worker, and looks every `pollMs`', async () => {
+    expect(await waitsWith({ pollMs: 1_000 })).toEqual([1_000, 1_000, 1_000])
   })
 })
 
 it.each([
   [500, 100],
   [30, 30],
-])(
-  'the record of a run is waited for with looks every %d ms, though not so seldom: %d',
-  async (pollMs, everyMs) => {
-    const [first] = driver.shards
-    await first!.tasks.claim(runTask(TABLE), 'another', 3 * everyMs)
-    await cleanIndex(store, 'by_user', { pollMs })
-    expect(time.slept).toBe(3 * everyMs)
-  },
-)
+])('with `pollMs` %d a clean looks for a held run record every %d ms', async (pollMs, everyMs) => {
+  const [first] = driver.shards
+  await first!.tasks.claim(runTask(TABLE), 'another', 3 * everyMs)
+  await cleanIndex(store, 'by_user', { pollMs })
+  expect(time.slept).toBe(3 * everyMs)
+})
 
-describe('how much is done at a time', () => {
-  /** How many shards are read at the same time at the most. */
-  async function most(options: CleanOptions): Promise<number> {
+describe('the amount of concurrent work', () => {
+  /** Returns the largest number of shards read at the same time. */
+  async function maxConcurrency(options: CleanOptions): Promise<number> {
     let reading = 0
     let highest = 0
     plan = ({ operation }) =>
@@ -195,15 +192,15 @@ describe('how much is done at a time', () => {
     return highest
   }
 
-  it('is four shards, or as many as is wanted', async () => {
-    expect(await most({})).toBe(4)
-    expect(await most({ shardsAtOnce: 2 })).toBe(2)
+  it('a clean works on four shards at once, or on `shardsAtOnce`', async () => {
+    expect(await maxConcurrency({})).toBe(4)
+    expect(await maxConcurrency({ shardsAtOnce: 2 })).toBe(2)
   })
 
-  it('is no more than the rows that may be read in a second', async () => {
+  it('a clean reads at most `rowsPerSecond`', async () => {
     await cleanIndex(store, 'by_user', { check: false })
     expect(time.slept).toBe(0)
-    // 60 entities and 60 rows.
+    // The clean reads 60 entities and 60 rows.
     await cleanIndex(store, 'by_user', { check: false, rowsPerSecond: 10 })
     expect(time.slept).toBe(12_000)
   })
@@ -212,14 +209,14 @@ describe('how much is done at a time', () => {
 it.each([
   [{}, 500],
   [{ settleMs: 7 }, 7],
-])('what is missing in the check is looked at again after a while: %j', async (options, settleMs) => {
+])('the check of a clean looks again at a missing row after a pause: %j', async (options, settleMs) => {
   const filling = await openStore({ driver, time, indexes: [] })
   await filling.put({ tags: ['a'] })
   await filling.addIndex(byTag)
   const table = tableSpec(filling.context.catalog.current().indexes.find(({ name }) => name === 'by_tag')!)
   let looks = 0
   const watched = faultyDriver(driver, ({ operation, shard }) =>
-    // A filling looks nothing up, so this is the check.
+    // A filling makes no look-ups, so this is the check.
     operation === 'rowsOf' && looks++ === 0
       ? {
           async before() {

@@ -18,7 +18,7 @@ const bagOf = (i: number): Record<string, string | number | string[]> => ({
   tags: [`tag ${i % 3}`, `tag ${i % 5}`],
 })
 
-/** A store with entities that was made without indexes, to which both have been added. */
+/** Creates a store with entities, then adds both indexes. */
 async function storeToFill(entities: number, driver?: Driver): Promise<DataStore> {
   const store = await openStore({
     indexes: [],
@@ -54,7 +54,7 @@ test('a new index is filled, checked and made ready', async () => {
   await expect(store.query(byTag, { tags: 'tag 1' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
 })
 
-test('one reading of the entities fills any number of indexes', async () => {
+test('one read of the entities fills any number of indexes', async () => {
   const pagesFor = async (names: string[]): Promise<number> => {
     const driver = await memoryShards(1).connect()
     await storeToFill(40, driver)
@@ -69,12 +69,12 @@ test('one reading of the entities fills any number of indexes', async () => {
     await cleanIndex(store, names, { pageSize: 10 })
     return pages
   }
-  const one = await pagesFor(['by_user'])
-  expect(one).toBeGreaterThan(8)
-  expect(await pagesFor(['by_user', 'by_tag'])).toBe(one)
+  const pagesForOne = await pagesFor(['by_user'])
+  expect(pagesForOne).toBeGreaterThan(8)
+  expect(await pagesFor(['by_user', 'by_tag'])).toBe(pagesForOne)
 })
 
-test('without a name every index is cleaned, ready ones are repaired', async () => {
+test('without a name every index is cleaned, and ready ones are repaired', async () => {
   const store = await storeToFill(20)
   await cleanIndex(store)
   await expectFilled(store)
@@ -85,7 +85,7 @@ test('without a name every index is cleaned, ready ones are repaired', async () 
   await expect(cleanIndex(store, 'no_such')).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
 })
 
-test('filled while writers run, it equals a recomputation', async () => {
+test('an index that is filled while writers run equals a recomputation', async () => {
   const driver = await memoryShards(2).connect()
   const store = await storeToFill(60, driver)
   const writer = await openStore({ driver, indexes: [] })
@@ -112,13 +112,13 @@ test('filled while writers run, it equals a recomputation', async () => {
     const rows = new Set(await rowsIn(store, name))
     for (const row of await expectedRows(store, name)) expect(rows).toContain(row)
   }
-  // Rows that a page has added again after a writer had deleted them are found when the entity is looked at again.
+  // A page may add a row again that a writer has just deleted; a later look at the entity finds it.
   await cleanIndex(store, undefined, { graceMs: 0 })
   await expectFilled(store)
 })
 
 test.each([true, false])(
-  'killed at any step, it is gone on with by another process (the last call took effect: %s)',
+  'a filling that is killed at any step is resumed by another process (the last call took effect: %s)',
   async (withEffect) => {
     let hasDied = true
     let steps = 0
@@ -145,7 +145,7 @@ test.each([true, false])(
   },
 )
 
-test('it begins where the last worker has saved its progress', async () => {
+test('a clean resumes at the saved progress of the last worker', async () => {
   const driver = await memoryShards(1).connect()
   await storeToFill(30, driver)
   const first = new AbortController()
@@ -175,7 +175,7 @@ test('it begins where the last worker has saved its progress', async () => {
     },
   })
   expect(pages).toEqual([30])
-  // Both workers' share.
+  // The count covers both workers.
   expect(result).toMatchObject({ added: 30 })
   expect(new Set(events.map(({ phase }) => phase))).toEqual(
     new Set(['entities', 'dangling', 'check', 'ready']),
@@ -207,7 +207,7 @@ test.each([
   ['', {}],
   [', whether or not a check was asked for', { check: false }],
 ])(
-  'a row that goes missing during the filling is found by the check, which then begins again%s',
+  'a row that goes missing during the filling is found by the check, which then repeats%s',
   async (_, options) => {
     const driver = await memoryShards(1).connect()
     await storeToFill(10, driver)
@@ -218,7 +218,7 @@ test.each([
         if (method !== 'rowsOf') return
         lookUps++
         if (lookUps > 1) return
-        // The first look-up of the check.
+        // This is the first look-up of the check.
         const { id, ...bag } = await firstOf(inner)
         await removeRow(inner, 'by_user', rowFor(inner, 'by_user', id, bag as Record<string, string>, 0))
       }),
@@ -231,7 +231,7 @@ test.each([
   },
 )
 
-test('an index that is ready is checked again, and is not where that is not wanted', async () => {
+test('a ready index is checked, unless `check` is false', async () => {
   const store = await openStore({ indexes: [byUser], time: leapingTime() })
   await store.put(bagOf(1))
   const phasesOf = async (options: CleanOptions): Promise<Set<string>> => {
@@ -244,7 +244,7 @@ test('an index that is ready is checked again, and is not where that is not want
   expect(await phasesOf({ check: false })).not.toContain('check')
 })
 
-test('an index that never gets whole is not made ready', async () => {
+test('an index that keeps losing rows does not become ready', async () => {
   const driver = await memoryShards(1).connect()
   await storeToFill(3, driver)
   const inner = await openStore({ driver, indexes: [] })
@@ -261,7 +261,7 @@ test('an index that never gets whole is not made ready', async () => {
   expect((await store.indexes()).find(({ name }) => name === 'by_user')?.state).toBe('building')
 })
 
-test('misfits and damaged bodies do not keep an index from getting ready', async () => {
+test('an index becomes ready despite misfits and damaged bodies', async () => {
   const store = await openStore({ indexes: [], time: leapingTime() })
   await store.put({ user_id: 'ada', published: 'not a number' })
   const { id, version } = await store.put({ user_id: 'bob', published: 1 })
@@ -277,10 +277,10 @@ test('misfits and damaged bodies do not keep an index from getting ready', async
 })
 
 test.each([
-  ['the format of one', 'BODY_UNKNOWN'],
-  ['one that is so large', 'BODY_TOO_LARGE'],
+  ['the format of a body', 'BODY_UNKNOWN'],
+  ['a body of that size', 'BODY_TOO_LARGE'],
 ] as const)(
-  'an index is not filled by a process that cannot read %s, and by one that can later',
+  'an index is not filled by a process that cannot decode %s, and later filled by one that can',
   async (_, code) => {
     const store = await storeToFill(20)
     const { id: known } = await store.put(bagOf(99))
@@ -298,13 +298,13 @@ test.each([
     expect((await store.indexes()).map(({ state }) => state)).toEqual(['building', 'building'])
     await cleanIndex(store)
     await expectFilled(store)
-    // What is ready is left as it is.
+    // Ready indexes stay as they are.
     expect(await cleanIndex(other)).toMatchObject({ added: 0, removed: 0 })
     await expectFilled(store)
   },
 )
 
-test('a change of the catalog that died half way is finished before any entity is read', async () => {
+test('an interrupted change of the catalog is completed before any entity is read', async () => {
   const driver = await memoryShards(2).connect()
   const epochs = async (): Promise<Set<number | undefined>> =>
     new Set(await Promise.all(driver.shards.map(async ({ catalog }) => (await catalog.load())?.epoch)))
@@ -316,7 +316,7 @@ test('a change of the catalog that died half way is finished before any entity i
     indexes: [],
   })
   await store.put(bagOf(1))
-  // The first change takes the name, the second one adds the index.
+  // The first change reserves the name, the second one adds the index.
   let changes = 0
   const failing = await openStore({
     driver: watchedDriver(driver, async (shard, method) => {
@@ -331,36 +331,36 @@ test('a change of the catalog that died half way is finished before any entity i
   expect((await store.query(byUser, { user_id: 'user 1' })).items).toHaveLength(1)
 })
 
-test('begun again after a failover, it has writes that were under way begin again, for their rows may be lost', async () => {
+test('a restart after a failover makes writes in flight start over, because their rows may be gone', async () => {
   const driver = await memoryShards(2).connect()
-  const heldUp = Promise.withResolvers<void>()
-  const goOn = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const resume = Promise.withResolvers<void>()
   const store = await openStore({ driver })
   const slow = await openStore({
     driver: watchedDriver(driver, async (_, method) => {
       if (method !== 'insert') return
-      heldUp.resolve()
-      await goOn.promise
+      held.resolve()
+      await resume.promise
     }),
   })
   const id = store.newId()
   const writing = slow.put(bagOf(3), { id })
-  await heldUp.promise
-  // Its rows are written, and gone with the server that had them.
+  await held.promise
+  // The rows of the write in flight are written, and a failover loses them.
   for (const name of ['by_user', 'by_tag']) {
     const lost = rowFor(store, name, id, bagOf(3), Number.MAX_SAFE_INTEGER)
     expect(await rowsIn(store, name)).not.toEqual([])
     await removeRow(store, name, lost)
   }
   await cleanIndex(store, undefined, { restart: true })
-  goOn.resolve()
+  resume.resolve()
   await writing
   for (const name of ['by_user', 'by_tag']) {
     expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
   }
 })
 
-/** A store to fill whose first shard fails over when the second is looked through for dangling rows. */
+/** Creates a store to fill whose first shard fails over during the phase `dangling` of the second. */
 async function storeToFallBack(until: 'before' | 'within'): Promise<{ store: DataStore; worker: DataStore }> {
   const driver = createReferenceDriver({ shards: 2 })
   const store = await storeToFill(30, driver)
@@ -382,14 +382,14 @@ async function storeToFallBack(until: 'before' | 'within'): Promise<{ store: Dat
   return { store, worker: await openStore({ driver: faulty, indexes: [], time: leapingTime() }) }
 }
 
-test('a shard that falls back while the next one is worked on, in rows and progress, is done again', async () => {
+test('a shard that falls back, in rows and progress, while the next one is worked on is cleaned again', async () => {
   const { store, worker } = await storeToFallBack('within')
   const result = await cleanIndex(worker, 'by_user', { shardsAtOnce: 1 })
   expect(result.indexes).toMatchObject([{ index: 'by_user', state: 'ready' }])
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('work that a shard has forgotten altogether ends in CONFLICT, and is done by the next call', async () => {
+test('a clean whose progress a shard lost throws `CONFLICT`, and the next call completes it', async () => {
   const { store, worker } = await storeToFallBack('before')
   await expect(cleanIndex(worker, 'by_user', { shardsAtOnce: 1 })).rejects.toMatchObject({
     code: 'CONFLICT',
@@ -400,7 +400,7 @@ test('work that a shard has forgotten altogether ends in CONFLICT, and is done b
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('an index that is dropped meanwhile ends the work with INDEX_NOT_FOUND', async () => {
+test('a clean throws `INDEX_NOT_FOUND` if its index is dropped while it runs', async () => {
   const driver = await memoryShards(1).connect()
   const store = await storeToFill(30, driver)
   const other = await openStore({ driver, indexes: [] })
@@ -413,12 +413,12 @@ test('an index that is dropped meanwhile ends the work with INDEX_NOT_FOUND', as
   })
   await expect(work).rejects.toMatchObject({
     code: 'INDEX_NOT_FOUND',
-    message: 'Index by_user was dropped meanwhile.',
+    message: 'Index by_user was dropped while it was cleaned.',
   })
   await dropped
 })
 
-test('with restart it begins from the start, also where another was cut off, and ends that one', async () => {
+test('a restart begins from the start even after an interrupted run, and ends that run', async () => {
   const driver = await memoryShards(1).connect()
   const store = await openStore({ driver, indexes: [byUser], time: leapingTime() })
   await store.putMany(Array.from({ length: 20 }, (_, i) => bagOf(i)))
@@ -432,7 +432,7 @@ test('with restart it begins from the start, also where another was cut off, and
     },
   })
   await expect(cut).rejects.toMatchObject({ code: 'ABORTED' })
-  // As if the shard had been put back to a state of before.
+  // The shard falls back to an earlier state.
   const { id, ...bag } = await firstOf(store)
   await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag as Record<string, string>, 0))
   expect(await cleanIndex(store, 'by_user', { ...options, restart: true })).toMatchObject({ added: 20 })
@@ -443,9 +443,9 @@ test('with restart it begins from the start, also where another was cut off, and
 test.each([
   ['one shard', [1]],
   ['every shard', [0, 1]],
-  // Several times: what goes wrong between a filling and a write does so now and then.
+  // Repeated, because a race between a filling and a write shows only sometimes.
 ])(
-  'an index that has lost its table on %s is filled again, while writers write',
+  'an index whose table is missing on %s is filled again, while writers run',
   { repeats: 5 },
   async (_, shards) => {
     const driver = await memoryShards(2).connect()

@@ -13,15 +13,15 @@ const TABLE = 'index_by_user'
 
 interface Finished {
   readonly result: Promise<CleanResult>
-  /** How often the worker has looked at the record of its run. */
+  /** Returns the number of looks of the worker at the record of its run. */
   readonly looks: () => number
   readonly finishedAt: () => Promise<number>
 }
 
-/** A worker fills an index; before its look of this number at the record of its run, another process does something. */
+/** Fills an index; before the worker's look number `atLook` at the record of its run, another process acts. */
 async function fill(
   atLook: number,
-  meanwhile: (other: Awaited<ReturnType<typeof openStore>>) => Promise<unknown>,
+  act: (other: Awaited<ReturnType<typeof openStore>>) => Promise<unknown>,
 ): Promise<Finished> {
   const time = leapingTime()
   const driver = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
@@ -32,7 +32,7 @@ async function fill(
   const watched = faultyDriver(driver, ({ operation, args }) => {
     if (operation === 'load') return { after: () => new Promise((resolve) => setImmediate(resolve)) }
     if (operation !== 'loadAll' || !(args[0] as readonly string[]).includes(runTask(TABLE))) return undefined
-    return ++looks === atLook ? { before: async () => void (await meanwhile(other)) } : undefined
+    return ++looks === atLook ? { before: async () => void (await act(other)) } : undefined
   })
   const worker = await openStore({ driver: watched, time, indexes: [] })
   return {
@@ -42,14 +42,14 @@ async function fill(
   }
 }
 
-/** The last look is the one with which a worker ends. */
+/** Returns the number of the worker's last look, with which it ends the run. */
 async function lastLook(): Promise<number> {
   const { result, looks } = await fill(0, async () => {})
   await result
   return looks()
 }
 
-it('a run that another worker has ended is not ended again, and has come to what that one says', async () => {
+it('a run that another worker ended is not ended again, and both return the same result', async () => {
   let theirs: CleanResult | undefined
   let endedAt = 0
   const { result, finishedAt } = await fill(await lastLook(), async (other) => {
@@ -61,19 +61,19 @@ it('a run that another worker has ended is not ended again, and has come to what
   expect(await finishedAt()).toBe(endedAt)
 })
 
-it('an index that is dropped when all has been done is not there', async () => {
+it('a clean throws `INDEX_NOT_FOUND` if its index is dropped just before the run ends', async () => {
   const { result } = await fill(await lastLook(), (other) => other.dropIndex('by_user'))
   await expect(result).rejects.toMatchObject({
     code: 'INDEX_NOT_FOUND',
-    message: 'Index by_user was dropped meanwhile.',
+    message: 'Index by_user was dropped while it was cleaned.',
   })
 })
 
-it('a part that another worker has is waited for, and nothing is asked meanwhile', async () => {
+it('a clean sends no statement while it waits for the part of another worker', async () => {
   const POLL_MS = 777
   const leaping = leapingTime()
   const driver = createReferenceDriver({ shards: 1, now: () => leaping.now() * 1000 })
-  let asked = 0
+  let calls = 0
   const controller = new AbortController()
   const time = {
     now: leaping.now,
@@ -83,19 +83,19 @@ it('a part that another worker has is waited for, and nothing is asked meanwhile
         : leaping.sleep(milliseconds, signal),
   }
   const watched = faultyDriver(driver, () => {
-    asked++
+    calls++
     return undefined
   })
   const store = await openStore({ driver: watched, time, indexes: [byUser] })
   await driver.shards[0]!.tasks.claim(partTask(TABLE), 'another', 60_000)
   const work = cleanIndex(store, 'by_user', { pollMs: POLL_MS, signal: controller.signal })
-  const turns = async (): Promise<void> => {
+  const waitTurns = async (): Promise<void> => {
     for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
-  await turns()
-  const before = asked
-  await turns()
-  expect(asked).toBe(before)
+  await waitTurns()
+  const before = calls
+  await waitTurns()
+  expect(calls).toBe(before)
   controller.abort()
   await expect(work).rejects.toMatchObject({ code: 'ABORTED' })
 })

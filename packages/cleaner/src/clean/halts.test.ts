@@ -12,9 +12,9 @@ beforeEach(() => {
   elapsed = 0
 })
 
-async function pausedSince(
+async function haltsAfterPause(
   everyMs: number,
-): Promise<{ readonly halts: Halts; readonly found: () => boolean }> {
+): Promise<{ readonly halts: Halts; readonly isFound: () => boolean }> {
   const store = await openStore({ indexes: [], time })
   await store.addIndex([byUser, byTag])
   const targets = store.context.catalog.current().indexes.map((entry) => indexTarget(store.context, entry))
@@ -22,7 +22,7 @@ async function pausedSince(
   await store.pauseIndex('by_user')
   return {
     halts,
-    found() {
+    isFound() {
       const names = targets.filter((target) => halts.has(target)).map(({ entry }) => entry.name)
       expect(['', 'by_user']).toContain(names.join())
       return names.length > 0
@@ -30,20 +30,20 @@ async function pausedSince(
   }
 }
 
-it('a pause is looked for as often as is wanted', async () => {
-  const { halts, found } = await pausedSince(1_000)
+it('a pause is looked for every `everyMs`', async () => {
+  const { halts, isFound } = await haltsAfterPause(1_000)
   elapsed += 999
-  await halts.look({})
-  expect(found()).toBe(false)
+  await halts.refresh({})
+  expect(isFound()).toBe(false)
   elapsed += 1
-  await halts.look({})
-  expect(found()).toBe(true)
+  await halts.refresh({})
+  expect(isFound()).toBe(true)
 })
 
-it('a clock that is set back makes nobody overlook it', async () => {
-  const { halts, found } = await pausedSince(1_000)
+it('a pause is found even if the clock is set back', async () => {
+  const { halts, isFound } = await haltsAfterPause(1_000)
   wall -= 3_600_000
   elapsed += 1_000
-  await halts.look({})
-  expect(found()).toBe(true)
+  await halts.refresh({})
+  expect(isFound()).toBe(true)
 })

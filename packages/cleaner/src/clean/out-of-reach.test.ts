@@ -6,17 +6,17 @@ import { byTag, byUser, openStore, withDeleteDelay } from '../../test/stores.ts'
 import { leapingTime } from '../../test/times.ts'
 import { cleanIndex } from './clean-index.ts'
 
-/** Long enough to be told from all other pauses. */
+/** Unlike any other pause. */
 const DELAY_MS = 3_600_000
 
-/** Cleans both indexes of a store with some entities, and tells how it waits for commits to be out of reach of a failover. */
+/** Cleans both indexes of a store, and counts its waits for failovers and the statements sent during them. */
 async function waitsOf(
   deleteDelayMs: number,
   isFilled: boolean,
-): Promise<{ waits: number; sentMeanwhile: number }> {
+): Promise<{ waits: number; sentDuringWaits: number }> {
   const leaping = leapingTime()
   let waits = 0
-  let sentMeanwhile = 0
+  let sentDuringWaits = 0
   let isWaiting = false
   const time: Time = {
     now: leaping.now,
@@ -29,7 +29,7 @@ async function waitsOf(
     },
   }
   const driver = faultyDriver(await memoryShards(2).connect(), () => {
-    if (isWaiting) sentMeanwhile++
+    if (isWaiting) sentDuringWaits++
     return undefined
   })
   const store = await openStore({ driver, time, indexes: [byTag] })
@@ -37,15 +37,15 @@ async function waitsOf(
     Array.from({ length: 5 }, (_, i) => ({ user_id: `user ${i}`, published: i, tags: ['x'] })),
   )
   if (isFilled) await store.addIndex(byUser)
-  // The index that is ready is the first of the two.
+  // The ready index is the first of the two.
   await cleanIndex({ ...store, context: withDeleteDelay(store.context, deleteDelayMs) })
-  return { waits, sentMeanwhile }
+  return { waits, sentDuringWaits }
 }
 
 it.each([
-  ['waits when one of them is filled and a failover can lose commits', DELAY_MS, true, 1],
-  ['does not wait where none is filled', DELAY_MS, false, 0],
-  ['does not wait where no commit is ever lost', 0, true, 0],
+  ['waits if one of them is filled and a failover can lose commits', DELAY_MS, true, 1],
+  ['does not wait if none is filled', DELAY_MS, false, 0],
+  ['does not wait if failovers lose no commits', 0, true, 0],
 ])('a cleaning of indexes %s', async (_, deleteDelayMs, isFilled, waits) => {
-  expect(await waitsOf(deleteDelayMs, isFilled)).toEqual({ waits, sentMeanwhile: 0 })
+  expect(await waitsOf(deleteDelayMs, isFilled)).toEqual({ waits, sentDuringWaits: 0 })
 })

@@ -29,7 +29,7 @@ interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'release' | 'removals
   readonly lease: PartLease
 }
 
-/** The part of one index; undefined while another worker has it. */
+/** Claims the part of one index. Returns undefined while another worker has it. */
 async function claim(owner: string, run = 'run', leaseMs = LEASE_MS): Promise<Claimed | undefined> {
   const options = { owner, leaseMs, checkpointMs: 1_000, onRemoved: () => {}, paceOf: () => pace }
   const { leases, ...parts } = await claimParts(context, new Map([[target, run]]), 1, options, {})
@@ -37,7 +37,7 @@ async function claim(owner: string, run = 'run', leaseMs = LEASE_MS): Promise<Cl
   return lease && { lease, ...parts }
 }
 
-/** Has a worker keep a row of an entity that has moved, until no query needs it. */
+/** Makes a worker keep a lost row until no query needs it. */
 async function keepRow({ removals }: Claimed): Promise<void> {
   const row = { key: [Buffer.from('eve'), 1n], entityId: Buffer.alloc(16, 7), version: 1 }
   await tableOn(target, 1).upsert([row])
@@ -54,7 +54,7 @@ const ownerNow = async (): Promise<string | undefined> =>
   (await tasks.load(partTask(target.entry.table)))?.owner
 
 describe('a part', () => {
-  it('is taken by one worker at a time, and by another one when it is given up or the lease has run out', async () => {
+  it('a part is claimed by one worker at a time, and by another after its release or the end of its lease', async () => {
     expect(await stored()).toBeUndefined()
     const first = (await claim('a'))!
     expect(first.lease.isHeld).toBe(true)
@@ -67,7 +67,7 @@ describe('a part', () => {
     expect(await claim('a')).toBeDefined()
   })
 
-  it('goes on where it was left, in the same run alone', async () => {
+  it('a part resumes at its saved place, in the same run only', async () => {
     const first = (await claim('a'))!
     enterPhase(first.lease.part, 'dangling')
     first.lease.part.seen = 7
@@ -85,7 +85,7 @@ describe('a part', () => {
 })
 
 describe('a checkpoint', () => {
-  it('saves when it is due, and prolongs the lease', async () => {
+  it('a checkpoint saves when that is due, and renews the lease', async () => {
     const { lease, checkpoint } = (await claim('a'))!
     const { part } = lease
     part.seen = 1
@@ -105,7 +105,7 @@ describe('a checkpoint', () => {
     expect(await ownerNow()).toBeUndefined()
   })
 
-  it('tells that another worker has taken over, and nothing is saved from then on', async () => {
+  it('a checkpoint notices that another worker took over, and saves no more', async () => {
     const first = (await claim('a'))!
     time.leap(LEASE_MS)
     const second = (await claim('b'))!
@@ -122,7 +122,7 @@ describe('a checkpoint', () => {
     expect(await ownerNow()).toBeUndefined()
   })
 
-  it('is not made of a part that was given up', async () => {
+  it('a checkpoint does not save a released part', async () => {
     const { lease, checkpoint, release } = (await claim('a'))!
     await release()
     lease.part.seen = 9
@@ -133,8 +133,8 @@ describe('a checkpoint', () => {
   })
 })
 
-describe('while a row is kept for queries under way', () => {
-  it('a part is saved every third of a lease, when the row is gone', async () => {
+describe('while a lost row is kept for queries', () => {
+  it('a part with a kept row is saved three times per lease, after the row was deleted', async () => {
     const worker = (await claim('a', 'run', 30_000))!
     await keepRow(worker)
     worker.lease.part.seen = 1
@@ -147,7 +147,7 @@ describe('while a row is kept for queries under way', () => {
     expect(worker.lease.part.tally.removed).toBe(1)
   })
 
-  it('a part that is given up is saved as of before that row was found', async () => {
+  it('a part that is released with a kept row is saved as of before that row was found', async () => {
     const worker = (await claim('a'))!
     worker.lease.part.seen = 1
     time.leap(1_000)
@@ -160,32 +160,32 @@ describe('while a row is kept for queries under way', () => {
 })
 
 describe('parts of several indexes', () => {
-  it('are taken together, but for those that another worker has, and saved each by itself', async () => {
+  it('parts of several indexes are claimed together, except those of other workers, and saved separately', async () => {
     const store = await openStore({ time })
-    const { context: own } = store
-    const targets = ['by_user', 'by_tag'].map((name) => indexTarget(own, entryOf(store, name)))
+    const { context: storeContext } = store
+    const targets = ['by_user', 'by_tag'].map((name) => indexTarget(storeContext, entryOf(store, name)))
     const [byUser, byTag] = targets as [IndexTarget, IndexTarget]
-    const take = (owner: string, some: readonly IndexTarget[]): Promise<LeasedParts> =>
+    const claimAll = (owner: string, indexes: readonly IndexTarget[]): Promise<LeasedParts> =>
       claimParts(
-        own,
-        new Map(some.map((one) => [one, 'run'])),
+        storeContext,
+        new Map(indexes.map((index) => [index, 'run'])),
         0,
         { owner, leaseMs: 60_000, checkpointMs: 0, onRemoved: () => {}, paceOf: () => pace },
         {},
       )
-    const first = await take('a', [byUser])
-    const second = await take('b', targets)
-    expect(second.leases.map(({ target: one }) => one)).toEqual([byTag])
+    const first = await claimAll('a', [byUser])
+    const second = await claimAll('b', targets)
+    expect(second.leases.map((lease) => lease.target)).toEqual([byTag])
     first.leases[0]!.part.seen = 1
     second.leases[0]!.part.seen = 2
     await first.release()
     await second.checkpoint({})
-    const parts = await loadParts(own, [byUser.entry.table, byTag.entry.table], 0)
+    const parts = await loadParts(storeContext, [byUser.entry.table, byTag.entry.table], 0)
     expect([...parts].map(([table, { seen }]) => [table, seen])).toEqual([
       [byUser.entry.table, 1],
       [byTag.entry.table, 2],
     ])
-    const third = await take('c', targets)
-    expect(third.leases.map(({ target: one, part }) => [one, part.seen])).toEqual([[byUser, 1]])
+    const third = await claimAll('c', targets)
+    expect(third.leases.map((lease) => [lease.target, lease.part.seen])).toEqual([[byUser, 1]])
   })
 })

@@ -15,35 +15,35 @@ const partOf = (seen: number, total: number, added: number): Part => ({
 
 function meterOf(options: Partial<MeterOptions> = {}): {
   readonly meter: ProgressMeter
-  readonly told: CleanProgress[]
+  readonly reports: CleanProgress[]
   readonly time: ReturnType<typeof leapingTime>
 } {
   const time = leapingTime()
-  const told: CleanProgress[] = []
+  const reports: CleanProgress[] = []
   const meter = createProgressMeter({
     time,
     throttle: createThrottle(time, undefined),
     shards: 2,
     planned: phases,
-    onProgress: (progress) => void told.push(progress),
+    onProgress: (progress) => void reports.push(progress),
     onWork: undefined,
     ...options,
   })
-  return { meter, told, time }
+  return { meter, reports, time }
 }
 
 describe('progress', () => {
-  it('is that of the part that is furthest, with the sums of all', () => {
-    const { meter, told, time } = meterOf()
+  it('progress is that of the furthest part, with the sums of all parts', () => {
+    const { meter, reports, time } = meterOf()
     meter.count(0, 10)
     meter.count(1, 20)
     time.leap(1_500)
-    meter.tell('entities', 1, [
+    meter.report('entities', 1, [
       { index: 'a', part: partOf(7, 20, 1) },
       { index: 'b', part: partOf(9, 10, 2) },
       { index: 'a', part: partOf(1, 1, 0) },
     ])
-    expect(told).toEqual([
+    expect(reports).toEqual([
       {
         phase: 'entities',
         toCome: ['dangling', 'check'],
@@ -65,57 +65,57 @@ describe('progress', () => {
     ])
   })
 
-  it('is never more done than there is, and has a rate from the start', () => {
-    const { meter, told } = meterOf()
-    meter.tell('check', 0, [{ index: 'a', part: partOf(8, 5, 0) }])
+  it('`done` never exceeds `total`, and there is a rate from the start', () => {
+    const { meter, reports } = meterOf()
+    meter.report('check', 0, [{ index: 'a', part: partOf(8, 5, 0) }])
     meter.count(0, 3)
-    meter.tell('ready', 0, [])
-    expect(told).toMatchObject([
+    meter.report('ready', 0, [])
+    expect(reports).toMatchObject([
       { done: 8, total: 8, rate: 0, toCome: [] },
       { phase: 'ready', done: 0, total: 0, rate: 3_000, toCome: [], timeLeftMs: 0 },
     ])
   })
 
-  it('has the rate of the last 15 seconds, whatever was before', () => {
-    const { meter, told, time } = meterOf()
+  it('the rate covers the last 15 seconds', () => {
+    const { meter, reports, time } = meterOf()
     meter.count(0, 1_000_000)
     time.leap(15_000)
     meter.count(0, 300)
-    meter.tell('entities', 0, [])
-    expect(told[0]!.rate).toBe(20)
+    meter.report('entities', 0, [])
+    expect(reports[0]!.rate).toBe(20)
   })
 
-  it('estimates the time for all phases to come, on all shards, at the rate of now', () => {
-    const { meter, told, time } = meterOf()
+  it('the time left is estimated for all remaining phases on all shards, at the current rate', () => {
+    const { meter, reports, time } = meterOf()
     const part = partOf(50, 100, 25)
     meter.begin(0, [{ index: 'a', part }])
     meter.count(0, 50)
     time.leap(1_000)
-    meter.tell('entities', 0, [{ index: 'a', part }])
-    // 50 entities, 50 rows of 100 entities by those so far, 100 entities to check; and as much on the other shard.
-    expect(told[0]!.timeLeftMs).toBe(((2 * (50 + 50 + 100)) / 50) * 1_000)
+    meter.report('entities', 0, [{ index: 'a', part }])
+    // On each shard 50 entities remain, 50 rows by the ratio so far, and 100 entities to check.
+    expect(reports[0]!.timeLeftMs).toBe(((2 * (50 + 50 + 100)) / 50) * 1_000)
   })
 
-  it('leaves out phases that are not planned', () => {
-    const { meter, told, time } = meterOf({ shards: 1, planned: ['entities', 'dangling'] })
+  it('phases that are not planned do not count', () => {
+    const { meter, reports, time } = meterOf({ shards: 1, planned: ['entities', 'dangling'] })
     const part = partOf(50, 100, 50)
     meter.begin(0, [{ index: 'a', part }])
     meter.count(0, 100)
     time.leap(1_000)
-    meter.tell('entities', 0, [{ index: 'a', part }])
-    expect(told[0]).toMatchObject({ toCome: ['dangling'], timeLeftMs: 1_500 })
+    meter.report('entities', 0, [{ index: 'a', part }])
+    expect(reports[0]).toMatchObject({ toCome: ['dangling'], timeLeftMs: 1_500 })
   })
 
-  it('says what holds the work up', () => {
-    const throttle = { ...createThrottle(leapingTime(), 1), lately: () => slowed }
+  it('progress and pace report the reason for waits', () => {
+    const throttle = { ...createThrottle(leapingTime(), 1), recentWaits: () => slowed }
     const slowed = { throttledBy: 'latency', waited: 0.25 } as const
-    const { meter, told } = meterOf({ throttle })
-    meter.tell('entities', 0, [])
-    expect(told[0]).toMatchObject(slowed)
+    const { meter, reports } = meterOf({ throttle })
+    meter.report('entities', 0, [])
+    expect(reports[0]).toMatchObject(slowed)
     expect(meter.paceOf(0)).toMatchObject(slowed)
   })
 
-  it('has a pace for each shard, which says by whom and when', () => {
+  it('each shard has a pace, with its worker and time', () => {
     const { meter, time } = meterOf()
     meter.count(0, 30)
     meter.count(1, 10)
@@ -125,14 +125,14 @@ describe('progress', () => {
     expect(meter.paceOf(0).worker).toContain(`:${process.pid}`)
   })
 
-  it('need not be told to anybody, and work can be told besides', () => {
+  it('`onProgress` and `onWork` are independent and optional', () => {
     const target = {} as IndexTarget
-    const onWork: MeterOptions['onWork'] = (of, shard, tally) =>
-      expect([of, shard, tally.added]).toEqual([target, 1, 1])
+    const onWork: MeterOptions['onWork'] = (index, shard, tally) =>
+      expect([index, shard, tally.added]).toEqual([target, 1, 1])
     const { meter } = meterOf({ onProgress: undefined, onWork })
-    meter.tell('ready', 0, [])
-    meter.did(target, 1, { ...emptyTally(), added: 1 })
-    meterOf({ onProgress: undefined }).meter.did(target, 1, emptyTally())
+    meter.report('ready', 0, [])
+    meter.addWork(target, 1, { ...emptyTally(), added: 1 })
+    meterOf({ onProgress: undefined }).meter.addWork(target, 1, emptyTally())
     expect.assertions(1)
   })
 })

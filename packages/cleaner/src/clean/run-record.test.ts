@@ -25,7 +25,7 @@ let plan: FaultPlan
 beforeEach(async () => {
   time = leapingTime()
   plan = () => undefined
-  // The shard's clock is that of the process.
+  // The shard uses the clock of the process.
   const driver = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
   const store = await openStore({ driver: faultyDriver(driver, (call) => plan(call)), time })
   context = store.context
@@ -43,7 +43,7 @@ const finish = (run: string, added: number): Promise<void> =>
   )
 
 describe('a run', () => {
-  it('is begun by the first worker, and joined by those that come while it is running', async () => {
+  it('a run is begun by the first worker, and joined by workers that arrive while it is open', async () => {
     expect(await load()).toBeUndefined()
     const first = await join()
     expect(first).toMatchObject({
@@ -60,7 +60,7 @@ describe('a run', () => {
     expect(await join({ restart: false })).toEqual(first)
   })
 
-  it('is followed by another one when it is done, which knows what it came to', async () => {
+  it('a complete run is followed by a new one, which keeps the outcome of the run before', async () => {
     const first = await join()
     time.leap(1_000)
     await finish(first.run, 3)
@@ -72,7 +72,7 @@ describe('a run', () => {
     expect(second.run).not.toBe(first.run)
   })
 
-  it('is left for another one that writes everything again, where that is wanted', async () => {
+  it('`restart` replaces an open run by one that rewrites every row', async () => {
     const first = await join()
     const second = await join({ restart: true })
     expect(second).toMatchObject({ number: 2, state: 'running', rewrites: true })
@@ -80,7 +80,7 @@ describe('a run', () => {
     expect(await join()).toEqual(second)
   })
 
-  it('is ended once, and by nobody who is in another one', async () => {
+  it('a run is ended once, and only by a worker of the same run', async () => {
     const first = await join()
     await finish('another', 1)
     expect(await load()).toEqual(first)
@@ -91,12 +91,12 @@ describe('a run', () => {
     expect(await load()).toEqual(done)
   })
 
-  it('cannot be ended where none is on record', async () => {
+  it('ending a run without a record has no effect', async () => {
     await finish('any', 1)
     expect(await load()).toBeUndefined()
   })
 
-  it('is begun anew where the record says nothing', async () => {
+  it('a run starts over if the record is not readable', async () => {
     const { tasks } = context.driver.shards[0]!
     for (const text of ['nonsense', '{"state":"running"}', '{"run":1}']) {
       await tasks.claim(runTask(TABLE), 'b', 1_000)
@@ -108,15 +108,15 @@ describe('a run', () => {
 })
 
 describe('changes of a record', () => {
-  it('wait for each other', async () => {
+  it('changes of a record wait for each other', async () => {
     const { tasks } = context.driver.shards[0]!
     await tasks.claim(runTask(TABLE), 'b', 20)
     await join()
-    // 7 ms three times, until the lease of the other one has run out.
+    // The worker sleeps 7 ms three times, until the other lease has expired.
     expect(time.slept).toBe(21)
   })
 
-  it('are made again when another worker came between', async () => {
+  it('a change of a record is repeated if another worker came in between', async () => {
     let other: RunRecord | undefined
     plan = ({ table, operation }) => {
       if (table !== 'tasks' || operation !== 'saveAll') return undefined
@@ -133,7 +133,7 @@ describe('changes of a record', () => {
     expect(joined).toEqual(other)
   })
 
-  it('of several indexes do not wait for each other', async () => {
+  it('changes of the records of several indexes do not wait for each other', async () => {
     const { tasks } = context.driver.shards[0]!
     await tasks.claim(runTask(TABLE), 'b', 20)
     const saved: number[] = []
@@ -144,20 +144,20 @@ describe('changes of a record', () => {
     expect([saved[0], saved.at(-1)]).toEqual([0, 21])
   })
 
-  it('give the record up at once', async () => {
+  it('a change of a record releases it at once', async () => {
     await join()
     expect(await context.driver.shards[0]!.tasks.load(runTask(TABLE))).toMatchObject({ owner: undefined })
   })
 })
 
 test.each<[boolean, string, Partial<RunRecord> | undefined]>([
-  [false, 'itself', {}],
-  [false, 'a later one', { run: 'b', number: 6 }],
-  [true, 'none', undefined],
-  [true, 'an earlier one', { run: 'b', number: 4 }],
-  [true, 'another one in its place', { run: 'b', number: 5 }],
-])('that a run is forgotten is %s where the record is of %s', (forgotten, _, record) => {
-  const own: RunRecord = {
+  [false, 'the run itself', {}],
+  [false, 'a later run', { run: 'b', number: 6 }],
+  [true, 'no run', undefined],
+  [true, 'an earlier run', { run: 'b', number: 4 }],
+  [true, 'another run with the same number', { run: 'b', number: 5 }],
+])('`isForgotten` is %s if the record is of %s', (forgotten, _, record) => {
+  const stored: RunRecord = {
     run: 'a',
     number: 5,
     state: 'running',
@@ -167,5 +167,5 @@ test.each<[boolean, string, Partial<RunRecord> | undefined]>([
     tally: emptyTally(),
     filled: false,
   }
-  expect(isForgotten(own, record && { ...own, ...record })).toBe(forgotten)
+  expect(isForgotten(stored, record && { ...stored, ...record })).toBe(forgotten)
 })

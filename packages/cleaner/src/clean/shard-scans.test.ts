@@ -46,9 +46,9 @@ let store: DataStore
 let ids: string[]
 let user: IndexTarget
 let tag: IndexTarget
-/** What is told and saved, in its order. */
+/** Reports and saves, in order. */
 let log: string[]
-/** Before each saving. */
+/** Called before each save. */
 let onCheckpoint: () => unknown
 let operations: string[]
 
@@ -81,7 +81,7 @@ const leaseOf = (target: IndexTarget, part: Partial<Part> = {}): Lease => ({
   isHeld: true,
 })
 
-/** Long enough for whatever does not wait to go on. */
+/** Lets work proceed that waits for nothing. */
 async function turn(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -100,7 +100,7 @@ function partsOf(leases: readonly Lease[]): LeasedParts {
       await turn()
       log.push('settle')
       for (const [target, count] of await removals.settle(undefined))
-        for (const { target: own, part } of leases) if (own === target) part.tally.removed += count
+        for (const lease of leases) if (lease.target === target) lease.part.tally.removed += count
     },
     release: async () => {},
   }
@@ -121,8 +121,9 @@ function jobOf(pageSize: number, rewrites = false): CleanJob {
       begin: () => {},
       paceOf: () => pace,
       count: (_, rows) => void log.push(`count ${rows}`),
-      did: (_target, _shard, { entities, rows, added }) => void log.push(`did ${entities} ${rows} ${added}`),
-      tell(phase, shard, parts) {
+      addWork: (_target, _shard, { entities, rows, added }) =>
+        void log.push(`did ${entities} ${rows} ${added}`),
+      report(phase, shard, parts) {
         const texts = parts.map(({ index, part }) => `${index} ${part.seen}/${part.total}`)
         log.push([phase, shard, ...texts].join(' '))
       },
@@ -135,7 +136,7 @@ async function scan(phase: 'entities' | 'check', leases: Lease[], job = jobOf(4)
 }
 
 describe('a scan of entities', () => {
-  it('saves and tells how far it is after each page, of all there are, tombstones too', async () => {
+  it('a scan of entities saves and reports its progress after each page, including tombstones', async () => {
     await store.delete(ids[5]!)
     await store.settled()
     const lease = leaseOf(user)
@@ -148,7 +149,7 @@ describe('a scan of entities', () => {
       'count 4',
       'save',
       'entities 0 by_user 4/6',
-      // Tombstones have no rows to be looked at.
+      // A tombstone has no rows to look up.
       'did 1 1 0',
       'count 2',
       'save',
@@ -159,7 +160,7 @@ describe('a scan of entities', () => {
     expect(lease.part.tally).toMatchObject({ entities: 5, rows: 5 })
   })
 
-  it('begins where the index was left that is furthest behind, and spares the others what they have', async () => {
+  it('a scan of entities begins at the place of the slowest index, and skips entities that others have done', async () => {
     const [behind, ahead] = [leaseOf(user, { addedId: 1 }), leaseOf(tag, { addedId: 5 })]
     for (const i of [2, 6]) {
       await removeRow(store, 'by_user', rowFor(store, 'by_user', ids[i - 1]!, bag(i), 0))
@@ -171,11 +172,11 @@ describe('a scan of entities', () => {
     expect([behind.part.phase, ahead.part.phase]).toEqual(['dangling', 'dangling'])
   })
 
-  it('does no more for an index that another worker has taken over, and ends without any', async () => {
-    const [lost, kept] = [leaseOf(user), leaseOf(tag)]
-    onCheckpoint = () => (lost.isHeld = false)
-    await scan('entities', [lost, kept])
-    expect(lost.part).toMatchObject({ phase: 'entities', seen: 4 })
+  it('a scan of entities drops an index that another worker took over, and ends once it has none', async () => {
+    const [takenOver, kept] = [leaseOf(user), leaseOf(tag)]
+    onCheckpoint = () => (takenOver.isHeld = false)
+    await scan('entities', [takenOver, kept])
+    expect(takenOver.part).toMatchObject({ phase: 'entities', seen: 4 })
     expect(kept.part).toMatchObject({ phase: 'dangling' })
     expect(kept.part.tally.entities).toBe(6)
     const alone = leaseOf(user)
@@ -186,7 +187,7 @@ describe('a scan of entities', () => {
     expect(log).not.toContain('settle')
   })
 
-  it('writes every row where the run is to, and where it is not none that is there', async () => {
+  it('a scan of entities rewrites existing rows only if the run rewrites', async () => {
     await scan('entities', [leaseOf(user)])
     expect(operations).not.toContain('upsert')
     const lease = leaseOf(user)
@@ -198,8 +199,8 @@ describe('a scan of entities', () => {
 
 it.each([
   ['cannot be filled', 'building', 'BODY_UNKNOWN'],
-  ['is scanned all the same once it is', 'ready', undefined],
-] as const)('an index of a body that this process does not know %s', async (_, state, code) => {
+  ['is still scanned once it is ready', 'ready', undefined],
+] as const)('an index with a body that this process cannot decode %s', async (_, state, code) => {
   const decode = (): never => {
     throw new LooseleafError('BODY_UNKNOWN', 'Unknown.')
   }
@@ -222,20 +223,20 @@ it.each([
 })
 
 describe('a check', () => {
-  it('is over when nothing is missing, and does not count entities again', async () => {
+  it('a check without missing rows ends the phase, and does not count entities again', async () => {
     const lease = leaseOf(user, { phase: 'check' })
     await scan('check', [lease])
     expect(lease.part).toMatchObject({ phase: 'done', seen: 0 })
     expect(lease.part.tally).toEqual(emptyTally())
   })
 
-  it('begins again when something was, with as much ahead of it', async () => {
+  it('a check that found a missing row repeats, with the same total', async () => {
     await removeRow(store, 'by_user', rowFor(store, 'by_user', ids[0]!, bag(1), 0))
     const lease = leaseOf(user, { phase: 'check' })
-    const told: string[] = []
-    onCheckpoint = () => told.push(`${lease.part.phase} ${lease.part.rounds}`)
+    const saved: string[] = []
+    onCheckpoint = () => saved.push(`${lease.part.phase} ${lease.part.rounds}`)
     await scan('check', [lease])
-    expect(told).toEqual(['check 0', 'check 0', 'check 1', 'check 1'])
+    expect(saved).toEqual(['check 0', 'check 0', 'check 1', 'check 1'])
     expect(log.filter((each) => each.startsWith('check'))).toEqual([
       'check 0 by_user 4/6',
       'check 0 by_user 6/6',
@@ -246,7 +247,7 @@ describe('a check', () => {
     expect(lease.part.tally).toMatchObject({ added: 1 })
   })
 
-  it('is given up when five rounds have found something, and no earlier', async () => {
+  it('a check throws after five rounds with missing rows', async () => {
     const lease = leaseOf(user, { phase: 'check' })
     const row = rowFor(store, 'by_user', ids[0]!, bag(1), 0)
     await removeRow(store, 'by_user', row)
@@ -266,27 +267,27 @@ describe('a scan of rows', () => {
     await scanRows(jobOf(pageSize), partsOf(leases), leases, 0, signal)
   }
 
-  it('goes on where it was left, and counts what there is only where there is more than a page', async () => {
+  it('a scan of rows resumes at its saved place, and counts the rows only if there is more than a page', async () => {
     const small = leaseOf(user, { phase: 'dangling', total: 99 })
     await scanOf([small], 7)
     expect(log).toContain('dangling 0 by_user 6/6')
     expect(operations).not.toContain('count')
     expect(small.part.tally).toMatchObject({ rows: 6 })
     const { row } = rowFor(store, 'by_user', ids[1]!, bag(2), 0)
-    const left = leaseOf(user, { phase: 'dangling', seen: 2, place: placeToText(row) })
+    const resumed = leaseOf(user, { phase: 'dangling', seen: 2, place: placeToText(row) })
     log.length = 0
-    await scanOf([left], 6)
-    // The total is what is behind it and what is ahead.
+    await scanOf([resumed], 6)
+    // The total includes the rows before the saved place.
     expect(log).toContain('dangling 0 by_user 6/6')
-    expect(left.part.tally).toMatchObject({ rows: 4 })
+    expect(resumed.part.tally).toMatchObject({ rows: 4 })
     const large = leaseOf(user, { phase: 'dangling' })
     operations.length = 0
     await scanOf([large], 6)
     expect(operations.filter((each) => each === 'count')).toHaveLength(1)
-    expect([small, left, large].map(({ part }) => part.phase)).toEqual(['check', 'check', 'check'])
+    expect([small, resumed, large].map(({ part }) => part.phase)).toEqual(['check', 'check', 'check'])
   })
 
-  it('deletes what is dangling in each index, and counts it there', async () => {
+  it('a scan of rows deletes the dangling rows of each index, and counts them there', async () => {
     await addRow(store, 'by_user', rowFor(store, 'by_user', ids[0]!, { user_id: 'eve', published: 1 }, 1))
     await addRow(store, 'by_tag', rowFor(store, 'by_tag', ids[0]!, { tags: ['lost'] }, 1))
     await addRow(store, 'by_tag', rowFor(store, 'by_tag', ids[1]!, { tags: ['lost'] }, 1))
@@ -302,21 +303,21 @@ describe('a scan of rows', () => {
     expect(log.at(-1)).toBe('settle')
   })
 
-  it('works whenever there are 16 pages, and leaves a part that another worker has taken over', async () => {
+  it('a scan of rows works on 16 pages at a time, and leaves a part that another worker took over', async () => {
     for (let i = 7; i <= 20; i++) ids.push((await store.put(bag(i))).id)
     const lease = leaseOf(user, { phase: 'dangling' })
     await scanOf([lease], 1)
     expect(log.filter((each) => each.startsWith('count'))).toEqual(['count 16', 'count 4'])
     expect(log.filter((each) => each.startsWith('did'))).toEqual(['did 0 16 0', 'did 0 4 0'])
-    // The page with which they are enough is worked on before it is saved.
+    // The page that completes a group is worked on before the save.
     expect(log.slice(0, log.indexOf('count 16')).filter((each) => each === 'save')).toHaveLength(15)
     expect(operations.filter((each) => each === 'count')).toHaveLength(1)
-    const lost = leaseOf(user, { phase: 'dangling' })
+    const takenOver = leaseOf(user, { phase: 'dangling' })
     let saves = 0
-    onCheckpoint = () => (lost.isHeld = ++saves < 3)
+    onCheckpoint = () => (takenOver.isHeld = ++saves < 3)
     log.length = 0
-    await scanOf([lost], 2)
-    expect(lost.part).toMatchObject({
+    await scanOf([takenOver], 2)
+    expect(takenOver.part).toMatchObject({
       phase: 'dangling',
       seen: 6,
       place: placeToText(rowFor(store, 'by_user', ids[5]!, bag(6), 0).row),

@@ -32,23 +32,23 @@ beforeEach(async () => {
   store = await open(true)
 })
 
-/** Calls of this operation on this table fail with this code. */
+/** Makes calls of this operation on this table fail with this code. */
 function failing(
   table: string,
   operation: string,
   code: 'SHARD_UNAVAILABLE' | 'INDEX_NOT_FOUND',
-  what = code as string,
+  text = code as string,
 ): FaultPlan {
   return (call) =>
     call.table === table && call.operation === operation
-      ? { before: () => Promise.reject(new LooseleafError(code, `${what} (on purpose).`)) }
+      ? { before: () => Promise.reject(new LooseleafError(code, `${text} (on purpose).`)) }
       : undefined
 }
 
-/** Entities whose rows in both indexes are pending, or in the one of this table. */
+/** Puts entities whose rows are pending, in both indexes or only in the one of this table. */
 async function defer(count: number, table?: string): Promise<string[]> {
-  plan = ({ operation, table: of }) =>
-    operation === 'upsert' && (table ?? of) === of
+  plan = ({ operation, table: called }) =>
+    operation === 'upsert' && (table ?? called) === called
       ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
       : undefined
   const results = await store.putMany(Array.from({ length: count }, () => BAG))
@@ -66,7 +66,7 @@ async function setRetiring(table: string): Promise<void> {
 }
 
 describe('a drain', () => {
-  it('leaves its notes where another process has said since that commits may be lost for a time', async () => {
+  it('a drain keeps pending rows if another process has set that a failover may lose commits', async () => {
     await defer(2)
     const other = await open()
     await other.setPolicies({ deleteDelayMs: 60_000 })
@@ -75,7 +75,7 @@ describe('a drain', () => {
     expect(await pending()).toHaveLength(6)
   })
 
-  it('asks the shard alone for its catalog where it is known that writes are deferred, and all of their indexes are', async () => {
+  it('a drain of known indexes reads the catalog only once, for the policies', async () => {
     await defer(2)
     let loads = 0
     plan = ({ operation }) => {
@@ -88,7 +88,7 @@ describe('a drain', () => {
       expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
   })
 
-  it('reads it where one of them is new to this process, whose rows it writes too', async () => {
+  it('a drain reloads the catalog for an index that it does not know, and writes its rows too', async () => {
     const late = await open()
     await store.dropIndex('by_tag')
     await store.addIndex(byTag)
@@ -97,7 +97,7 @@ describe('a drain', () => {
     expect(await rowsIn(store, 'by_tag')).toEqual(await expectedRows(store, 'by_tag'))
   })
 
-  it('goes through all pages, each behind the last row of the one before', async () => {
+  it('a drain reads all pages, each after the last row of the one before', async () => {
     await defer(250, 'index_by_user')
     const all = await pending()
     const pages: (PendingPage['after'] | undefined)[] = []
@@ -109,7 +109,7 @@ describe('a drain', () => {
     expect(pages).toEqual([undefined, all[199]])
   })
 
-  it('leaves out an index from then on that it could not write, and drains the others', async () => {
+  it('a drain skips an index after an error of its table, and drains the others', async () => {
     await defer(150)
     const exceptions: (readonly string[] | undefined)[] = []
     plan = (call) => {
@@ -120,11 +120,14 @@ describe('a drain', () => {
     await expect(drainPending(store)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
     expect(exceptions).toEqual([[], ['index_by_user']])
     plan = () => undefined
-    const left = await pending()
-    expect([left.length, new Set(left.map(({ table }) => table))]).toEqual([150, new Set(['index_by_user'])])
+    const remaining = await pending()
+    expect([remaining.length, new Set(remaining.map(({ table }) => table))]).toEqual([
+      150,
+      new Set(['index_by_user']),
+    ])
   })
 
-  it('tells of the first index that it could not write', async () => {
+  it('a drain throws the error of the first index that it could not write', async () => {
     await defer(1)
     const [first, second] = (await pending()).map(({ table }) => table)
     plan = (call) =>
@@ -133,13 +136,13 @@ describe('a drain', () => {
     await expect(drainPending(store)).rejects.toThrow('The first')
   })
 
-  it('leaves what is pending of an attempt that may still be made', async () => {
+  it('a drain keeps the pending rows of an attempt that may still commit', async () => {
     const { shards } = driver
     const { epoch } = (await shards[0]!.catalog.load())!
     const before = shards[0]!.state()
     const [id] = await defer(1)
     const rows = await pending()
-    // The entity is not there, and what is pending for it is.
+    // The entity is gone, but its pending rows are not.
     shards[0]!.fallBack({ ...shards[0]!.state(), entities: before.entities }, 'entities')
     expect(epoch).toBeGreaterThan(0)
     expect(await store.get(id!)).toBeUndefined()
@@ -147,7 +150,7 @@ describe('a drain', () => {
     expect(await pending()).toEqual(rows)
   })
 
-  it('settles nothing by what a crash has undone since it was read', async () => {
+  it('a drain keeps pending rows if a crash undid the version that it read', async () => {
     const { id } = await store.put({ user_id: 'ada', published: 1 })
     const before = driver.shards[0]!.state()
     plan = failing('index_by_user', 'upsert', 'SHARD_UNAVAILABLE')
@@ -166,7 +169,7 @@ describe('a drain', () => {
     expect(await pending()).toHaveLength(1)
   })
 
-  it('has deleted before what was due by then', async () => {
+  it('a drain first deletes kept rows that are due', async () => {
     const { id, version } = await store.put(BAG)
     const { context } = store
     const target = indexTarget(context, entryOf(store, 'by_user'))
@@ -183,8 +186,8 @@ describe('a drain', () => {
   })
 })
 
-describe('what is pending of an index that has lost its table', () => {
-  it('stays in silence where the index is on its way out', async () => {
+describe('pending rows of an index with a missing table', () => {
+  it('a drain keeps pending rows of a retiring index whose table is missing, without an error', async () => {
     await defer(1, 'index_by_user')
     await setRetiring('index_by_user')
     plan = failing('index_by_user', 'upsert', 'INDEX_NOT_FOUND')
@@ -192,13 +195,13 @@ describe('what is pending of an index that has lost its table', () => {
     expect(await pending()).toHaveLength(1)
   })
 
-  it('is an error where the index is in use', async () => {
+  it('a drain throws if the table of an index in use is missing', async () => {
     await defer(1, 'index_by_user')
     plan = failing('index_by_user', 'upsert', 'INDEX_NOT_FOUND')
     await expect(drainPending(store)).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
   })
 
-  it('is one where a shard does not answer, also for an index on its way out', async () => {
+  it('a drain throws if a shard does not answer, even for a retiring index', async () => {
     await defer(1, 'index_by_user')
     await setRetiring('index_by_user')
     plan = failing('index_by_user', 'upsert', 'SHARD_UNAVAILABLE')

@@ -42,13 +42,13 @@ beforeEach(async () => {
 
 const ago = (milliseconds: number): Date => new Date(Date.now() - milliseconds)
 
-/** A session that has expired so long ago, in milliseconds. */
-async function put(milliseconds: number, of: DataStore = store): Promise<string> {
+/** Puts a session that expired this many milliseconds ago. */
+async function put(milliseconds: number, into: DataStore = store): Promise<string> {
   const bag = { kind: 'session', until: ago(milliseconds), user_id: 'ada', published: 1 }
-  return (await of.put(bag)).id
+  return (await into.put(bag)).id
 }
 
-test('entities that have expired a minute ago are deleted, and others stay', async () => {
+test('entities that expired at least a minute ago are deleted, and others stay', async () => {
   const gone = [await put(MINUTE + 1_000), await put(24 * 60 * MINUTE)]
   const staying = [
     await put(MINUTE - 10_000),
@@ -60,13 +60,13 @@ test('entities that have expired a minute ago are deleted, and others stay', asy
   for (const id of gone) expect(await store.get(id)).toBeUndefined()
   for (const id of staying) expect(await store.get(id)).toBeDefined()
   expect(await deleteExpired(store)).toBe(0)
-  // Their rows are dangling until a cleaner has passed by.
+  // The rows of the deleted entities dangle until a clean deletes them.
   expect(await rowsIn(store, 'by_user')).toHaveLength(4)
   expect(await cleanIndex(store)).toMatchObject({ removed: 4, complete: true })
   expect(await rowsIn(store, 'by_user')).toHaveLength(2)
 })
 
-test('an entity whose time is pushed ahead after it was read stays', async () => {
+test('an entity whose expiry is postponed after it was read stays', async () => {
   const id = await put(2 * MINUTE)
   plan = ({ operation, number, args }) => {
     const [rows] = args as [readonly { body: unknown }[]]
@@ -77,7 +77,7 @@ test('an entity whose time is pushed ahead after it was read stays', async () =>
   expect(await store.get(id)).toMatchObject({ user_id: 'ada' })
 })
 
-test('a row that its entity has left deletes nothing', async () => {
+test('a lost row with an earlier expiry does not delete its entity', async () => {
   const id = await put(2 * MINUTE)
   await store.settled()
   plan = ({ operation }) =>
@@ -90,7 +90,7 @@ test('a row that its entity has left deletes nothing', async () => {
 test.each([
   ['the database', 60 * MINUTE],
   ['the process', -60 * MINUTE],
-])('%s decides on a deletion where its clock is behind the other', async (_, ahead) => {
+])('the clock of %s decides on a deletion if it is behind the other one', async (_, ahead) => {
   const other = await open({ ...systemTime, now: () => Date.now() + ahead })
   const id = await put(Math.max(0, -ahead) / 2 + 2 * MINUTE - Math.max(0, ahead) / 2, other)
   expect(await deleteExpired(other)).toBe(0)
@@ -100,7 +100,7 @@ test.each([
   expect(await other.get(expired)).toBeUndefined()
 })
 
-test('one round looks at so many rows, those first that expired first', async () => {
+test('a round reads `maxRows` rows, earliest expiry first', async () => {
   const single = await openStore({ shards: 1, indexes: [expiring] })
   onTestFinished(() => single.close())
   const ids: string[] = []
@@ -110,13 +110,13 @@ test('one round looks at so many rows, those first that expired first', async ()
   expect((await single.getMany(ids)).map((found) => found === undefined)).toEqual(ids.map((_, i) => i < 3))
 })
 
-test('a round goes on where the one before it has ended, whatever has become of the rows in front', async () => {
+test('a round resumes where the one before ended, past rows of deleted entities', async () => {
   const single = await openStore({ shards: 1, indexes: [expiring] })
   onTestFinished(() => single.close())
   for (let i = 0; i < 7; i++) await put((10 - i) * MINUTE, single)
   const pass = createPass(single.context)
   const places = new Map()
-  // The rows of deleted entities stay: no cleaner runs.
+  // No cleaner runs, so the rows of deleted entities stay.
   const rounds = []
   for (let round = 0; round < 4; round++) rounds.push(await expireShard(pass, 0, 3, places))
   expect(rounds).toEqual([
@@ -127,7 +127,7 @@ test('a round goes on where the one before it has ended, whatever has become of 
   ])
 })
 
-test('an index that is being filled, or is hidden, deletes nothing', async () => {
+test('an index that is being filled, or hidden, causes no deletion', async () => {
   const empty = await openStore({ indexes: [] })
   onTestFinished(() => empty.close())
   const id = await put(2 * MINUTE, empty)
@@ -141,14 +141,14 @@ test('an index that is being filled, or is hidden, deletes nothing', async () =>
   expect(await empty.get(id)).toBeUndefined()
 })
 
-test('the database is not asked for its time where nothing is due', async () => {
+test('the time of the database is not read while no row is due', async () => {
   await put(-MINUTE)
   statements = []
   await deleteExpired(store)
   expect(statements).toEqual(['scan', 'scan'])
 })
 
-test('a damaged body is told and left alone', async () => {
+test('an entity with a damaged body is reported and not deleted', async () => {
   const id = await put(2 * MINUTE)
   const problems: string[] = []
   const { codec } = store.context
@@ -164,7 +164,7 @@ test('a damaged body is told and left alone', async () => {
   expect(problems).toEqual([`undecodable ${id}`])
 })
 
-test('a cleaner deletes what has expired on the shards that it follows, with its index rows', async () => {
+test('a cleaner deletes expired entities on the shards that it follows, with their index rows', async () => {
   for (let i = 0; i < 20; i++) await put((2 + i) * MINUTE)
   const stays = await put(-MINUTE)
   const errors: unknown[] = []

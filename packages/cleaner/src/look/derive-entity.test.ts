@@ -4,10 +4,10 @@ import { indexTarget } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
 import { derivedBatches } from './derive-entity.ts'
 
-it('entities are derived in batches whose rows can be held', async () => {
+it('entities are derived in batches of a bounded number of rows', async () => {
   const store = await openStore({ shards: 1, indexes: [byTag] })
   const { entities } = store.context.driver.shards[0]!
-  // With itself, each weighs a thousand.
+  // Each entity weighs a thousand: 999 rows and itself.
   const tags = Array.from({ length: 999 }, (_, i) => `tag ${i}`)
   await store.putMany(Array.from({ length: 21 }, () => ({ tags })))
   const rows = (await entities.pageByAdded(0, 100)).map((row) => ({ ...row, body: row.body! }))

@@ -8,12 +8,12 @@ import { entityPages } from './entity-pages.ts'
 
 const MiB = 1024 * 1024
 
-test('pages have as many bodies as fit into 8 MiB, or one, and together every entity in its order', async () => {
+test('pages have as many bodies as fit into 8 MiB, or one, and together yield every entity in order', async () => {
   const driver = await memoryShards(1).connect()
-  /** Bytes of the bodies of each answer, and how many there were. */
+  /** Total bytes and number of the bodies of each answer. */
   const answers: { readonly bytes: number; readonly bodies: number }[] = []
   const [shard] = driver.shards
-  const note = <Rows extends readonly (Pick<EntityPageRow, 'body'> | undefined)[]>(rows: Rows): Rows => {
+  const record = <Rows extends readonly (Pick<EntityPageRow, 'body'> | undefined)[]>(rows: Rows): Rows => {
     const lengths = rows.flatMap((row) => (row?.body ? [row.body.length] : []))
     answers.push({ bytes: lengths.reduce((sum, length) => sum + length, 0), bodies: lengths.length })
     return rows
@@ -21,8 +21,8 @@ test('pages have as many bodies as fit into 8 MiB, or one, and together every en
   const { entities } = shard!
   const watched: typeof entities = {
     ...entities,
-    read: async (...asked) => note(await entities.read(...asked)),
-    pageByAdded: async (...asked) => note(await entities.pageByAdded(...asked)),
+    read: async (...args) => record(await entities.read(...args)),
+    pageByAdded: async (...args) => record(await entities.pageByAdded(...args)),
   }
   const store = await openStore({ driver: { ...driver, shards: [{ ...shard!, entities: watched }] } })
   const sizes = [3, 3, 3, 0.01, 0.01, 7.5, 0.01, 0.01, 5, 4]
@@ -39,7 +39,7 @@ test('pages have as many bodies as fit into 8 MiB, or one, and together every en
     expect(bodies.flat().map((length) => Math.round(length / MiB))).toEqual([3, 3, 3, 0, 0, 8, 0, 0, 5, 4])
     for (const page of bodies)
       if (page.length > 1) expect(page.reduce((sum, length) => sum + length, 0)).toBeLessThan(8 * MiB)
-    // As many as fit, not one by one.
+    // The pages hold as many as fit, not one each.
     expect(pages.length).toBeLessThan(sizes.length)
   }
   for (const { bytes, bodies } of answers) if (bodies > 1) expect(bytes).toBeLessThan(8 * MiB)

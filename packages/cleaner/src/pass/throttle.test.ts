@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import { leapingTime, type LeapingTime } from '../../test/times.ts'
 import { createThrottle, sizeClass, type Throttle } from './throttle.ts'
 
-test('without a rate nothing waits for what was read', async () => {
+test('without a rate, reads cause no wait', async () => {
   const time = leapingTime()
   const throttle = createThrottle(time, undefined)
   await throttle.take(0, 1_000_000, undefined)
@@ -11,7 +11,7 @@ test('without a rate nothing waits for what was read', async () => {
   expect(throttle.maxPage).toBe(Infinity)
 })
 
-test('rows are paid for by waiting, each of them once', async () => {
+test('each row read costs a wait according to the rate, once', async () => {
   const time = leapingTime()
   const throttle = createThrottle(time, 100)
   expect(throttle.maxPage).toBe(100)
@@ -19,13 +19,13 @@ test('rows are paid for by waiting, each of them once', async () => {
   expect(time.slept).toBe(500)
   await throttle.take(0, 200, undefined)
   expect(time.slept).toBe(2_500)
-  // Time that has passed anyhow pays for nothing but what is taken then.
+  // Idle time does not accumulate credit for later reads.
   time.leap(10_000)
   await throttle.take(0, 10, undefined)
   expect(time.slept).toBe(2_600)
 })
 
-test('of several who read at the same time each waits for all before it', async () => {
+test('concurrent reads wait for each other', async () => {
   const time = leapingTime()
   const throttle = createThrottle(
     { ...time, now: () => 0, sleep: (ms, signal) => time.sleep(ms, signal) },
@@ -35,7 +35,7 @@ test('of several who read at the same time each waits for all before it', async 
   expect(time.slept).toBe(100 + 200)
 })
 
-test('nothing is waited for when nothing was read', async () => {
+test('a read of no rows causes no wait', async () => {
   const time = leapingTime()
   let sleeps = 0
   const throttle = createThrottle({ ...time, sleep: async () => void sleeps++ }, 10)
@@ -43,7 +43,7 @@ test('nothing is waited for when nothing was read', async () => {
   expect(sleeps).toBe(0)
 })
 
-test('a page has one row at the least', () => {
+test('a page has at least one row', () => {
   expect(createThrottle(leapingTime(), 0.5).maxPage).toBe(1)
   expect(createThrottle(leapingTime(), 2.9).maxPage).toBe(2)
 })
@@ -59,35 +59,36 @@ test('a signal ends the wait', async () => {
 
 const page = (): string => 'page'
 
-/** Sends statements to a shard that takes so long for each. */
+/** Sends statements to a shard that takes this long for each. */
 async function send(
   throttle: Throttle,
   time: LeapingTime,
   milliseconds: readonly number[],
   shard = 0,
 ): Promise<void> {
-  for (const each of milliseconds) await throttle.send(shard, page, async () => time.leap(each), undefined)
+  for (const latency of milliseconds)
+    await throttle.send(shard, page, async () => time.leap(latency), undefined)
 }
 
 const times = (count: number, milliseconds: number): number[] =>
   Array.from({ length: count }, () => milliseconds)
 
-describe('a shard that answers slower than when it was left alone', () => {
-  it('gets rests in proportion, and the reason is told', async () => {
+describe('a shard that answers slower than when idle', () => {
+  it('a slow shard gets pauses in proportion, and the reason is reported', async () => {
     const time = leapingTime()
     const throttle = createThrottle(time, undefined)
     await send(throttle, time, times(10, 10))
     expect(time.slept).toBe(0)
-    expect(throttle.lately()).toEqual({ throttledBy: undefined, waited: 0 })
-    // Four times as slow: as much rest as work, from the third of the last five on.
+    expect(throttle.recentWaits()).toEqual({ throttledBy: undefined, waited: 0 })
+    // The shard is four times as slow, so it rests as long as it works, once three of the last five answers were slow.
     await send(throttle, time, times(13, 40))
     expect(time.slept).toBeCloseTo(400, -1)
-    const { throttledBy, waited } = throttle.lately()
+    const { throttledBy, waited } = throttle.recentWaits()
     expect(throttledBy).toBe('latency')
     expect(waited).toBeCloseTo(400 / (100 + 520 + 400), 1)
   })
 
-  it('is worked on all the same, however slow it is', async () => {
+  it('a very slow shard still gets statements, with pauses of at most a second', async () => {
     const time = leapingTime()
     const throttle = createThrottle(time, undefined)
     await send(throttle, time, [...times(10, 10), ...times(3, 60_000)])
@@ -96,7 +97,7 @@ describe('a shard that answers slower than when it was left alone', () => {
     expect(time.slept - before).toBe(1_000)
   })
 
-  it('keeps nobody from other shards', async () => {
+  it('a slow shard does not delay work on other shards', async () => {
     const time = leapingTime()
     const throttle = createThrottle(time, undefined)
     await send(throttle, time, [...times(10, 10), ...times(3, 1_000)])
@@ -107,7 +108,7 @@ describe('a shard that answers slower than when it was left alone', () => {
     expect(time.slept).toBe(before)
   })
 
-  it('has had its rest when time has passed anyhow', async () => {
+  it('time that passes otherwise counts as a pause', async () => {
     const time = leapingTime()
     const throttle = createThrottle(time, undefined)
     await send(throttle, time, [...times(10, 10), ...times(3, 100)])
@@ -117,7 +118,7 @@ describe('a shard that answers slower than when it was left alone', () => {
     expect(time.slept).toBe(before)
   })
 
-  it('is not seen in answers of another kind', async () => {
+  it('latencies are compared only with those of the same kind', async () => {
     const time = leapingTime()
     const throttle = createThrottle(time, undefined)
     for (let i = 0; i < 10; i++) {
@@ -137,7 +138,7 @@ describe('a shard that answers slower than when it was left alone', () => {
     expect(time.slept).toBe(0)
   })
 
-  it('that wait ends with the signal', async () => {
+  it('a signal ends the pause', async () => {
     const time = leapingTime()
     const throttle = createThrottle(time, undefined)
     await send(throttle, time, [...times(10, 10), ...times(3, 100)])
@@ -148,7 +149,7 @@ describe('a shard that answers slower than when it was left alone', () => {
   })
 })
 
-describe('a statement that fails because others are at the shard', () => {
+describe('a statement that fails because the shard is busy', () => {
   const failing = (code: ErrorCode, failures: number): (() => Promise<number>) => {
     let calls = 0
     return async () => {
@@ -157,12 +158,12 @@ describe('a statement that fails because others are at the shard', () => {
     }
   }
 
-  it('is sent again, each time later, and the reason is told', async () => {
+  it('a busy shard causes retries with growing pauses, and the reason is reported', async () => {
     const time = leapingTime()
     const throttle = createThrottle(time, undefined)
     expect(await throttle.send(0, page, failing('SHARD_BUSY', 4), undefined)).toBe(5)
     expect(time.slept).toBe(250 + 500 + 1_000 + 2_000)
-    expect(throttle.lately()).toEqual({ throttledBy: 'lock waits', waited: 1 })
+    expect(throttle.recentWaits()).toEqual({ throttledBy: 'lock waits', waited: 1 })
   })
 
   it.each([
@@ -170,14 +171,14 @@ describe('a statement that fails because others are at the shard', () => {
     ['DEADLINE', 1],
     ['SHARD_UNAVAILABLE', 0],
     ['BODY_DAMAGED', 0],
-  ] as const)('%s is sent again %i times', async (code, again) => {
+  ] as const)('`%s` is retried %i times', async (code, retries) => {
     const throttle = createThrottle(leapingTime(), undefined)
-    expect(await throttle.send(0, page, failing(code, again), undefined)).toBe(again + 1)
-    const sending = throttle.send(0, page, failing(code, again + 1), undefined)
+    expect(await throttle.send(0, page, failing(code, retries), undefined)).toBe(retries + 1)
+    const sending = throttle.send(0, page, failing(code, retries + 1), undefined)
     await expect(sending).rejects.toMatchObject({ code })
   })
 
-  it('what is no refusal of Looseleaf is thrown at once', async () => {
+  it('an unknown error is thrown at once', async () => {
     const time = leapingTime()
     const sending = createThrottle(time, undefined).send(
       0,
@@ -190,16 +191,16 @@ describe('a statement that fails because others are at the shard', () => {
   })
 })
 
-test('of several reasons the greatest is told, and all are forgotten', async () => {
+test('the main reason for waits is reported, and forgotten after half a minute', async () => {
   const time = leapingTime()
   const throttle = createThrottle(time, 10)
   await send(throttle, time, [...times(10, 10), ...times(4, 100)])
-  expect(throttle.lately().throttledBy).toBe('latency')
+  expect(throttle.recentWaits().throttledBy).toBe('latency')
   await throttle.take(0, 50, undefined)
   time.leap(1_000)
-  expect(throttle.lately()).toMatchObject({ throttledBy: 'rowsPerSecond' })
+  expect(throttle.recentWaits()).toMatchObject({ throttledBy: 'rowsPerSecond' })
   time.leap(30_000)
-  expect(throttle.lately()).toEqual({ throttledBy: undefined, waited: 0 })
+  expect(throttle.recentWaits()).toEqual({ throttledBy: undefined, waited: 0 })
 })
 
 test('sizes within a factor of two are one class', () => {

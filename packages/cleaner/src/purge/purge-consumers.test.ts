@@ -32,7 +32,7 @@ async function save(name: string, value: object): Promise<void> {
   await shard().tasks.save(name, 'consumer', JSON.stringify(value), 0)
 }
 
-/** A consumer that has stored its places as `@looseleaf/changes` does. */
+/** Registers a consumer as `@looseleaf/changes` does. */
 async function register(begun: number, floor: number): Promise<void> {
   await save(REGISTRY_TASK, { search: { incarnation: 'a', at: 0, begun: [begun], floors: [floor] } })
 }
@@ -47,7 +47,7 @@ async function remove(): Promise<void> {
   await store.delete(id)
 }
 
-it('a purge waits for a consumer that is behind, four times as long as otherwise and no longer', async () => {
+it('a purge waits for a slow consumer, up to four times as long as tombstones are kept', async () => {
   await register(0, await shard().entities.raiseFloor())
   await remove()
   time.leap(WEEK + HOUR)
@@ -58,7 +58,7 @@ it('a purge waits for a consumer that is behind, four times as long as otherwise
   expect(await purge()).toBe(1)
 })
 
-it('a purge goes as far as the last partition of a consumer, by what the consumer of that name has saved', async () => {
+it('a purge goes up to the slowest partition of a consumer, and ignores places of a dropped consumer of its name', async () => {
   await register(0, await shard().entities.raiseFloor())
   await remove()
   time.leap(HOUR)

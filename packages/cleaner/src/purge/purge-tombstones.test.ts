@@ -24,7 +24,7 @@ beforeEach(async () => {
 const shard = () => reference.shards[0]!
 
 async function purge(): Promise<number> {
-  // As whoever writes or follows does.
+  // Writers and consumers raise the floor too.
   await shard().entities.raiseFloor()
   const options = { owner: 'first', leaseMs: 30_000, signal: undefined }
   return (await purgeTombstones(store.context, 0, options)).purged
@@ -38,7 +38,7 @@ async function deleted(bag: object = { user_id: 'ada', published: 1 }): Promise<
   return id
 }
 
-it('a tombstone goes when it is a week old, and not before', async () => {
+it('a tombstone is purged when it is a week old, and not before', async () => {
   const { id: living } = await store.put({ user_id: 'eve', published: 2 })
   await deleted()
   time.leap(WEEK - HOUR)
@@ -53,7 +53,7 @@ it('a tombstone goes when it is a week old, and not before', async () => {
   expect(await store.get(living)).toMatchObject({ user_id: 'eve' })
 })
 
-it('each row is read once, however many rounds there are', async () => {
+it('each row is read only once over all rounds', async () => {
   for (let n = 0; n < 3; n++) await deleted()
   time.leap(WEEK + HOUR)
   expect(await purge()).toBe(3)
@@ -63,7 +63,7 @@ it('each row is read once, however many rounds there are', async () => {
   expect(await purge()).toBe(0)
 })
 
-it('the policy of the store says how long tombstones are kept', async () => {
+it('the policy `keepTombstonesMs` sets how long tombstones are kept', async () => {
   await deleted()
   await store.setPolicies({ keepTombstonesMs: HOUR })
   time.leap(2 * HOUR)
@@ -74,7 +74,7 @@ it('the policy of the store says how long tombstones are kept', async () => {
   })
 })
 
-it('a purge does nothing by a policy that another process has changed', async () => {
+it('a purge does nothing if another process has changed the policy', async () => {
   await store.setPolicies({ keepTombstonesMs: HOUR })
   await deleted()
   time.leap(2 * HOUR)
@@ -85,7 +85,7 @@ it('a purge does nothing by a policy that another process has changed', async ()
   expect(store.context.catalog.current().policies.keepTombstonesMs).toBe(WEEK)
 })
 
-it('a new entity under a purged id has a greater version, also by a clock that is far behind', async () => {
+it('a new entity under a purged id has a greater version, even with a clock that is far behind', async () => {
   const { id } = await store.put({ user_id: 'ada', published: 1 })
   const { version } = await store.put({ user_id: 'ada', published: 2 }, { id })
   await store.delete(id)
@@ -109,7 +109,7 @@ it('an insert that arrives after the entity was deleted and purged does not brin
   expect(await store.get(id)).toBeUndefined()
 })
 
-it('rows of a purged entity that were left over go with one more tombstone, which goes in its turn', async () => {
+it('leftover rows of a purged entity are deleted under a new tombstone, which is purged later', async () => {
   const id = await deleted()
   time.leap(WEEK + HOUR)
   expect(await purge()).toBe(1)
@@ -127,7 +127,7 @@ it('rows of a purged entity that were left over go with one more tombstone, whic
   expect(await tombstones()).toBe(0)
 })
 
-it('a tombstone of a clock that was ahead is come back to', async () => {
+it('the purge returns to a tombstone of a clock that was ahead', async () => {
   const { id } = await store.put({ user_id: 'ada', published: 1 })
   const ahead = (time.now() + DAY) * 1000
   const [row] = await shard().entities.read([parseId(id)])
@@ -156,7 +156,7 @@ it('tombstones of a clock that stays ahead are purged while more of them are wri
   expect(await purge()).toBe(10 * 4 - purged)
 })
 
-it('a clock of the database that is ahead brings no purge nearer', async () => {
+it('a database clock that is ahead causes no early purge', async () => {
   await deleted()
   const { floor } = shard().entities
   const { now } = await floor()

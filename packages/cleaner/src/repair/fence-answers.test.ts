@@ -11,7 +11,7 @@ import type { DerivedEntity } from '../look/derive-entity.ts'
 import { indexTarget } from '../pass/index-target.ts'
 import { createRepairPass, type RepairPass } from './repair-pass.ts'
 
-// What a database answers to a fence or a delete, and what the cleaner makes of it.
+// Answers of a database to a fence or a delete, and their handling.
 
 const BAG = { user_id: 'ada', published: 1 }
 
@@ -42,39 +42,39 @@ const entityOf = (id: string, version: number): DerivedEntity => ({
 
 const fenceOff = (entity: DerivedEntity): Promise<number | undefined> => fence(store.context, entity, 7)
 
-/** What a statement on entities fails with, the first times. */
-function fails(make: () => Error, times = Infinity): void {
-  let left = times
+/** Makes the first statements on entities fail with this error. */
+function failWrites(make: () => Error, times = Infinity): void {
+  let remaining = times
   plan = ({ operation }) =>
-    (operation === 'insert' || operation === 'replace') && left-- > 0
+    (operation === 'insert' || operation === 'replace') && remaining-- > 0
       ? { before: () => Promise.reject(make()) }
       : undefined
 }
 
 describe('a fence', () => {
-  it('is not there where another process has made the entity meanwhile', async () => {
+  it('a fence fails if another process has created the entity', async () => {
     const { id } = await store.put(BAG)
     expect(await fenceOff(entityOf(id, 0))).toBeUndefined()
     expect(await store.get(id)).toMatchObject(BAG)
   })
 
-  it.each([0, 1])('is not taken for there where its answer was lost (version %d)', async (version) => {
+  it.each([0, 1])('a fence with an unknown outcome does not count as done (version %d)', async (version) => {
     const { id, version: current } = await store.put(BAG)
-    fails(unknownOutcome)
+    failWrites(unknownOutcome)
     expect(await fenceOff(entityOf(version === 0 ? store.newId() : id, version * current))).toBeUndefined()
   })
 
   it.each([new LooseleafError('SHARD_UNAVAILABLE', 'Away.'), new TypeError('a bug')])(
-    'that is refused for good says so (%s)',
+    'a fence rejects with a permanent error (%s)',
     async (refusal) => {
       sent = 0
-      fails(() => refusal)
+      failWrites(() => refusal)
       await expect(fenceOff(entityOf(store.newId(), 0))).rejects.toBe(refusal)
       expect(sent).toBe(1)
     },
   )
 
-  it('is tried again with the epoch that the shard has', async () => {
+  it('a fence is retried with the epoch of the shard', async () => {
     const { id, version } = await store.put(BAG)
     await changeCatalog(driver, (indexes) => indexes)
     plan = ({ operation }) =>
@@ -84,28 +84,28 @@ describe('a fence', () => {
     expect(sent).toBe(2)
   })
 
-  it('is given up when the epoch goes on changing', async () => {
+  it('a fence gives up if the epoch keeps changing', async () => {
     sent = 0
-    fails(() => new LooseleafError('STALE_EPOCH', 'The catalog has another epoch.'))
+    failWrites(() => new LooseleafError('STALE_EPOCH', 'The catalog has another epoch.'))
     expect(await fenceOff(entityOf(store.newId(), 0))).toBeUndefined()
     expect(sent).toBe(8)
   })
 
-  it('is not there where the entity has gone, or has moved', async () => {
+  it('a fence fails if the entity is gone or was written', async () => {
     expect(await fenceOff(entityOf(store.newId(), 5))).toBeUndefined()
     const { id, version } = await store.put(BAG)
     expect(await fenceOff(entityOf(id, version - 1))).toBeUndefined()
   })
 })
 
-describe('rows that are to be deleted', () => {
+describe('removals', () => {
   const add = async (): Promise<void> => {
     const { id, version } = await store.put(BAG)
     const { shard, row } = await anotherRow(id, version)
     const target = indexTarget(store.context, entryOf(store, 'by_user'))
     pass.removals.add({ entity: entityOf(id, version), target, shard, row, misplaced: false }, version)
   }
-  /** One that the entity has lost. */
+  /** Adds a row that the entity does not have. */
   const anotherRow = async (id: string, version: number): Promise<ReturnType<typeof rowFor>> => {
     const other = rowFor(store, 'by_user', id, { ...BAG, published: 2 }, version)
     await addRow(store, 'by_user', other)
@@ -116,14 +116,14 @@ describe('rows that are to be deleted', () => {
       operation === 'remove' ? { before: () => Promise.reject(new LooseleafError(code, 'No.')) } : undefined
   }
 
-  it('are gone where their index is', async () => {
+  it('removals of a dropped index are forgotten', async () => {
     await add()
     failWith('INDEX_NOT_FOUND')
     expect((await pass.removals.sendDue(undefined)).size).toBe(0)
     expect(pass.removals.isEmpty).toBe(true)
   })
 
-  it('are due again where their shard does not answer', async () => {
+  it('removals stay due if their shard does not answer', async () => {
     await add()
     failWith('SHARD_UNAVAILABLE')
     await expect(pass.removals.sendDue(undefined)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })

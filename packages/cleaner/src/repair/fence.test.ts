@@ -8,7 +8,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 
 const eve = { user_id: 'eve', published: 1 }
 
-test('a row stamped later than its entity is left alone for the grace, then the entity is fenced and the row deleted', async () => {
+test('a row stamped later than its entity is left alone during the grace period, then the entity is fenced and the row deleted', async () => {
   const time = leapingTime()
   const store = await openStore({ time })
   const { id, version } = await store.put({ user_id: 'ada', published: 1 })
@@ -26,7 +26,7 @@ test('a row stamped later than its entity is left alone for the grace, then the 
   expect(await store.get(id)).toEqual({ id, user_id: 'ada', published: 1 })
 })
 
-test('rows of before go in the same sweep, although the version that is the ground for it was raised', async () => {
+test('older dangling rows are deleted in the same sweep although a fence raised the version', async () => {
   const store = await openStore()
   const { id, version } = await store.put({ user_id: 'ada', published: 1, tags: ['a'] })
   const tagged = { tags: ['b'] }
@@ -39,7 +39,7 @@ test('rows of before go in the same sweep, although the version that is the grou
     expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
 })
 
-test('where no entity exists, a tombstone is the fence', async () => {
+test('a tombstone is the fence of an id without an entity', async () => {
   const store = await openStore()
   const id = store.newId()
   await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, Date.now() * 1000))
@@ -49,12 +49,12 @@ test('where no entity exists, a tombstone is the fence', async () => {
   const { driver, router } = store.context
   const [row] = await driver.shards[router.shardOfId(parseId(id))]!.entities.read([parseId(id)])
   expect(row).toMatchObject({ body: null })
-  // The id is free again.
+  // The id can be used again.
   expect(await store.insert(eve, { id })).toMatchObject({ created: true })
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('a stamp further ahead than the grace says nothing of age: it is fenced at once', async () => {
+test('a stamp further ahead than the grace period is fenced at once', async () => {
   const store = await openStore()
   const { id } = await store.put({ user_id: 'ada', published: 1 })
   const stamp = (Date.now() + 365 * 86_400_000) * 1000
@@ -100,7 +100,7 @@ test.each(['update', 'create'] as const)(
   },
 )
 
-test('a fence is no reason to leave the other rows that its entity has lost, in whichever index', async () => {
+test('a fence does not keep other lost rows of its entity from being deleted, in any index', async () => {
   const store = await openStore({ shards: 1 })
   const bag = { user_id: 'ada', published: 1, tags: ['x'] }
   const { id, version } = await store.put(bag)
@@ -131,7 +131,7 @@ test('a write that comes before the fence wins: its row stays', async () => {
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('a fence takes the catalog anew when the epoch has been raised', async () => {
+test('a fence reloads the catalog after the epoch was raised', async () => {
   const driver = await memoryShards(2).connect()
   const cleaner = await openStore({ driver })
   const { id, version } = await cleaner.put({ user_id: 'ada', published: 1 })

@@ -8,9 +8,9 @@ import { leapingTime, type LeapingTime } from '../../test/times.ts'
 import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 
-// Rows are kept for 11 ms here.
+// Lost rows are kept for 11 ms here.
 
-let isAway: boolean
+let isDown: boolean
 let time: LeapingTime
 let store: DataStore
 let byUser: IndexTarget
@@ -18,10 +18,10 @@ let byTag: IndexTarget
 let removals: KeptRemovals
 
 beforeEach(async () => {
-  isAway = false
+  isDown = false
   time = leapingTime()
   const driver = faultyDriver(await memoryShards(1).connect(), ({ operation }) =>
-    isAway && operation === 'readBounded'
+    isDown && operation === 'readBounded'
       ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
       : undefined,
   )
@@ -31,7 +31,7 @@ beforeEach(async () => {
   removals = createKeptRemovals(store.context)
 })
 
-/** So many rows of entities that have others in the index, or none any more. */
+/** Adds removals of rows whose entities have other rows in the index, or none if `isGone`. */
 async function add(count: number, { target = byUser, isGone = false } = {}): Promise<void> {
   const rows = Array.from({ length: count }, (_, i): IndexRow => ({
     key: target === byUser ? [Buffer.from('ada'), BigInt(i)] : [Buffer.from('x')],
@@ -40,27 +40,27 @@ async function add(count: number, { target = byUser, isGone = false } = {}): Pro
   }))
   await tableOn(target, 0).upsert(rows)
   for (const row of rows) {
-    const left = isGone ? [] : [{ shard: 0, key: row.key, identity: 'another' }]
-    const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map([[target, left]]) }
+    const others = isGone ? [] : [{ shard: 0, key: row.key, identity: 'another' }]
+    const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map([[target, others]]) }
     removals.add({ entity, target, shard: 0, row, misplaced: false }, 2)
   }
 }
 
-it('rows whose entities cannot be read are due again, in their order', async () => {
+it('removals whose entities cannot be read stay due, in order', async () => {
   await add(1)
   time.leap(5)
   await add(2)
   time.leap(6)
-  isAway = true
+  isDown = true
   await expect(removals.sendDue(undefined)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
-  isAway = false
+  isDown = false
   expect((await removals.sendDue(undefined)).get(byUser)).toBe(1)
   expect(removals.isEmpty).toBe(false)
   time.leap(5)
   expect((await removals.sendDue(undefined)).get(byUser)).toBe(2)
 })
 
-it('to settle is to wait for the last of them', async () => {
+it('`settle` waits for the last removal', async () => {
   await add(1)
   time.leap(5)
   await add(2)
@@ -69,7 +69,7 @@ it('to settle is to wait for the last of them', async () => {
   expect(time.slept - before).toBe(11)
 })
 
-it('rows of one index that went at once are counted beside those of another that were waited for', async () => {
+it('rows deleted at once and rows waited for are counted by index', async () => {
   await add(2, { isGone: true })
   await add(3, { target: byTag })
   expect([...(await removals.settle(undefined))].toSorted(([, a], [, b]) => a - b)).toEqual([

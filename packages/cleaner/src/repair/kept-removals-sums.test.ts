@@ -7,7 +7,7 @@ import { leapingTime, type LeapingTime } from '../../test/times.ts'
 import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 
-// Rows are kept for 11 ms here; what is deleted is counted over tables and statements.
+// Lost rows are kept for 11 ms here.
 
 let driver: ReferenceDriver
 let leaping: LeapingTime
@@ -32,7 +32,7 @@ beforeEach(async () => {
   removals = createKeptRemovals(store.context)
 })
 
-/** So many rows of entities that have other rows in the index, or none any more. */
+/** Adds removals of rows whose entities have other rows in the index, or none if `isGone`. */
 async function add(count: number, { shard = 0, isGone = false } = {}): Promise<void> {
   const rows = Array.from({ length: count }, (_, i): IndexRow => ({
     key: [Buffer.from('ada'), BigInt(i)],
@@ -41,15 +41,15 @@ async function add(count: number, { shard = 0, isGone = false } = {}): Promise<v
   }))
   await tableOn(target, shard).upsert(rows)
   for (const row of rows) {
-    const left = isGone ? [] : [{ shard, key: row.key, identity: 'another' }]
-    const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map([[target, left]]) }
+    const others = isGone ? [] : [{ shard, key: row.key, identity: 'another' }]
+    const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map([[target, others]]) }
     removals.add({ entity, target, shard, row, misplaced: false }, 2)
   }
 }
 
 const due = async (): Promise<number | undefined> => (await removals.sendDue(undefined)).get(target)
 
-it('what is settled is what was due at once, and what was waited for, on all shards', async () => {
+it('`settle` counts rows due at once and rows waited for, on all shards', async () => {
   await add(600, { isGone: true })
   await add(700)
   await add(3, { shard: 1 })
@@ -59,7 +59,7 @@ it('what is settled is what was due at once, and what was waited for, on all sha
   expect((await removals.settle(undefined)).size).toBe(0)
 })
 
-it('each row is deleted when it is due, and once', async () => {
+it('each row is deleted once, when it is due', async () => {
   await add(1)
   leaping.leap(5)
   await add(2)
@@ -74,7 +74,7 @@ it('each row is deleted when it is due, and once', async () => {
   expect(removals.isEmpty).toBe(true)
 })
 
-it('whoever waits has something done every now and then, and before it goes on', async () => {
+it('`settle` calls `onWait` between its pauses', async () => {
   await add(1)
   const waiting = {
     everyMs: 4,
@@ -87,7 +87,7 @@ it('whoever waits has something done every now and then, and before it goes on',
   expect(log).toEqual(['pause of 4', 'done', 'pause of 4', 'done', 'pause of 3'])
 })
 
-it('there are too many of them from 20,000 on', async () => {
+it('removals are full at 20,000 rows', async () => {
   await add(10_000, { isGone: true })
   await add(9_999)
   expect(removals.isFull).toBe(false)

@@ -21,19 +21,19 @@ import { sweep, sweepIndex } from '../sweep/sweep.ts'
 const ada = { user_id: 'ada', published: 1 }
 const eve = { user_id: 'eve', published: 1 }
 
-/** How many rows there were at each pause, and how long it was, in milliseconds. */
+/** A pause, and the number of rows at its start. */
 interface Pause {
   readonly milliseconds: number
   readonly rows: number
 }
 
-/** Of a writer of the order of the article, which has committed and does not come to its rows. */
+/** The faults of an entity-first writer that commits, and then cannot write its rows. */
 const refuseRows: FaultPlan = ({ table, operation }) =>
   table.startsWith('index_') && operation === 'upsert'
     ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')) }
     : undefined
 
-/** A store whose pauses are over at once, and told. */
+/** Opens a store whose pauses are recorded and end at once. */
 async function watched(
   onPause = async (_: DataStore): Promise<void> => undefined,
 ): Promise<{ store: DataStore; pauses: Pause[] }> {
@@ -55,7 +55,7 @@ async function watched(
 test.each([
   ['an earlier version', 0, {}],
   ['an attempt that is fenced', 5, { graceMs: 0 }],
-])('a row of %s stays for as long as a query may take', async (_, ahead, options) => {
+])('a row of %s is kept for as long as a query may take', async (_, ahead, options) => {
   const { store, pauses } = await watched()
   const { id, version } = await store.put(ada)
   await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + ahead))
@@ -65,11 +65,11 @@ test.each([
   expect(await rowsIn(store, 'by_user')).toHaveLength(1)
 })
 
-test('a row that was judged before commits could be lost for a time stays, whoever says that they can be', async () => {
-  let isSaid = false
+test('a row that was judged under a shorter `deleteDelayMs` stays, even if another process set the longer one', async () => {
+  let isSet = false
   const { store } = await watched(async ({ context: { driver } }) => {
-    if (isSaid) return
-    isSaid = true
+    if (isSet) return
+    isSet = true
     await (await openStore({ driver })).setPolicies({ deleteDelayMs: 60_000 })
   })
   const { id, version } = await store.put(ada)
@@ -80,11 +80,11 @@ test('a row that was judged before commits could be lost for a time stays, whoev
   expect(await sweepIndex(store)).toMatchObject({ removed: 1 })
 })
 
-test('a row is not deleted by what the first shard says alone, which a failover may have put back', async () => {
-  let isSaid = false
+test('a row is not deleted by the policies of the first shard alone, which a failover may have put back', async () => {
+  let isSet = false
   const { store } = await watched(async ({ context: { driver } }) => {
-    if (isSaid) return
-    isSaid = true
+    if (isSet) return
+    isSet = true
     const [first] = driver.shards
     const before = (await first!.catalog.load())!
     await (await openStore({ driver })).setPolicies({ deleteDelayMs: 60_000 })
@@ -102,7 +102,7 @@ test('a row is not deleted by what the first shard says alone, which a failover 
 test.each([
   ['was deleted', (store: DataStore, id: string) => store.delete(id)],
   ['has lost the property', (store: DataStore, id: string) => store.put({ other: 1 }, { id })],
-])('a row of an entity that %s goes at once', async (_, change) => {
+])('a row of an entity that %s is deleted at once', async (_, change) => {
   const { store, pauses } = await watched()
   const { id } = await store.put(ada)
   await change(store, id)
@@ -113,7 +113,7 @@ test.each([
   expect(pauses).toEqual([])
 })
 
-test('one wait is enough for however many pages', async () => {
+test('one wait covers any number of pages', async () => {
   const { store, pauses } = await watched()
   for (let i = 0; i < 40; i++) {
     const { id, version } = await store.put({ user_id: `user ${i}`, published: i })
@@ -130,7 +130,7 @@ test('one wait is enough for however many pages', async () => {
   expect(pauses.filter(({ milliseconds }) => milliseconds > QUERY_TIME_MS)).toHaveLength(1)
 })
 
-test('a row that could not be deleted is deleted by who goes on with the work', async () => {
+test('a row whose delete failed is deleted by the run that resumes the work', async () => {
   let isRefused = false
   const plan: FaultPlan = ({ operation }) => {
     if (isRefused || operation !== 'remove') return undefined
@@ -152,9 +152,9 @@ test('a row that could not be deleted is deleted by who goes on with the work', 
 
 test.each([
   ['has it again', 1, 0],
-  ['has another one still', 1, 1],
-  ['was deleted', 0, 1],
-])('a row that was kept for an entity that %s meanwhile', async (what, left, removed) => {
+  ['still has another row', 1, 1],
+  ['is deleted', 0, 1],
+])('a row is kept for an entity, which then %s', async (outcome, rows, removed) => {
   const memory = await memoryShards(2).connect()
   const writer = await DataStore.open({
     shards: shared(faultyDriver(memory, refuseRows)),
@@ -167,8 +167,8 @@ test.each([
   const time: Time = {
     now: leaping.now,
     async sleep(milliseconds, signal) {
-      if (what === 'has it again') await writer.put(eve, { id })
-      else if (what === 'was deleted') await writer.delete(id)
+      if (outcome === 'has it again') await writer.put(eve, { id })
+      else if (outcome === 'is deleted') await writer.delete(id)
       await leaping.sleep(milliseconds, signal)
     },
   }
@@ -176,11 +176,11 @@ test.each([
   const { id } = await store.put(ada)
   await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, 1))
   expect(await sweepIndex(store)).toMatchObject({ removed })
-  expect((await store.getAll(byUser, eve)).length).toBe(what === 'has it again' ? 1 : 0)
-  expect((await store.getAll(byUser, ada)).length + (await store.getAll(byUser, eve)).length).toBe(left)
+  expect((await store.getAll(byUser, eve)).length).toBe(outcome === 'has it again' ? 1 : 0)
+  expect((await store.getAll(byUser, ada)).length + (await store.getAll(byUser, eve)).length).toBe(rows)
 })
 
-test('a row that its entity has again by the time that it is deleted is written again', async () => {
+test('a row that its entity has again when it is deleted is written again', async () => {
   const memory = await memoryShards(2).connect()
   const writer = await DataStore.open({
     shards: shared(faultyDriver(memory, refuseRows)),
@@ -195,14 +195,14 @@ test('a row that its entity has again by the time that it is deleted is written 
       : undefined
   const store = await openStore({ driver: faultyDriver(memory, plan), time: leapingTime() })
   const { id } = await store.put(ada)
-  // It has no key in the index for a while, so its row goes at once.
+  // The entity has no key in the index, so its row is deleted at once.
   await writer.put({ other: 1 }, { id })
   await sweepIndex(store)
   expect(await store.getAll(byUser, ada)).toHaveLength(1)
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('a check does not count a row that is only kept', async () => {
+test('a check does not count a kept row', async () => {
   const { store } = await watched()
   const { id } = await store.put(ada)
   await store.put(eve, { id })

@@ -12,7 +12,7 @@ beforeEach(async () => {
   store = await openStore({ shards: 2, indexes: [byUser, byTag] })
 })
 
-/** Whether this row, of this entity, is needed: on the shard that it belongs on, or on the other. */
+/** Tells whether this row of an entity is needed, on its own shard or with `elsewhere` on the other one. */
 async function isNeeded(
   index: string,
   id: string,
@@ -27,7 +27,7 @@ async function isNeeded(
   return needed.size === 1
 }
 
-/** The context with a codec that fails. */
+/** Returns a context whose codec fails. */
 function failing(error: Error): { context: EngineContext } {
   const decode = (): never => {
     throw error
@@ -35,7 +35,7 @@ function failing(error: Error): { context: EngineContext } {
   return { context: { ...store.context, codec: { ...store.context.codec, decode } } }
 }
 
-it('a row is needed that its entity has, beside others, on that shard and on no other', async () => {
+it('a row that its entity has is needed, on its own shard only', async () => {
   const { id } = await store.put({ tags: ['x', 'y', 'z'], user_id: 'ada', published: 1 })
   expect(await isNeeded('by_tag', id, { tags: ['y'] })).toBe(true)
   expect(await isNeeded('by_tag', id, { tags: ['other'] })).toBe(false)
@@ -44,20 +44,20 @@ it('a row is needed that its entity has, beside others, on that shard and on no 
   expect(await isNeeded('by_user', id, { user_id: 'ada', published: 2 })).toBe(false)
 })
 
-it('none is needed of an entity that was deleted, or never was', async () => {
+it('no row of a deleted or unknown entity is needed', async () => {
   const { id } = await store.put({ tags: ['x'] })
   await store.delete(id)
   expect(await isNeeded('by_tag', id, { tags: ['x'] })).toBe(false)
   expect(await isNeeded('by_tag', store.newId(), { tags: ['x'] })).toBe(false)
 })
 
-it('one may be needed of which the body cannot be read', async () => {
+it('a row counts as needed if the body cannot be decoded', async () => {
   const { id } = await store.put({ tags: ['x'] })
   const damaged = failing(new LooseleafError('BODY_DAMAGED', 'Damaged.'))
   expect(await isNeeded('by_tag', id, { tags: ['other'] }, damaged)).toBe(true)
 })
 
-it('one may be needed of an entity with a version that no write has given', async () => {
+it('a row counts as needed if the entity has an invalid version', async () => {
   const id = store.newId()
   const { driver, router, catalog, codec } = store.context
   const number = router.shardOfId(parseId(id))
@@ -68,7 +68,7 @@ it('one may be needed of an entity with a version that no write has given', asyn
   expect(await isNeeded('by_tag', id, { tags: ['other'] })).toBe(true)
 })
 
-it('any other error is told', async () => {
+it('any other error is thrown', async () => {
   const { id } = await store.put({ tags: ['x'] })
   const bug = failing(new TypeError('a bug'))
   await expect(isNeeded('by_tag', id, { tags: ['other'] }, bug)).rejects.toThrow('a bug')

@@ -9,7 +9,7 @@ import { sweepIndex } from '../sweep/sweep.ts'
 const ada = { user_id: 'ada', published: 1 }
 const eve = { user_id: 'eve', published: 1 }
 
-/** A store that tells what it sends; `onFlush` is what becomes of flushes. */
+/** Opens a store that records its statements; `onFlush` runs before each flush. */
 async function watched(onFlush?: () => void): Promise<{ store: DataStore; sent: string[] }> {
   const sent: string[] = []
   const plan: FaultPlan = ({ shard, operation }) => {
@@ -20,14 +20,14 @@ async function watched(onFlush?: () => void): Promise<{ store: DataStore; sent: 
   return { store, sent }
 }
 
-/** An entity with a row of one of its earlier versions. */
+/** Puts an entity, and adds a row that it does not have. */
 async function withDangling(store: DataStore): Promise<string> {
   const { id, version } = await store.put(ada)
   await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version))
   return id
 }
 
-test('a row is deleted when the entity that was read is on disk', async () => {
+test('a row is deleted only after the version that was read is durable', async () => {
   const { store, sent } = await watched()
   const id = await withDangling(store)
   sent.length = 0
@@ -40,7 +40,7 @@ test('a row is deleted when the entity that was read is on disk', async () => {
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('a row stays when that cannot be had', async () => {
+test('a row stays if the flush fails', async () => {
   const { store, sent } = await watched(() => {
     throw unknownOutcome()
   })
@@ -50,18 +50,18 @@ test('a row stays when that cannot be had', async () => {
   expect(await rowsIn(store, 'by_user')).toHaveLength(2)
 })
 
-test('nothing is flushed where there is nothing to delete', async () => {
+test('a sweep without dangling rows does not flush', async () => {
   const { store, sent } = await watched()
   await store.put(ada)
   await sweepIndex(store)
   expect(sent.filter((operation) => operation.startsWith('flush'))).toEqual([])
 })
 
-test('a row stays when the server has died and come back before the flush, without what was read', async () => {
+test('a row stays if the server restarts before the flush without the version that was read', async () => {
   const driver = await memoryShards(2).connect()
   const made = await openStore({ driver })
   const { id, version: first } = await made.put(ada)
-  const { version: lost } = await made.put(eve, { id })
+  const { version: undone } = await made.put(eve, { id })
   await made.settled()
   await addRow(made, 'by_user', rowFor(made, 'by_user', id, ada, first))
   const { router, catalog, codec } = made.context
@@ -74,7 +74,7 @@ test('a row stays when the server has died and come back before the flush, witho
         : {
             async before() {
               isBack = true
-              const row = { id: parseId(id), base: lost, version: first, body: codec.encode(ada) }
+              const row = { id: parseId(id), base: undone, version: first, body: codec.encode(ada) }
               const epoch = catalog.current().epochs[number] ?? 0
               await driver.shards[number]?.entities.replace([row], { epoch })
             },

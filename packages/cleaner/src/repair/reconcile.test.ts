@@ -24,7 +24,7 @@ const ada = { user_id: 'ada', published: 1 }
 let writer: DataStore
 let pass: RepairPass
 let targets: IndexTarget[]
-/** What the cleaner sends, and what happens before. */
+/** Operations that the cleaner sends. */
 let sent: string[]
 let before: (operation: string) => unknown
 
@@ -46,9 +46,9 @@ beforeEach(async () => {
   sent.length = 0
 })
 
-const count = (operation: string): number => sent.filter((each) => each === operation).length
+const count = (operation: string): number => sent.filter((name) => name === operation).length
 
-/** Writes an entity and takes its row away. */
+/** Writes an entity, and deletes its row. */
 async function putWithoutRow(published: number, id: string): Promise<void> {
   const bag = { ...ada, published }
   await writer.put(bag, { id })
@@ -56,7 +56,7 @@ async function putWithoutRow(published: number, id: string): Promise<void> {
 }
 
 describe('an entity', () => {
-  it('that moves on between the looks is looked at five times', async () => {
+  it('an entity that is written between all looks gets five looks', async () => {
     const { id } = await writer.put(ada)
     await putWithoutRow(2, id)
     let published = 2
@@ -68,7 +68,7 @@ describe('an entity', () => {
     expect(pass.tally.entities).toBe(5)
   })
 
-  it('that has moved before its row went is looked at once more, once for all of its rows', async () => {
+  it('an entity that was written before its rows were deleted gets one more look for all of them', async () => {
     const { id, version } = await writer.put(ada)
     for (const published of [8, 9])
       await addRow(writer, 'by_user', rowFor(writer, 'by_user', id, { ...ada, published }, version))
@@ -85,20 +85,20 @@ describe('an entity', () => {
     expect(await rowsIn(writer, 'by_user')).toEqual(await expectedRows(writer, 'by_user'))
   })
 
-  it('that is right is looked at once', async () => {
+  it('an entity with correct rows gets one look', async () => {
     const { id } = await writer.put(ada)
     expect(await reconcile(pass, targets, [parseId(id)])).toEqual({ waiting: [], duplicates: 0 })
     expect(pass.tally.entities).toBe(1)
     expect(count('readVersions') + count('upsert') + count('flush')).toBe(0)
   })
 
-  it('that is none is not looked at', async () => {
+  it('an empty list of entities causes no statement', async () => {
     await reconcile(pass, targets, [])
     expect(sent).toEqual([])
   })
 })
 
-it('rows too young to be judged are answered, those of all looks', async () => {
+it('rows too young to be judged are returned, from all looks', async () => {
   const { id, version } = await writer.put(ada)
   await putWithoutRow(2, id)
   for (const published of [8, 9])
@@ -108,9 +108,9 @@ it('rows too young to be judged are answered, those of all looks', async () => {
 })
 
 it.each([
-  ['is used, for the first look alone', 0, 0],
-  ['is read once more where a failover can undo it', 5_000, 1],
-])('what was read a moment ago %s', async (_, deleteDelayMs, readings) => {
+  ['are used for the first look only', 0, 0],
+  ['are read again if a failover can undo them', 5_000, 1],
+])('rows that the caller has just read %s', async (_, deleteDelayMs, reads) => {
   const { id } = await writer.put(ada)
   const [shard] = writer.context.driver.shards
   const read = (await shard!.entities.read([parseId(id)])).filter((row) => row !== undefined)
@@ -118,9 +118,9 @@ it.each([
   await writer.settled()
   const careful: RepairPass = { ...pass, context: withDeleteDelay(pass.context, deleteDelayMs) }
   await reconcile(careful, targets, [parseId(id)], read)
-  // By what was read first the row of then is missing; it is added, and the entity turns out to have moved.
+  // The first version lacks its row, which is added; then the entity turns out to have moved.
   expect(count('readBounded')).toBe(1)
-  expect(pass.tally.entities).toBe(2 - readings)
+  expect(pass.tally.entities).toBe(2 - reads)
   expect(await rowsIn(writer, 'by_user')).toEqual(
     expect.arrayContaining(await expectedRows(writer, 'by_user')),
   )

@@ -31,7 +31,7 @@ beforeEach(async () => {
   ;({ id, version } = await store.put(ada))
 })
 
-/** Rows that the entity does not have, with these stamps. */
+/** Adds rows that the entity does not have, with these stamps. */
 async function dangling(...stamps: number[]): Promise<DanglingRow[]> {
   const target = indexTarget(store.context, entryOf(store, 'by_user'))
   const rows = stamps.map((stamp, i) => rowFor(store, 'by_user', id, { user_id: 'eve', published: i }, stamp))
@@ -48,7 +48,7 @@ async function settle(): Promise<void> {
 }
 
 describe('a row that the entity does not have', () => {
-  it('waits while a failover may undo the version that was read, its stamp be what it may', async () => {
+  it('a dangling row waits while a failover may undo the version that was read, with any stamp', async () => {
     const careful: RepairPass = { ...pass, context: withDeleteDelay(pass.context, 5_000) }
     const found = await dangling(version, version + YEAR)
     const { updated } = found[0]!.entity
@@ -58,17 +58,17 @@ describe('a row that the entity does not have', () => {
     expect(pass.tally).toMatchObject({ waiting: 2, fenced: 0, removed: 0 })
   })
 
-  it('is to be looked at again where its entity has been written before the flush', async () => {
+  it('a dangling row is returned as moved if its entity was written before the flush', async () => {
     const found = await dangling(version)
     onFlush = () => store.put({ ...ada, published: 2 }, { id })
     expect(await removeRows(pass, found, time.now())).toEqual({ waiting: [], moved: found })
     expect(pass.removals.isEmpty).toBe(true)
     await store.settled()
-    // Its new row, and this one.
+    // The index has the new row of the entity, and this one.
     expect(await rowsIn(store, 'by_user')).toHaveLength(2)
   })
 
-  it('goes with all the others whose stamps are later than its entity, by one fence', async () => {
+  it('dangling rows with later stamps than their entity are deleted under one fence', async () => {
     const found = await dangling(version + 2 * YEAR, version + YEAR)
     expect(await removeRows(pass, found, time.now())).toEqual({ waiting: [], moved: [] })
     await settle()
@@ -77,9 +77,9 @@ describe('a row that the entity does not have', () => {
   })
 
   it.each([
-    ['as old as the grace is long', 0, 0],
-    ['a moment younger', 1, 1],
-  ])('is fenced or waits: %s', async (_, later, waiting) => {
+    ['a row as old as the grace period is fenced', 0, 0],
+    ['a row a microsecond younger waits', 1, 1],
+  ])('the grace period decides: %s', async (_, later, waiting) => {
     time.leap(2 * pass.graceMs)
     const found = await dangling((time.now() - pass.graceMs) * 1000 + later)
     expect((await removeRows(pass, found, time.now())).waiting).toHaveLength(waiting)

@@ -29,21 +29,21 @@ beforeEach(async () => {
   store = await openStore({ driver: faultyDriver(driver, (call) => plan(call)), time, indexes: [byUser] })
 })
 
-/** `leaseMs`: for how long a worker has it from now on; 0 for a part that was given up. */
+/** Saves a part. `leaseMs` is the remaining lease of its worker; 0 for a released part. */
 async function savePart(shard: number, part: Part, leaseMs = 0): Promise<void> {
   const { tasks } = driver.shards[shard]!
   await tasks.claim(partTask(TABLE), 'worker', 5_000)
   await tasks.save(partTask(TABLE), 'worker', partToText(part), leaseMs)
 }
 
-/** A shard answers nothing of tasks but this error. */
+/** Makes a shard answer all task statements with this error. */
 function refuse(refusal: Error, on = 2): void {
   plan = ({ shard, table }) =>
     shard === on && table === 'tasks' ? { before: () => Promise.reject(refusal) } : undefined
 }
 
 describe('the report of an index', () => {
-  it('has no run before the first', async () => {
+  it('the report has no run before the first', async () => {
     const { indexes } = await readCleanerReport(store)
     expect(indexes).toEqual([
       {
@@ -57,7 +57,7 @@ describe('the report of an index', () => {
     ])
   })
 
-  it('says how far each shard has come that answers', async () => {
+  it('the report has the progress of each shard that answers', async () => {
     const record = (await joinRuns(store.context, [TABLE], WORKER, {})).get(TABLE)!
     await savePart(0, { ...freshPart(record.run), phase: 'dangling', seen: 5, total: 3 })
     await savePart(1, { ...freshPart('an earlier one'), phase: 'check', seen: 9, total: 9 })
@@ -78,7 +78,7 @@ describe('the report of an index', () => {
     })
   })
 
-  it('says by whom, how fast and how long it will take, of those who are at it', async () => {
+  it('the report has workers, rates and the time left of parts that are worked on', async () => {
     const { run } = (await joinRuns(store.context, [TABLE], WORKER, {})).get(TABLE)!
     const savedAt = time.now()
     const paceOf = (rate: number, at: number): Pace => ({
@@ -94,7 +94,7 @@ describe('the report of an index', () => {
     await savePart(1, { ...part, pace: paceOf(10, savedAt - 7) }, 5_000)
     await savePart(2, { ...part, pace: paceOf(99, savedAt - 9) })
     const { underWay } = (await readCleanerReport(store)).indexes[0]!
-    // Ready, so it is swept: no check. 90 entities and 100 rows, by a guess, on each shard.
+    // A ready index is swept, without a check. On each shard 90 entities remain, and by estimate 100 rows.
     expect(underWay).toMatchObject({
       savedAt: new Date(savedAt),
       rate: 40,
@@ -107,7 +107,7 @@ describe('the report of an index', () => {
     ])
   })
 
-  it('says how many values the index leaves out, and when they were counted', async () => {
+  it('the report has the number of misfits, and the time of the count', async () => {
     const misfitting = { user_id: 7, published: 'x' }
     await store.put(misfitting)
     await store.put(misfitting)
@@ -121,7 +121,7 @@ describe('the report of an index', () => {
     expect(await counts()).toEqual({ count: misfits, countedAt: lastRun!.finishedAt })
   })
 
-  it('says how many a filling has counted so far, or the last run while another one is under way', async () => {
+  it('the report has the misfits of a filling so far, or of the last run during a later one', async () => {
     const { run } = (await joinRuns(store.context, [TABLE], WORKER, {})).get(TABLE)!
     const pace: Pace = { savedAt: 5_000, worker: '', rate: 1, throttledBy: undefined, waited: 0 }
     const tally = { ...emptyTally(), misfits: 3, undecodable: 2 }
@@ -135,7 +135,7 @@ describe('the report of an index', () => {
     expect((await misfits())!.countedAt.getTime()).toBeGreaterThan(5_000)
   })
 
-  it('counts rows as missing that should have been there, and not those of a filling', async () => {
+  it('`missing` counts the missing rows of a sweep, but not the rows of a filling', async () => {
     const other = await openStore({ driver, time })
     const bag = { user_id: 'ada', published: 1, tags: ['a'] }
     const { id } = await other.put(bag)
@@ -147,7 +147,7 @@ describe('the report of an index', () => {
     await removeRow(other, 'by_tag', rowFor(other, 'by_tag', id, bag, 0))
     await cleanIndex(other, 'by_tag')
     expect(await lastOf()).toMatchObject({ missing: 1, tally: { added: 1 } })
-    // Written again, whether they are there or not.
+    // A restart rewrites all rows, so none counts as missing.
     await cleanIndex(other, 'by_tag', { restart: true })
     expect(await lastOf()).toMatchObject({ missing: 0 })
   })
@@ -155,7 +155,7 @@ describe('the report of an index', () => {
   it.each([
     new LooseleafError('SHARD_DENIED', 'The user lacks a privilege.'),
     new LooseleafError('STATEMENT_FAILED', 'The table of tasks is gone.'),
-  ])('has what the other shards say where one refuses: $code', async (refusal) => {
+  ])('the report has the other shards if one refuses: $code', async (refusal) => {
     await joinRuns(store.context, [TABLE], WORKER, {})
     refuse(refusal)
     const { indexes, shards } = await readCleanerReport(store)
@@ -168,19 +168,22 @@ describe('the report of an index', () => {
     [new LooseleafError('ABORTED', 'Stopped.'), 2],
     [new LooseleafError('CLOSED', 'The store is closed.'), 2],
     [new Error('A mistake in the program.'), 2],
-  ])('is not had where shard 0 refuses, nor where it is no shard that does: %s', async (error, shard) => {
-    refuse(error, shard)
-    await expect(readCleanerReport(store)).rejects.toBe(error)
-  })
+  ])(
+    'the report rejects if shard 0 refuses, or with an error that is not of one shard: %s',
+    async (error, shard) => {
+      refuse(error, shard)
+      await expect(readCleanerReport(store)).rejects.toBe(error)
+    },
+  )
 
-  it('says when the last run ended, and what it did', async () => {
+  it('the report has the end and the counts of the last run', async () => {
     await cleanIndex(store, 'by_user')
     const [report] = (await readCleanerReport(store)).indexes
     expect(report).toMatchObject({ lastRun: { tally: { added: 0 } }, underWay: undefined })
     expect(report!.lastRun!.finishedAt.getTime()).toBeLessThanOrEqual(time.now())
   })
 
-  it('is of the indexes that there are now, also those that another process has added', async () => {
+  it('the report includes indexes that another process has added', async () => {
     const other = await openStore({ driver, time })
     await other.addIndex(byTag)
     plan = ({ operation }) =>

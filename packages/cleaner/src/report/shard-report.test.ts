@@ -38,7 +38,7 @@ const follow = (rowsPerRound = 1_000): Tail =>
 
 const round = (tail: Tail): Promise<unknown> => tail.round(createPass(store.context, { pageSize: 1 }), [])
 
-/** Entities on shard 1, a second apart. */
+/** Commits entities on shard 1, a second apart. */
 async function commit(count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     time.leap(1_000)
@@ -50,7 +50,7 @@ async function commit(count: number): Promise<void> {
 }
 
 describe('the report of a shard', () => {
-  it('takes no cleaner that ended before its first round for one of long ago', async () => {
+  it('a cleaner that ended before its first round leaves no last round', async () => {
     const tail = follow()
     plan = ({ operation }) =>
       operation === 'pageByUpdated'
@@ -62,7 +62,7 @@ describe('the report of a shard', () => {
         : undefined
     await commit(1)
     await expect(round(tail)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
-    // Long enough for what it holds to be saved again.
+    // After this time the tail saves its window again.
     time.leap(LEASE_MS / 2)
     await expect(round(tail)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
     expect(await report()).toMatchObject({ isFollowed: true, lastRoundAt: undefined, lagMs: undefined })
@@ -75,7 +75,7 @@ describe('the report of a shard', () => {
     expect(await report()).toMatchObject({ lastRoundAt: new Date(time.now()), lagMs: 0 })
   })
 
-  it('knows of no cleaner before the first', async () => {
+  it('the report has no worker before the first cleaner', async () => {
     expect(await report()).toMatchObject({
       shard: 1,
       name: driver.shards[1]!.name,
@@ -90,7 +90,7 @@ describe('the report of a shard', () => {
     })
   })
 
-  it('says who has followed it last, and when, by the clock of the shard', async () => {
+  it('the report has the last worker and the time of its last round, by the clock of the shard', async () => {
     const tail = follow()
     await round(tail)
     const lastRoundAt = new Date(time.now())
@@ -107,7 +107,7 @@ describe('the report of a shard', () => {
     expect(await report()).toMatchObject({ isFollowed: false, sinceLastRoundMs: 0, lagMs: 0 })
   })
 
-  it('the age of the last round is unknown where the clock of the shard was ahead then', async () => {
+  it('the age of the last round is unknown if the clock of the shard was ahead then', async () => {
     const tail = follow()
     time.leap(7_200_000)
     await round(tail)
@@ -122,7 +122,7 @@ describe('the report of a shard', () => {
     })
   })
 
-  it('is of nobody now when the lease has run out', async () => {
+  it('a shard is not followed after the lease has expired', async () => {
     const tail = follow()
     await round(tail)
     await tail.release()
@@ -130,7 +130,7 @@ describe('the report of a shard', () => {
     expect(await report()).toMatchObject({ isFollowed: false, sinceLastRoundMs: 60_000 })
   })
 
-  it('says how far it lags, and whether it falls behind or catches up', async () => {
+  it('the report has the lag, and tells whether it grows', async () => {
     const tail = follow(2)
     await round(tail)
     const before = time.now()
@@ -141,21 +141,21 @@ describe('the report of a shard', () => {
     const { lagMs, isFallingBehind } = await report()
     expect(isFallingBehind).toBe(true)
     expect(lagMs).toBeGreaterThanOrEqual(time.now() - before)
-    // Every round takes some of the rest.
+    // Every round reads a part of the gap.
     time.leap(LEASE_MS / 2)
     await round(tail)
     expect(await report()).toMatchObject({ isFallingBehind: false })
     expect((await report()).lagMs).toBeGreaterThan(LEASE_MS)
   })
 
-  it('says what has kept it from an answer, and the others are there', async () => {
+  it('the report has the error of a shard, and the other shards', async () => {
     const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
     plan = ({ shard }) => (shard === 1 ? { before: () => Promise.reject(away) } : undefined)
     expect(await report()).toMatchObject({ error: away, isFollowed: false, pending: undefined })
     expect(await report(0)).toMatchObject({ error: undefined })
   })
 
-  it('says how old the oldest pending row is', async () => {
+  it('the report has the time of the oldest pending row', async () => {
     const at = Math.floor(time.now())
     const { epoch } = driver.shards[1]!.contents()!
     for (const [i, age] of [1_000, 5_000, 3_000].entries()) {
@@ -174,15 +174,18 @@ describe('the report of a shard', () => {
     [500, 500, false],
     [501, 500, true],
     [600, 500, true],
-  ])('says of %d pending rows that there are %d, and whether more', async (count, rows, more) => {
-    const { epoch } = driver.shards[1]!.contents()!
-    const deferred = Array.from({ length: count }, (_, i) => `table_${i}`)
-    const row = { id: Buffer.alloc(16, 1), version: time.now() * 1_000, body: Buffer.from('any'), deferred }
-    await driver.shards[1]!.entities.insert([row], { epoch })
-    expect((await report()).pending).toMatchObject({ rows, more })
-  })
+  ])(
+    'for %d pending rows the report has %d, and tells whether there are more (%s)',
+    async (count, rows, more) => {
+      const { epoch } = driver.shards[1]!.contents()!
+      const deferred = Array.from({ length: count }, (_, i) => `table_${i}`)
+      const row = { id: Buffer.alloc(16, 1), version: time.now() * 1_000, body: Buffer.from('any'), deferred }
+      await driver.shards[1]!.entities.insert([row], { epoch })
+      expect((await report()).pending).toMatchObject({ rows, more })
+    },
+  )
 
-  it('makes nothing of a text that is not its own', async () => {
+  it('the report ignores a progress that it cannot read', async () => {
     const { tasks } = driver.shards[1]!
     await tasks.claim(tailTask(), 'x', 5_000)
     await tasks.save(tailTask(), 'x', '{"seenUntil":"no"}', 5_000)

@@ -29,10 +29,10 @@ beforeEach(async () => {
   context = (await openStore({ driver: counted, time })).context
 })
 
-const found = (added: number): ReturnType<typeof emptyTally> => ({ ...emptyTally(), entities: 10, added })
+const tallyOf = (added: number): ReturnType<typeof emptyTally> => ({ ...emptyTally(), entities: 10, added })
 
 describe('the summary of a store', () => {
-  it('is empty when no cleaner has run', async () => {
+  it('the summary is empty before the first cleaner', async () => {
     expect(await readSummary(context)).toEqual({
       updatedAt: undefined,
       totals: emptyTally(),
@@ -42,13 +42,13 @@ describe('the summary of a store', () => {
     })
   })
 
-  it('is what all cleaners have found, added up', async () => {
+  it('the summary is the sum over all cleaners', async () => {
     const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
-    one.found(found(1))
+    one.count(tallyOf(1))
     const foundAt = new Date(time.now())
     await one.save()
     time.leap(1_000)
-    other.found(found(0))
+    other.count(tallyOf(0))
     await other.save()
     expect(await readSummary(context)).toEqual({
       updatedAt: new Date(time.now()),
@@ -57,8 +57,8 @@ describe('the summary of a store', () => {
       lastError: undefined,
       sweepEveryMs: 60_000,
     })
-    expect(one.totals).toEqual(found(1))
-    one.found({ ...emptyTally(), removed: 1 })
+    expect(one.totals).toEqual(tallyOf(1))
+    one.count({ ...emptyTally(), removed: 1 })
     await one.save()
     expect(await readSummary(context)).toMatchObject({
       totals: { added: 1, removed: 1 },
@@ -66,25 +66,25 @@ describe('the summary of a store', () => {
     })
   })
 
-  it('says when an entity was met last that could not be decoded', async () => {
+  it('the summary has the time of the last undecodable entity', async () => {
     const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
-    one.found({ ...emptyTally(), undecodable: 2 })
+    one.count({ ...emptyTally(), undecodable: 2 })
     const metAt = new Date(time.now())
     await one.save()
     time.leap(1_000)
-    other.found(found(1))
+    other.count(tallyOf(1))
     await other.save()
     expect(await readSummary(context)).toMatchObject({ lastUndecodableAt: metAt, totals: { undecodable: 2 } })
-    // As the filling of an index says it.
-    other.failed(new LooseleafError('BODY_UNKNOWN', 'A stored body is whole, but in format 9.'))
+    // A filling reports an undecodable entity by this error.
+    other.recordError(new LooseleafError('BODY_UNKNOWN', 'A stored body is whole, but in format 9.'))
     await other.save()
     expect(await readSummary(context)).toMatchObject({ lastUndecodableAt: new Date(time.now()) })
   })
 
-  it('has the last error, of whichever cleaner', async () => {
+  it('the summary has the last error of any cleaner', async () => {
     const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
     expect(one.lastError).toBeUndefined()
-    one.failed(new LooseleafError('SHARD_UNAVAILABLE', 'Shard 1 is away.'))
+    one.recordError(new LooseleafError('SHARD_UNAVAILABLE', 'Shard 1 is away.'))
     const away = { at: new Date(time.now()), code: 'SHARD_UNAVAILABLE', message: 'Shard 1 is away.' }
     expect(one.lastError).toEqual(away)
     await one.save()
@@ -92,18 +92,18 @@ describe('the summary of a store', () => {
     expect((await readSummary(context)).lastError).toEqual(away)
   })
 
-  it('does not give away what the message of any other error says', async () => {
+  it('the summary does not contain the message of an unknown error', async () => {
     const reporter = createReporter(context, 'a', 60_000)
-    const told = (error: unknown): unknown => {
-      reporter.failed(error)
+    const report = (error: unknown): unknown => {
+      reporter.recordError(error)
       return reporter.lastError
     }
-    expect(told(new TypeError('secret'))).toMatchObject({ code: 'TypeError' })
-    expect(told('secret')).toMatchObject({ code: 'Error' })
-    expect(JSON.stringify(told(new TypeError('secret')))).not.toContain('secret')
+    expect(report(new TypeError('secret'))).toMatchObject({ code: 'TypeError' })
+    expect(report('secret')).toMatchObject({ code: 'Error' })
+    expect(JSON.stringify(report(new TypeError('secret')))).not.toContain('secret')
   })
 
-  it('is taken for empty where it says nothing', async () => {
+  it('a summary that cannot be read counts as empty', async () => {
     for (const text of ['nonsense', '{"lastError":7}', '{"lastError":{"at":1,"code":"x","message":"y"}}']) {
       await tasks.claim('clean-report', 'x', 1_000)
       await tasks.save('clean-report', 'x', text, 0)
@@ -122,61 +122,61 @@ describe('the summary of a store', () => {
   })
 })
 
-describe('saving', () => {
-  it('is done at first, then with news, and without them once a minute', async () => {
+describe('saving the summary', () => {
+  it('a summary is saved at the start, then with news, and once a minute without', async () => {
     const reporter = createReporter(context, 'a', 60_000)
     await reporter.save()
     expect(saves).toBe(1)
     time.leap(59_999)
     await reporter.save()
     expect(saves).toBe(1)
-    reporter.found(found(0))
+    reporter.count(tallyOf(0))
     await reporter.save()
     expect(saves).toBe(1)
     time.leap(1)
     await reporter.save()
     expect(saves).toBe(2)
-    for (const news of [found(1), { ...emptyTally(), removed: 1 }, { ...emptyTally(), fenced: 1 }]) {
-      reporter.found(news)
+    for (const news of [tallyOf(1), { ...emptyTally(), removed: 1 }, { ...emptyTally(), fenced: 1 }]) {
+      reporter.count(news)
       await reporter.save()
     }
-    reporter.failed(new Error('any'))
+    reporter.recordError(new Error('any'))
     await reporter.save()
     expect(saves).toBe(6)
   })
 
-  it('is left for the next time while another process is at it', async () => {
+  it('a save is left to the next time while another process saves', async () => {
     const reporter = createReporter(context, 'a', 60_000)
-    reporter.found(found(1))
+    reporter.count(tallyOf(1))
     await tasks.claim('clean-report', 'b', 1_000)
     await reporter.save()
     expect(saves).toBe(0)
     await tasks.save('clean-report', 'b', '', 0)
     await reporter.save()
-    expect((await readSummary(context)).totals).toEqual(found(1))
+    expect((await readSummary(context)).totals).toEqual(tallyOf(1))
   })
 
   it.each([
     ['fails', { before: () => Promise.reject(new Error('away')) }],
-    ['is lost to another process', { before: async () => void (await takeOver()) }],
-  ])('that %s is made good by the next one, and nothing counts twice', async (_, fault) => {
+    ['is overtaken by another process', { before: async () => void (await takeOver()) }],
+  ])('a save that %s is repeated by the next one, and no count doubles', async (_, fault) => {
     const reporter = createReporter(context, 'a', 60_000)
-    reporter.found(found(1))
+    reporter.count(tallyOf(1))
     plan = () => (saves === 1 ? fault : undefined)
     await reporter.save().catch(() => {})
     expect((await readSummary(context)).totals).toEqual(emptyTally())
-    reporter.found(found(2))
+    reporter.count(tallyOf(2))
     await reporter.save()
-    const all = { ...emptyTally(), entities: 20, added: 3 }
-    expect((await readSummary(context)).totals).toEqual(all)
-    expect(reporter.totals).toEqual(all)
+    const sum = { ...emptyTally(), entities: 20, added: 3 }
+    expect((await readSummary(context)).totals).toEqual(sum)
+    expect(reporter.totals).toEqual(sum)
     time.leap(60_000)
     await reporter.save()
-    expect((await readSummary(context)).totals).toEqual(all)
+    expect((await readSummary(context)).totals).toEqual(sum)
   })
 })
 
-/** Another process takes the summary when the lease has run out, and gives it up at once. */
+/** Another process claims the summary after the lease has expired, and releases it at once. */
 async function takeOver(): Promise<void> {
   time.leap(5_000)
   await tasks.claim('clean-report', 'b', 1_000)

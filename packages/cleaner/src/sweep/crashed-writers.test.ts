@@ -8,7 +8,7 @@ import { sweep } from './sweep.ts'
 const before = { user_id: 'ada', published: 1, tags: ['x', 'y'] }
 const after = { user_id: 'bob', published: 2, tags: ['y', 'z'] }
 
-/** A writer's calls, at each of which it may die. */
+/** Calls of a writer, at each statement of which it may die. */
 const writes = {
   create: (store, id) => store.put(after, { id }),
   change: (store, id) => store.put(after, { id }),
@@ -20,7 +20,7 @@ const writes = {
 
 describe.each(Object.keys(writes) as (keyof typeof writes)[])('a writer that dies during a %s', (kind) => {
   test.each([true, false])(
-    'leaves nothing missing at any step, and nothing dangling after a sweep (its last call took effect: %s)',
+    'a dying writer leaves no row missing at any step, and none dangling after a sweep (its last call took effect: %s)',
     async (withEffect) => {
       let hasDied = true
       for (let dieAt = 1; hasDied; dieAt++) {

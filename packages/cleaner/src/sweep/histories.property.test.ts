@@ -17,13 +17,13 @@ const bag = fc.record(
 const operation = fc.record({
   entity: fc.integer({ min: 0, max: 3 }),
   bag: fc.option(bag, { nil: null }),
-  // A process that dies after so many calls, if it makes them.
+  // The process dies after this many calls, if it makes them.
   dieAfter: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
   withEffect: fc.boolean(),
   sweepAfter: fc.boolean(),
 })
 
-test('after any history of writes and deaths nothing is missing, and after a sweep nothing dangles', async () => {
+test('after any history of writes and crashes no row is missing, and after a sweep none dangles', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(operation, { minLength: 1, maxLength: 3 }), { maxLength: 6 }),
@@ -32,7 +32,7 @@ test('after any history of writes and deaths nothing is missing, and after a swe
         const store = await openStore({ driver })
         const ids = Array.from({ length: 4 }, () => store.newId())
         for (const round of rounds) {
-          // The operations of a round run at the same time, each in a process of its own.
+          // The operations of a round run concurrently, each in its own process.
           await Promise.all(
             round.map(async ({ entity, bag: next, dieAfter, withEffect, sweepAfter }) => {
               const mortal = dyingDriver(driver, { withEffect })

@@ -17,7 +17,7 @@ import { sweepEntities, sweepIndex } from './sweep.ts'
 const ada = { user_id: 'ada', published: 1 }
 const bob = { user_id: 'bob', published: 1 }
 
-/** A writer and a cleaner on the same shards; `act` happens just before the cleaner's first call of this method. */
+/** Opens a writer and a cleaner on the same shards; `act` runs just before the cleaner's first call of this method. */
 async function interleaved(
   method: string,
   act: (writer: DataStore) => Promise<unknown>,
@@ -37,7 +37,7 @@ async function interleaved(
   return { writer, cleaner, hasActed: () => hasActed }
 }
 
-test('a key that a writer regains just before the cleaner deletes its old row stays', async () => {
+test('a row that a writer regains just before the cleaner deletes it stays', async () => {
   let id = ''
   const { writer, cleaner, hasActed } = await interleaved('remove', (store) => store.put(ada, { id }))
   const created = await writer.put(bob)
@@ -49,7 +49,7 @@ test('a key that a writer regains just before the cleaner deletes its old row st
   expect(await rowsIn(writer, 'by_user')).toEqual(await expectedRows(writer, 'by_user'))
 })
 
-test('so does one that a writer regains after the fence', async () => {
+test('a row that a writer regains after the fence stays', async () => {
   let id = ''
   const { writer, cleaner, hasActed } = await interleaved('remove', (store) => store.put(ada, { id }))
   const created = await writer.put(bob)
@@ -60,7 +60,7 @@ test('so does one that a writer regains after the fence', async () => {
   expect(await found(writer, byUser, { user_id: 'ada' })).toHaveLength(1)
 })
 
-test('a row that is added after its entity has lost it is found by the second look', async () => {
+test('a row that was added after its entity lost it is deleted by the second look', async () => {
   let id = ''
   const { writer, cleaner, hasActed } = await interleaved('upsert', (store) => store.put(bob, { id }))
   id = (await writer.put(ada)).id
@@ -70,7 +70,7 @@ test('a row that is added after its entity has lost it is found by the second lo
   expect(await rowsIn(writer, 'by_user')).toEqual(await expectedRows(writer, 'by_user'))
 })
 
-test('a row that is added after its entity was deleted is found by the second look', async () => {
+test('a row that was added after its entity was deleted is deleted by the second look', async () => {
   let id = ''
   const { writer, cleaner } = await interleaved('upsert', (store) => store.delete(id))
   id = (await writer.put(ada)).id

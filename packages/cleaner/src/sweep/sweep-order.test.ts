@@ -15,7 +15,7 @@ import {
 import { leapingTime } from '../../test/times.ts'
 import { sweep, sweepIndex } from './sweep.ts'
 
-it('a sweep adds what is missing before it looks for what is too much', async () => {
+it('a sweep adds missing rows before it looks for dangling ones', async () => {
   const operations: string[] = []
   const driver = faultyDriver(await memoryShards(1).connect(), ({ operation }) => {
     operations.push(operation)
@@ -31,14 +31,14 @@ it('a sweep adds what is missing before it looks for what is too much', async ()
   expect(operations).toContain('upsert')
 })
 
-it('rows are held against their entities 16 pages at once, and the rest at the end', async () => {
+it('rows are compared with their entities 16 pages at once, and the rest at the end', async () => {
   const reads: number[] = []
   let scans = 0
   const driver = faultyDriver(await memoryShards(1).connect(), ({ operation, args }) => {
     if (operation === 'scan') scans++
     if (operation === 'readBounded') {
       reads.push(scans, (args[0] as unknown[]).length)
-      // What is read late is waited for.
+      // A slow read must not change the order.
       return { before: () => new Promise((resolve) => setTimeout(resolve, 5)) }
     }
     return undefined
@@ -62,7 +62,7 @@ it('an index that another process has added is swept too', async () => {
   expect(await rowsIn(other, 'by_tag')).toEqual(await expectedRows(other, 'by_tag'))
 })
 
-it('where too many rows are to be deleted, a sweep waits until it can delete them, and goes on', async () => {
+it('a sweep with too many dangling rows waits until it can delete them, and continues', async () => {
   const time = leapingTime()
   const store = await openStore({ shards: 1, indexes: [byUser], time })
   const { id, version } = await store.put({ user_id: 'ada', published: 0 })
@@ -73,12 +73,12 @@ it('where too many rows are to be deleted, a sweep waits until it can delete the
   for (let i = 0; i < rows.length; i += 500) await table.upsert(rows.slice(i, i + 500).map(({ row }) => row))
   const before = time.slept
   expect(await sweepIndex(store)).toMatchObject({ removed: 24_001 })
-  // Rows are kept for 11 ms here: 24,000 are held against their entities in three times, and then one is left.
+  // Lost rows are kept for 11 ms here. The sweep waits once with the first 24,000 rows and once with the last one.
   expect(time.slept - before).toBe(22)
   expect(await rowsIn(store, 'by_user')).toHaveLength(1)
 })
 
-it('a shard that there is not is refused', async () => {
+it('a sweep rejects an unknown shard', async () => {
   const store = await openStore({ shards: 2 })
   for (const shard of [2, -1])
     await expect(sweepIndex(store, { shard })).rejects.toMatchObject({ code: 'BAD_OPTION' })

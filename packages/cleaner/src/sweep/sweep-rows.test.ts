@@ -29,7 +29,7 @@ let store: DataStore
 let pass: RepairPass
 let problems: Problem[]
 let targets: IndexTarget[]
-/** What is sent, with how many ids or rows. */
+/** Operations that are sent, with their number of ids or rows. */
 let sent: string[]
 let before: (operation: string) => unknown
 
@@ -49,15 +49,15 @@ beforeEach(async () => {
   targets = [byUser, byTag].map(({ name }) => indexTarget(store.context, entryOf(store, name)))
 })
 
-/** How often this was sent, with whatever. */
-const count = (operation: string): number => sent.filter((each) => each.split(' ')[0] === operation).length
+/** Returns how often an operation was sent. */
+const count = (operation: string): number => sent.filter((call) => call.split(' ')[0] === operation).length
 
 async function settle(): Promise<void> {
   countRemoved(pass, await pass.removals.settle(undefined))
 }
 
 describe('gathered rows', () => {
-  it('are many when there are 16 pages of them, and are taken once', () => {
+  it('gathered rows are many at 16 pages, and are taken once', () => {
     const rows = gatherRows({ ...pass, maxPage: 2 })
     const row = { key: [], entityId: Buffer.alloc(16), version: 1 }
     rows.add(
@@ -74,24 +74,24 @@ describe('gathered rows', () => {
     expect(rows.take()).toEqual([])
   })
 
-  it('are held against their entities, a hundred at once, each read once', async () => {
-    const all: TargetRow[] = []
+  it('gathered rows are compared with a hundred entities at once, each read once', async () => {
+    const rows: TargetRow[] = []
     for (let i = 0; i < 101; i++) {
       const id = store.newId()
       for (const tag of ['x', 'y'])
-        all.push({ target: targets[1]!, row: rowFor(store, 'by_tag', id, { tags: [tag] }, 1).row })
+        rows.push({ target: targets[1]!, row: rowFor(store, 'by_tag', id, { tags: [tag] }, 1).row })
     }
     sent.length = 0
-    await sweepIndexRows({ ...pass, leaves: () => true }, 0, all)
-    const read = sent.filter((each) => each.startsWith('readBounded'))
-    // Once before and once after their rows are deleted.
-    expect(read.reduce((sum, each) => sum + Number(each.split(' ')[1]), 0)).toBe(2 * 101)
-    // On two shards.
-    expect(read).toHaveLength(2 * 3)
+    await sweepIndexRows({ ...pass, leaves: () => true }, 0, rows)
+    const reads = sent.filter((call) => call.startsWith('readBounded'))
+    // Each entity is read before and after its rows are deleted.
+    expect(reads.reduce((sum, call) => sum + Number(call.split(' ')[1]), 0)).toBe(2 * 101)
+    // Two groups need three reads on the two shards.
+    expect(reads).toHaveLength(2 * 3)
     expect(pass.tally).toMatchObject({ rows: 202, entities: 0 })
   })
 
-  it('that are misplaced are counted, and right afterwards, with nothing else looked at', async () => {
+  it('misplaced rows are counted and moved, and other entities are not read', async () => {
     const { id, version } = await store.put(ada)
     const right = rowFor(store, 'by_user', id, ada, version)
     await removeRow(store, 'by_user', right)
@@ -102,7 +102,7 @@ describe('gathered rows', () => {
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   })
 
-  it('that are misplaced stay when they cannot be added where they belong', async () => {
+  it('a misplaced row stays if it cannot be added on its right shard', async () => {
     const { id, version } = await store.put(ada)
     const right = rowFor(store, 'by_user', id, ada, version)
     await removeRow(store, 'by_user', right)
@@ -116,7 +116,7 @@ describe('gathered rows', () => {
     expect(await rowsIn(store, 'by_user')).toHaveLength(1)
   })
 
-  it('that are right stay as they are', async () => {
+  it('correct rows stay as they are', async () => {
     const { id, version } = await store.put(ada)
     const { shard, row } = rowFor(store, 'by_user', id, ada, version)
     sent.length = 0
@@ -125,7 +125,7 @@ describe('gathered rows', () => {
     expect(pass.removals.isEmpty).toBe(true)
   })
 
-  it('of an index that is filled are held against versions, and no body is read of those that have theirs', async () => {
+  it('rows of a filling are compared by version, and matching ones need no body', async () => {
     const { id, version } = await store.put(ada)
     const { shard, row } = rowFor(store, 'by_user', id, ada, version)
     sent.length = 0
@@ -135,7 +135,7 @@ describe('gathered rows', () => {
     expect(pass.removals.isEmpty).toBe(true)
   })
 
-  it('of an index that is filled and have another version, or another shard, are looked at like any other', async () => {
+  it('rows of a filling with another version or shard are compared with the body', async () => {
     const { id } = await store.put({ ...ada, user_id: 'eve' })
     const { version } = await store.put(ada, { id })
     const right = rowFor(store, 'by_user', id, ada, version)
@@ -153,7 +153,7 @@ describe('gathered rows', () => {
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   })
 
-  it('that are dangling go without a second look at their entities', async () => {
+  it('dangling rows are deleted without a second look at their entities', async () => {
     const { id, version } = await store.put(ada)
     const dangling = rowFor(store, 'by_user', id, { ...ada, user_id: 'eve' }, version)
     await addRow(store, 'by_user', dangling)
@@ -165,7 +165,7 @@ describe('gathered rows', () => {
     expect(pass.tally).toMatchObject({ misplaced: 0, removed: 1 })
   })
 
-  it('stay where the body of their entity cannot be read, which is not told here', async () => {
+  it('rows of an entity with a damaged body stay, and the problem is not reported again', async () => {
     const { id, version } = await store.put(ada)
     const decode = (): never => {
       throw new LooseleafError('BODY_DAMAGED', 'Damaged.')
@@ -182,7 +182,7 @@ describe('gathered rows', () => {
 })
 
 describe('a page of entities', () => {
-  /** The page of a shard, as read now. */
+  /** Reads the page of a shard with this entity. */
   async function pageOf(id: string) {
     const shard = store.context.driver.shards[store.context.router.shardOfId(parseId(id))]!
     const page = (await shard.entities.read([parseId(id)])).filter((row) => row !== undefined)
@@ -190,14 +190,14 @@ describe('a page of entities', () => {
     return page
   }
 
-  it('of which nothing is missing is looked up, and no more', async () => {
+  it('a page without missing rows is only looked up', async () => {
     const { id } = await store.put(ada)
     await sweepEntityPage(pass, targets, await pageOf(id), { fill: () => false })
     expect(new Set(sent.map((each) => each.split(' ')[0]))).toEqual(new Set(['rowsOf']))
     expect(pass.tally).toMatchObject({ entities: 1, added: 0 })
   })
 
-  it('does not count tombstones here, nor writes them, yet holds them against the disk', async () => {
+  it('tombstones of a page are neither counted nor written, but checked to be durable', async () => {
     const { id } = await store.put(ada)
     await store.delete(id)
     await store.settled()
@@ -206,7 +206,7 @@ describe('a page of entities', () => {
     expect(pass.tally).toMatchObject({ entities: 0, added: 0 })
   })
 
-  it('is written without a look where an index is filled, and looked up in the others', async () => {
+  it('a page is written without a look-up for filled indexes, and looked up for the others', async () => {
     const { id } = await store.put(ada)
     const [user, tag] = targets
     await sweepEntityPage(pass, targets, await pageOf(id), { fill: (target) => target === tag })
@@ -218,7 +218,7 @@ describe('a page of entities', () => {
     expect([count('upsert'), count('flush')]).toEqual([0, 0])
   })
 
-  it('has an entity that moves before the flush looked at anew, at most four times, and put right', async () => {
+  it('an entity that is written before the flush gets at most four more looks, and correct rows', async () => {
     const { id } = await store.put({ tags: ['0'] })
     const page = await pageOf(id)
     const tags = ['0']
@@ -237,7 +237,7 @@ describe('a page of entities', () => {
     expect(pass.tally).toMatchObject({ entities: 1, removed: 0 })
   })
 
-  it('has every row written of an entity that has moved, before it is held against the disk again', async () => {
+  it('every row of an entity that was written before the flush is written before the next flush', async () => {
     const { id } = await store.put({ tags: ['0'] })
     const page = await pageOf(id)
     const placed = rowFor(store, 'by_tag', id, { tags: ['1'] }, 1)
@@ -250,7 +250,7 @@ describe('a page of entities', () => {
       if (operation !== 'flush' || moved > 0) return
       const { version } = await store.put({ tags: ['1'] }, { id })
       await store.settled()
-      // Its row is there, of an earlier time, as one is that its writer is about to delete.
+      // The row exists with an old stamp, like one that its writer is about to delete.
       await removeRow(store, 'by_tag', placed)
       await addRow(store, 'by_tag', placed)
       moved = version
@@ -261,7 +261,7 @@ describe('a page of entities', () => {
     expect(sent.indexOf('written')).toBeLessThan(sent.lastIndexOf('flush'))
   })
 
-  it('has a row deleted again that an entity has lost before it was written here', async () => {
+  it('a row that an entity lost before it was written here is deleted again', async () => {
     const { id } = await store.put({ tags: ['0'] })
     const page = await pageOf(id)
     let moves = 0
@@ -270,7 +270,7 @@ describe('a page of entities', () => {
       if (!isNext) return
       moves++
       const now = moves
-      // Its own writes are not to count.
+      // Writes of this function must not trigger it again.
       moves = 9
       await store.put({ tags: [`${now}`] }, { id })
       await store.settled()
@@ -283,7 +283,7 @@ describe('a page of entities', () => {
     expect(await rowsIn(store, 'by_tag')).toEqual(await expectedRows(store, 'by_tag'))
   })
 
-  it('has an entity that moves while its row is added put right in both directions', async () => {
+  it('an entity that is written while its row is added is repaired in both directions', async () => {
     const { id } = await store.put({ tags: ['0'] })
     await removeRow(store, 'by_tag', rowFor(store, 'by_tag', id, { tags: ['0'] }, 0))
     const page = await pageOf(id)

@@ -17,7 +17,7 @@ import { sweep, sweepEntities, sweepIndex } from './sweep.ts'
 
 const everything = { prefix: [], order: 'asc', limit: 100 } as const
 
-test('a row that is missing is added, with the version of its entity', async () => {
+test('a missing row is added with the version of its entity', async () => {
   const store = await openStore()
   const bag = { user_id: 'ada', published: 1, tags: ['x', 'y'] }
   const { id, version } = await store.put(bag)
@@ -53,7 +53,7 @@ test('rows of a deleted entity are deleted', async () => {
   expect(await rowsIn(store, 'by_user')).toEqual([])
 })
 
-test('a row that is there keeps the greater version', async () => {
+test('an existing row keeps its greater version', async () => {
   const store = await openStore()
   const bag = { user_id: 'ada', published: 1 }
   const { id, version } = await store.put(bag)
@@ -63,7 +63,7 @@ test('a row that is there keeps the greater version', async () => {
   expect(await tableOf(store, 'by_user', shard).scan(everything)).toMatchObject([{ version: version + 5 }])
 })
 
-test('a row on the wrong shard goes to the right one, and is never on neither', async () => {
+test('a misplaced row is added on the right shard before it is deleted on the wrong one', async () => {
   const store = await openStore()
   const bag = { user_id: 'ada', published: 1 }
   const { id, version } = await store.put(bag)
@@ -74,7 +74,7 @@ test('a row on the wrong shard goes to the right one, and is never on neither', 
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('one index or one shard alone can be swept', async () => {
+test('a sweep can be limited to one index or one shard', async () => {
   const store = await openStore()
   const bag = { user_id: 'ada', published: 1, tags: ['x'] }
   const { id } = await store.put(bag)
@@ -87,7 +87,7 @@ test('one index or one shard alone can be swept', async () => {
   await expect(sweep(store, { shard: 7 })).rejects.toMatchObject({ code: 'BAD_OPTION' })
 })
 
-test('a body that cannot be decoded is reported, its rows stay, and the pass goes on', async () => {
+test('a body that cannot be decoded is reported, its rows stay, and the pass continues', async () => {
   const store = await openStore()
   const damaged = await store.put({ user_id: 'ada', published: 1 })
   const whole = await store.put({ user_id: 'bob', published: 2 })
@@ -107,7 +107,7 @@ test('a body that cannot be decoded is reported, its rows stay, and the pass goe
   )
   const problems: Problem[] = []
   const tally = await sweep(store, { onProblem: (problem) => problems.push(problem) })
-  // Once for each direction would be twice the truth.
+  // The entity is read in both directions, but counts once.
   expect(tally).toMatchObject({ undecodable: 1, added: 1, removed: 0 })
   expect(problems).toMatchObject([
     { kind: 'undecodable', entity: damaged.id, shard: driver.shards[number]!.name },
@@ -115,7 +115,7 @@ test('a body that cannot be decoded is reported, its rows stay, and the pass goe
   expect(await rowsIn(store, 'by_user')).toHaveLength(2)
 })
 
-test('a row with a version that no write has given is reported, its index rows stay, and the pass goes on', async () => {
+test('an entity with an invalid version is reported, its index rows stay, and the pass continues', async () => {
   const store = await openStore()
   const bag = { user_id: 'ada', published: 1 }
   const { driver, router, catalog, codec } = store.context
@@ -155,7 +155,7 @@ test('a misfit is reported with its index, property and entity, without its valu
   expect(JSON.stringify(problems)).not.toContain('SECRET')
 })
 
-test('a signal that fires ends the work', async () => {
+test('a signal ends a sweep', async () => {
   const store = await openStore()
   for (let i = 0; i < 5; i++) await store.put({ user_id: 'ada', published: i })
   const controller = new AbortController()
@@ -167,12 +167,12 @@ test('a signal that fires ends the work', async () => {
   await expect(work).rejects.toMatchObject({ code: 'ABORTED' })
 })
 
-test('the throttle lets so many rows through in a second', async () => {
+test('`rowsPerSecond` limits a sweep', async () => {
   const time = leapingTime()
   const store = await openStore({ time, indexes: [byUser] })
   await store.putMany(Array.from({ length: 100 }, (_, i) => ({ user_id: `user ${i}`, published: i })))
   const before = time.slept
   await sweep(store, { rowsPerSecond: 50 })
-  // 100 entities and 100 rows.
+  // The sweep reads 100 entities and 100 rows.
   expect(time.slept - before).toBeCloseTo(4_000)
 })

@@ -19,14 +19,14 @@ import type { DanglingRow } from '../look/inspect.ts'
 import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { createLeftToWriters, type LeftToWriters } from './left-to-writers.ts'
 
-// Rows are kept for 11 ms here, and writers may be late by a second.
+// Lost rows are kept for 11 ms here, and writers may be late by a second.
 const DUE_MS = 1_011
 
 let time: LeapingTime
 let store: DataStore
 let targets: IndexTarget[]
-let left: LeftToWriters
-/** What is looked up: the shard, the tables, and how many ids. */
+let leftToWriters: LeftToWriters
+/** Look-ups: shard, tables, and number of ids. */
 let looks: string[]
 
 beforeEach(async () => {
@@ -40,11 +40,11 @@ beforeEach(async () => {
   })
   store = await openStore({ driver, time, indexes: [byUser, byTag] })
   targets = ['by_user', 'by_tag'].map((name) => indexTarget(store.context, entryOf(store, name)))
-  left = createLeftToWriters(store.context)
+  leftToWriters = createLeftToWriters(store.context)
   looks.length = 0
 })
 
-/** An id such that its rows in `by_tag` are on this shard. */
+/** Returns an id whose rows in `by_tag` are on this shard. */
 function idOn(shard: number): string {
   for (;;) {
     const id = store.newId()
@@ -52,7 +52,7 @@ function idOn(shard: number): string {
   }
 }
 
-/** A row that an entity has lost, which has another one unless it `isGone`. */
+/** Adds a row that an entity has lost. The entity has another row, unless it `isGone`. */
 async function lost(
   name: 'by_user' | 'by_tag',
   id: string,
@@ -74,88 +74,89 @@ async function lost(
   return { entity, target, shard, row, misplaced: false }
 }
 
-async function overdue(of = targets): Promise<string[]> {
-  return (await left.overdue(of, undefined)).map(idKey).toSorted()
+async function overdue(indexes = targets): Promise<string[]> {
+  return (await leftToWriters.overdue(indexes, undefined)).map(idKey).toSorted()
 }
 
 const keyOf = (id: string): string => idKey(parseId(id))
 
 describe('a row that an entity has lost', () => {
-  it('is left to its writer until that has had its time, and then until it is dealt with not any more', async () => {
+  it('a lost row is left to its writer until it is overdue, and from then on until `done` not', async () => {
     const id = idOn(0)
     const found = await lost('by_tag', id, 'x')
-    expect(left.leaves(found)).toBe(true)
+    expect(leftToWriters.leaves(found)).toBe(true)
     time.leap(DUE_MS - 1)
-    expect(left.leaves(found)).toBe(true)
+    expect(leftToWriters.leaves(found)).toBe(true)
     expect(await overdue()).toEqual([])
     expect(looks).toEqual([])
     time.leap(1)
     expect(await overdue()).toEqual([keyOf(id)])
-    expect(left.leaves(found)).toBe(false)
-    // What could not be dealt with is overdue still.
+    expect(leftToWriters.leaves(found)).toBe(false)
+    // A row stays overdue until `done`.
     expect(await overdue()).toEqual([keyOf(id)])
     expect(looks).toEqual([`0 ${found.target.entry.table} 1`])
-    left.done()
+    leftToWriters.done()
     expect(await overdue()).toEqual([])
-    expect(left.leaves(found)).toBe(true)
+    expect(leftToWriters.leaves(found)).toBe(true)
   })
 
-  it('is not left to a writer that deletes it at once, or never does', async () => {
+  it('a lost row is not left to a writer that deletes it at once, or never', async () => {
     const found = await lost('by_tag', idOn(0), 'x')
-    expect(left.leaves(await lost('by_tag', idOn(0), 'x', { isGone: true }))).toBe(false)
+    expect(leftToWriters.leaves(await lost('by_tag', idOn(0), 'x', { isGone: true }))).toBe(false)
     const careful = createLeftToWriters(withDeleteDelay(store.context, 1))
     expect(careful.leaves(found)).toBe(false)
-    expect(left.leaves(found)).toBe(true)
+    expect(leftToWriters.leaves(found)).toBe(true)
   })
 
-  it('is not overdue where its writer has deleted it, or where it was written again', async () => {
+  it('a lost row is not overdue if its writer has deleted it, or it was rewritten', async () => {
     const [deleted, again, there] = [idOn(1), idOn(1), idOn(1)]
-    for (const id of [deleted, again, there]) expect(left.leaves(await lost('by_tag', id, 'x'))).toBe(true)
+    for (const id of [deleted, again, there])
+      expect(leftToWriters.leaves(await lost('by_tag', id, 'x'))).toBe(true)
     await removeRow(store, 'by_tag', rowFor(store, 'by_tag', deleted, { tags: ['x'] }, 0))
     const newer = await lost('by_tag', again, 'x', { version: 7 })
     time.leap(DUE_MS)
     expect(await overdue()).toEqual([keyOf(there)])
-    expect(left.leaves(newer)).toBe(true)
+    expect(leftToWriters.leaves(newer)).toBe(true)
   })
 
-  it('is not looked up where its index is no more', async () => {
+  it('a lost row of a dropped index is not looked up', async () => {
     const [one, other] = [idOn(0), idOn(0)]
     const found = await lost('by_tag', one, 'x')
-    left.leaves(found)
-    left.leaves(await lost('by_user', other, 'ada'))
+    leftToWriters.leaves(found)
+    leftToWriters.leaves(await lost('by_user', other, 'ada'))
     time.leap(DUE_MS)
     expect(await overdue(targets.slice(1))).toEqual([keyOf(one)])
     expect(looks.some((look) => look.includes(targets[0]!.entry.table))).toBe(false)
   })
 })
 
-it('entities are looked up and answered once, on the shards and in the indexes in question', async () => {
+it('entities of overdue rows are looked up and returned once, on their shards and in their indexes', async () => {
   const [one, other] = [idOn(0), idOn(1)]
-  for (const value of ['x', 'y', 'z']) left.leaves(await lost('by_tag', one, value))
-  left.leaves(await lost('by_tag', other, 'x'))
+  for (const value of ['x', 'y', 'z']) leftToWriters.leaves(await lost('by_tag', one, value))
+  leftToWriters.leaves(await lost('by_tag', other, 'x'))
   const { table } = targets[1]!.entry
   time.leap(DUE_MS)
   expect(await overdue()).toEqual([keyOf(one), keyOf(other)].toSorted())
   expect(looks.toSorted()).toEqual([`0 ${table} 1`, `1 ${table} 1`])
 })
 
-it('rows fall due one after the other', async () => {
+it('lost rows become overdue one after the other', async () => {
   const [one, other] = [idOn(0), idOn(0)]
-  left.leaves(await lost('by_tag', one, 'x'))
+  leftToWriters.leaves(await lost('by_tag', one, 'x'))
   time.leap(1)
-  left.leaves(await lost('by_tag', other, 'x'))
+  leftToWriters.leaves(await lost('by_tag', other, 'x'))
   time.leap(DUE_MS - 1)
   expect(await overdue()).toEqual([keyOf(one)])
-  left.done()
+  leftToWriters.done()
   time.leap(1)
   expect(await overdue()).toEqual([keyOf(other)])
 })
 
-it('no more than 20,000 are left', async () => {
+it('at most 20,000 rows are left to their writers', async () => {
   const found = await lost('by_tag', idOn(0), 'x')
   const nth = (version: number): DanglingRow => ({ ...found, row: { ...found.row, version } })
   for (let version = 1; version <= 20_000; version++)
-    if (!left.leaves(nth(version))) throw new Error(`Row ${version} is not left.`)
-  expect(left.leaves(nth(20_001))).toBe(false)
-  expect(left.leaves(nth(20_000))).toBe(true)
+    if (!leftToWriters.leaves(nth(version))) throw new Error(`Row ${version} is not left to its writer.`)
+  expect(leftToWriters.leaves(nth(20_001))).toBe(false)
+  expect(leftToWriters.leaves(nth(20_000))).toBe(true)
 })

@@ -12,7 +12,7 @@ import { createTail } from './tail.ts'
 
 const STEP_MS = 100
 
-/** What a process has sent to its shards to delete index rows. */
+/** Number of statements with which a process deletes index rows. */
 interface Sent {
   deletes: number
   flushes: number
@@ -23,7 +23,7 @@ interface World {
   readonly writer: DataStore
   readonly byWriter: Sent
   readonly byTail: Sent
-  /** One round of the tail, in a process of its own; answers how many rows it has deleted. */
+  /** Runs one round of the tail, in another process. Returns the number of deleted rows. */
   round(): Promise<number>
 }
 
@@ -68,7 +68,7 @@ function counting(driver: Driver, sent: Sent): Driver {
   return { ...counted, shards }
 }
 
-test('what a living writer deletes is not deleted by the tail as well', async () => {
+test('the tail does not delete rows that a living writer deletes', async () => {
   const { time, writer, byWriter, byTail, round } = await openWorld()
   const { id } = await writer.put({ user_id: 'user 0', published: 0 })
   for (let move = 1; move <= 100; move++) {
@@ -85,10 +85,10 @@ test('what a living writer deletes is not deleted by the tail as well', async ()
   expect(byWriter.deletes).toBeGreaterThan(0)
 })
 
-test('what no writer deletes the tail does, of an entity too that goes on moving', async () => {
+test('the tail deletes a row that no writer deletes, even of an entity that keeps moving', async () => {
   const { time, writer, byTail, round } = await openWorld()
   const { id, version } = await writer.put({ user_id: 'user 0', published: 0 })
-  // As a writer leaves it that has died behind its commit.
+  // A writer that died after its commit leaves such a row.
   await addRow(writer, 'by_user', rowFor(writer, 'by_user', id, { user_id: 'eve', published: 1 }, version))
   let removed = 0
   let rounds = 0

@@ -8,13 +8,13 @@ import { indexTarget } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
 import { createTail, type Tail } from './tail.ts'
 
-// What a tail keeps in mind of more entities than are written here: the shard only says that they are there.
+// The memory of a tail, for more entities than a test can write: the shard only pretends to have them.
 
 let time: LeapingTime
 let rows: EntityPageRow[]
-/** The stamp of a row that each of them has lost; undefined where there is none. */
+/** Stamp of a dangling row of each entity; undefined for none. */
 let stamp: number | undefined
-/** How many other rows the entities have lost, which are on disk. */
+/** Number of further lost rows of each entity, with an old stamp. */
 let lost: number
 let isSaved: boolean
 let store: DataStore
@@ -74,7 +74,7 @@ beforeEach(async () => {
   round = () => tail.round(createPass(store.context, { pageSize: 100_000 }), [target])
 })
 
-/** Tombstones that were just written. */
+/** Returns tombstones that were just written. */
 function tombstones(count: number): EntityPageRow[] {
   return Array.from({ length: count }, (_, i) => {
     const id = Buffer.alloc(16)
@@ -83,7 +83,7 @@ function tombstones(count: number): EntityPageRow[] {
   })
 }
 
-it('at most 10,000 entities are come back to', async () => {
+it('at most 10,000 entities are revisited', async () => {
   rows = tombstones(10_001)
   stamp = time.now() * 1000
   await round()
@@ -97,9 +97,9 @@ it('at most 10,000 entities are come back to', async () => {
 
 it.each([
   [39_999, 0],
-  // Of which 20,000 are left to their writers.
+  // Of these rows, 20,000 are left to their writers.
   [40_000, 11],
-])('with %d rows to be deleted, the next round waits %d ms first', async (count, waits) => {
+])('with %d dangling rows, the next round first waits %d ms', async (count, waits) => {
   const body = store.context.codec.encode({ user_id: 'ada', published: 1 })
   rows = tombstones(1).map((row) => ({ ...row, body, bodyBytes: body.length }))
   lost = count
@@ -111,7 +111,7 @@ it.each([
   expect(time.slept - before).toBe(waits)
 })
 
-it('a shard is given up when that is saved', async () => {
+it('a release resolves after it is saved', async () => {
   rows = []
   await round()
   await tail.release()

@@ -38,19 +38,19 @@ beforeEach(async () => {
 const tailOf = (options: Partial<TailOptions> = {}): Tail =>
   createTail(store.context, 0, { ...settings, ...options })
 
-async function roundOf(tail: Tail, of = targets, options = {}) {
+async function roundOf(tail: Tail, indexes = targets, options = {}) {
   calls.length = 0
   const pass = createPass(store.context, { pageSize: 4, ...options })
-  const looked = await tail.round(pass, of)
+  const looked = await tail.round(pass, indexes)
   return { looked, ...pass.tally }
 }
 
-/** What was sent of this operation. */
+/** Returns the arguments of each call of this operation. */
 const sent = (operation: string): readonly (readonly unknown[])[] =>
   calls.filter((call) => call.operation === operation).map(({ args }) => args)
 
 describe('the lease', () => {
-  it('is claimed by the first round, and prolonged by those that come after a third of it', async () => {
+  it('the lease is claimed by the first round, and renewed by rounds after a third of it', async () => {
     const tail = tailOf()
     expect(tail.isMine).toBe(false)
     await roundOf(tail)
@@ -71,7 +71,7 @@ describe('the lease', () => {
     expect(tail.isMine).toBe(true)
   })
 
-  it('that was lost is claimed anew, and nothing is done without', async () => {
+  it('an expired lease is claimed again, and no work is done without', async () => {
     const [tail, other] = [tailOf(), tailOf({ owner: 'second' })]
     await roundOf(tail)
     time.leap(30_001)
@@ -84,7 +84,7 @@ describe('the lease', () => {
     expect(await roundOf(tail)).toMatchObject({ looked: 0 })
   })
 
-  it('is given up once, with how far it came', async () => {
+  it('the lease is released once, with the progress', async () => {
     const tail = tailOf()
     await tail.release()
     expect(sent('save')).toEqual([])
@@ -105,7 +105,7 @@ describe('the lease', () => {
 })
 
 describe('a round', () => {
-  it('goes on where another process has left the shard, however long ago', async () => {
+  it('a round resumes where another process released the shard, even long ago', async () => {
     const tail = tailOf()
     await roundOf(tail)
     await tail.release()
@@ -114,14 +114,14 @@ describe('a round', () => {
     expect(await roundOf(tailOf({ owner: 'second' }))).toMatchObject({ looked: 1 })
   })
 
-  it('begins so far back as it is to, for the first time', async () => {
+  it('the first round begins `lookBackMs` ago', async () => {
     await store.put({ user_id: 'ada', published: 1 })
     time.leap(60_001)
     await store.put({ user_id: 'ada', published: 2 })
     expect(await roundOf(tailOf())).toMatchObject({ looked: 1 })
   })
 
-  it('the first round of a tail looks back from the time where the floor is two hours ahead', async () => {
+  it('the first round looks back from the current time even if the floor is two hours ahead', async () => {
     await store.put({ user_id: 'ada', published: 1 })
     time.leap(7_200_000)
     for (const { entities } of store.context.driver.shards) await entities.raiseFloor()
@@ -129,7 +129,7 @@ describe('a round', () => {
     expect(await roundOf(tailOf())).toMatchObject({ looked: 1 })
   })
 
-  it('leaves what it has no time for, and says how old that is', async () => {
+  it('a round leaves updates that it has no time for, and reports their age', async () => {
     for (let published = 0; published < 12; published++) {
       await store.put({ user_id: 'ada', published })
       time.leap(1_000)
@@ -137,7 +137,7 @@ describe('a round', () => {
     const tail = tailOf({ rowsPerRound: 4 })
     expect(tail.lagMs).toBe(0)
     expect(await roundOf(tail)).toMatchObject({ looked: 4 })
-    // From the floor back to where a first round begins.
+    // The lag reaches from the floor back to the start of the first round.
     expect(tail.lagMs).toBe(60_000)
     await roundOf(tail)
     await roundOf(tail)
@@ -149,7 +149,7 @@ describe('a round', () => {
 describe('an entity with a row too young to be judged', () => {
   const eve = { user_id: 'eve', published: 1 }
 
-  it('is come back to with at most 99 others, in the order in which they fall due', async () => {
+  it('entities are revisited in the order of their times, at most 100 per round', async () => {
     for (let published = 0; published < 101; published++) {
       const { id, version } = await store.put({ user_id: 'ada', published })
       await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + 1_000))
@@ -166,7 +166,7 @@ describe('an entity with a row too young to be judged', () => {
     expect(await roundOf(tail)).toMatchObject({ looked: 0 })
   })
 
-  it('is come back to later where a failover may undo what was read', async () => {
+  it('an entity is revisited later if a failover may undo the version that was read', async () => {
     const { id, version } = await store.put({ user_id: 'ada', published: 1 })
     await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + 1_000))
     const context = withDeleteDelay(store.context, 100_000)

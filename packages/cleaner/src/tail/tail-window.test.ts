@@ -7,7 +7,7 @@ import { updatedPages, windowFromText, type TailWindow, type WindowOptions } fro
 const SECOND = 1_000_000
 
 let driver: ReferenceDriver
-/** Of the shard, in microseconds. */
+/** Time of the shard in microseconds. */
 let now: number
 let pass: Pass
 let added: number
@@ -36,16 +36,16 @@ function windowAt(second: number, fields: Partial<TailWindow> = {}): TailWindow 
   return { seenUntil: second * SECOND, lookedAt: second * SECOND, gap: undefined, ...fields }
 }
 
-/** The seconds of what a round reads, page by page; `pages` of them at the most. */
+/** Runs a round of at most this many pages. Returns the times in seconds of the updates that it reads, by page. */
 async function round(
   window: TailWindow,
   options: Partial<WindowOptions> = {},
   pages = Infinity,
 ): Promise<number[][]> {
-  const all = { rowsPerRound: 1_000, maxLagMs: 3_600_000, ...options }
+  const settings = { rowsPerRound: 1_000, maxLagMs: 3_600_000, ...options }
   const read: number[][] = []
   if (pages === 0) return read
-  for await (const page of updatedPages(pass, 0, window, all)) {
+  for await (const page of updatedPages(pass, 0, window, settings)) {
     read.push(page.map(({ updated }) => updated / SECOND))
     if (read.length === pages) break
   }
@@ -53,7 +53,7 @@ async function round(
 }
 
 describe('a round', () => {
-  it('reads what was updated since the last one, newest first, and moves on to the floor that it raised', async () => {
+  it('a round reads the updates since the last one, newest first, and advances to the floor that it raised', async () => {
     await commit(1_001, 1_002, 1_003)
     const window = windowAt(1_002)
     expect(await round(window)).toEqual([[1_003, 1_002]])
@@ -62,7 +62,7 @@ describe('a round', () => {
     expect(await round(window)).toEqual([[1_004]])
   })
 
-  it('raises the floor where there is something above it, and else only says that it has looked', async () => {
+  it('a round raises the floor only if a row is above it, and otherwise only records its time', async () => {
     await commit(1_001)
     const window = windowAt(1_000)
     await round(window)
@@ -75,7 +75,7 @@ describe('a round', () => {
     expect(window).toEqual(windowAt(1_500, { seenUntil: floor }))
   })
 
-  it('reads again what comes with times of before, after a failover has lost the floor', async () => {
+  it('after a failover that lost the floor, a round reads updates with earlier times', async () => {
     const window = windowAt(1_000)
     await commit(990, 995)
     expect(await round(window)).toEqual([])
@@ -84,14 +84,14 @@ describe('a round', () => {
     expect(await round(window)).toEqual([[996]])
   })
 
-  it('does not look further back than it is to', async () => {
+  it('a round does not look back further than `maxLagMs`', async () => {
     await commit(995, 1_001, 1_030)
     const window = windowAt(1_000)
     expect(await round(window, { maxLagMs: 20_000 })).toEqual([[1_030]])
     expect(window.gap).toBeUndefined()
   })
 
-  it('does not move on when it was cut off', async () => {
+  it('an interrupted round does not advance the window', async () => {
     pass = { ...pass, maxPage: 1 }
     await commit(1_001, 1_002)
     const window = windowAt(1_000)
@@ -99,7 +99,7 @@ describe('a round', () => {
     expect(window).toEqual(windowAt(1_000))
   })
 
-  it('ends with the signal', async () => {
+  it('a signal ends a round', async () => {
     pass = { ...pass, signal: AbortSignal.abort() }
     await commit(1_001)
     const window = windowAt(1_000)
@@ -108,13 +108,13 @@ describe('a round', () => {
   })
 })
 
-describe('what a round has no time for', () => {
+describe('the gap', () => {
   beforeEach(async () => {
     pass = { ...pass, maxPage: 1 }
     await commit(1_001, 1_002, 1_003, 1_004)
   })
 
-  it('is the gap, which the next one goes on with after what is new', async () => {
+  it('unread updates become the gap, which the next round reads after new updates', async () => {
     const window = windowAt(1_000)
     expect(await round(window, { rowsPerRound: 2 })).toEqual([[1_004], [1_003]])
     expect(window).toMatchObject({
@@ -130,7 +130,7 @@ describe('what a round has no time for', () => {
     expect(await round(window)).toEqual([])
   })
 
-  it('is one gap, down to the older one, when there was one before', async () => {
+  it('a second gap is merged with the first', async () => {
     const window = windowAt(1_000)
     await round(window, { rowsPerRound: 1 })
     await commit(1_005, 1_006)
@@ -139,21 +139,21 @@ describe('what a round has no time for', () => {
     expect(await round(window)).toEqual([[1_005], [1_004], [1_003], [1_002], [1_001]])
   })
 
-  it('is not left when there is time for all', async () => {
+  it('there is no gap if a round has time for all updates', async () => {
     const window = windowAt(1_000)
     expect((await round(window, { rowsPerRound: 4 })).flat()).toHaveLength(4)
     await round(window, { rowsPerRound: 4 })
     expect(window.gap).toBeUndefined()
   })
 
-  it('is not left when the last page is what there was just time for', async () => {
+  it('there is no gap if the last page just fits', async () => {
     pass = { ...pass, maxPage: 3 }
     const window = windowAt(1_000)
     expect(await round(window, { rowsPerRound: 4 })).toEqual([[1_004, 1_003, 1_002], [1_001]])
     expect(window).toEqual(windowAt(1_004, { seenUntil: 1_004 * SECOND + 1 }))
   })
 
-  it('is gone on with while it is as old as it may be', async () => {
+  it('a gap is read while it is not older than `maxLagMs`', async () => {
     const window = windowAt(1_004, {
       gap: { since: SECOND, before: { updated: 1_003 * SECOND, addedId: 4 } },
     })
@@ -162,7 +162,7 @@ describe('what a round has no time for', () => {
     expect(window.gap).toBeUndefined()
   })
 
-  it('is left to the sweep when it is too old', async () => {
+  it('a gap older than `maxLagMs` is left to the sweep', async () => {
     const window = windowAt(1_000)
     await round(window, { rowsPerRound: 2 })
     now = 1_100 * SECOND
@@ -174,7 +174,7 @@ describe('what a round has no time for', () => {
 })
 
 describe('the text of a window', () => {
-  it('gives it back as it was', () => {
+  it('a window survives being stored as text', () => {
     const gap = { since: 1, before: { updated: 3, addedId: 2 } }
     for (const window of [
       { seenUntil: 5, lookedAt: 4, gap },
@@ -183,19 +183,16 @@ describe('the text of a window', () => {
       expect(windowFromText(JSON.stringify(window))).toEqual(window)
   })
 
-  it.each(['', '{', 'null', '[]', '7', '{"run":1}', '["x"]'])(
-    'is not %s, which means to begin anew',
-    (text) => {
-      expect(windowFromText(text)).toBeUndefined()
-    },
-  )
+  it.each(['', '{', 'null', '[]', '7', '{"run":1}', '["x"]'])('%s is the text of no window', (text) => {
+    expect(windowFromText(text)).toBeUndefined()
+  })
 
   it.each([
     ['no gap', '{"seenUntil":5,"lookedAt":4,"gap":null}'],
     ['a gap without its beginning', '{"seenUntil":5,"lookedAt":4,"gap":{"before":{}}}'],
     ['a gap without its place', '{"seenUntil":5,"lookedAt":4,"gap":{"since":1}}'],
-    ['a gap that is none', '{"seenUntil":5,"lookedAt":4,"gap":7}'],
-  ])('that has %s gives one without', (_, text) => {
+    ['a gap that is a number', '{"seenUntil":5,"lookedAt":4,"gap":7}'],
+  ])('a text with %s is a window without a gap', (_, text) => {
     expect(windowFromText(text)).toEqual({ seenUntil: 5, lookedAt: 4, gap: undefined })
   })
 })

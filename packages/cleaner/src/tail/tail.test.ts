@@ -18,7 +18,7 @@ import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
 import { createTail, type Tail, type TailOptions } from './tail.ts'
 
-/** For as long as rows are kept that an entity has lost. */
+/** Time for which lost rows are kept, in milliseconds. */
 const KEPT_MS = 1.1 * QUERY_TIME_MS
 
 const settings: TailOptions = {
@@ -44,7 +44,7 @@ async function oneShard(time = leapingTime()): Promise<DataStore> {
   return openStore({ shards: 1, time, indexes: [byUser] })
 }
 
-test('a round puts the rows of what was written lately right, in both directions, and the next has nothing to do', async () => {
+test('a round repairs the rows of recent writes in both directions, and the next one has no work', async () => {
   const time = leapingTime()
   const store = await oneShard(time)
   const bag = { user_id: 'ada', published: 1 }
@@ -55,7 +55,7 @@ test('a round puts the rows of what was written lately right, in both directions
   const tail = tailOf(store)
   expect(await roundOf(store, tail)).toMatchObject({ looked: 2, added: 1, removed: 0 })
   expect(await rowsIn(store, 'by_user')).toHaveLength(3)
-  // Its writer may be about to delete it, and queries that began before may still need it.
+  // The lost row is first left to its writer, then kept for queries.
   time.leap(KEPT_MS + 1_000)
   expect(await roundOf(store, tail)).toMatchObject({ removed: 0 })
   time.leap(KEPT_MS)
@@ -66,7 +66,7 @@ test('a round puts the rows of what was written lately right, in both directions
   expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
 })
 
-test('a deleted entity is looked at too', async () => {
+test('a round works on deleted entities too', async () => {
   const store = await oneShard()
   const { id, version } = await store.put({ user_id: 'ada', published: 1 })
   await store.delete(id)
@@ -75,7 +75,7 @@ test('a deleted entity is looked at too', async () => {
   expect(await roundOf(store, tailOf(store))).toMatchObject({ removed: 1 })
 })
 
-test('what a round has no time for is done by the next ones, newest first', async () => {
+test('later rounds read the updates that a round had no time for, newest first', async () => {
   const store = await oneShard()
   for (let i = 0; i < 30; i++) {
     const bag = { user_id: 'ada', published: i }
@@ -92,12 +92,12 @@ test('what a round has no time for is done by the next ones, newest first', asyn
     await roundOf(store, tail)
     rounds++
   }
-  // Eight at a time.
+  // Each round reads eight entities.
   expect(rounds).toBeGreaterThanOrEqual(4)
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
-test('a row that is too young to be judged is come back to', async () => {
+test('a row that is too young to be judged is revisited', async () => {
   const time = leapingTime()
   const store = await oneShard(time)
   const { id, version } = await store.put({ user_id: 'ada', published: 1 })
@@ -112,7 +112,7 @@ test('a row that is too young to be judged is come back to', async () => {
   expect(await roundOf(store, tail)).toMatchObject({ removed: 1 })
 })
 
-test('one process follows a shard; another takes over where it has saved', async () => {
+test('one process follows a shard, and another resumes at its saved place', async () => {
   const driver = await memoryShards(1).connect()
   const store = await openStore({ driver, time: leapingTime(), indexes: [byUser] })
   const other = await openStore({ driver, time: leapingTime() })
@@ -126,7 +126,7 @@ test('one process follows a shard; another takes over where it has saved', async
   expect(await roundOf(store, first)).toMatchObject({ looked: undefined })
 })
 
-test('a round that fails is done again', async () => {
+test('a failed round is repeated', async () => {
   const driver = await memoryShards(1).connect()
   const inner = await openStore({ driver, indexes: [byUser] })
   const bag = { user_id: 'ada', published: 1 }
@@ -145,7 +145,7 @@ test('a round that fails is done again', async () => {
   expect(await roundOf(store, tail)).toMatchObject({ looked: 1, added: 1 })
 })
 
-test('after its server may have been started anew, a round looks again at what the one before has read', async () => {
+test('after the server may have restarted, a round reads the updates of the round before again', async () => {
   const memory = await memoryShards(1).connect()
   let opened = 1
   const connections = () => ({ open: 1, opened, idle: 0, limit: 1, waiting: 0, refusal: undefined })
@@ -165,7 +165,7 @@ test('after its server may have been started anew, a round looks again at what t
   expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
   await put()
   expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
-  // The raise of this round proves the one before it, and no more.
+  // By raising the floor, this round proves only the round before it.
   await put()
   opened++
   expect(await roundOf(store, tail)).toMatchObject({ looked: 2 })

@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { untilOneFails } from './until-one-fails.ts'
 
-/** Ends when its signal fires, by throwing the reason. */
+/** Rejects with the reason of the signal when it fires. */
 const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
-test('is over when all parts are', async () => {
+test('the work resolves when all parts have ended', async () => {
   const done: number[] = []
   await untilOneFails(undefined, [
     async () => void done.push(1),
@@ -18,7 +18,7 @@ test('is over when all parts are', async () => {
   expect(done).toEqual([1, 2])
 })
 
-test('when one part fails the others are told, waited for, and the first failure is thrown', async () => {
+test('if one part fails, the others are aborted and awaited, and the first error is thrown', async () => {
   const first = new Error('first')
   let isOver = false
   const slow = async (signal: AbortSignal): Promise<void> => {
@@ -34,7 +34,7 @@ test('when one part fails the others are told, waited for, and the first failure
   expect(isOver).toBe(true)
 })
 
-test('a failure that is undefined is one', async () => {
+test('a part that rejects with undefined counts as failed', async () => {
   const failing = (): Promise<void> => Promise.reject(undefined)
   await expect(untilOneFails(undefined, [failing])).rejects.toBe(undefined)
 })

@@ -33,7 +33,7 @@ export const cleaner: Equivalents = {
       'Only the entities of these rows are read.',
   },
   'cleaner/repair/reconcile': {
-    'reconcile: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
+    'reconcile: remaining.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
   'cleaner/clean/shard-scans': {
     'workOnPage: leases[0]?.part.addedId ?? 0 → (leases[0]?.part.addedId)': 'No group is empty.',
@@ -42,11 +42,11 @@ export const cleaner: Equivalents = {
       'Whichever of them is named, none of them can be filled.',
   },
   'cleaner/sweep/sweep-entities': {
-    'sweepDerived: looked.length > 0 → true': noWork,
+    'sweepDerived: swept.length > 0 → true': noWork,
     'sweepDerived: missing.length === 0 → false': noWork,
     'sweepDerived: moved.length > 0 → true': noWork,
-    'fillForGood: moved.length === 0 → false': noWork,
-    'fillForGood: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
+    'fillDurably: moved.length === 0 → false': noWork,
+    'fillDurably: remaining.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
   'cleaner/look/dangling-among': {
     'danglingAmong: entity?.expected → entity.expected': 'There is an answer for every id that is asked for.',
@@ -73,7 +73,7 @@ export const cleaner: Equivalents = {
       'There is at most one that fits.',
   },
   'cleaner/clean/clean-index': {
-    'untilOutOfReach: isFilled && delayMs > 0 → (isFilled)': noTime,
-    'untilOutOfReach: delayMs > 0 → delayMs >= 0': noTime,
+    'waitForFailoverWindow: isFilled && delayMs > 0 → (isFilled)': noTime,
+    'waitForFailoverWindow: delayMs > 0 → delayMs >= 0': noTime,
   },
 }

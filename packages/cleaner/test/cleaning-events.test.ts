@@ -6,14 +6,14 @@ import { cleanIndex, startCleaner } from '../src/index.ts'
 import { addRow, byTag, byUser, openStore, removeRow, rowFor } from './stores.ts'
 import { leapingTime, until } from './times.ts'
 
-// What the observer of a store is told of a cleaner that works on it.
+// Events of a cleaner that the observer of its store receives.
 
-let told: CleanerEvent[]
+let events: CleanerEvent[]
 let tokens: unknown[]
 let plan: FaultPlan
 
 beforeEach(() => {
-  told = []
+  events = []
   tokens = []
   plan = () => undefined
 })
@@ -23,7 +23,7 @@ async function open(indexes: readonly (typeof byUser | typeof byTag)[] = [byUser
     callBegan: ({ name }) => name,
     happened(event, calls) {
       if (!/^clean|^round/.test(event.kind)) return
-      told.push(event as CleanerEvent)
+      events.push(event as CleanerEvent)
       tokens.push(...calls)
     },
   }
@@ -36,26 +36,26 @@ const failing = (code: ErrorCode) => (): never => {
 }
 
 const ofKind = <K extends CleanerEvent['kind']>(kind: K) =>
-  told.filter((event): event is Extract<CleanerEvent, { kind: K }> => event.kind === kind)
+  events.filter((event): event is Extract<CleanerEvent, { kind: K }> => event.kind === kind)
 
 const summed = (count: 'entities' | 'rows' | 'added' | 'removed' | 'undecodable') =>
   ofKind('cleaned').reduce((sum, event) => sum + event[count], 0)
 
-test('a filling is told of from its beginning to its end, with its pages', async () => {
+test('a filling reports its start, its pages and its end', async () => {
   const store = await open([])
   for (const name of ['ada', 'bo', 'cy']) await store.put({ user_id: name, published: 1 })
   await store.addIndex(byUser)
   await cleanIndex(store, 'by_user')
-  const of = { work: 'fill', index: 'by_user' }
-  expect(told[0]).toEqual({ kind: 'cleaning', outcome: 'begun', ...of })
-  expect(told.at(-1)).toEqual({ kind: 'cleaning', outcome: 'ended', ...of })
+  const filling = { work: 'fill', index: 'by_user' }
+  expect(events[0]).toEqual({ kind: 'cleaning', outcome: 'begun', ...filling })
+  expect(events.at(-1)).toEqual({ kind: 'cleaning', outcome: 'ended', ...filling })
   expect(ofKind('cleaned').every(({ shard, work }) => shard === 'memory 0' && work === 'fill')).toBe(true)
-  expect(ofKind('cleaned')[0]).toMatchObject({ ...of, entities: 3, added: 3, removed: 0 })
-  // The entities are read to fill it and to check it, the rows to find dangling ones and to check that none is missing.
+  expect(ofKind('cleaned')[0]).toMatchObject({ ...filling, entities: 3, added: 3, removed: 0 })
+  // Entities and rows are each read twice: for the filling or dangling rows, and for the check.
   expect([summed('entities'), summed('rows'), summed('added')]).toEqual([6, 6, 3])
 })
 
-test('a sweep tells what it has found, also what is deleted later than its page', async () => {
+test('a sweep reports its counts, including rows that are deleted after their page', async () => {
   const store = await open()
   const bag = { user_id: 'ada', published: 1 }
   const { id, version } = await store.put(bag)
@@ -69,7 +69,7 @@ test('a sweep tells what it has found, also what is deleted later than its page'
   expect([summed('added'), summed('removed')]).toEqual([1, 1])
 })
 
-test('one that fails and one that is stopped are told apart, and one that is halted', async () => {
+test('failed, stopped and halted runs have different outcomes', async () => {
   const store = await open([])
   await store.put({ user_id: 'ada', published: 1 })
   await store.addIndex([byUser, byTag])
@@ -90,7 +90,7 @@ test('one that fails and one that is stopped are told apart, and one that is hal
   expect(outcomes).toEqual(['begun', 'failed', 'begun', 'stopped', 'begun', 'halted'])
 })
 
-test('a running cleaner tells of its rounds and of what fails, and none of it is a part of who has started it', async () => {
+test('a running cleaner reports its rounds and errors, and they do not belong to the trace that started it', async () => {
   const store = await open()
   const bag = { user_id: 'ada', published: 1 }
   const { id } = await store.put(bag)
@@ -112,7 +112,7 @@ test('a running cleaner tells of its rounds and of what fails, and none of it is
   expect([trace.calls, trace.statements, trace.events, tokens]).toEqual([[], [], [], []])
 })
 
-test('a round says of which indexes the rows were that it has deleted, and sums them up', async () => {
+test('a round reports its deleted rows by index and in sum', async () => {
   const store = await open([byUser, byTag])
   const id = store.newId()
   for (const [name, tag] of [

@@ -3,7 +3,7 @@ import { openStore } from '../../test/stores.ts'
 import type { Problem } from '../pass/pass-options.ts'
 import { cleanIndex } from './clean-index.ts'
 
-it('a clean tells of what it cannot put right', async () => {
+it('a clean reports problems that it cannot repair', async () => {
   const store = await openStore()
   const { id } = await store.put({ user_id: 'ada', published: 'not a number' })
   const problems: Problem[] = []
