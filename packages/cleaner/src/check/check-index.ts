@@ -52,7 +52,7 @@ const checkOptionKinds: OptionKinds<CheckOptions> = {
   onProblem: optionKinds.function,
 }
 
-/** Result of comparing an index with all entities. Nothing was repaired. */
+/** Result of comparing an index with all entities. A check repairs nothing. */
 export interface CheckResult {
   readonly index: string
   readonly generation: number

@@ -32,7 +32,7 @@ const PAGE = 500
 const PAGES_PER_ROUND = 10
 /**
  * Margin for versions, which come from writers' clocks, ahead of the clock of the database. A tombstone whose version is ahead by less is
- * purged together with others of its time. One whose version is ahead by more is passed over, and the purge returns to it.
+ * purged together with others of its time. If its version is ahead by more, it is passed over, and the purge returns to it.
  */
 const AHEAD_MICROS = 60_000_000
 

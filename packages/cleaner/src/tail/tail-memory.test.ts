@@ -97,7 +97,7 @@ it('at most 10,000 entities are revisited', async () => {
 
 it.each([
   [39_999, 0],
-  // Of these rows, 20,000 are left to their writers.
+  // In addition, 20,000 rows are left to their writers.
   [40_000, 11],
 ])('with %d dangling rows, the next round first waits %d ms', async (count, waits) => {
   const body = store.context.codec.encode({ user_id: 'ada', published: 1 })
