@@ -86,13 +86,13 @@ describe("onIndexFailure: 'defer'", () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = refuseUpserts
     const { id } = await store.put({ name: 'one', rank: 1 })
-    let again = true
+    let isFirst = true
     plan = (call) => {
       if (call.operation !== 'remove' || call.table !== 'pending') return undefined
       return {
         async before() {
-          if (!again) return
-          again = false
+          if (!isFirst) return
+          isFirst = false
           plan = refuseUpserts
           await store.put({ name: 'three', rank: 1 }, { id })
           plan = () => undefined

@@ -47,19 +47,19 @@ const summaryOf = ({ items, came, changed, left }: Page): number[][] =>
   [items, came, changed, left].map(numbers)
 
 it('`watch` yields the current page, then the page after each change, with items that came, changed and left', async () => {
-  const one = await put(1)
+  const id = await put(1)
   const pages = watching()
   expect(summaryOf(await next(pages))).toEqual([[1], [1], [], []])
   await put(2)
   expect(summaryOf(await next(pages))).toEqual([[2, 1], [2], [], []])
-  await put(3, one)
+  await put(3, id)
   expect(summaryOf(await next(pages))).toEqual([[3, 2], [], [3], []])
   await Promise.all([put(4), put(5)])
   let page = await next(pages)
   // The two writes show in one page or in two.
   if (page.came.length === 1) page = await next(pages)
   expect(numbers(page.items)).toEqual([5, 4, 3])
-  await store.delete(one)
+  await store.delete(id)
   expect(summaryOf(await next(pages))).toEqual([[5, 4, 2], [2], [], [3]])
   await pages.return()
 })
@@ -268,9 +268,9 @@ it('a page that is not complete is queried again until it is', async () => {
   isComplete = true
   expect(numbers((await next(pages)).items)).toEqual([1])
   await pages.return()
-  const asked = queries
+  const before = queries
   await new Promise((done) => setTimeout(done, 1_200))
-  expect(queries).toBe(asked)
+  expect(queries).toBe(before)
 })
 
 it('`watch` takes an index definition, and its error names the value that it got instead', async () => {

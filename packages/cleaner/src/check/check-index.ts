@@ -220,7 +220,7 @@ async function checkRows(
       ROWS_AT_ONCE,
     )) {
       suspects.add({
-        dangling: await recheck(pass, (again) => danglingAmong(again, shard, chunk)),
+        dangling: await recheck(pass, (silentPass) => danglingAmong(silentPass, shard, chunk)),
       })
     }
     if (suspects.areMany) await suspects.settle()
@@ -243,7 +243,7 @@ function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions
       return candidates.size >= CANDIDATES_AT_ONCE
     },
     async settle() {
-      const found = await recheck(pass, (again) => confirm(again, target, candidates, options))
+      const found = await recheck(pass, (silentPass) => confirm(silentPass, target, candidates, options))
       candidates.clear()
       if (target.entry.unique) await reportDuplicates(pass, found.missing)
       const misplaced = found.dangling.filter((row) => row.misplaced).length

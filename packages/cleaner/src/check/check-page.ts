@@ -51,10 +51,13 @@ function addMissing(
   missing: MissingRow[],
   settleMs: number,
 ): Promise<MissingCounts> {
-  return recheck(pass, async (again) => {
-    const found = await confirm(again, target, candidatesOf({ missing }), { direction: 'missing', settleMs })
+  return recheck(pass, async (silentPass) => {
+    const found = await confirm(silentPass, target, candidatesOf({ missing }), {
+      direction: 'missing',
+      settleMs,
+    })
     const ids = [...found.missing.map(({ entity }) => entity.id), ...found.unsettled]
-    const { duplicates } = await reconcile(again, [target], ids)
+    const { duplicates } = await reconcile(silentPass, [target], ids)
     return { missing: Math.max(0, found.missing.length + found.unsettled.length - duplicates), duplicates }
   })
 }

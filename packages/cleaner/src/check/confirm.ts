@@ -52,18 +52,18 @@ export async function confirm(
     const unsettled = new Map<string, Candidate>()
     for (const chunk of chunks([...before.values()], ENTITIES_AT_ONCE)) {
       const ids = chunk.map(({ id }) => id)
-      const now =
+      const wrong =
         direction === 'missing'
           ? await lookForMissing(pass, target, ids)
           : await lookForDangling(pass, target, ids, first)
-      const found = candidatesOf(now)
+      const found = candidatesOf(wrong)
       const settled = new Set(
-        chunk.filter((then) => agrees(then, found.get(idKey(then.id)))).map(({ id }) => idKey(id)),
+        chunk.filter((earlier) => agrees(earlier, found.get(idKey(earlier.id)))).map(({ id }) => idKey(id)),
       )
       const isSettled = ({ entity }: { readonly entity: { readonly id: Uint8Array } }): boolean =>
         settled.has(idKey(entity.id))
-      missing.push(...now.missing.filter(isSettled))
-      dangling.push(...now.dangling.filter(isSettled))
+      missing.push(...wrong.missing.filter(isSettled))
+      dangling.push(...wrong.dangling.filter(isSettled))
       for (const [key, candidate] of found) if (!settled.has(key)) unsettled.set(key, candidate)
     }
     before = unsettled
@@ -72,14 +72,14 @@ export async function confirm(
 }
 
 /** Tells whether the earlier look had already found everything that is wrong now. */
-function agrees(then: Candidate, now: Candidate | undefined): boolean {
-  if (now === undefined) return true
-  const sameVersion = then.version === now.version
-  for (const place of now.missing) if (!sameVersion || !then.missing.has(place)) return false
-  for (const [place, stamp] of now.dangling) {
-    if (then.dangling.get(place) !== stamp) return false
+function agrees(earlier: Candidate, later: Candidate | undefined): boolean {
+  if (later === undefined) return true
+  const sameVersion = earlier.version === later.version
+  for (const place of later.missing) if (!sameVersion || !earlier.missing.has(place)) return false
+  for (const [place, stamp] of later.dangling) {
+    if (earlier.dangling.get(place) !== stamp) return false
     // The stamp is later than the version of the earlier look, so the row may have been committed and lost again in between.
-    if (!sameVersion && stamp > then.version) return false
+    if (!sameVersion && stamp > earlier.version) return false
   }
   return true
 }

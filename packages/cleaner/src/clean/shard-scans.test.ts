@@ -237,7 +237,7 @@ describe('a check', () => {
     onCheckpoint = () => saved.push(`${lease.part.phase} ${lease.part.rounds}`)
     await scan('check', [lease])
     expect(saved).toEqual(['check 0', 'check 0', 'check 1', 'check 1'])
-    expect(log.filter((each) => each.startsWith('check'))).toEqual([
+    expect(log.filter((entry) => entry.startsWith('check'))).toEqual([
       'check 0 by_user 4/6',
       'check 0 by_user 6/6',
       'check 0 by_user 4/6',
@@ -283,7 +283,7 @@ describe('a scan of rows', () => {
     const large = leaseOf(user, { phase: 'dangling' })
     operations.length = 0
     await scanOf([large], 6)
-    expect(operations.filter((each) => each === 'count')).toHaveLength(1)
+    expect(operations.filter((entry) => entry === 'count')).toHaveLength(1)
     expect([small, resumed, large].map(({ part }) => part.phase)).toEqual(['check', 'check', 'check'])
   })
 
@@ -299,7 +299,7 @@ describe('a scan of rows', () => {
     ])
     for (const name of ['by_user', 'by_tag'])
       expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
-    expect(log.filter((each) => each.startsWith('count'))).toEqual(['count 7', 'count 8'])
+    expect(log.filter((entry) => entry.startsWith('count'))).toEqual(['count 7', 'count 8'])
     expect(log.at(-1)).toBe('settle')
   })
 
@@ -307,11 +307,11 @@ describe('a scan of rows', () => {
     for (let i = 7; i <= 20; i++) ids.push((await store.put(bag(i))).id)
     const lease = leaseOf(user, { phase: 'dangling' })
     await scanOf([lease], 1)
-    expect(log.filter((each) => each.startsWith('count'))).toEqual(['count 16', 'count 4'])
-    expect(log.filter((each) => each.startsWith('did'))).toEqual(['did 0 16 0', 'did 0 4 0'])
+    expect(log.filter((entry) => entry.startsWith('count'))).toEqual(['count 16', 'count 4'])
+    expect(log.filter((entry) => entry.startsWith('did'))).toEqual(['did 0 16 0', 'did 0 4 0'])
     // The page that completes a group is worked on before the save.
-    expect(log.slice(0, log.indexOf('count 16')).filter((each) => each === 'save')).toHaveLength(15)
-    expect(operations.filter((each) => each === 'count')).toHaveLength(1)
+    expect(log.slice(0, log.indexOf('count 16')).filter((entry) => entry === 'save')).toHaveLength(15)
+    expect(operations.filter((entry) => entry === 'count')).toHaveLength(1)
     const takenOver = leaseOf(user, { phase: 'dangling' })
     let saves = 0
     onCheckpoint = () => (takenOver.isHeld = ++saves < 3)
@@ -322,6 +322,6 @@ describe('a scan of rows', () => {
       seen: 6,
       place: placeToText(rowFor(store, 'by_user', ids[5]!, bag(6), 0).row),
     })
-    expect(log.filter((each) => each === 'save')).toHaveLength(3)
+    expect(log.filter((entry) => entry === 'save')).toHaveLength(3)
   })
 })

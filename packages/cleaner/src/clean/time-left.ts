@@ -24,9 +24,9 @@ export function rowsLeftOnAll(shards: readonly RowsLeft[]): RowsLeft {
 }
 
 /** Estimates the milliseconds that these rows take at this rate. Returns undefined without data. */
-export function timeLeftMs(left: RowsLeft, rowsPerSecond: number): number | undefined {
-  if (left === undefined || rowsPerSecond <= 0) return undefined
-  return Math.round((left / rowsPerSecond) * 1000)
+export function timeLeftMs(rows: RowsLeft, rowsPerSecond: number): number | undefined {
+  if (rows === undefined || rowsPerSecond <= 0) return undefined
+  return Math.round((rows / rowsPerSecond) * 1000)
 }
 
 /** Returns the planned phases after this one. */

@@ -5,21 +5,21 @@ import { addTally, emptyTally, type Tally } from '../pass/tally.ts'
  * Runs work that reads entities which the pass has counted already. Only its repairs are added to the counts of the pass, and it reports no
  * problem a second time.
  */
-export async function recheck<P extends Pass, T>(pass: P, work: (again: P) => Promise<T>): Promise<T> {
+export async function recheck<P extends Pass, T>(pass: P, work: (silentPass: P) => Promise<T>): Promise<T> {
   const scratch = new Map<Tally, Tally>()
-  const againOf = (tally: Tally): Tally => {
-    const again = scratch.get(tally) ?? emptyTally()
-    scratch.set(tally, again)
-    return again
+  const scratchOf = (tally: Tally): Tally => {
+    const copy = scratch.get(tally) ?? emptyTally()
+    scratch.set(tally, copy)
+    return copy
   }
-  const again: P = {
+  const silentPass: P = {
     ...pass,
-    tally: againOf(pass.tally),
-    tallyOf: (target) => againOf(pass.tallyOf(target)),
+    tally: scratchOf(pass.tally),
+    tallyOf: (target) => scratchOf(pass.tallyOf(target)),
     report: () => undefined,
   }
   try {
-    return await work(again)
+    return await work(silentPass)
   } finally {
     for (const [tally, { added, removed, fenced, waiting }] of scratch)
       addTally(tally, { added, removed, fenced, waiting })

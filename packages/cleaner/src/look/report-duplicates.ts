@@ -12,7 +12,7 @@ export async function reportDuplicates(pass: Pass, claims: readonly MissingRow[]
     const table = tableOn(target, row.shard)
     const [claim] = await table.scan({ prefix: row.key, order: 'asc', limit: 1 }, { signal: pass.signal })
     if (claim === undefined) continue
-    const [owner] = await recheck(pass, (again) => readDerived(again, [target], [claim.entityId]))
+    const [owner] = await recheck(pass, (silentPass) => readDerived(silentPass, [target], [claim.entityId]))
     const hasKey = owner && expectedIn(owner, target).some(({ identity }) => identity === row.identity)
     if (hasKey !== true) continue
     reportDuplicate(pass, target.entry.name, entity.id, claim.entityId)

@@ -43,13 +43,16 @@ describe('the summary of a store', () => {
   })
 
   it('the summary is the sum over all cleaners', async () => {
-    const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
-    one.count(tallyOf(1))
+    const [reporterA, reporterB] = [
+      createReporter(context, 'a', 60_000),
+      createReporter(context, 'b', 60_000),
+    ]
+    reporterA.count(tallyOf(1))
     const foundAt = new Date(time.now())
-    await one.save()
+    await reporterA.save()
     time.leap(1_000)
-    other.count(tallyOf(0))
-    await other.save()
+    reporterB.count(tallyOf(0))
+    await reporterB.save()
     expect(await readSummary(context)).toEqual({
       updatedAt: new Date(time.now()),
       totals: { ...emptyTally(), entities: 20, added: 1 },
@@ -57,9 +60,9 @@ describe('the summary of a store', () => {
       lastError: undefined,
       sweepEveryMs: 60_000,
     })
-    expect(one.totals).toEqual(tallyOf(1))
-    one.count({ ...emptyTally(), removed: 1 })
-    await one.save()
+    expect(reporterA.totals).toEqual(tallyOf(1))
+    reporterA.count({ ...emptyTally(), removed: 1 })
+    await reporterA.save()
     expect(await readSummary(context)).toMatchObject({
       totals: { added: 1, removed: 1 },
       lastFoundAt: new Date(time.now()),
@@ -67,28 +70,34 @@ describe('the summary of a store', () => {
   })
 
   it('the summary has the time of the last undecodable entity', async () => {
-    const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
-    one.count({ ...emptyTally(), undecodable: 2 })
+    const [reporterA, reporterB] = [
+      createReporter(context, 'a', 60_000),
+      createReporter(context, 'b', 60_000),
+    ]
+    reporterA.count({ ...emptyTally(), undecodable: 2 })
     const metAt = new Date(time.now())
-    await one.save()
+    await reporterA.save()
     time.leap(1_000)
-    other.count(tallyOf(1))
-    await other.save()
+    reporterB.count(tallyOf(1))
+    await reporterB.save()
     expect(await readSummary(context)).toMatchObject({ lastUndecodableAt: metAt, totals: { undecodable: 2 } })
     // A filling reports an undecodable entity by this error.
-    other.recordError(new LooseleafError('BODY_UNKNOWN', 'A stored body is whole, but in format 9.'))
-    await other.save()
+    reporterB.recordError(new LooseleafError('BODY_UNKNOWN', 'A stored body is whole, but in format 9.'))
+    await reporterB.save()
     expect(await readSummary(context)).toMatchObject({ lastUndecodableAt: new Date(time.now()) })
   })
 
   it('the summary has the last error of any cleaner', async () => {
-    const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
-    expect(one.lastError).toBeUndefined()
-    one.recordError(new LooseleafError('SHARD_UNAVAILABLE', 'Shard 1 is away.'))
+    const [reporterA, reporterB] = [
+      createReporter(context, 'a', 60_000),
+      createReporter(context, 'b', 60_000),
+    ]
+    expect(reporterA.lastError).toBeUndefined()
+    reporterA.recordError(new LooseleafError('SHARD_UNAVAILABLE', 'Shard 1 is away.'))
     const away = { at: new Date(time.now()), code: 'SHARD_UNAVAILABLE', message: 'Shard 1 is away.' }
-    expect(one.lastError).toEqual(away)
-    await one.save()
-    await other.save()
+    expect(reporterA.lastError).toEqual(away)
+    await reporterA.save()
+    await reporterB.save()
     expect((await readSummary(context)).lastError).toEqual(away)
   })
 
@@ -159,7 +168,7 @@ describe('saving the summary', () => {
   it.each([
     ['fails', { before: () => Promise.reject(new Error('away')) }],
     ['is overtaken by another process', { before: async () => void (await takeOver()) }],
-  ])('a save that %s is repeated by the next one, and no count doubles', async (_, fault) => {
+  ])('a save that %s is repeated by the next reporterA, and no count doubles', async (_, fault) => {
     const reporter = createReporter(context, 'a', 60_000)
     reporter.count(tallyOf(1))
     plan = () => (saves === 1 ? fault : undefined)

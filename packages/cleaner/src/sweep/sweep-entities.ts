@@ -50,7 +50,7 @@ export async function sweepDerived(
   await addRows(pass, missing)
   // An entity that was written in between may have lost a row before it was added here.
   const moved = await movedEntities(pass.context, [...new Set(missing.map(({ entity }) => entity))], pass)
-  if (moved.length > 0) await recheck(pass, (again) => reconcile(again, targets, moved.map(idOf)))
+  if (moved.length > 0) await recheck(pass, (silentPass) => reconcile(silentPass, targets, moved.map(idOf)))
 }
 
 /**
@@ -66,15 +66,15 @@ async function fillDurably(
 ): Promise<void> {
   const moved = await movedOrUndone(pass.context, rows, pass)
   if (moved.length === 0) return
-  await recheck(pass, async (again) => {
+  await recheck(pass, async (silentPass) => {
     let remaining: readonly { readonly id: Uint8Array }[] = moved
     for (let look = 1; remaining.length > 0 && look < MAX_LOOKS; look++) {
-      const entities = await readDerived(again, targets, remaining.map(idOf))
-      await addRows(again, allRows(targets, entities))
+      const entities = await readDerived(silentPass, targets, remaining.map(idOf))
+      await addRows(silentPass, allRows(targets, entities))
       remaining = await movedOrUndone(pass.context, entities, pass)
     }
     // An entity that was written in between may have lost a row before it was added above.
-    await reconcile(again, targets, moved.map(idOf))
+    await reconcile(silentPass, targets, moved.map(idOf))
   })
 }
 

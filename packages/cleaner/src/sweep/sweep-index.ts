@@ -56,17 +56,17 @@ export async function sweepIndexRows(
   for (const chunk of chunks(filled, IDS_PER_LOOKUP))
     suspects.push(...(await otherVersionRows(pass, shard, chunk)))
   for (const group of byEntities(suspects)) {
-    await recheck(pass, async (scratch) => {
-      const readAt = scratch.time.now()
-      const found = await danglingAmong(scratch, shard, group)
+    await recheck(pass, async (silentPass) => {
+      const readAt = silentPass.time.now()
+      const found = await danglingAmong(silentPass, shard, group)
       const misplaced = found.filter((row) => row.misplaced)
       const dangling = found.filter((row) => !row.misplaced)
       for (const { target } of misplaced) pass.tallyOf(target).misplaced++
-      const { moved } = await removeRows(scratch, dangling, readAt)
+      const { moved } = await removeRows(silentPass, dangling, readAt)
       // A misplaced row is missing on its right shard. `reconcile` adds it there before it deletes this one.
-      const again = [...moved, ...misplaced]
-      const targets = [...new Set(again.map(({ target }) => target))]
-      await reconcile(scratch, targets, distinctIds(again.map(({ row }) => row.entityId)))
+      const unsettled = [...moved, ...misplaced]
+      const targets = [...new Set(unsettled.map(({ target }) => target))]
+      await reconcile(silentPass, targets, distinctIds(unsettled.map(({ row }) => row.entityId)))
     })
   }
 }

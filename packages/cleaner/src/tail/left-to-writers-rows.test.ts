@@ -109,47 +109,47 @@ describe('a row that an entity has lost', () => {
   })
 
   it('a lost row is not overdue if its writer has deleted it, or it was rewritten', async () => {
-    const [deleted, again, there] = [idOn(1), idOn(1), idOn(1)]
-    for (const id of [deleted, again, there])
+    const [deleted, rewritten, existing] = [idOn(1), idOn(1), idOn(1)]
+    for (const id of [deleted, rewritten, existing])
       expect(leftToWriters.leaves(await lost('by_tag', id, 'x'))).toBe(true)
     await removeRow(store, 'by_tag', rowFor(store, 'by_tag', deleted, { tags: ['x'] }, 0))
-    const newer = await lost('by_tag', again, 'x', { version: 7 })
+    const newer = await lost('by_tag', rewritten, 'x', { version: 7 })
     time.leap(DUE_MS)
-    expect(await overdue()).toEqual([keyOf(there)])
+    expect(await overdue()).toEqual([keyOf(existing)])
     expect(leftToWriters.leaves(newer)).toBe(true)
   })
 
   it('a lost row of a dropped index is not looked up', async () => {
-    const [one, other] = [idOn(0), idOn(0)]
-    const found = await lost('by_tag', one, 'x')
+    const [first, second] = [idOn(0), idOn(0)]
+    const found = await lost('by_tag', first, 'x')
     leftToWriters.leaves(found)
-    leftToWriters.leaves(await lost('by_user', other, 'ada'))
+    leftToWriters.leaves(await lost('by_user', second, 'ada'))
     time.leap(DUE_MS)
-    expect(await overdue(targets.slice(1))).toEqual([keyOf(one)])
+    expect(await overdue(targets.slice(1))).toEqual([keyOf(first)])
     expect(looks.some((look) => look.includes(targets[0]!.entry.table))).toBe(false)
   })
 })
 
 it('entities of overdue rows are looked up and returned once, on their shards and in their indexes', async () => {
-  const [one, other] = [idOn(0), idOn(1)]
-  for (const value of ['x', 'y', 'z']) leftToWriters.leaves(await lost('by_tag', one, value))
-  leftToWriters.leaves(await lost('by_tag', other, 'x'))
+  const [first, second] = [idOn(0), idOn(1)]
+  for (const value of ['x', 'y', 'z']) leftToWriters.leaves(await lost('by_tag', first, value))
+  leftToWriters.leaves(await lost('by_tag', second, 'x'))
   const { table } = targets[1]!.entry
   time.leap(DUE_MS)
-  expect(await overdue()).toEqual([keyOf(one), keyOf(other)].toSorted())
+  expect(await overdue()).toEqual([keyOf(first), keyOf(second)].toSorted())
   expect(looks.toSorted()).toEqual([`0 ${table} 1`, `1 ${table} 1`])
 })
 
 it('lost rows become overdue one after the other', async () => {
-  const [one, other] = [idOn(0), idOn(0)]
-  leftToWriters.leaves(await lost('by_tag', one, 'x'))
+  const [first, second] = [idOn(0), idOn(0)]
+  leftToWriters.leaves(await lost('by_tag', first, 'x'))
   time.leap(1)
-  leftToWriters.leaves(await lost('by_tag', other, 'x'))
+  leftToWriters.leaves(await lost('by_tag', second, 'x'))
   time.leap(DUE_MS - 1)
-  expect(await overdue()).toEqual([keyOf(one)])
+  expect(await overdue()).toEqual([keyOf(first)])
   leftToWriters.done()
   time.leap(1)
-  expect(await overdue()).toEqual([keyOf(other)])
+  expect(await overdue()).toEqual([keyOf(second)])
 })
 
 it('at most 20,000 rows are left to their writers', async () => {
