@@ -222,9 +222,9 @@ async function cleanActive(
 
 /**
  * Waits after a filling until no failover can undo the commits that it read. Without the wait:
- * 1. A writer commits version 1 of an entity before the index exists, and version 2 without its key just before the filling.
- * 2. The filling and the check read version 2, so they write no row.
- * 3. A failover undoes version 2. Version 1 is committed again, and its row is missing.
+ * 1. Writers that do not know the index yet commit version 1 of an entity, then version 2 with another key.
+ * 2. The filling and the check read version 2, so they write only its row.
+ * 3. A failover undoes version 2. Version 1 is back, and its row is missing.
  * After the wait, such a failover has either happened, and the check adds the row, or can no longer happen. A writer that replaces the
  * returned version before the check writes its row, see `RowChange.mayReturn` of the store.
  */

@@ -101,7 +101,7 @@ function unreadableBody({ entry }: IndexTarget, { id, reason }: Unreadable): Loo
   const entity = formatId(id)
   return new LooseleafError(
     'BODY_UNKNOWN',
-    `Index ${entry.name} cannot be filled here: this process cannot decode entity ${entity}, but another process may be able to. ${reason}`,
+    `Index ${entry.name} cannot be filled here: entity ${entity} cannot be decoded by this process, but another one may be able to. ${reason}`,
     { entity },
   )
 }
