@@ -55,7 +55,7 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     const noted = latestOf(look)
     const now = context.time.now()
     const found = wentBackOf({ shard, own, noted }, now)
-    // Another process may have found a later one meanwhile, which no sweep has followed.
+    // Another process may have found a later step back since this look, and no sweep has followed that one.
     const isSame = found === own.wentBack && found?.foundAt === look.own.wentBack?.foundAt
     const wentBack = found && { ...found, isSwept: found.isSwept || (isSwept && isSame) }
     const next: ShardMark = { mark: Math.max(own.mark, noted.mark) + 1, at: now, wentBack }
