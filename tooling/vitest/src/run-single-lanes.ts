@@ -8,7 +8,7 @@ import type { Tally } from './tally-reporter.ts'
 
 /** Tests that count statements, or that let an error meet those who share one. By the beginning of their names. */
 const aboutSharing = [
-  'packages/changes/src/consumer/giving-up.test.ts > dead letters of a partition that arise at the same time share a write',
+  'packages/changes/src/consumer/dead-letter-writes.test.ts > dead letters of a partition that arise at the same time share a write',
   // Within some seconds of its clock.
   'packages/changes/src/consumer/hours.test.ts > changes that fail at once and are retried at once take turns in all partitions, and others proceed',
   'packages/console/src/console.test.ts > calls that are alike and share statements are one row of an X-ray, which says which statements',

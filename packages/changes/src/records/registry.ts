@@ -26,7 +26,6 @@ export interface Registration {
 /** The consumers of a store, by name. */
 export type Registry = ReadonlyMap<string, Registration>
 
-/** Reads the registry of one shard. */
 export async function readRegistry(
   context: EngineContext,
   shard: number,
@@ -98,7 +97,6 @@ export async function beginningOf(
   return known && { ...placeAt(known.begun[shard] ?? 0), since: known.floors[shard] ?? 0 }
 }
 
-/** Removes a consumer from the registry of one shard. */
 export async function unregister(
   context: EngineContext,
   consumer: string,

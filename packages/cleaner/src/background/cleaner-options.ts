@@ -36,7 +36,6 @@ export interface CleanerOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** Expected values of the options. */
 export const cleanerOptionKinds: OptionKinds<CleanerOptions> = {
   intervalMs: optionKinds.milliseconds,
   idleIntervalMs: optionKinds.milliseconds,

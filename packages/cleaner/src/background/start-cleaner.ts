@@ -32,7 +32,7 @@ export interface CleanerStatus {
     /** Age in milliseconds of the oldest update that the last round had no time for; 0 if it read all. */
     readonly lagMs: number
   }[]
-  /** Counts since this cleaner was started. */
+  /** Counts of all work since this cleaner was started. */
   readonly totals: Tally
   /** Tombstones that this cleaner has purged since it was started. */
   readonly purged: number

@@ -56,7 +56,6 @@ export interface CleanOptions extends PassOptions {
   readonly pollMs?: number | undefined
 }
 
-/** Expected values of the options. */
 export const cleanOptionKinds: OptionKinds<CleanOptions> = {
   ...passOptionKinds,
   onProgress: optionKinds.function,

@@ -16,7 +16,6 @@ export async function explainMissingTable(
   return dropped === undefined ? error : droppedIndex(dropped.name, error)
 }
 
-/** The error for an index that was dropped while it was cleaned. */
 export function droppedIndex(name: string, cause?: unknown): LooseleafError {
   return new LooseleafError('INDEX_NOT_FOUND', `Index ${name} was dropped while it was cleaned.`, { cause })
 }

@@ -52,7 +52,6 @@ export interface ProgressMeter {
   count(shard: number, rows: number): void
   /** Passes the counts of work on an index on a shard to `onWork`. */
   addWork(target: IndexTarget, shard: number, tally: Tally): void
-  /** Returns the pace of the work on a shard. */
   paceOf(shard: number): Pace
 }
 

@@ -95,7 +95,6 @@ export function placed(
   }))
 }
 
-/** Returns the rows that this entity should have in this index. */
 export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly ExpectedRow[] {
   return entity.expected?.get(target) ?? []
 }

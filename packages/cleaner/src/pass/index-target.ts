@@ -14,7 +14,6 @@ export function indexTarget(context: EngineContext, entry: CatalogEntry): IndexT
   return { entry, spec, tables: context.driver.shards.map((shard) => shard.index(spec)) }
 }
 
-/** Returns the table of the index on a shard. */
 export function tableOn(target: IndexTarget, shard: number): IndexTable {
   // A target has a table for every shard, and the same router numbers the shards.
   return target.tables[shard] as IndexTable

@@ -41,13 +41,11 @@ export interface PassOptions {
   readonly onProblem?: ((problem: Problem) => void) | undefined
 }
 
-/** Expected value of `rowsPerSecond`. */
 export const rate: OptionKind = {
   expected: 'a number above 0',
   fits: (value) => typeof value === 'number' && value > 0,
 }
 
-/** Expected values of the options of every pass. */
 export const passOptionKinds: OptionKinds<PassOptions> = {
   signal: optionKinds.signal,
   graceMs: optionKinds.milliseconds,

@@ -50,7 +50,6 @@ export function emptyTally(): Tally {
   }
 }
 
-/** Adds `more` to `tally`. */
 export function addTally(tally: Tally, more: Partial<Tally>): void {
   for (const name of names) tally[name] += more[name] ?? 0
 }

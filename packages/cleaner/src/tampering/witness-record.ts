@@ -14,7 +14,6 @@ export function witnessTask(table: string): string {
   return `witness/${table}`
 }
 
-/** Loads the witnesses of these tables on a shard, by table. */
 export async function loadWitnesses(
   { tasks }: Shard,
   tables: readonly string[],

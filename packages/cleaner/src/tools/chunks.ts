@@ -7,7 +7,6 @@ export const IDS_PER_LOOKUP = 512
 /** Index rows compared at once, about; a single entity may have more. Bounds the time for which the event loop is blocked. */
 export const ROWS_IN_HAND = 5_000
 
-/** Yields the items in chunks of at most `size`. */
 export function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
 }
