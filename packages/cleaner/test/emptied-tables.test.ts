@@ -72,7 +72,7 @@ test.each([0, 1])(
       code: 'INDEX_NOT_READY',
     })
     expect(warned).toHaveBeenCalledExactlyOnceWith(
-      expect.stringContaining('The table of index by_user has lost rows'),
+      expect.stringContaining('The table of index by_user was emptied'),
       'LooseleafWarning',
     )
     const lost = { index: 'by_user', shard: `memory ${shard}`, foundAt: new Date(time.now()) }

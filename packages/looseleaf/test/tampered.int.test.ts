@@ -85,7 +85,7 @@ test('TRUNCATE of an index table is noticed by a cleaner, which fills the index 
   await vi.waitUntil(async () => hasSwept() && (await witnesses()) === 1, 20_000)
   await connection.query('TRUNCATE index_by_user')
   await vi.waitUntil(
-    () => warned.mock.calls.flat().some((text) => String(text).includes('has lost rows')),
+    () => warned.mock.calls.flat().some((text) => String(text).includes('was emptied')),
     20_000,
   )
   await vi.waitUntil(async () => (await store.indexes())[0]!.state === 'ready', 20_000)

@@ -204,7 +204,7 @@ async function refill(
   await joinRuns(context, [...tables], worker(owner), { ...options, restart: true })
   const names = [...new Set(emptied.map(({ name }) => name))].join(', ')
   process.emitWarning(
-    `The table of index ${names} has lost rows that its entities need, probably by a TRUNCATE or DELETE. The index is now filled again, and its queries fail until then.`,
+    `The table of index ${names} was emptied, as by TRUNCATE or DELETE: it lacks rows that its entities need. The index is now filled again, and its queries fail until then.`,
     'LooseleafWarning',
   )
 }
