@@ -52,7 +52,10 @@ export function createIndexKeeper(
   /** Failures in a row by table, and the time of the next attempt by `elapsed`. */
   const failed = new Map<string, { readonly failures: number; readonly retryAt: number }>()
 
-  /** Changes the epoch for work that restarts, so that writers in flight start over: rows that they wrote may be gone. */
+  /**
+   * Changes the epoch for work that restarts, so that writers in flight start over: rows that they wrote may be gone.
+   * For a filling, completes an interrupted change of the catalog.
+   */
   function catalogFor({ isFill, restart }: CleanWork): Promise<Catalog> | undefined {
     const call = { signal: options.signal }
     if (restart) return changeCatalog(context.driver, (indexes) => indexes, call)
