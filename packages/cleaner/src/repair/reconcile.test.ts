@@ -85,6 +85,22 @@ describe('an entity', () => {
     expect(await rowsIn(writer, 'by_user')).toEqual(await expectedRows(writer, 'by_user'))
   })
 
+  it('an entity that loses its only row between the read and the look counts no missing row', async () => {
+    const { id } = await writer.put(ada)
+    let isFirst = true
+    before = async (operation) => {
+      if (operation !== 'rowsOf' || !isFirst) return
+      isFirst = false
+      // The writer deletes the only row of an entity right after its commit.
+      await writer.put({ published: 2 }, { id })
+      expect(await rowsIn(writer, 'by_user')).toEqual([])
+    }
+    await reconcile(pass, targets, [parseId(id)])
+    expect(isFirst).toBe(false)
+    expect(pass.tally.added).toBe(0)
+    expect(await rowsIn(writer, 'by_user')).toEqual([])
+  })
+
   it('an entity with correct rows gets one look', async () => {
     const { id } = await writer.put(ada)
     expect(await reconcile(pass, targets, [parseId(id)])).toEqual({ waiting: [], duplicates: 0 })

@@ -1,8 +1,9 @@
 import { distinctIds, type EntityRow } from '@looseleaf/core'
 import { deleteDelayMs, movedEntities } from '@looseleaf/protocol'
-import { deriveEntity, type DerivedEntity } from '../look/derive-entity.ts'
+import { deriveEntity } from '../look/derive-entity.ts'
 import { inspect, type DanglingRow } from '../look/inspect.ts'
 import { readDerived } from '../look/read-entities.ts'
+import { entitiesOf, stillMissing } from '../look/still-missing.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from './add-rows.ts'
 import { removeRows } from './remove-rows.ts'
@@ -33,12 +34,12 @@ export async function reconcile(
     const readAt = pass.time.now()
     const entities = derived ?? (await readDerived(pass, targets, remaining))
     const found = await inspect(pass, targets, entities, { everywhere: true })
-    const added = [...found.missing, ...found.outdated]
+    const still = await stillMissing(pass, found.missing)
+    const added = [...still.missing, ...found.outdated]
     duplicates += await addRows(pass, added)
     const outcome = await removeRows(pass, found.dangling, readAt)
     waiting.push(...outcome.waiting)
-    const touched = new Set<DerivedEntity>(added.map(({ entity }) => entity))
-    const moved = await movedEntities(pass.context, [...touched], pass)
+    const moved = [...still.moved, ...(await movedEntities(pass.context, entitiesOf(added), pass))]
     remaining = distinctIds([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
     derived = undefined
   }

@@ -4,6 +4,7 @@ import { derivedBatches, expectedIn, type DerivedEntity } from '../look/derive-e
 import { inspect, type MissingRow } from '../look/inspect.ts'
 import { recheck } from '../look/recheck.ts'
 import { readDerived } from '../look/read-entities.ts'
+import { entitiesOf, stillMissing } from '../look/still-missing.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from '../repair/add-rows.ts'
 import { reconcile } from '../repair/reconcile.ts'
@@ -40,17 +41,21 @@ export async function sweepDerived(
   entities: readonly DerivedEntity[],
   { fill }: SweepPageOptions,
 ): Promise<void> {
-  const missing = allRows(targets.filter(fill), entities)
+  const added = allRows(targets.filter(fill), entities)
+  const movedAlready: DerivedEntity[] = []
   const swept = targets.filter((target) => !fill(target))
   if (swept.length > 0) {
     const found = await inspect(pass, swept, entities, { everywhere: false })
-    missing.push(...found.missing, ...found.outdated)
+    const still = await stillMissing(pass, found.missing)
+    added.push(...still.missing, ...found.outdated)
+    movedAlready.push(...still.moved)
   }
-  if (missing.length === 0) return
-  await addRows(pass, missing)
+  if (added.length === 0 && movedAlready.length === 0) return
+  await addRows(pass, added)
   // An entity that was written in between may have lost a row before it was added here.
-  const moved = await movedEntities(pass.context, [...new Set(missing.map(({ entity }) => entity))], pass)
-  if (moved.length > 0) await recheck(pass, (silentPass) => reconcile(silentPass, targets, moved.map(idOf)))
+  const moved = new Set([...movedAlready, ...(await movedEntities(pass.context, entitiesOf(added), pass))])
+  if (moved.size > 0)
+    await recheck(pass, (silentPass) => reconcile(silentPass, targets, [...moved].map(idOf)))
 }
 
 /**
