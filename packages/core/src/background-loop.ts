@@ -1,21 +1,24 @@
+import { guarded } from './callbacks.ts'
 import type { Time } from './time.ts'
 
 export interface BackgroundLoopOptions {
   readonly time: Time
+  /** Ends the loop. */
   readonly signal: AbortSignal
-  /** One round; answers how long to wait for the next one, in milliseconds. */
+  /** Does one round and resolves with the pause before the next one, in milliseconds. */
   readonly round: () => Promise<number>
+  /** Called with the error of each failed round. Its own errors are ignored. */
   readonly onError: (error: unknown) => void
-  /** The longest pause after failures, in milliseconds. Default: 10,000. */
+  /** Longest pause after a failure, in milliseconds. Default: 10,000. */
   readonly lastRetryMs?: number | undefined
 }
 
 const FIRST_RETRY_MS = 500
-/** What is deferred waits for so long, at the most, after its shard is back. */
+/** Also the longest delay of deferred work after its shard is back. */
 const LAST_RETRY_MS = 10_000
 
 /**
- * Does rounds until the signal fires, and resolves then. A round that fails is told and tried again, later each time.
+ * Repeats a round until the signal fires, then resolves. After a failed round, pauses grow from 500 ms up to `lastRetryMs`.
  * Never rejects.
  */
 export async function backgroundLoop({
@@ -33,19 +36,22 @@ export async function backgroundLoop({
       failures = 0
     } catch (error) {
       if (signal.aborted) return
-      onError(error)
+      guarded(
+        () => onError(error),
+        () => {},
+      )
       pause = Math.min(retryAfter(failures), lastRetryMs)
       failures++
     }
     try {
       await time.sleep(pause, signal)
     } catch {
-      // The signal: the loop ends by itself.
+      // The signal has fired, so the loop ends.
     }
   }
 }
 
-/** Milliseconds until the next try after so many failures in a row before this one. */
+/** Returns the milliseconds before a retry that follows `failures` earlier failures in a row. */
 export function retryAfter(failures: number): number {
   return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures)
 }

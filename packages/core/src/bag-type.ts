@@ -1,14 +1,14 @@
 import type { Bag } from './bag.ts'
 
 /**
- * A type of yours whose values can be stored: a `type` or an `interface`, nested ones and arrays of them included. What no
- * codec stores is a compile error that says why, as far as types can tell. A bag itself always fits.
+ * A `type` or `interface` of yours whose values can be stored, with nested types and arrays. A property that no codec stores
+ * is a compile error that says why, as far as types can tell. `Bag` itself always fits.
  */
 export type Storable<B> = B & (Bag | StorableObject<B>)
 
 type AnyFunction = (...args: never[]) => unknown
 
-/** The texts are never values: they are what the compiler shows beside the property that does not fit. */
+/** The texts are messages that the compiler shows beside a property that does not fit. */
 type StorableObject<B> = B extends readonly unknown[]
   ? 'An array is no bag of properties'
   : B extends AnyFunction

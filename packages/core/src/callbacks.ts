@@ -1,13 +1,16 @@
-/** Options of a call whose functions were replaced by ones that are waited for. */
+import { isPromise } from './kind-of-object.ts'
+
+/** Options of a call whose functions are replaced by ones that the call waits for. */
 export interface TakenCallbacks<Options> {
   readonly options: Options
-  /** Resolves when every promise that the functions have given is over; rejects with the first that was rejected. */
+  /** Resolves when every promise that the functions returned has settled; rejects with the first rejection. */
   settled(): Promise<void>
 }
 
 /**
- * Takes the functions among the options of a call, which may be async whatever their type says: a promise that nobody
- * waits for would end the process when it rejects. Once one was rejected, the next call of any of them throws that.
+ * Replaces the functions among the options of a call by ones that may be async, whatever their type says. Otherwise a
+ * rejected promise that the call does not await would end the process. After a rejection, the next call of any of the
+ * functions throws its error.
  */
 export function takeCallbacks<Options extends object>(options: Options): TakenCallbacks<Options> {
   const pending = new Set<Promise<void>>()
@@ -18,14 +21,14 @@ export function takeCallbacks<Options extends object>(options: Options): TakenCa
     (...args: unknown[]): void => {
       if (failure !== undefined) throw failure.error
       const answer = callback(...args)
-      if (!isThenable(answer)) return
-      const over = Promise.resolve(answer)
+      if (!isPromise(answer)) return
+      const settling = Promise.resolve(answer)
         .then(
           () => undefined,
           (error: unknown) => void (failure ??= { error }),
         )
-        .finally(() => pending.delete(over))
-      pending.add(over)
+        .finally(() => pending.delete(settling))
+      pending.add(settling)
     }
 
   const entries = Object.entries(options) as [string, unknown][]
@@ -46,12 +49,12 @@ export function takeCallbacks<Options extends object>(options: Options): TakenCa
   }
 }
 
-/** Does a call with the functions among its options; it ends when their promises have ended, and fails with them. */
+/** Makes a call, then waits for the promises of the functions among its options. Rejects if one of them does. */
 export async function withCallbacks<Options extends object, Result>(
   options: Options,
   call: (options: Options) => Promise<Result>,
 ): Promise<Result> {
-  // Most calls have none, and are spared the wait.
+  // Most calls have no functions, and skip the extra await.
   if (!Object.values(options).some((value) => typeof value === 'function')) return call(options)
   const taken = takeCallbacks(options)
   const result = await call(taken.options)
@@ -59,20 +62,20 @@ export async function withCallbacks<Options extends object, Result>(
   return result
 }
 
-/** Hands on what a callback's answer is rejected with, if it is a promise that nobody waits for. */
+/** If a callback returned a promise, passes its rejection to `handle`. */
 export function onRejected(answer: unknown, handle: (error: unknown) => void): void {
-  if (isThenable(answer)) answer.then(undefined, handle)
+  if (isPromise(answer)) answer.then(undefined, handle)
 }
 
 /**
- * Calls what belongs to somebody else, whose faults are not the caller's: what it throws, or the promise that it answers rejects with, is
- * handed on. Answers what it answered; undefined where it threw.
+ * Calls foreign code whose faults must not fail the caller. Passes to `onFault` what the call throws or its promise
+ * rejects with. Returns what the call returned; undefined if it threw.
  */
 export function guarded<T>(call: () => T, onFault: (error: unknown) => void): T | undefined {
   return guardedMethod(onFault, undefined, call)
 }
 
-/** The same for a method and its arguments: for what is called so often that a function for each call would show. */
+/** Like `guarded`, for a method and its arguments. Hot paths need no closure per call with it. */
 export function guardedMethod<A extends unknown[], T>(
   onFault: (error: unknown) => void,
   owner: object | undefined,
@@ -87,8 +90,4 @@ export function guardedMethod<A extends unknown[], T>(
     onFault(error)
     return undefined
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }

@@ -1,11 +1,11 @@
 import { LooseleafError } from './errors.ts'
 
-/** Oldest Node that every package runs on: `engines` of their package.json. */
+/** Oldest supported Node, the same as `engines` in every package.json. */
 const OLDEST = { major: 22, minor: 18 }
 
 /**
- * Throws `BAD_OPTION` on a Node that is too old. On such a Node a store fails with a `TypeError` of a missing function, and
- * better-sqlite3 ends the process without a message.
+ * Throws `BAD_OPTION` on a Node that is too old. Without this check a store fails with a `TypeError` about a missing
+ * function, and better-sqlite3 ends the process without a message.
  */
 export function checkNode(version: string = process.versions.node): void {
   const [major = 0, minor = 0] = version.split('.').map(Number)

@@ -2,14 +2,14 @@ import type { Bag } from './bag.ts'
 import type { EntityId } from './entity-id.ts'
 import { Itself } from './itself.ts'
 
-/** An entity as it is read: its properties, and its id under the one reserved name. */
+/** An entity as a store returns it: its properties, and its id under the reserved name `id`. */
 export type Entity<B = Bag> = { readonly id: EntityId } & B
 
-/** What the store knows of an entity besides its properties. */
+/** Version and time of an entity. */
 export interface EntityMeta {
-  /** Grows with every write; see `ifVersion`. */
+  /** Grows with every write, see `ifVersion`. */
   readonly version: number
-  /** When the database wrote it. */
+  /** Time of the last write by the database's clock. */
   readonly updated: Date
 }
 
@@ -22,19 +22,19 @@ class Stamp extends Itself {
     this.#updatedMs = updatedMs
   }
   static of(entity: object): EntityMeta | undefined {
-    // Made when somebody asks, which few do.
+    // Few callers ask for it, so the object is created here rather than at each read.
     return #version in entity ? { version: entity.#version, updated: new Date(entity.#updatedMs) } : undefined
   }
 }
 
-/** Remembers the meta of an entity that was just read, with its time in ms since 1970; for stores, not for their users. */
+/** Attaches the version and the time (ms since 1970) to an entity that a store has just read. Called by stores only. */
 export function setMeta(entity: object, version: number, updatedMs: number): void {
   // oxlint-disable-next-line no-new -- to construct is to stamp
   new Stamp(entity, version, updatedMs)
 }
 
-/** Version and time of an entity that a store has read; undefined for anything else, a copy of one included. */
+/** Returns the version and the time of an entity that a store has read; undefined for any other value, such as a copy. */
 export function metaOf(entity: object): EntityMeta | undefined {
-  // Not everybody looks at what `get` gave before handing it on.
+  // Callers may pass the undefined that `get` returned.
   return typeof entity === 'object' && entity !== null ? Stamp.of(entity) : undefined
 }

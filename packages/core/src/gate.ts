@@ -1,31 +1,31 @@
 import { LooseleafError } from './errors.ts'
 
-/** Lets calls in until it is closed, and knows when the last of them has ended. */
+/** Admits calls until it is closed, and tells when the last of them has ended. */
 export interface Gate {
-  /** A call begins; throws `CLOSED` once `close` was called. */
+  /** Counts a call that begins. Throws `CLOSED` after `close`. */
   enter(): void
-  /** A call within one that has entered and not left: it goes in, also once `close` was called. */
+  /** Counts a call within one that has entered and not left. Admits it even after `close`. */
   enterWithin(): void
-  /** A call that entered has ended. */
+  /** Counts a call that has ended; once for each `enter` and `enterWithin`. */
   leave(): void
-  /** Does the work of a call; rejects with `CLOSED` once `close` was called. */
+  /** Runs the work of a call between `enter` and `leave`. Rejects with `CLOSED` after `close`. */
   pass<T>(work: () => Promise<T>): Promise<T>
-  /** Throws `CLOSED` once `close` was called. */
+  /** Throws `CLOSED` after `close`. */
   checkOpen(): void
-  /** Calls that have entered and not left. */
+  /** Number of calls that have entered and not left. */
   readonly underWay: number
-  /** Lets no call in any more; resolves when none is under way. */
+  /** Refuses calls from now on. Resolves when the last admitted call has left. */
   close(): Promise<void>
 }
 
-/** `closed`: the message of the errors, which says what is closed. */
-export function createGate(closed: string): Gate {
+/** `message`: message of the `CLOSED` errors, such as "The store is closed." */
+export function createGate(message: string): Gate {
   let underWay = 0
   let isClosed = false
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
 
   function checkOpen(): void {
-    if (isClosed) throw new LooseleafError('CLOSED', closed)
+    if (isClosed) throw new LooseleafError('CLOSED', message)
   }
 
   function enter(): void {

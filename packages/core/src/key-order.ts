@@ -1,27 +1,27 @@
 import { isBytes } from './kind-of-object.ts'
 import type { IndexTableSpec, Key, KeyValue } from './ports/index-table.ts'
 
-/** Which way a column stands in its index: 1 from low to high, -1 from high to low. */
+/** Order of a column in its index: 1 for ascending, -1 for descending. */
 export type Direction = 1 | -1
 
-/** The directions of an index's columns, in the order of its key. */
+/** Returns the directions of an index's columns, in the order of its key. */
 export function directionsOf(columns: IndexTableSpec['columns']): readonly Direction[] {
   return columns.map(({ order }) => (order === 'desc' ? -1 : 1))
 }
 
 /**
- * The order of two values of one column, as all databases have it: numbers by size, bytes by their unsigned values and
- * a beginning before what goes on. Negative, 0 or positive.
+ * Compares two values of one column in the order of every database: numbers by size, bytes as unsigned values with a prefix
+ * first. Returns a negative number, 0 or a positive number.
  */
 export function compareKeyValues(a: KeyValue, b: KeyValue): number {
-  // Rows of one scan share the values that they were asked for by.
+  // Rows of one scan share the value objects of its prefix.
   if (a === b) return 0
   if (isBytes(a)) return isBytes(b) ? Buffer.compare(a, b) : 1
   if (isBytes(b)) return -1
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The order of two keys of one index, column by column, each in its direction; a key that ends first comes first. */
+/** Compares two keys of one index by column, each in its direction. A shorter key comes before the keys that it begins. */
 export function compareKeys(a: Key, b: Key, directions: readonly Direction[]): number {
   const columns = Math.min(a.length, b.length)
   for (let i = 0; i < columns; i++) {

@@ -1,2 +1,2 @@
-/** The property of a bag that says of which kind an entity is. */
+/** The property of a bag that names the kind of its entity. */
 export const KIND_PROPERTY = '_kind'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { heldStatements } from '../test/statements.ts'
 import { createLane, type WorkFor } from './lane.ts'
 
-/** A lane of strings, and for whom each of its statements ran. */
+/** Creates a lane of strings that notes the traces of each statement. */
 function laneFor(isWanted: () => boolean) {
   const context = new AsyncLocalStorage<unknown>()
   const workFor: WorkFor = {
@@ -11,7 +11,7 @@ function laneFor(isWanted: () => boolean) {
       return isWanted()
     },
     current: () => context.getStore(),
-    run: (ones, more, work) => context.run([...ones, more], work),
+    run: (traces, untraced, work) => context.run([...traces, untraced], work),
   }
   const statements = heldStatements<string>()
   const ranFor: unknown[] = []
@@ -25,10 +25,10 @@ function laneFor(isWanted: () => boolean) {
     maxQueue: 1000,
     workFor,
   })
-  return { lane, statements, ranFor, as: <T>(one: string, work: () => T): T => context.run(one, work) }
+  return { lane, statements, ranFor, as: <T>(trace: string, work: () => T): T => context.run(trace, work) }
 }
 
-test('a statement runs for all of its calls, and for nobody who had an earlier one', async () => {
+test('a statement runs for all of its calls, and for none of an earlier statement', async () => {
   const { lane, statements, ranFor, as } = laneFor(() => true)
   const first = as('ada', () => lane.submit('a'))
   const statement = await statements.inFlight()
@@ -46,7 +46,7 @@ test('a statement runs for all of its calls, and for nobody who had an earlier o
   ])
 })
 
-test('the line that one has found empty does not work for that one when others come', async () => {
+test('the caller that found the lane idle has no part in later statements', async () => {
   const { lane, statements, ranFor, as } = laneFor(() => true)
   const first = as('ada', () => lane.submit('a'))
   await statements.inFlight()
@@ -56,11 +56,11 @@ test('the line that one has found empty does not work for that one when others c
   expect(ranFor).toEqual([['ada', 0], [1]])
 })
 
-test('while nobody wants to know, nobody is asked', async () => {
+test('without a trace the lane calls neither current nor run', async () => {
   const { lane, statements, ranFor, as } = laneFor(() => false)
   const done = as('ada', () => lane.submit('a'))
   await statements.answerAll()
   await done
-  // As it happens to be, not as `run` of WorkFor would make it.
+  // The context of the caller itself, not of `WorkFor.run`.
   expect(ranFor).toEqual(['ada'])
 })

@@ -7,7 +7,7 @@ import { createLane, type Lane, type LaneOptions } from './lane.ts'
 
 type Options = Partial<LaneOptions<string, string>>
 
-/** A lane of strings over statements that the test answers. Of an item such as `a:1`, `a` is the key. */
+/** Creates a lane of strings over statements that the test answers. The key of the item `a:1` is `a`. */
 function laneOf(options: Options = {}) {
   const statements = heldStatements<string>()
   const lane = createLane<string, string>({
@@ -20,7 +20,7 @@ function laneOf(options: Options = {}) {
   return { lane, statements }
 }
 
-/** Submits all at once; their outcomes by item, results as they are and errors as their code or message. */
+/** Submits all items in one turn. Resolves with their results; an error counts as its code or message. */
 function submitAll(
   lane: Lane<string, string>,
   items: readonly string[],
@@ -33,11 +33,10 @@ function outcomeOf(error: unknown): string {
   return error instanceof LooseleafError ? error.code : String(error)
 }
 
-const ofTheTable = new LooseleafError('INDEX_NOT_FOUND', 'There is no such table.')
 const permanent = new LooseleafError('STATEMENT_FAILED', 'One of the rows is at fault.')
 
 describe('gathering', () => {
-  test('a lone call goes at once', async () => {
+  test('a lone call goes out at once', async () => {
     const { lane, statements } = laneOf()
     const outcome = lane.submit('a')
     expect((await statements.inFlight()).items).toEqual(['a'])
@@ -45,7 +44,7 @@ describe('gathering', () => {
     expect(await outcome).toBe('a done')
   })
 
-  test('calls made in the same turn travel together', async () => {
+  test('calls of one turn share a statement', async () => {
     const { lane, statements } = laneOf()
     const outcomes = submitAll(lane, ['a', 'b', 'c'])
     await statements.answerAll()
@@ -53,7 +52,7 @@ describe('gathering', () => {
     expect(await outcomes).toEqual(['a done', 'b done', 'c done'])
   })
 
-  test('what arrives while a statement is in flight goes out together with the next one', async () => {
+  test('calls that arrive during a statement share the next one', async () => {
     const { lane, statements } = laneOf()
     const first = submitAll(lane, ['a'])
     const statement = await statements.inFlight()
@@ -68,7 +67,7 @@ describe('gathering', () => {
     expect([await first, await later, await latest].flat()).toEqual(['a done', 'b done', 'c done', 'd done'])
   })
 
-  test('a lane that has been idle goes at once again', async () => {
+  test('a call goes out at once after the lane was idle', async () => {
     const { lane, statements } = laneOf()
     for (const item of ['a', 'b', 'c']) {
       const outcome = lane.submit(item)
@@ -78,7 +77,7 @@ describe('gathering', () => {
     expect(statements.sent).toEqual([['a'], ['b'], ['c']])
   })
 
-  test('a call made from the answer of another one is sent', async () => {
+  test('a call that is made when another resolves is sent', async () => {
     const { lane, statements } = laneOf()
     const outcome = lane.submit('a').then(() => lane.submit('b'))
     await statements.answerAll()
@@ -95,7 +94,7 @@ describe('gathering', () => {
     expect(lane.statements).toBe(3)
   })
 
-  test('a statement has no more than maxBytes, or one item', async () => {
+  test('a statement has no more than maxBytes, except for one larger item', async () => {
     const { lane, statements } = laneOf({ maxBytes: 4, bytesOf: (item) => item.length })
     const outcomes = submitAll(lane, ['aa', 'bb', 'c', 'larger than all', 'dddd', 'e'])
     await statements.answerAll()
@@ -105,7 +104,7 @@ describe('gathering', () => {
 })
 
 describe('gathering under load', () => {
-  /** A gather that the test ends, and that knows how often it was asked. */
+  /** A gather that the test ends, and that counts its calls. */
   function heldGather() {
     const open: (() => void)[] = []
     let times = 0
@@ -124,8 +123,10 @@ describe('gathering under load', () => {
     }
   }
 
-  /** A lane by which two calls have just gone together. */
-  async function afterTwo(): Promise<ReturnType<typeof laneOf> & { held: ReturnType<typeof heldGather> }> {
+  /** A lane in which two calls have just shared a statement. */
+  async function laneAfterSharedStatement(): Promise<
+    ReturnType<typeof laneOf> & { held: ReturnType<typeof heldGather> }
+  > {
     const held = heldGather()
     const gathered = laneOf({ gather: held.gather })
     const both = submitAll(gathered.lane, ['a', 'b'])
@@ -136,7 +137,7 @@ describe('gathering under load', () => {
     return { held, ...gathered }
   }
 
-  test('a lone call is not held up', async () => {
+  test('a lone call does not wait for gather', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather })
     for (const item of ['a', 'b']) {
@@ -147,7 +148,7 @@ describe('gathering under load', () => {
     expect(held.times).toBe(0)
   })
 
-  test('nor is a lone call of many items', async () => {
+  test('a lone call of many items does not wait for gather', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather })
     for (let round = 0; round < 2; round++) {
@@ -158,9 +159,9 @@ describe('gathering under load', () => {
     expect(held.times).toBe(0)
   })
 
-  test('of calls that come back in waves the first is held for the others, until calls have long been alone', async () => {
-    const { held, lane, statements } = await afterTwo()
-    const timesOfLoneCalls: number[] = []
+  test('after a shared statement, the next eight lone calls wait for gather', async () => {
+    const { held, lane, statements } = await laneAfterSharedStatement()
+    const gathersByCall: number[] = []
     for (let call = 0; call < 12; call++) {
       const before = held.times
       const outcome = lane.submit('c')
@@ -168,12 +169,12 @@ describe('gathering under load', () => {
       await held.end()
       await statements.answerAll()
       expect(await outcome).toBe('c done')
-      timesOfLoneCalls.push(held.times - before)
+      gathersByCall.push(held.times - before)
     }
-    expect(timesOfLoneCalls).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0])
+    expect(gathersByCall).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0])
   })
 
-  test('calls that come while others are gathered travel with them', async () => {
+  test('calls that arrive during gather share the statement', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather })
     const first = submitAll(lane, ['a', 'b'])
@@ -187,8 +188,8 @@ describe('gathering under load', () => {
     expect([await first, await later].flat()).toEqual(['a done', 'b done', 'c done'])
   })
 
-  test('a call that follows a statement of several is held for the others', async () => {
-    const { held, lane, statements } = await afterTwo()
+  test('a lone call after a shared statement waits for others to join it', async () => {
+    const { held, lane, statements } = await laneAfterSharedStatement()
     const second = submitAll(lane, ['c'])
     await turn()
     const third = submitAll(lane, ['d'])
@@ -202,7 +203,7 @@ describe('gathering under load', () => {
     expect([await second, await third].flat()).toEqual(['c done', 'd done'])
   })
 
-  test('what pays for a statement waits for no others', async () => {
+  test('a queue of enoughRows items goes out without gather', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather, enoughRows: 3 })
     const few = submitAll(lane, ['a', 'b'])
@@ -225,7 +226,7 @@ describe('gathering under load', () => {
   test.each([
     [['1', '1'], 1],
     [['1', '2'], 0],
-  ])('what pays is counted in the rows of its items: %j', async (items, times) => {
+  ])('enoughRows counts the rows of items: %j', async (items, times) => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather, enoughRows: 3, rowsOf: Number })
     const outcomes = submitAll(lane, items)
@@ -236,7 +237,7 @@ describe('gathering under load', () => {
     expect(await outcomes).toEqual(items.map((item) => `${item} done`))
   })
 
-  test('where all that waited are cancelled meanwhile, nothing is sent, and the lane goes on', async () => {
+  test('a lane whose calls are all aborted during gather sends nothing and stays usable', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather })
     const controller = new AbortController()
@@ -279,7 +280,7 @@ describe('keys', () => {
     expect(await outcomes).toHaveLength(4)
   })
 
-  test('whatever the limits, each key keeps its order, and no limit is passed', async () => {
+  test('the items of each key keep their order within every limit', async () => {
     const item = fc.tuple(
       fc.constantFrom('a', 'b', 'c', 'd'),
       fc.constantFrom('x', 'y'),
@@ -345,24 +346,24 @@ describe('groups', () => {
 })
 
 describe('the bound of the queue', () => {
-  /** A lane with one statement in flight and nothing lined up. */
-  async function fullLane(options: Options = {}) {
+  /** A lane with one statement in flight and an empty queue. */
+  async function busyLane(options: Options = {}) {
     const { lane, statements } = laneOf({ maxQueue: 2, maxBatch: 2, ...options })
     const first = lane.submit('a')
     await statements.inFlight()
     return { lane, statements, first }
   }
 
-  test('a call that finds no room waits, and goes in its turn', async () => {
-    const { lane, statements, first } = await fullLane()
+  test('a call that finds no room waits its turn', async () => {
+    const { lane, statements, first } = await busyLane()
     const others = submitAll(lane, ['b', 'c', 'd', 'e'])
     await statements.answerAll()
     expect([await first, ...(await others)]).toEqual(['a', 'b', 'c', 'd', 'e'].map((item) => `${item} done`))
     expect(statements.sent).toEqual([['a'], ['b', 'c'], ['d', 'e']])
   })
 
-  test('a call of many items waits until there is room for all, and nobody overtakes it', async () => {
-    const { lane, statements } = await fullLane({ maxQueue: 3 })
+  test('a call of many items waits until there is room for all, and later calls do not overtake it', async () => {
+    const { lane, statements } = await busyLane({ maxQueue: 3 })
     const second = submitAll(lane, ['b', 'c'])
     const many = lane.submitAll(['d', 'e', 'f'])
     const small = lane.submit('g')
@@ -371,8 +372,8 @@ describe('the bound of the queue', () => {
     expect([...(await second), ...(await many), await small]).toHaveLength(6)
   })
 
-  test('a call of more items than there is ever room for goes when nothing else is lined up', async () => {
-    const { lane, statements } = await fullLane()
+  test('a call of more items than the queue holds goes out once the queue is empty', async () => {
+    const { lane, statements } = await busyLane()
     const second = lane.submit('b')
     const many = lane.submitAll(['c', 'd', 'e', 'f', 'g'])
     await statements.answerAll()
@@ -380,31 +381,31 @@ describe('the bound of the queue', () => {
     expect([await second, ...(await many)]).toHaveLength(6)
   })
 
-  test('a call that has waited for too long is refused with SHARD_BUSY, which is retryable and names the lane', async () => {
-    const { lane, statements, first } = await fullLane({ maxWaitMs: 5 })
-    const linedUp = submitAll(lane, ['b', 'c'])
+  test('a call that waits for room longer than maxWaitMs rejects with SHARD_BUSY, which is retryable and names the lane', async () => {
+    const { lane, statements, first } = await busyLane({ maxWaitMs: 5 })
+    const queued = submitAll(lane, ['b', 'c'])
     const many = lane.submitAll(['d', 'e']).catch((error: unknown) => error)
     const refusal = await many
     expect(refusal).toMatchObject({ code: 'SHARD_BUSY', retryable: true, unknownOutcome: false })
     expect((refusal as Error).message).toContain('shard 0 entities insert')
     await statements.answerAll()
-    expect([await first, ...(await linedUp)]).toEqual(['a done', 'b done', 'c done'])
+    expect([await first, ...(await queued)]).toEqual(['a done', 'b done', 'c done'])
     expect(statements.sent.flat()).toEqual(['a', 'b', 'c'])
   })
 
-  test('whoever waited behind a call that was refused takes its turn', async () => {
-    const { lane, statements } = await fullLane({ maxQueue: 3, maxWaitMs: 50 })
-    const linedUp = lane.submitAll(['b', 'c'])
+  test('a call behind one that waited too long takes its turn', async () => {
+    const { lane, statements } = await busyLane({ maxQueue: 3, maxWaitMs: 50 })
+    const queued = lane.submitAll(['b', 'c'])
     const many = lane.submitAll(['d', 'e', 'f']).catch(outcomeOf)
     await new Promise((resolve) => setTimeout(resolve, 25))
     const small = lane.submit('g')
     expect(await many).toBe('SHARD_BUSY')
     await statements.answerAll()
-    expect([...(await linedUp), await small]).toEqual(['b done', 'c done', 'g done'])
+    expect([...(await queued), await small]).toEqual(['b done', 'c done', 'g done'])
   })
 
-  test('as many calls as may be lined up may wait, and one more is refused at once', async () => {
-    const { lane, statements } = await fullLane()
+  test('maxQueue calls may wait for room, and one more rejects at once', async () => {
+    const { lane, statements } = await busyLane()
     const waiting = submitAll(lane, ['b', 'c', 'd', 'e'])
     expect(await lane.submit('f').catch(outcomeOf)).toBe('SHARD_BUSY')
     await statements.answerAll()
@@ -412,21 +413,21 @@ describe('the bound of the queue', () => {
     expect(statements.sent.flat()).not.toContain('f')
   })
 
-  test('a signal ends the wait for room at once, and whoever waits behind takes its turn', async () => {
-    const { lane, statements } = await fullLane({ maxQueue: 3 })
+  test('a signal ends the wait for room at once, and the call behind takes its turn', async () => {
+    const { lane, statements } = await busyLane({ maxQueue: 3 })
     const controller = new AbortController()
-    const linedUp = lane.submitAll(['b', 'c'])
+    const queued = lane.submitAll(['b', 'c'])
     const cancelled = lane.submitAll(['d', 'e'], controller.signal).catch(outcomeOf)
     const small = lane.submit('f')
     controller.abort()
     expect(await cancelled).toBe('ABORTED')
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
     await statements.answerAll()
-    expect([...(await linedUp), await small]).toEqual(['b done', 'c done', 'f done'])
+    expect([...(await queued), await small]).toEqual(['b done', 'c done', 'f done'])
     expect(statements.sent).toEqual([['a'], ['b', 'c'], ['f']])
   })
 
-  test('whatever the sizes of calls, and whichever are cancelled, the others get their answers in their order', async () => {
+  test('calls of all sizes get their answers in order while others are aborted', async () => {
     const call = fc.record({ size: fc.integer({ min: 1, max: 9 }), isCancelled: fc.boolean() })
     const limits = fc.record({
       maxBatch: fc.integer({ min: 1, max: 4 }),
@@ -453,7 +454,7 @@ describe('the bound of the queue', () => {
         }
         const numbers = statements.sent.flat().map((item) => Number(item.split(':')[0]))
         expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
-        // Only a call that finds as many before it as may wait is refused.
+        // A call is refused only if maxQueue calls wait before it.
         const refused = (await Promise.all(outcomes)).filter((outcome) => outcome === 'SHARD_BUSY')
         expect(refused.length).toBeLessThanOrEqual(Math.max(0, calls.length - given.maxQueue))
       }),
@@ -461,7 +462,7 @@ describe('the bound of the queue', () => {
     )
   })
 
-  test('a call that was cancelled while it was lined up makes room for another', async () => {
+  test('an aborted call leaves its room in the queue to another', async () => {
     const { lane, statements } = laneOf({ maxQueue: 1, maxWaitMs: 60_000 })
     const first = lane.submit('a')
     await statements.inFlight()
@@ -475,7 +476,7 @@ describe('the bound of the queue', () => {
 })
 
 describe('calls of many items', () => {
-  test('give their results in order, over several statements', async () => {
+  test('a call of many items gets its results in order, over several statements', async () => {
     const { lane, statements } = laneOf({ maxBatch: 2 })
     const outcome = lane.submitAll(['a', 'b', 'c'])
     await statements.answerAll()
@@ -483,7 +484,7 @@ describe('calls of many items', () => {
     expect(await lane.submitAll([])).toEqual([])
   })
 
-  test('fail with the first error when all of their items have ended', async () => {
+  test('a call of many items fails with its first error when all items have ended', async () => {
     const { lane, statements } = laneOf({ maxBatch: 1 })
     let hasEnded = false
     const outcome = lane.submitAll(['a', 'b']).catch(outcomeOf)
@@ -495,7 +496,7 @@ describe('calls of many items', () => {
     expect(await outcome).toBe('STATEMENT_FAILED')
   })
 
-  test('leave the line with all of their items when they are cancelled', async () => {
+  test('an aborted call of many items leaves the queue with all of them', async () => {
     const { lane, statements } = laneOf({ maxBatch: 1 })
     const controller = new AbortController()
     const outcome = lane.submitAll(['a', 'b', 'c'], controller.signal).catch(outcomeOf)
@@ -510,7 +511,7 @@ describe('calls of many items', () => {
 })
 
 describe('errors', () => {
-  test.each([1, 2, 3, 7, 64])('of %i rows, a bad one fails alone, wherever it stands', async (count) => {
+  test.each([1, 2, 3, 7, 64])('one bad row of %i fails alone, at any position', async (count) => {
     for (let bad = 0; bad < count; bad++) {
       const items = Array.from({ length: count }, (_, i) => (i === bad ? 'bad' : `row ${i}`))
       const lane = createLane<string, string>({
@@ -524,12 +525,12 @@ describe('errors', () => {
       })
       const expected = items.map((item) => (item === 'bad' ? 'STATEMENT_FAILED' : `${item} done`))
       expect(await submitAll(lane, items)).toEqual(expected)
-      // Two halves for each halving.
+      // Each halving sends two halves.
       expect(lane.statements).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(count)))
     }
   })
 
-  test('several bad rows fail alone, and each gets its own error', async () => {
+  test('several bad rows fail alone, each with its own error', async () => {
     const lane = createLane<string, string>({
       name: 'lane',
       maxBatch: 100,
@@ -553,29 +554,32 @@ describe('errors', () => {
   })
 
   const wholeBatch: Record<string, unknown> = {
-    'a retryable one': new LooseleafError('SHARD_UNAVAILABLE', 'The shard is away.'),
-    'a deadline': new LooseleafError('DEADLINE', 'It took too long.'),
-    'one of unknown outcome': new LooseleafError('OUTCOME_UNKNOWN', 'The answer was lost.'),
-    'one of the whole table': ofTheTable,
-    'a permanent one of unknown outcome': new LooseleafError('STATEMENT_FAILED', 'Who knows.', {
+    SHARD_UNAVAILABLE: new LooseleafError('SHARD_UNAVAILABLE', 'The shard is away.'),
+    DEADLINE: new LooseleafError('DEADLINE', 'It took too long.'),
+    OUTCOME_UNKNOWN: new LooseleafError('OUTCOME_UNKNOWN', 'The answer was lost.'),
+    INDEX_NOT_FOUND: new LooseleafError('INDEX_NOT_FOUND', 'There is no such table.'),
+    'STATEMENT_FAILED with unknownOutcome': new LooseleafError('STATEMENT_FAILED', 'Who knows.', {
       unknownOutcome: true,
     }),
-    'an abort': new LooseleafError('ABORTED', 'It was cancelled.'),
-    'the end of the store': new LooseleafError('CLOSED', 'The store is closed.'),
-    'one of another class': new TypeError('a bug'),
+    ABORTED: new LooseleafError('ABORTED', 'It was cancelled.'),
+    CLOSED: new LooseleafError('CLOSED', 'The store is closed.'),
+    TypeError: new TypeError('a bug'),
   }
 
-  test.each(Object.keys(wholeBatch))('%s fails the whole batch, and nothing is sent again', async (kind) => {
-    const { lane, statements } = laneOf()
-    const outcomes = Promise.allSettled(['a', 'b', 'c'].map((item) => lane.submit(item)))
-    await (await statements.inFlight()).fail(wholeBatch[kind])
-    await turn()
-    expect(statements.sent).toEqual([['a', 'b', 'c']])
-    for (const outcome of await outcomes)
-      expect(outcome).toEqual({ status: 'rejected', reason: wholeBatch[kind] })
-  })
+  test.each(Object.keys(wholeBatch))(
+    'the error %s fails the whole batch, and nothing is sent again',
+    async (kind) => {
+      const { lane, statements } = laneOf()
+      const outcomes = Promise.allSettled(['a', 'b', 'c'].map((item) => lane.submit(item)))
+      await (await statements.inFlight()).fail(wholeBatch[kind])
+      await turn()
+      expect(statements.sent).toEqual([['a', 'b', 'c']])
+      for (const outcome of await outcomes)
+        expect(outcome).toEqual({ status: 'rejected', reason: wholeBatch[kind] })
+    },
+  )
 
-  test('a statement that fails does not stop the lane', async () => {
+  test('a lane stays usable after a failed statement', async () => {
     const { lane, statements } = laneOf()
     const first = lane.submit('a').catch(outcomeOf)
     const statement = await statements.inFlight()
@@ -588,7 +592,7 @@ describe('errors', () => {
     expect(await third).toBe('c done')
   })
 
-  test('a run that throws before it gives a promise is an error like any other', async () => {
+  test('a run that throws synchronously fails its calls', async () => {
     const lane = createLane<string, string>({
       name: 'lane',
       maxBatch: 2,
@@ -602,7 +606,7 @@ describe('errors', () => {
     )
   })
 
-  test('the halves of a failed batch are sent one after the other, before anything that waits', async () => {
+  test('the halves of a failed batch are sent one after the other, before queued calls', async () => {
     const { lane, statements } = laneOf()
     const outcomes = submitAll(lane, ['a', 'b'])
     const statement = await statements.inFlight()
@@ -616,7 +620,7 @@ describe('errors', () => {
 })
 
 describe('signals', () => {
-  test('a call that is cancelled while its statement is in flight is in none of its halves', async () => {
+  test('a call that is aborted in flight is in neither half of its failed statement', async () => {
     const { lane, statements } = laneOf()
     const cancelling = new AbortController()
     const outcomes = submitAll(lane, ['bad', 'y'])
@@ -631,14 +635,14 @@ describe('signals', () => {
     expect(await outcomes).toEqual(['STATEMENT_FAILED', 'y done'])
   })
 
-  test('a call whose signal has fired already is not sent', async () => {
+  test('a call whose signal fired before is not sent', async () => {
     const { lane, statements } = laneOf()
     expect(await lane.submit('a', AbortSignal.abort()).catch(outcomeOf)).toBe('ABORTED')
     await turn()
     expect(statements.sent).toEqual([])
   })
 
-  test('a call that is cancelled in the turn of its submission is not sent', async () => {
+  test('a call that is aborted in the turn of its submission is not sent', async () => {
     const { lane, statements } = laneOf()
     const controller = new AbortController()
     const outcome = lane.submit('a', controller.signal).catch(outcomeOf)
@@ -648,7 +652,7 @@ describe('signals', () => {
     expect(statements.sent).toEqual([])
   })
 
-  test('a call that is cancelled while it waits is not sent; the others are', async () => {
+  test('an aborted call in the queue is not sent, and the others are', async () => {
     const { lane, statements } = laneOf()
     const first = lane.submit('a')
     await statements.inFlight()
@@ -656,14 +660,14 @@ describe('signals', () => {
     const cancelled = lane.submit('b', controller.signal).catch(outcomeOf)
     const third = lane.submit('c')
     controller.abort(new Error('the user left'))
-    // At once, not when the statement in flight is answered.
+    // The statement in flight has no answer yet.
     expect(await cancelled).toBe('ABORTED')
     await statements.answerAll()
     expect(await Promise.all([first, third])).toEqual(['a done', 'c done'])
     expect(statements.sent).toEqual([['a'], ['c']])
   })
 
-  test('a call that is cancelled after it was sent ends at once, and the statement with its other calls goes on', async () => {
+  test('a call that is aborted in flight ends at once, and its statement continues for the other calls', async () => {
     const { lane, statements } = laneOf()
     const controller = new AbortController()
     const cancelled = lane.submit('a', controller.signal).catch(outcomeOf)
@@ -679,14 +683,14 @@ describe('signals', () => {
     expect(await Promise.all([other, later])).toEqual(['b done', 'c done'])
   })
 
-  test('the reason of the signal is the cause of the error', async () => {
+  test('the reason of the signal is the cause of the ABORTED error', async () => {
     const { lane } = laneOf()
     const reason = new Error('the user left')
     const error = await lane.submit('a', AbortSignal.abort(reason)).catch((thrown: unknown) => thrown)
     expect((error as Error).cause).toBe(reason)
   })
 
-  test('no listener is left on a signal, however the call ends', async () => {
+  test('a call removes its listener from the signal when it ends', async () => {
     const { lane, statements } = laneOf()
     const { signal } = new AbortController()
     const good = submitAll(lane, ['a', 'b'], signal)
@@ -695,5 +699,56 @@ describe('signals', () => {
     await (await statements.inFlight()).fail(permanent)
     expect([await good, await bad]).toEqual([['a done', 'b done'], ['STATEMENT_FAILED']])
     expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})
+
+describe('options that throw', () => {
+  const fault = new Error('A fault of the caller.')
+  const fail = (): never => {
+    throw fault
+  }
+
+  const faults: Readonly<Record<string, Options>> = {
+    'a gather that rejects': { gather: () => Promise.reject(fault) },
+    'a gather that throws': { gather: fail },
+    'a rowsOf that throws': { gather: async () => {}, enoughRows: 10, rowsOf: fail },
+    'a keyOf that throws': { keyOf: fail },
+    'a groupOf that throws': { groupOf: fail },
+    'a bytesOf that throws': { bytesOf: fail },
+  }
+
+  test.each(Object.keys(faults))('%s rejects the queued calls, and sends nothing', async (name) => {
+    const { lane, statements } = laneOf({ maxQueue: 2, ...faults[name] })
+    // The third and fourth call wait for room.
+    expect(await submitAll(lane, ['a', 'b', 'c', 'd'])).toEqual(
+      Array.from({ length: 4 }, () => String(fault)),
+    )
+    expect(statements.sent).toEqual([])
+    expect(lane.waiting).toBe(0)
+  })
+
+  test('a lane is usable after an error of gather', async () => {
+    let faulty = true
+    const { lane, statements } = laneOf({
+      gather: async () => {
+        if (faulty) throw fault
+      },
+    })
+    expect(await submitAll(lane, ['a', 'b'])).toEqual([String(fault), String(fault)])
+    faulty = false
+    const outcomes = submitAll(lane, ['c', 'd'])
+    await statements.answerAll()
+    expect(await outcomes).toEqual(['c done', 'd done'])
+  })
+
+  test('an error of onHalved rejects the calls of its batch, and later calls are sent', async () => {
+    const { lane, statements } = laneOf({ onHalved: fail })
+    const outcomes = submitAll(lane, ['a', 'b'])
+    await (await statements.inFlight()).fail(permanent)
+    expect(await outcomes).toEqual([String(fault), String(fault)])
+    const later = lane.submit('c')
+    await statements.answerAll()
+    expect(await later).toBe('c done')
+    expect(statements.sent).toEqual([['a', 'b'], ['c']])
   })
 })

@@ -1,131 +1,128 @@
-import { platformTime } from './platform-time.ts'
 import { LooseleafError, isLooseleafError, type ErrorCode } from './errors.ts'
+import {
+  areOfSeveralCalls,
+  createAbortableCall,
+  createCall,
+  endItem,
+  type Call,
+  type QueuedItem,
+} from './lane-call.ts'
+import { platformTime } from './platform-time.ts'
 import { abortedError } from './time.ts'
 
+/**
+ * No function of these options but `run` should throw. If one does, the queued calls (for `onHalved`, the calls of its
+ * batch) reject with that error, nothing of what was queued is sent, and the lane stays usable.
+ */
 export interface LaneOptions<Item, Result> {
-  /** Named in messages, such as `shard 0 entities insert`. */
+  /** Name in messages, such as `shard 0 entities insert`. */
   readonly name: string
   /**
-   * Sends one statement for all items and answers in their order. When it rejects, it has changed nothing,
-   * or the error says `unknownOutcome`.
+   * Sends one statement for all items and returns their results in order. If it rejects, it has changed nothing, or its
+   * error has `unknownOutcome`.
    */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>
-  /** Items of one statement at the most. */
+  /** Largest number of items per statement. */
   readonly maxBatch: number
-  /** Items that may be lined up. A call whose items do not fit waits for room, in its turn; as many calls may wait. */
+  /** Capacity of the queue in items. A call that does not fit waits its turn; at most `maxQueue` calls wait. */
   readonly maxQueue: number
-  /** Milliseconds after which a call that still waits for room is refused with `SHARD_BUSY`. Default: 10,000. */
+  /** Milliseconds that a call waits for room before it rejects with `SHARD_BUSY`. Default: 10,000. */
   readonly maxWaitMs?: number | undefined
   /** Two items of the same key never share a statement. */
   readonly keyOf?: ((item: Item) => string) | undefined
   /** Only items of one group share a statement. */
   readonly groupOf?: ((item: Item) => unknown) | undefined
-  /** The weight of an item in bytes; a statement carries `maxBytes` at the most, or one item. */
+  /** Size of an item in bytes, see `maxBytes`. */
   readonly bytesOf?: ((item: Item) => number) | undefined
+  /** Largest number of bytes per statement. An item that is larger goes alone. */
   readonly maxBytes?: number | undefined
   /**
-   * Awaited before a statement when several calls wait, or several went with one of those before: for the others that are
-   * about to come. It may not reject, and should end within a few turns of the event loop. A call that is alone, as those before it
-   * were, is not held up by it; nor is a line with `enoughRows`.
+   * Pauses before a statement so that calls about to arrive can join it. The lane awaits it only if several calls are queued, or one
+   * of the last 8 statements carried several. A single call in a quiet lane, or a queue of at least `enoughRows` rows, goes
+   * out at once. Should end within a few turns of the event loop.
    */
   readonly gather?: (() => Promise<void>) | undefined
   /**
-   * Rows in the line from which on `gather` is not awaited: a statement then costs little for each of them, and the shard would stand idle
-   * meanwhile. Those that cannot share the next statement count too. Default: it is awaited however many there are.
+   * Rows in the queue from which `gather` is skipped: each row of such a statement is cheap already, and the shard would be
+   * idle during the pause. Rows count even if they cannot share the next statement. Default: `gather` is never skipped.
    */
   readonly enoughRows?: number | undefined
-  /** Rows that an item stands for. Asked of items in the line before a statement, so it has to be quick. Default: one. */
+  /**
+   * Number of rows that an item costs. Called for each queued item before each statement, so keep it cheap. Default: 1.
+   */
   readonly rowsOf?: ((item: Item) => number) | undefined
   readonly workFor?: WorkFor | undefined
-  /** Told when a statement of so many items was refused with this code, and is sent again in halves. May not throw. */
+  /** Called when a statement was rejected with this code and its items are sent again in halves. */
   readonly onHalved?: ((code: ErrorCode, items: number) => void) | undefined
 }
 
-/** Knows for whom work is done, so that a statement that several calls share can be told to be of each of them. */
+/** Attributes a shared statement to each of its callers, for traces. */
 export interface WorkFor {
-  /** While false nobody wants to know, and neither of the others is called. */
+  /** If false, nobody is tracing, and the lane calls neither of the other methods. */
   readonly isWanted: boolean
-  /** For whom the present asynchronous context works; undefined for nobody in particular. */
+  /** Returns the trace of the present asynchronous context; undefined if there is none. */
   current(): unknown
-  /** Does work for these, each as `current` gave it, for so many more that are nobody in particular, and for nobody else. */
-  run<T>(ones: ReadonlySet<unknown>, more: number, work: () => T): T
+  /**
+   * Runs `work` on behalf of these traces, each a value of `current`, and of `untraced` calls without a trace. The traces of the
+   * present context have no part in it.
+   */
+  run<T>(traces: ReadonlySet<unknown>, untraced: number, work: () => T): T
 }
 
 /**
  * A lane gathers calls of one kind to one table of one shard into statements of many rows. One statement is in flight
- * at a time: a call that finds it idle goes out at once, and whatever arrives meanwhile goes out together with the next one. So the
- * rows per statement grow with the load, without any waiting on purpose but what `gather` adds: to calls that go together, and
- * to some that come soon after these, where they are few.
+ * at a time. A call that finds the lane idle goes out at once; calls that arrive during a statement share the next one. So rows per
+ * statement grow with the load, and no call waits on purpose, except for `gather`.
  *
- * Items line up, and the line has an end: beyond it, calls wait for room in the order in which they came, one of many items
- * until there is room for all of them. What holds up a lane's line is its own statements alone, so nobody waits for ever.
+ * The queue of items is bounded. Calls that do not fit wait for room in the order of their arrival; a call of many items
+ * waits until there is room for all of them. Only the lane's own statements delay its queue, so every call ends.
  *
- * Calls share a statement without knowing of each other, so what befalls the statement befalls them all, unless one of
- * them is to blame:
- * - An error that is permanent, and says that nothing was done, may come from one row. The batch is sent again in halves,
- *   one after the other, until the rows to blame fail alone; the others get their results, later than without it. From
- *   then on the batch is several statements, some of which may be done when another fails.
- * - Every other error goes to every call of its statement, as the same object, and nothing is sent again: one that may
- *   pass (`retryable`), because it is each caller's to say whether to try again; one with `unknownOutcome`, because a
- *   second attempt could do twice what was done; `ABORTED`, `CLOSED`, and what is wrong with a whole table or shard.
- * - A call whose signal fires fails alone. Calls that wait are not touched by the failure of the statement before them.
+ * A failed statement fails all of its calls with the same error, and nothing is sent again:
+ * - if the error is `retryable`, each caller decides whether to retry;
+ * - if it has `unknownOutcome`, a second attempt could do the work twice;
+ * - `ABORTED`, `CLOSED` and errors of a whole table or shard are no fault of one row.
+ *
+ * Any other error is permanent, nothing was done, and one row may be to blame. The lane sends the batch again in halves,
+ * one after the other, until the rows to blame fail alone. The other rows get their results, only later. Such a batch is
+ * several statements: some may be done when another fails.
+ *
+ * A call whose signal fires fails alone, and queued calls are not affected by the failure of an earlier statement.
  */
 export interface Lane<Item, Result> {
   /**
-   * Rejects with `ABORTED` when the signal fires; an item already sent is not called back. With `SHARD_BUSY` where it was
-   * not sent for want of room.
+   * Queues an item and resolves with its result. Rejects with `ABORTED` when the signal fires; an item in flight is not
+   * called back. Rejects with `SHARD_BUSY`, unsent, if there was no room.
    */
   submit(item: Item, signal?: AbortSignal): Promise<Result>
   /**
-   * As `submit` of each, with one promise for all. It settles when all have ended, so that nothing is on its way any more
-   * but after `ABORTED`, which comes at once: their results in order, or the first error.
+   * Like `submit` for each item, with one promise. It settles when every item has ended, with the results in order or the
+   * first error. Only `ABORTED` comes at once, while items may be in flight.
    */
   submitAll(items: readonly Item[], signal?: AbortSignal): Promise<readonly Result[]>
   /** Statements sent so far. */
   readonly statements: number
-  /** Items that went with them. */
+  /** Items of these statements. */
   readonly items: number
-  /** Items of calls that wait to be sent, be it in the line or for room in it. */
+  /** Items that are not sent yet, in the queue or waiting for room. */
   readonly waiting: number
 }
 
-/** A call, until its promise is settled. */
-interface Call<Item, Result> {
-  readonly items: readonly Item[]
-  readonly results: Result[]
-  /** For whom it is made, see `WorkFor`. */
-  readonly one: unknown
-  /** Items that have not ended. */
-  left: number
-  /** Whether its signal has fired. */
-  isLeft: boolean
-  failure: { readonly error: unknown } | undefined
-  /** Nothing happens from the second time on. */
-  resolve(results: Result[]): void
-  reject(error: unknown): void
-}
-
-/** An item in the line. */
-interface Waiting<Item, Result> {
-  readonly item: Item
-  readonly call: Call<Item, Result>
-  /** Its place among the items of its call. */
-  readonly place: number
-}
-
 const MAX_WAIT_MS = 10_000
-/** Calls that go together come back in waves, and the first of a wave is alone. */
+/**
+ * Statements after a shared one that `gather` precedes. Callers that were answered together call again together, and the
+ * first of them arrives alone.
+ */
 const CROWDED_STATEMENTS = 8
 
 export function createLane<Item, Result>(options: LaneOptions<Item, Result>): Lane<Item, Result> {
   const { name, maxQueue, maxWaitMs = MAX_WAIT_MS, maxBatch, workFor } = options
   const takesInOrder =
     options.keyOf === undefined && options.groupOf === undefined && options.bytesOf === undefined
-  let queue: Waiting<Item, Result>[] = []
-  /** Calls that wait for room, in their order, with what ends their wait. */
-  const outside = new Map<Call<Item, Result>, ReturnType<typeof platformTime.setTimeout>>()
+  let queue: QueuedItem<Item, Result>[] = []
+  /** Calls in the order of their arrival, with the timers that end their wait. */
+  const waitingForRoom = new Map<Call<Item, Result>, ReturnType<typeof platformTime.setTimeout>>()
   let busy = false
-  /** Statements ahead for which others may be about to come: some have gone together a moment ago. */
+  /** Statements until the lane counts as quiet. */
   let crowded = 0
   let statements = 0
   let itemsSent = 0
@@ -133,64 +130,65 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   const hasRoom = ({ items }: Call<Item, Result>): boolean =>
     queue.length === 0 || queue.length + items.length <= maxQueue
 
-  function lineUp(call: Call<Item, Result>): void {
+  function enqueue(call: Call<Item, Result>): void {
     const { items } = call
-    for (let place = 0; place < items.length; place++) queue.push({ item: items[place] as Item, call, place })
+    for (let position = 0; position < items.length; position++)
+      queue.push({ item: items[position] as Item, call, position })
     if (!busy) void drain()
   }
 
-  /** Lets those in who wait, as far as there is room now. */
+  /** Moves waiting calls into the queue as far as there is room. */
   function admit(): void {
-    for (const [call, timer] of outside) {
+    for (const [call, timer] of waitingForRoom) {
       if (!hasRoom(call)) return
       platformTime.clearTimeout(timer)
-      outside.delete(call)
-      lineUp(call)
+      waitingForRoom.delete(call)
+      enqueue(call)
     }
   }
 
-  function enter(call: Call<Item, Result>): void {
-    if (outside.size === 0 && hasRoom(call)) return lineUp(call)
-    const refuse = (how: string): void =>
-      call.reject(new LooseleafError('SHARD_BUSY', `${name}: ${how}; this call was not sent.`))
-    if (outside.size >= maxQueue) return refuse(`${maxQueue} calls are waiting for room already`)
-    const tooLong = (): void => {
-      outside.delete(call)
+  function submitCall(call: Call<Item, Result>): void {
+    if (waitingForRoom.size === 0 && hasRoom(call)) return enqueue(call)
+    const refuse = (reason: string): void =>
+      call.reject(new LooseleafError('SHARD_BUSY', `${name}: ${reason}; this call was not sent.`))
+    if (waitingForRoom.size >= maxQueue) return refuse(`${maxQueue} calls are waiting for room already`)
+    const onTimeout = (): void => {
+      waitingForRoom.delete(call)
       refuse(`there was no room for ${call.items.length} within ${maxWaitMs} milliseconds`)
       admit()
     }
-    outside.set(call, platformTime.setTimeout(tooLong, maxWaitMs))
+    waitingForRoom.set(call, platformTime.setTimeout(onTimeout, maxWaitMs))
   }
 
-  /** Takes a call out, where it would keep others from their turn; what was sent already is not there any more. */
-  function leave(call: Call<Item, Result>): void {
-    call.isLeft = true
-    platformTime.clearTimeout(outside.get(call))
-    outside.delete(call)
-    queue = queue.filter((waiting) => waiting.call !== call)
+  /** Removes a call that is not sent yet, so that it keeps no room from others. */
+  function abort(call: Call<Item, Result>): void {
+    call.aborted = true
+    platformTime.clearTimeout(waitingForRoom.get(call))
+    waitingForRoom.delete(call)
+    queue = queue.filter((queued) => queued.call !== call)
     admit()
   }
 
-  function takeBatch(): Waiting<Item, Result>[] {
+  function takeBatch(): QueuedItem<Item, Result>[] {
     if (takesInOrder) return queue.splice(0, maxBatch)
-    const batch: Waiting<Item, Result>[] = []
-    const left: Waiting<Item, Result>[] = []
+    const batch: QueuedItem<Item, Result>[] = []
+    const skipped: QueuedItem<Item, Result>[] = []
     const keys = new Set<string>()
     let group: unknown
     let bytes = 0
     let index = 0
     for (; index < queue.length && batch.length < maxBatch; index++) {
-      const waiting = queue[index] as Waiting<Item, Result>
-      const key = options.keyOf?.(waiting.item)
-      const itemGroup = options.groupOf?.(waiting.item)
-      const itemBytes = options.bytesOf?.(waiting.item) ?? 0
+      const queued = queue[index] as QueuedItem<Item, Result>
+      const key = options.keyOf?.(queued.item)
+      const itemGroup = options.groupOf?.(queued.item)
+      const itemBytes = options.bytesOf?.(queued.item) ?? 0
       const fits =
         batch.length === 0 ||
         (itemGroup === group &&
           bytes + itemBytes <= (options.maxBytes ?? Infinity) &&
           !(key !== undefined && keys.has(key)))
       if (!fits) {
-        left.push(waiting)
+        skipped.push(queued)
         // Later items of the same key must not overtake this one.
         if (key !== undefined) keys.add(key)
         continue
@@ -198,14 +196,13 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       if (batch.length === 0) group = itemGroup
       if (key !== undefined) keys.add(key)
       bytes += itemBytes
-      batch.push(waiting)
+      batch.push(queued)
     }
-    queue = left.length === 0 ? queue.slice(index) : [...left, ...queue.slice(index)]
+    queue = skipped.length === 0 ? queue.slice(index) : [...skipped, ...queue.slice(index)]
     return batch
   }
 
-  /** Whether the line has `enoughRows`. */
-  function hasEnough(): boolean {
+  function hasEnoughRows(): boolean {
     const { enoughRows = Infinity, rowsOf } = options
     if (rowsOf === undefined) return queue.length >= enoughRows
     let rows = 0
@@ -213,62 +210,74 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     return rows >= enoughRows
   }
 
-  function forAll<T>(batch: readonly Waiting<Item, Result>[], work: () => T): T {
+  function runForCallers<T>(batch: readonly QueuedItem<Item, Result>[], work: () => T): T {
     if (!workFor?.isWanted) return work()
-    const ones = new Set<unknown>()
-    let more = 0
+    const traces = new Set<unknown>()
+    let untraced = 0
     let previous: Call<Item, Result> | undefined
     for (const { call } of batch) {
-      // The items of a call stand one behind the other.
+      // The items of a call stand side by side.
       if (call === previous) continue
       previous = call
-      if (call.one === undefined) more++
-      else ones.add(call.one)
+      if (call.requester === undefined) untraced++
+      else traces.add(call.requester)
     }
-    // The context here is that of whoever found the line empty.
-    return workFor.run(ones, more, work)
+    // The present context is that of the caller that found the lane idle.
+    return workFor.run(traces, untraced, work)
   }
 
-  async function send(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  async function send(batch: readonly QueuedItem<Item, Result>[]): Promise<void> {
     statements++
     itemsSent += batch.length
     try {
-      const items = batch.map((waiting) => waiting.item)
-      const results = await forAll(batch, () => options.run(items))
-      if (results.length !== batch.length) throw wrongCount(options.name, batch.length, results.length)
+      const items = batch.map((queued) => queued.item)
+      const results = await runForCallers(batch, () => options.run(items))
+      if (results.length !== batch.length) throw wrongCount(name, batch.length, results.length)
       for (let i = 0; i < batch.length; i++) {
-        const { call, place } = batch[i] as Waiting<Item, Result>
-        call.results[place] = results[i] as Result
-        end(call)
+        const { call, position } = batch[i] as QueuedItem<Item, Result>
+        call.results[position] = results[i] as Result
+        endItem(call)
       }
     } catch (error) {
-      if (batch.length === 1 || !mayBeOneRow(error)) {
-        for (const { call } of batch) end(call, { error })
-        return
-      }
-      forAll(batch, () => options.onHalved?.(error.code, batch.length))
-      // Nothing was changed, and one of the rows is to blame: halve until it fails alone.
-      const half = batch.length >> 1
-      await sendAgain(batch.slice(0, half))
-      await sendAgain(batch.slice(half))
+      if (batch.length === 1 || !mayBeOneRow(error)) fail(batch, error)
+      else await sendHalves(batch, error.code)
     }
   }
 
-  /** But for those whose callers were told meanwhile that they are called off. */
-  async function sendAgain(batch: readonly Waiting<Item, Result>[]): Promise<void> {
-    const wanted = batch.filter(({ call }) => !call.isLeft)
+  async function sendHalves(batch: readonly QueuedItem<Item, Result>[], code: ErrorCode): Promise<void> {
+    try {
+      runForCallers(batch, () => options.onHalved?.(code, batch.length))
+    } catch (error) {
+      fail(batch, error)
+      return
+    }
+    const half = batch.length >> 1
+    await sendUnaborted(batch.slice(0, half))
+    await sendUnaborted(batch.slice(half))
+  }
+
+  async function sendUnaborted(batch: readonly QueuedItem<Item, Result>[]): Promise<void> {
+    const wanted = batch.filter(({ call }) => !call.aborted)
     if (wanted.length > 0) await send(wanted)
   }
 
+  /** Never rejects: the lane would stay busy for ever. */
   async function drain(): Promise<void> {
     busy = true
-    // Calls made in the same turn of the event loop travel together.
+    // Calls of the same turn of the event loop share a statement.
     await Promise.resolve()
     while (queue.length > 0) {
-      const othersMayCome = crowded > 0 || isOfSeveral(queue)
-      if (options.gather !== undefined && othersMayCome && !hasEnough()) await options.gather()
-      const batch = takeBatch()
-      crowded = isOfSeveral(batch) ? CROWDED_STATEMENTS : Math.max(0, crowded - 1)
+      let batch: QueuedItem<Item, Result>[]
+      try {
+        const mayGather = options.gather !== undefined && (crowded > 0 || areOfSeveralCalls(queue))
+        if (mayGather && !hasEnoughRows()) await options.gather()
+        batch = takeBatch()
+      } catch (error) {
+        fail(queue.splice(0), error)
+        admit()
+        continue
+      }
+      crowded = areOfSeveralCalls(batch) ? CROWDED_STATEMENTS : Math.max(0, crowded - 1)
       admit()
       if (batch.length > 0) await send(batch)
     }
@@ -283,11 +292,11 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   ): void {
     if (signal?.aborted) return reject(abortedError(signal))
     if (items.length === 0) return resolve([])
-    const one = workFor?.isWanted ? workFor.current() : undefined
-    enter(
+    const requester = workFor?.isWanted ? workFor.current() : undefined
+    submitCall(
       signal === undefined
-        ? makeCall(items, one, resolve, reject)
-        : makeAbortable(items, one, resolve, reject, signal, leave),
+        ? createCall(items, requester, resolve, reject)
+        : createAbortableCall(items, requester, resolve, reject, signal, abort),
     )
   }
 
@@ -300,7 +309,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     },
     get waiting() {
       let waiting = queue.length
-      for (const call of outside.keys()) waiting += call.items.length
+      for (const call of waitingForRoom.keys()) waiting += call.items.length
       return waiting
     },
     submitAll: (items, signal) =>
@@ -312,64 +321,20 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   }
 }
 
-/** Whether several calls are in the line; each has its items side by side. */
-function isOfSeveral<Item, Result>(line: readonly Waiting<Item, Result>[]): boolean {
-  return line.length > 1 && line[0]!.call !== line.at(-1)!.call
-}
-
-/** One item of a call has ended. */
-function end<Item, Result>(call: Call<Item, Result>, failure?: { readonly error: unknown }): void {
-  call.failure ??= failure
-  if (--call.left > 0) return
-  if (call.failure === undefined) call.resolve(call.results)
-  else call.reject(call.failure.error)
-}
-
-function makeCall<Item, Result>(
-  items: readonly Item[],
-  one: unknown,
-  resolve: (results: Result[]) => void,
-  reject: (error: unknown) => void,
-): Call<Item, Result> {
-  return { items, results: [], one, left: items.length, isLeft: false, failure: undefined, resolve, reject }
-}
-
-/** One that leaves when its signal fires. Its functions are not assigned to it later: V8 would make them among its old objects, see decision 47. */
-function makeAbortable<Item, Result>(
-  items: readonly Item[],
-  one: unknown,
-  resolve: (results: Result[]) => void,
-  reject: (error: unknown) => void,
-  signal: AbortSignal,
-  leave: (call: Call<Item, Result>) => void,
-): Call<Item, Result> {
-  const settle = (): void => signal.removeEventListener('abort', onAbort)
-  const call = makeCall<Item, Result>(
-    items,
-    one,
-    (results) => (settle(), resolve(results)),
-    (error) => (settle(), reject(error)),
-  )
-  function onAbort(): void {
-    leave(call)
-    reject(abortedError(signal))
-  }
-  signal.addEventListener('abort', onAbort, { once: true })
-  return call
+function fail<Item, Result>(batch: readonly QueuedItem<Item, Result>[], error: unknown): void {
+  for (const { call } of batch) endItem(call, { error })
 }
 
 function wrongCount(name: string, items: number, results: number): LooseleafError {
   return new LooseleafError(
     'STATEMENT_FAILED',
     `${name}: ${items} items were sent, ${results} results came back.`,
-    {
-      unknownOutcome: true,
-    },
+    { unknownOutcome: true },
   )
 }
 
-/** What is wrong with a whole table or shard, or with nobody's row. */
-const OF_ALL: ReadonlySet<ErrorCode> = new Set([
+/** Codes of errors that concern a whole table or shard, or the caller. */
+const CODES_OF_ALL_ROWS: ReadonlySet<ErrorCode> = new Set([
   'ABORTED',
   'CLOSED',
   'INDEX_NOT_FOUND',
@@ -377,6 +342,9 @@ const OF_ALL: ReadonlySet<ErrorCode> = new Set([
   'SHARD_DENIED',
 ])
 
+/** Tells whether nothing was changed and one row may be to blame. */
 function mayBeOneRow(error: unknown): error is LooseleafError {
-  return isLooseleafError(error) && !error.retryable && !error.unknownOutcome && !OF_ALL.has(error.code)
+  return (
+    isLooseleafError(error) && !error.retryable && !error.unknownOutcome && !CODES_OF_ALL_ROWS.has(error.code)
+  )
 }

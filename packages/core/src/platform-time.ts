@@ -1,7 +1,8 @@
 /**
- * Timers and clocks of the platform, taken once when this module is loaded. Fake timers that a test installs later
- * (`vi.useFakeTimers()`, `jest.useFakeTimers()`, `mock.timers` of Node) replace the globals, and neither stop a shard nor date
- * its versions. A test that wants to move a store's time gives the store a `time`. Every package takes its timers from here.
+ * Timers and clocks of the platform, taken once when this module is loaded. Every package takes its timers from here.
+ *
+ * Fake timers that a test installs later (`vi.useFakeTimers()`, `jest.useFakeTimers()`, `mock.timers` of Node) replace the
+ * globals, so they neither stop a shard nor affect versions. A test that moves a store's time passes a `time` to the store.
  */
 export interface PlatformTime {
   readonly setTimeout: typeof globalThis.setTimeout
@@ -11,9 +12,9 @@ export interface PlatformTime {
   readonly setImmediate: typeof globalThis.setImmediate
   /** Milliseconds since 1970, by a clock that may be set at any time. */
   readonly now: () => number
-  /** Milliseconds that pass, by a clock that nobody sets: `performance.now()`. */
+  /** Milliseconds by the monotonic clock, `performance.now()`. */
   readonly elapsed: () => number
-  /** A signal that fires after this many milliseconds. It does not keep the process running. */
+  /** Returns a signal that fires after this many milliseconds. It does not keep the process alive. */
   readonly abortAfter: (milliseconds: number) => AbortSignal
 }
 

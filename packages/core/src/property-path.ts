@@ -1,4 +1,4 @@
-/** A place in a bag in words: `a.b[1]["two words"]`; `The bag` for the bag itself. Long names are cut short. */
+/** Formats a path within a bag for messages: `a.b[1]["two words"]`, or `The bag` for the bag itself. Truncates names to 60 characters. */
 export function formatPath(path: readonly (string | number)[]): string {
   let text = ''
   for (const step of path) {

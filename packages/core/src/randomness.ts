@@ -1,10 +1,10 @@
-/** Chance as a port, so that a simulation can be played once more from its seed. */
+/** Randomness as a port, so that a simulation can be repeated from its seed. */
 export interface Randomness {
-  /** A number from 0 up to 1, which is not among them: for pauses, and for what two processes should not choose alike. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive), for pauses and for choices in which processes should differ. */
   next(): number
-  /** A UUID that nobody else has: the name of a worker, or of a piece of work. */
+  /** Returns a unique UUID, to name a worker or a piece of work. */
   uuid(): string
 }
 
-/** The machine's own. */
+/** Randomness of the platform. */
 export const systemRandomness: Randomness = { next: () => Math.random(), uuid: () => crypto.randomUUID() }

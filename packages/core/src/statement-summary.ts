@@ -1,21 +1,21 @@
-/** What a statement does, in few words that many statements have in common. */
+/** Operation and table of a statement, which many statements have in common. */
 export interface StatementSummary {
-  /** Its first word, such as `SELECT` or `START`. */
+  /** First word of the statement, such as `SELECT` or `START`. */
   readonly operation: string
-  /** The table that it is about; undefined for one about none, such as `COMMIT`. */
+  /** Name of the table; undefined for a statement without one, such as `COMMIT`. */
   readonly table: string | undefined
 }
 
-/** Texts that are remembered: a store sends few, again and again. */
+/** Number of statement texts in the cache. A store sends few different ones. */
 const MAX_KNOWN = 2_000
 
 const known = new Map<string, StatementSummary>()
 
-/** Behind parentheses, and comments, which tell some servers more. */
+/** Skips parentheses and comments before the first word; some servers read hints in such comments. */
 const OPERATION = /^(?:[\s(]|\/\*[^]*?\*\/)*([a-z]+)/i
 const TABLE = /\b(?:FROM|INTO|UPDATE|ON|TABLE(?: IF(?: NOT)? EXISTS)?)\s+[`"]([^`"]+)[`"]/i
 
-/** Of a statement that a driver of Looseleaf has sent: names of tables are quoted, values are placeholders. */
+/** Summarizes a statement of a Looseleaf driver, in which table names are quoted and values are placeholders. */
 export function summarise(text: string): StatementSummary {
   let summary = known.get(text)
   if (summary === undefined) {

@@ -1,6 +1,6 @@
 /**
- * What kind of table it is, by its name; `own` is also where there is none. For numbers that are told by table: with the name of
- * each index's table, for every shard and operation, there would be too many where there are hundreds of indexes.
+ * Returns the kind of a table by its name; `own` for undefined. Metrics use the kind as a label: with hundreds of indexes, table
+ * names would make too many series per shard and operation.
  */
 export function tableKind(table: string | undefined): 'entities' | 'index' | 'claims' | 'own' {
   if (table?.startsWith('index_')) return 'index'

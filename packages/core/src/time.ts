@@ -3,18 +3,17 @@ import { platformTime } from './platform-time.ts'
 
 /** Time as a port, so that schedules can be tested without waiting. */
 export interface Time {
-  /** Milliseconds since 1970: for what is stored, and compared by others. The clock may be set at any time. */
+  /** Milliseconds since 1970, for times that are stored or compared between processes. The clock may be set at any time. */
   now(): number
   /**
-   * Milliseconds that pass, from no moment in particular, by a clock that nobody sets: for how long something takes. A time
-   * without it goes by `now`.
+   * Milliseconds since an arbitrary moment, by a monotonic clock, for durations. Without this method `now` measures them.
    */
   elapsed?(): number
   /** Resolves after this many milliseconds; rejects with `ABORTED` when the signal fires. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The machine's own time, which fake timers of a test do not move. */
+/** Time of the platform. Fake timers of a test do not move it. */
 export const systemTime: Time = {
   now: platformTime.now,
   elapsed: platformTime.elapsed,
@@ -24,19 +23,19 @@ export const systemTime: Time = {
 const backgroundTime: Time = { ...systemTime, sleep: (...args) => sleep(false, ...args) }
 
 /**
- * The same time for work in the background: a process that has nothing else to do may end while the machine's own time sleeps.
- * Another time is left as it is.
+ * Returns the time for work in the background: a sleep of `systemTime` then does not keep the process alive. Any other time
+ * is returned as it is.
  */
 export function inBackground(time: Time): Time {
   return time === systemTime ? backgroundTime : time
 }
 
-/** The clock for durations: milliseconds that pass, from no moment in particular. */
+/** Returns a clock for durations: milliseconds since an arbitrary moment. */
 export function elapsedBy(time: Time): () => number {
   return () => time.elapsed?.() ?? time.now()
 }
 
-/** Timers of Node that should last longer end at once. Whoever sleeps this long looks again. */
+/** A longer timer of Node fires at once. A sleep that is cut to this length only makes its caller look again early. */
 const LONGEST_MS = 2 ** 31 - 1
 
 function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -58,7 +57,7 @@ function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal):
   })
 }
 
-/** The error of a call whose signal fired. */
+/** Creates the error of a call whose signal fired. */
 export function abortedError(signal: AbortSignal | undefined): LooseleafError {
   return new LooseleafError('ABORTED', 'The call was cancelled by its signal.', { cause: signal?.reason })
 }
@@ -68,7 +67,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw abortedError(signal)
 }
 
-/** Ends the wait for this work with `ABORTED` when the signal fires; the work itself goes on. */
+/** Waits for work, or rejects with `ABORTED` when the signal fires. The work itself is not stopped. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   if (signal.aborted) {

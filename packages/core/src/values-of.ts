@@ -2,14 +2,14 @@ import { isLooseleafError, LooseleafError } from './errors.ts'
 import type { Fate } from './fate.ts'
 
 /**
- * Returns the values of a call's items in their order. Throws `SOME_FAILED` when an item has failed, with all fates and the first
- * failure as its cause. The error is retryable if every failure is, and if the same call would do none of the other items twice:
- * `isRepeatable` tells that of the item at a place.
+ * Returns the values of a call's items in order. Throws `SOME_FAILED` if an item failed, with all fates and the first
+ * failure as its cause. The error is retryable if every failure is, and if a retry of the call would do no other item twice:
+ * `isRepeatable` tells that of the item at an index.
  */
 export function valuesOf<T>(
   call: string,
   fates: readonly Fate<T>[],
-  isRepeatable: (place: number) => boolean,
+  isRepeatable: (index: number) => boolean,
 ): T[] {
   const values: T[] = []
   for (const fate of fates) {
@@ -22,7 +22,7 @@ export function valuesOf<T>(
 function someFailed(
   call: string,
   fates: readonly Fate<unknown>[],
-  isRepeatable: (place: number) => boolean,
+  isRepeatable: (index: number) => boolean,
 ): LooseleafError {
   const errors = fates.flatMap((fate) => (fate.ok ? [] : [fate.error]))
   const [first] = errors
@@ -33,7 +33,7 @@ function someFailed(
       fates,
       retryable:
         errors.every((error) => isLooseleafError(error) && error.retryable) &&
-        fates.every(({ ok }, place) => !ok || isRepeatable(place)),
+        fates.every(({ ok }, index) => !ok || isRepeatable(index)),
       unknownOutcome: errors.some((error) => isLooseleafError(error) && error.unknownOutcome),
       cause: first,
     },

@@ -4,12 +4,15 @@ import { badClock, isVersion, MAX_CLOCK_MICROS } from './stored-version.ts'
 import type { Time } from './time.ts'
 
 /**
- * Gives the version of a write attempt: microseconds since 1970, a safe integer.
- * It is greater than the version that it replaces and than every version this clock gave before. The digits below
- * a millisecond are random, so that two processes hardly ever meet on one version.
+ * Returns versions for write attempts: microseconds since 1970, as safe integers. A version is greater than the one that it
+ * replaces and than every version that this clock returned before. The digits below a millisecond are random, so that two
+ * processes hardly ever choose the same version.
  */
 export interface VersionClock {
-  /** Throws `BAD_CLOCK` where the version could not be read: by a clock beyond the year 2255, or above the greatest version. */
+  /**
+   * Returns a version greater than `base`, the version to be replaced. Throws `BAD_CLOCK` if the clock is beyond the year 2255 or
+   * no readable version is greater than `base`.
+   */
   next(base: number): number
 }
 
@@ -17,12 +20,12 @@ export function createVersionClock(time: Time, random: Randomness = systemRandom
   let last = 0
   return {
     next(base) {
-      // A time of one's own may have fractions of a millisecond; a version is whole.
+      // The time of a caller may have fractions of a millisecond; a version is an integer.
       const now = Math.floor(time.now()) * 1000 + Math.floor(random.next() * 1000)
       if (now > MAX_CLOCK_MICROS) throw badClock('this process', now / 1_000)
       const floor = Math.max(last, base)
-      // A clock that stands or runs back: step past it, by little, so that a busy process does not run ahead of its time.
-      // A base from a faster clock: others who replace it have nothing but this step to be told apart by.
+      // The clock may stand still or go back: small steps keep a busy process from running ahead of its time. If `base`
+      // comes from a faster clock, only the random step distinguishes the writers that replace it, so it is larger.
       const next = now > floor ? now : floor + 1 + Math.floor(random.next() * (base > last ? 1000 : 8))
       if (!isVersion(next)) throw noVersionLeft()
       last = next
