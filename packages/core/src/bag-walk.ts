@@ -3,12 +3,12 @@ import { describeKind, LooseleafError, type ErrorCode } from './errors.ts'
 import { isBytes, isPlainObject } from './kind-of-object.ts'
 import { formatPath } from './property-path.ts'
 
-/** The properties of an object in one of our own: without getters, and whoever gave it cannot change it. */
+/** A shallow copy of an object's properties: it has no getters, and no other code can change it. */
 export type OwnProperties = Record<string, unknown>
 
-/** How far a walk over a bag has come. */
+/** State of a walk over a bag. */
 export interface Walk {
-  /** The first `depth` steps lead to the value that is looked at; those behind them are left from before. */
+  /** The first `depth` steps lead to the current value; later steps are stale. */
   readonly path: (string | number)[]
   depth: number
   values: number
@@ -18,10 +18,10 @@ const MIN_BIGINT = -(2n ** 63n)
 const MAX_BIGINT = 2n ** 64n - 1n
 
 /**
- * Takes the bag's properties, and does the rest of the walk. Whatever throws meanwhile, be it a getter of the bag, becomes
- * an error with the path to it.
+ * Copies the bag's properties and calls `rest` for the remaining walk. An error in either, such as that of a getter, becomes
+ * a LooseleafError with the path to its value.
  */
-export function walkBag<T>(bag: unknown, rest: (own: OwnProperties, walk: Walk) => T): T {
+export function walkBag<T>(bag: unknown, rest: (properties: OwnProperties, walk: Walk) => T): T {
   const walk: Walk = { path: [], depth: 0, values: 0 }
   try {
     if (!isPlainObject(bag)) {
@@ -29,77 +29,77 @@ export function walkBag<T>(bag: unknown, rest: (own: OwnProperties, walk: Walk) 
     }
     return rest(takeProperties(bag, walk), walk)
   } catch (error) {
-    const place = formatPath(walk.path.slice(0, walk.depth))
-    if (error instanceof Refusal) throw new LooseleafError(error.code, error.explain(place))
-    throw new LooseleafError('BAD_PROPERTY', `${place} cannot be stored: reading it throws an error.`, {
+    const path = formatPath(walk.path.slice(0, walk.depth))
+    if (error instanceof Refusal) throw new LooseleafError(error.code, error.explain(path))
+    throw new LooseleafError('BAD_PROPERTY', `${path} cannot be stored: reading it throws an error.`, {
       cause: error,
     })
   }
 }
 
-/** Checks properties that are already our own, and puts copies in the place of the objects among them. */
-export function copyProperties(own: OwnProperties, walk: Walk): Bag {
-  if (Object.getOwnPropertySymbols(own).length > 0) throw cannot('a property named by a symbol')
-  const place = walk.depth
-  const names = Object.keys(own)
+/** Checks copied properties, and replaces the objects among them by copies. */
+export function copyProperties(properties: OwnProperties, walk: Walk): Bag {
+  if (Object.getOwnPropertySymbols(properties).length > 0) throw cannotStore('a property named by a symbol')
+  const depth = walk.depth
+  const names = Object.keys(properties)
   let undefineds = 0
-  // Far quicker than by `names`.
-  for (const name in own) if (own[name] === undefined) undefineds++
-  count(walk, names.length - undefineds)
+  // `for … in` is far quicker here than a loop over `names`.
+  for (const name in properties) if (properties[name] === undefined) undefineds++
+  countValues(walk, names.length - undefineds)
   for (const name of names) {
-    const value = own[name]
+    const value = properties[name]
     if (value === undefined) continue
     const flaw = flawOfName(name) ?? flawOf(value)
     if (flaw !== undefined) {
-      goTo(walk, place, name)
-      throw cannot(flaw)
+      goTo(walk, depth, name)
+      throw cannotStore(flaw)
     }
     if (typeof value === 'object' && value !== null) {
-      goTo(walk, place, name)
-      own[name] = copyObject(value, walk)
-    } else if (Number.isNaN(value)) own[name] = NaN
+      goTo(walk, depth, name)
+      properties[name] = copyObject(value, walk)
+    } else if (Number.isNaN(value)) properties[name] = NaN
   }
-  walk.depth = place
-  return (undefineds === 0 ? own : withoutUndefined(own, names)) as Bag
+  walk.depth = depth
+  return (undefineds === 0 ? properties : withoutUndefined(properties, names)) as Bag
 }
 
-function withoutUndefined(own: OwnProperties, names: readonly string[]): OwnProperties {
+function withoutUndefined(properties: OwnProperties, names: readonly string[]): OwnProperties {
   const defined: OwnProperties = {}
-  for (const name of names) if (own[name] !== undefined) defined[name] = own[name]
+  for (const name of names) if (properties[name] !== undefined) defined[name] = properties[name]
   return defined
 }
 
-function copyElements(own: unknown[], walk: Walk): readonly PropertyValue[] {
-  const place = walk.depth
-  count(walk, own.length)
-  for (let i = 0; i < own.length; i++) {
-    const element = own[i]
+function copyElements(elements: unknown[], walk: Walk): readonly PropertyValue[] {
+  const depth = walk.depth
+  countValues(walk, elements.length)
+  for (let i = 0; i < elements.length; i++) {
+    const element = elements[i]
     if (typeof element === 'number') {
-      if (Number.isNaN(element)) own[i] = NaN
+      if (Number.isNaN(element)) elements[i] = NaN
       continue
     }
     const flaw = flawOf(element)
     if (flaw !== undefined) {
-      goTo(walk, place, i)
-      throw cannot(flaw)
+      goTo(walk, depth, i)
+      throw cannotStore(flaw)
     }
     if (typeof element === 'object' && element !== null) {
-      goTo(walk, place, i)
-      own[i] = copyObject(element, walk)
+      goTo(walk, depth, i)
+      elements[i] = copyObject(element, walk)
     }
   }
-  walk.depth = place
-  return own as readonly PropertyValue[]
+  walk.depth = depth
+  return elements as readonly PropertyValue[]
 }
 
-function goTo(walk: Walk, place: number, step: string | number): void {
-  walk.path[place] = step
-  walk.depth = place + 1
+function goTo(walk: Walk, depth: number, step: string | number): void {
+  walk.path[depth] = step
+  walk.depth = depth + 1
 }
 
-function count(walk: Walk, more: number): void {
-  walk.values += more
-  if (walk.values > MAX_VALUES) throw tooMany(more)
+function countValues(walk: Walk, added: number): void {
+  walk.values += added
+  if (walk.values > MAX_VALUES) throw tooMany(added)
 }
 
 function flawOfName(name: string): string | undefined {
@@ -107,7 +107,7 @@ function flawOfName(name: string): string | undefined {
   return name.isWellFormed() ? undefined : 'a property name with a lone surrogate'
 }
 
-/** What is wrong with a value that is no object. */
+/** Returns the flaw of a value that is not an object; undefined if it can be stored. */
 function flawOf(value: unknown): string | undefined {
   switch (typeof value) {
     case 'object':
@@ -136,7 +136,7 @@ function copyObject(object: object, walk: Walk): PropertyValue {
   return copyProperties(takeProperties(object, walk), walk)
 }
 
-/** Each property once, getters too. */
+/** Copies the properties, reading each once. */
 function takeProperties(object: object, walk: Walk): OwnProperties {
   try {
     return { ...object }
@@ -146,7 +146,7 @@ function takeProperties(object: object, walk: Walk): OwnProperties {
   }
 }
 
-/** What iterating over the array gives, so each element once; those of a large one are not even looked at. */
+/** Copies the elements by iteration, reading each once. An array that is too large is not read at all. */
 function takeElements(array: readonly unknown[], walk: Walk): unknown[] {
   if (array.length > MAX_VALUES) throw tooMany(array.length)
   try {
@@ -157,14 +157,14 @@ function takeElements(array: readonly unknown[], walk: Walk): unknown[] {
   }
 }
 
-/** Asks once more for one after the other, so that the walk stands at the one that throws. */
+/** Reads the properties one by one again, so that the walk ends at the one that throws. */
 function goToThrower(object: object, walk: Walk): void {
-  const place = walk.depth
+  const depth = walk.depth
   for (const name of Object.keys(object)) {
-    goTo(walk, place, Array.isArray(object) ? Number(name) : name)
+    goTo(walk, depth, Array.isArray(object) ? Number(name) : name)
     Reflect.get(object, name)
   }
-  walk.depth = place
+  walk.depth = depth
 }
 
 function copyBytes(object: object): Uint8Array | undefined {
@@ -172,7 +172,7 @@ function copyBytes(object: object): Uint8Array | undefined {
   try {
     return new Uint8Array(object)
   } catch {
-    throw cannot('bytes whose memory was given away (detached)')
+    throw cannotStore('bytes whose memory was given away (detached)')
   }
 }
 
@@ -181,39 +181,39 @@ function copyDate(object: object): Date {
   try {
     time = Date.prototype.getTime.call(object)
   } catch {
-    throw cannot(describeKind(object))
+    throw cannotStore(describeKind(object))
   }
-  if (Number.isNaN(time)) throw cannot('an invalid Date')
+  if (Number.isNaN(time)) throw cannotStore('an invalid Date')
   return new Date(time)
 }
 
-/** Why the walk does not go on from the place where it is. */
+/** Ends the walk; `explain` makes the message from the path of the current value. */
 class Refusal extends Error {
-  readonly explain: (place: string) => string
+  readonly explain: (path: string) => string
   readonly code: ErrorCode
-  constructor(explain: (place: string) => string, code: ErrorCode = 'BAD_PROPERTY') {
+  constructor(explain: (path: string) => string, code: ErrorCode = 'BAD_PROPERTY') {
     super()
     this.explain = explain
     this.code = code
   }
 }
 
-function cannot(what: string): Refusal {
+function cannotStore(flaw: string): Refusal {
   return new Refusal(
-    (place) =>
-      `${place} cannot be stored: it is ${what}. A property holds null, a boolean, a number, a bigint of 64 bits, a well-formed string, a Date, bytes, or arrays and plain objects of these.`,
+    (path) =>
+      `${path} cannot be stored: it is ${flaw}. A property holds null, a boolean, a number, a bigint of 64 bits, a well-formed string, a Date, bytes, or arrays and plain objects of these.`,
   )
 }
 
 function tooDeep(walk: Walk): Refusal {
   walk.depth = 4
-  return cannot(`values nested more than ${MAX_DEPTH} deep (or in a circle)`)
+  return cannotStore(`values nested more than ${MAX_DEPTH} deep (or in a circle)`)
 }
 
-function tooMany(here: number): Refusal {
+function tooMany(values: number): Refusal {
   return new Refusal(
-    (place) =>
-      `${place}, with ${here} values of its own, goes beyond the limit of ${MAX_VALUES} values a bag, in which an array or object counts as one, and so does everything in it. Store long lists as bytes or text, or in several entities.`,
+    (path) =>
+      `${path}, with ${values} values of its own, goes beyond the limit of ${MAX_VALUES} values a bag, in which an array or object counts as one, and so does everything in it. Store long lists as bytes or text, or in several entities.`,
     'BODY_TOO_LARGE',
   )
 }

@@ -2,24 +2,25 @@ import { describeKind, LooseleafError } from './errors.ts'
 import { MAX_LEASE_MS } from './lease.ts'
 
 /*
- * What comes from JavaScript without types, or from a slip of the hand, is refused before anything is sent. Names that
- * no call knows are refused too: a misspelt `ifVersion` would overwrite what it was meant to protect.
+ * Calls from JavaScript have no types, so each call checks its options before it sends anything. An unknown name is an
+ * error too: a misspelt `ifVersion` would overwrite the version that it should protect.
  */
 
-/** What an option has to be. */
+/** A test for the value of an option. */
 export interface OptionKind {
+  /** Completes the sentence "The option has to be …". */
   readonly expected: string
-  /** For what would lose its protection by a value that is missing by accident. */
+  /** For an option that protects something: a value that is undefined by mistake would remove the protection. */
   readonly refusesUndefined?: true
   fits(value: unknown): boolean
 }
 
-/** The options of a call with what each has to be. One that is missing here does not compile. */
+/** The kinds of all options of a call. A missing one does not compile. */
 export type OptionKinds<Options> = Readonly<Record<keyof Options, OptionKind>>
 
 type SharedKind = 'signal' | 'flag' | 'function' | 'array' | 'milliseconds' | 'lease' | 'count' | 'elsewhere'
 
-/** A lease of so many milliseconds or more. */
+/** Returns the kind of a lease of at least this many milliseconds. */
 export function millisecondsOfLease(least: number): OptionKind {
   return {
     expected: `a number of milliseconds from ${least} to ${MAX_LEASE_MS}`,
@@ -28,7 +29,7 @@ export function millisecondsOfLease(least: number): OptionKind {
   }
 }
 
-/** Kinds of options that calls of several packages have. */
+/** Kinds of options that several packages share. */
 export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
   signal: {
     expected: 'an AbortSignal',
@@ -47,14 +48,17 @@ export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
     expected: 'a whole number, 1 or more',
     fits: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
   },
-  /** Whoever takes the value looks at it, and has an error of its own. */
+  /** For a value that the call checks elsewhere, with an error of its own. */
   elsewhere: { expected: 'anything', fits: () => true },
 }
 
-/** What calls without options have: the same object each time, which needs no look. */
+/** Default options of a call. `checkOptions` skips this object. */
 export const noOptions: Readonly<Record<string, never>> = Object.freeze({})
 
-/** Throws `BAD_OPTION` for anything but an object of these options, each of its kind or, for most, undefined. */
+/**
+ * Throws `BAD_OPTION` unless `options` is an object with known names only and each value is of its kind. A value may also be
+ * undefined, unless its kind has `refusesUndefined`.
+ */
 export function checkOptions<Options extends object>(
   call: string,
   options: Options,
@@ -76,11 +80,11 @@ export function checkOptions<Options extends object>(
     }
     const kind = known[name as keyof Options]
     if (kind.fits(value)) continue
-    // The number of an option is no stored value.
-    const came = typeof value === 'number' ? String(value) : describeKind(value)
+    // A number is shown: options are not stored values.
+    const received = typeof value === 'number' ? String(value) : describeKind(value)
     throw new LooseleafError(
       'BAD_OPTION',
-      `The option ${name} of ${call} has to be ${kind.expected}; got ${came}.`,
+      `The option ${name} of ${call} has to be ${kind.expected}; got ${received}.`,
     )
   }
 }

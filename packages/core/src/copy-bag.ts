@@ -2,44 +2,44 @@ import type { Bag } from './bag.ts'
 import { copyProperties, walkBag, type OwnProperties, type Walk } from './bag-walk.ts'
 import { Itself } from './itself.ts'
 
-/** An entity as its caller gave it, taken apart. */
+/** A copied entity, with its id apart from its properties. */
 export interface EntityCopy {
-  /** What stood under the reserved name `id`, unchecked; undefined where nothing did. */
+  /** Value of the reserved property `id`, unchecked; undefined if there was none. */
   readonly id: unknown
   readonly properties: Bag
 }
 
 /**
- * A copy of a bag, down to its Dates and bytes: plain objects, arrays, Dates and `Uint8Array`s, without undefined properties
- * and with one NaN for all. Every value of the bag is asked for once, so what is checked, stored and indexed is the same even
- * where getters, proxies and subclasses answer otherwise each time. Values are told by what they are, so those of another
- * realm (`vm`, Jest) are as good as any. An array is what iterating over it gives, an object its own enumerable properties.
+ * Copies and checks a bag, down to its Dates and bytes. The copy consists of plain objects, arrays, Dates and `Uint8Array`s,
+ * without undefined properties and with one NaN for all. Every value of the bag is read once, so getters, proxies and
+ * subclasses cannot change what was checked before it is stored and indexed. Values of other realms (`vm`, Jest) are
+ * recognized. An array is copied by iteration, an object by its own enumerable properties.
  *
- * The copy is for those who store it, not to be changed: it comes back as it is when it is given to this function again.
+ * Do not change the copy: `copyBag` returns it as it is when it is given to it again.
  *
- * Throws `BAD_PROPERTY` with the path to what no codec could give back or whose reading throws, and `BODY_TOO_LARGE` for
- * more than `MAX_VALUES` values.
+ * Throws `BAD_PROPERTY` with the path to a value that no codec can restore or whose reading throws, and `BODY_TOO_LARGE`
+ * for more than `MAX_VALUES` values.
  */
 export function copyBag(bag: unknown): Bag {
   return isCopy(bag) ? bag : walkBag(bag, finish)
 }
 
-/** As `copyBag`, for properties that may have the entity's id among them. */
+/** Like `copyBag`, for properties that may include the entity's id. */
 export function copyEntity(entity: unknown): EntityCopy {
   if (isCopy(entity) && entity['id'] === undefined) return { id: undefined, properties: entity }
-  return walkBag(entity, (own, walk) => {
-    if (own['id'] === undefined) return { id: undefined, properties: finish(own, walk) }
-    const { id, ...properties } = own
+  return walkBag(entity, (copied, walk) => {
+    if (copied['id'] === undefined) return { id: undefined, properties: finish(copied, walk) }
+    const { id, ...properties } = copied
     return { id, properties: finish(properties, walk) }
   })
 }
 
-/** Throws what `copyBag` throws. */
+/** Throws the errors of `copyBag`. */
 export function checkBag(bag: unknown): asserts bag is Bag {
   copyBag(bag)
 }
 
-/** Marks what `copyBag` has made. */
+/** Marks the copies of `copyBag`. */
 class Copy extends Itself {
   readonly #isCopy = true
   static is(object: object): boolean {
@@ -51,10 +51,10 @@ function isCopy(bag: unknown): bag is Bag {
   return typeof bag === 'object' && bag !== null && Copy.is(bag)
 }
 
-function finish(own: OwnProperties, walk: Walk): Bag {
-  const bag = copyProperties(own, walk)
-  // oxlint-disable-next-line no-new -- to construct is to mark
+function finish(copied: OwnProperties, walk: Walk): Bag {
+  const bag = copyProperties(copied, walk)
+  // oxlint-disable-next-line no-new -- the constructor marks the bag
   new Copy(bag)
-  // Against a codec that adds to it what nobody would check. All of it, within too, would cost a tenth of the encoding.
+  // A codec could otherwise add unchecked properties. Freezing nested objects too would cost a tenth of the encoding.
   return Object.freeze(bag)
 }

@@ -29,7 +29,7 @@ class Stamp extends Itself {
 
 /** Attaches the version and the time (ms since 1970) to an entity that a store has just read. Called by stores only. */
 export function setMeta(entity: object, version: number, updatedMs: number): void {
-  // oxlint-disable-next-line no-new -- to construct is to stamp
+  // oxlint-disable-next-line no-new -- the constructor stamps the entity
   new Stamp(entity, version, updatedMs)
 }
 

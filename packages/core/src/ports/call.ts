@@ -1,18 +1,18 @@
-/** What calls take that may be answered by a replica. */
+/** Options of calls that a replica may answer. */
 export interface ReplicaReadOptions {
-  /** Where to read. `replica`: from one that is known to be fresh enough, on each shard that has such a one. Default: `primary`. */
+  /** `replica` reads from a replica that is fresh enough, on each shard that has one. Default: `primary`. */
   readonly from?: 'primary' | 'replica' | undefined
   /**
-   * How old an answer of replicas may be, in milliseconds: it knows everything that was acknowledged so long before the call.
-   * Default: 1,000.
+   * Largest age of a replica's answer, in milliseconds. The answer includes every write that was acknowledged at least this long
+   * before the call. Default: 1,000.
    */
   readonly maxStalenessMs?: number | undefined
-  /** The `token` of a write, or what `sessionToken` has given, in any process: the answer knows everything that was acknowledged before. */
+  /** A session token, of a write or of `sessionToken`, from any process. The answer includes every write acknowledged before it. */
   readonly after?: string | undefined
 }
 
-/** What every asynchronous call takes. */
+/** Options of every asynchronous call. */
 export interface CallOptions {
-  /** Ends the wait with `ABORTED`. A write that was sent already may still happen. */
+  /** Rejects the call with `ABORTED` when it fires. A write in flight may still happen. */
   readonly signal?: AbortSignal | undefined
 }

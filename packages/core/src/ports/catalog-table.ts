@@ -1,15 +1,15 @@
 import type { ColumnType } from './index-table.ts'
 import type { CallOptions } from './call.ts'
 
-/** What a shard says of itself and of the store that it belongs to. */
+/** Catalog of a shard: its place in the store, and the indexes of the store. */
 export interface ShardCatalog {
-  /** Raised with every change; writes carry it. Starts at 1. */
+  /** Grows with every change of the catalog; entity writes carry it. Starts at 1. */
   readonly epoch: number
-  /** The form of all that follows; undefined means 1. */
+  /** Format of the other fields. Default: 1. */
   readonly format?: number | undefined
-  /** What a process has to understand to take part. The same on every shard. */
+  /** Features that a process has to know before it takes part. The same on every shard. */
   readonly requires?: readonly Requirement[] | undefined
-  /** The same on every shard of a store. */
+  /** Id of the store, the same on every shard. */
   readonly storeId: string
   /** This shard's number, from 0. */
   readonly shardNumber: number
@@ -18,68 +18,69 @@ export interface ShardCatalog {
   readonly router: string
   readonly indexes: readonly CatalogEntry[]
   /**
-   * Whether a process may commit entities whose index rows are still pending. False: it is announced that one will; true: it
-   * may. Queries look for pending rows in either case.
+   * Whether processes may commit entities whose index rows are still pending. False announces that they soon may; queries
+   * look for pending rows already. Undefined: they may not, and queries do not look.
    */
   readonly mayDefer?: boolean | undefined
   /**
-   * How long one call of a query may take, in milliseconds, to be complete. For so long, and a bit more, index rows stay
-   * that an entity has lost. The same for ever; undefined, as in stores of the first releases, means 5,000.
+   * Longest time of one query call that returns complete results, in milliseconds. Lost index rows stay a bit longer than
+   * this. Never changes. Undefined in stores of the first releases, which means 5,000.
    */
   readonly queryTimeMs?: number | undefined
-  /** See `StorePolicies`; undefined as long as nobody has said anything. */
+  /** These three: see `StorePolicies`. Undefined until they are set. */
   readonly deleteDelayMs?: number | undefined
   readonly onIndexFailure?: StorePolicies['onIndexFailure'] | undefined
   readonly keepTombstonesMs?: number | undefined
-  /** Whether bodies may refer to definitions of the codec; for ever, since such bodies stay. */
+  /** Whether bodies may refer to codec entries. Never reset, because such bodies stay. */
   readonly definitions?: true | undefined
 }
 
-/** What is only safe when all processes of a store do the same. */
+/** Policies that are safe only if all processes of a store follow the same ones. */
 export interface StorePolicies {
   /**
-   * Milliseconds for which an acknowledged commit may still be lost by a failover to a replica that lags. Index rows that a
-   * write made superfluous stay until it is older than that, and the cleaner deletes them. 0: they go at once, or when no
-   * query needs them any more.
+   * Milliseconds for which a failover to a lagging replica may still undo an acknowledged commit. Until a commit is older, its
+   * lost index rows stay; then the cleaner deletes them. With 0 they are deleted as soon as no query needs them.
    */
   readonly deleteDelayMs: number
   /**
-   * What to do when the shard of an index row cannot be written. `fail`: nothing is committed, the error is retryable.
-   * `defer`: the entity is committed together with a note on its own shard, and queries on that index say that they are not
-   * complete until the cleaner has written the row.
+   * Behaviour of a write if the shard of an index row is down. `fail`: nothing is committed, and the error is retryable.
+   * `defer`: the entity is committed with a pending row on its own shard, and queries on that index report that they are
+   * incomplete until the cleaner has written the index row.
    */
   readonly onIndexFailure: 'fail' | 'defer'
   /**
-   * Milliseconds for which the cleaner keeps the tombstone of a deleted entity: an hour at the least. A follower of changes that stays away
-   * for longer has to begin again. Consumers that are behind are waited for, four times as long at the most.
+   * Milliseconds for which the cleaner keeps the tombstone of a deleted entity, at least an hour. A follower of changes that is away
+   * for longer has to start over. The cleaner waits for consumers that are behind, at most four times as long.
    */
   readonly keepTombstonesMs: number
 }
 
-/** Something that a store is kept by, and that does harm where a process goes on without. */
+/** A feature of a store that a process has to know, because it would do harm without. */
 export interface Requirement {
   readonly name: string
-  /** The first version of `@looseleaf/store` that understands it. */
+  /** First version of `@looseleaf/store` that knows it. */
   readonly since: string
 }
 
 /**
- * `building`: written by all, queried by none, being filled. `ready`: queried, unless it is hidden. `retiring`: still written, no more queried.
- * `dropped`: neither; kept so that its table's name is never used again.
+ * - `building`: written, not queried; cleaners fill it.
+ * - `ready`: written, and queried unless it is hidden.
+ * - `retiring`: written, no longer queried.
+ * - `dropped`: neither. The entry stays so that its table name is never reused.
  */
 export type IndexState = 'building' | 'ready' | 'retiring' | 'dropped'
 
 export interface CatalogEntry extends IndexDefinitionData {
-  /** 1 for the first definition under this name, one more for each changed one. */
+  /** 1 for the first definition under this name, and one more for each changed one. */
   readonly generation: number
   readonly table: string
   readonly state: IndexState
   /**
-   * Queried by nobody, though it is written as before, so that it is whole when it is shown again. One that is `building` is not
-   * filled meanwhile. Does no harm to a process that does not know it: that one goes by the state.
+   * Not queried, but still written, so that the index is complete when it is shown again. A hidden index that is `building` is
+   * not filled. A process that does not know this field goes by the state, which is safe.
    */
   readonly hidden?: true | undefined
-  /** While it is `building`: no cleaner fills it. One that does not know of this fills it, which does no harm. */
+  /** Stops cleaners from filling a `building` index. A cleaner that does not know this field fills it, which is safe. */
   readonly paused?: true | undefined
 }
 
@@ -89,57 +90,56 @@ export interface IndexDefinitionData {
   readonly properties: readonly IndexedProperty[]
   /** An indexed property, or `id`: rows stand on their entity's shard. */
   readonly shardOn: string
-  /** Whether a write with a value that the index cannot hold is refused, or gives no row. */
+  /** A write with a misfit is refused (`refuse`), or has no row in this index (`skip`). */
   readonly onMisfit: 'refuse' | 'skip'
   /**
-   * Of a definition: no two entities may have one key. Of a catalog entry: its table is one of claims, which say who holds which
-   * key; the rows of the index are those of another entry.
+   * In a definition: no two entities may have the same key. In a catalog entry: its table has the claims of the index; the
+   * index rows belong to another entry.
    */
   readonly unique?: true | undefined
-  /** Rows hold what the bag has under these names, too; undefined for an index whose rows are keys alone. */
+  /** Properties that a covering index includes in its rows; undefined for an index that is not covering. */
   readonly include?: readonly string[] | undefined
-  /** Only entities with these values have rows; undefined for an index of all entities. Of rows and claims alike. */
+  /** Values of the entities that have rows and claims, for a partial index; undefined for an index of all entities. */
   readonly on?: IndexPredicate | undefined
   /**
-   * The path of the time from which an entity is no answer any more. A catalog entry has it where cleaners delete entities by the index.
+   * Path to the time at which an entity expires. Present in a catalog entry if cleaners delete expired entities by this index.
    */
   readonly expires?: string | undefined
 }
 
 /**
- * The values by which entities are in a partial index: property names, dots leading into objects, and the exact values. Each of the
- * 1 to 4 properties has to equal its value, type included, or one of a list of 2 to 16.
+ * Condition of a partial index: property names, with dots leading into objects, and their values. Each of the 1 to 4 properties
+ * has to equal its value, including the type, or one of a list of 2 to 16 values.
  */
 export type IndexPredicate = Readonly<Record<string, PredicateValue | readonly PredicateValue[]>>
 
 export type PredicateValue = string | number | boolean
 
 export interface IndexedProperty {
-  /** What queries and `shardOn` call it. */
+  /** Name of the property in queries and `shardOn`. */
   readonly name: string
-  /** The type of what the bag holds, and of what queries give. */
+  /** Type of the value in bags and queries. */
   readonly type: ColumnType
-  /** True for a property that holds an array, with a row per element. */
+  /** True for an array with an index row per element. */
   readonly many: boolean
-  /** Where the bag has it; undefined means under its name. */
+  /** Path of the value in the bag. Default: `name`. */
   readonly of?: string | undefined
-  /** The name of the function whose result is kept instead of the value. */
+  /** Name of the key function whose result the index stores in place of the value. */
   readonly key?: string | undefined
-  /** Its values stand from the greatest to the least; undefined means from the least to the greatest. */
+  /** Sorts from the greatest value to the least. Default: from the least to the greatest. */
   readonly order?: 'desc' | undefined
   /**
-   * Where, as the index is read in its own order, rows of entities stand that have nothing there; undefined means that they have
-   * no row.
+   * Position, in the index's own order, of the rows of entities without a value. Undefined: such entities have no row.
    */
   readonly nulls?: 'first' | 'last' | undefined
 }
 
 /** The one-row catalog of a shard. */
 export interface CatalogTable {
-  /** Undefined where the tables or the row are not there. */
+  /** Reads the catalog; undefined if its table or row is missing. */
   load(options?: CallOptions): Promise<ShardCatalog | undefined>
-  /** Writes the first catalog; false when there is one already. */
+  /** Writes the first catalog. Returns false if there is one already. */
   init(catalog: ShardCatalog, options?: CallOptions): Promise<boolean>
-  /** Replaces the catalog if the shard's epoch is still `from`; waits for entity writes in flight. False when it is not. */
+  /** Replaces the catalog if the shard's epoch is still `from`, after entity writes in flight. Returns false if it is not. */
   change(catalog: ShardCatalog, from: number, options?: CallOptions): Promise<boolean>
 }

@@ -1,7 +1,7 @@
 import type { CallOptions } from './call.ts'
 import type { IndexRow } from './index-table.ts'
 
-/** Who a claim is given to, and the stamp that it gets. */
+/** The entity that gets a claim, and the stamp of the claim. */
 export interface ClaimHolder {
   /** 16 bytes. */
   readonly entityId: Uint8Array
@@ -9,23 +9,24 @@ export interface ClaimHolder {
 }
 
 /**
- * Who holds which key of a unique index on one shard: one row per key. Writes are one statement each, atomic by itself. A
- * missing table is `INDEX_NOT_FOUND`.
+ * The claims of a unique index on one shard, one row per key. Each write is one atomic statement. Every method rejects with
+ * `INDEX_NOT_FOUND` if the table is missing.
  */
 export interface ClaimTable {
   /**
-   * Takes keys for entities. A key that nobody holds is given to the entity, with `version` as its stamp; of a key that
-   * the entity holds the stamp becomes the greater of the two; a key that another entity holds stays as it is. Answers
-   * the claims as they stand afterwards, in the order of `rows`; undefined for one that is gone again. Repeats are
-   * allowed, and so are rows of one key for two entities in one call: the first gets it. When it resolves, the claims of
-   * the answer that belong to the entity that asked survive a crash of the server, those too that were there with a
-   * greater stamp.
+   * Takes keys for entities:
+   * - A free key goes to the entity, with `version` as the stamp of its claim.
+   * - If the entity holds the key already, the stamp becomes the greater of the two.
+   * - If another entity holds the key, its claim stays as it is.
+   *
+   * Resolves with the claims as they are afterwards, in the order of `rows`; undefined for a claim that was deleted in between.
+   * Rows may repeat. If two entities take the same key in one call, the first gets it. The resolved claims that belong to
+   * their requesting entities survive a crash of the server, including claims that had a greater stamp before.
    */
   take(rows: readonly IndexRow[], options?: CallOptions): Promise<readonly (IndexRow | undefined)[]>
   /**
-   * Gives a key to another entity, if its claim is still exactly this one: key, entity and stamp. Answers whether it did.
-   * Once it has answered true, the new claim survives a crash of the server. `to` differs from what the claim has, else it is
-   * `BAD_OPTION`.
+   * Gives a key to another entity if its claim still has this key, entity and stamp. Returns whether it did; the new claim
+   * then survives a crash of the server. Rejects with `BAD_OPTION` if `to` equals the claim's entity and stamp.
    */
   swap(claim: IndexRow, to: ClaimHolder, options?: CallOptions): Promise<boolean>
 }

@@ -1,72 +1,76 @@
 import type { Bag } from '../bag.ts'
 import type { Definition, StoredDefinition } from './definition-table.ts'
 
-/** Bags of properties to stored bodies and back. */
+/** Encodes bags to stored bodies, and decodes them. */
 export interface Codec {
-  /** Named in errors and in `status`. */
+  /** Name in errors and in `looseleaf status`. */
   readonly name: string
   /**
-   * The body of a bag: never empty, and enough to be decoded, by itself or with definitions that are confirmed. Does not change the bag.
-   * Throws `BAD_PROPERTY` with the path to what cannot be stored, `BODY_TOO_LARGE` above the codec's limit of bytes and for
-   * more than `MAX_VALUES` values. `copyBag` does both checks but that of bytes, and costs nothing for what a store gives,
-   * which is such a copy already.
+   * Encodes a bag, without changing it. The body is never empty. It can be decoded by itself, or with confirmed codec entries.
+   *
+   * Throws `BAD_PROPERTY` with the path to a value that cannot be stored, and `BODY_TOO_LARGE` above the codec's limit of bytes
+   * or for more than `MAX_VALUES` values. `copyBag` checks everything but the bytes, and costs nothing for a bag of a store, which
+   * is such a copy already.
    */
   encode(bag: Bag): Uint8Array
   /**
-   * The bag of a body that this codec, or one that it knows to read, has encoded: a new one with each call, down to its bytes, for
-   * whoever asks to change. Bounded in memory whatever the bytes are.
-   * Throws `BODY_UNKNOWN` for a format it does not know, `BODY_TOO_LARGE` for a whole body whose header says that it is above
-   * the codec's limit or that has more than `MAX_VALUES` values, before they are built, and `BODY_DAMAGED` for anything
-   * else that is not exactly what was encoded.
+   * Decodes a body of this codec, or of one that it can read. Each call returns a new bag, down to its bytes, which the caller may
+   * change. Memory is bounded, whatever the bytes are.
+   *
+   * Throws
+   * - `BODY_UNKNOWN` for a format that the codec does not know;
+   * - `BODY_TOO_LARGE` for an intact body whose header announces more than the codec's limit, or that has more than
+   *   `MAX_VALUES` values, before it builds them;
+   * - `BODY_DAMAGED` for any other bytes that no encoding produced.
    */
   decode(body: Uint8Array): Bag
   /**
-   * How many bytes a body stands for before it was compressed, by its own word; for bounds on memory. Never throws. Without
-   * this method a body stands for its own length.
+   * Returns the uncompressed size of a body in bytes according to its header, for bounds on memory. Never throws. Without this
+   * method the length of the body counts.
    */
   decodedBytes?(body: Uint8Array): number
-  /** What a body says of itself, for people; undefined for one that is damaged or of something else. Never throws. */
+  /** Describes a body for people; undefined if it is damaged or not a body. Never throws. */
   describe?(body: Uint8Array): BodyDescription | undefined
   /**
-   * A codec of one store, for one whose bodies may refer to definitions that are stored beside them. A store asks for it
-   * when it is opened, and keeps it supplied.
+   * Creates a codec for one store, whose bodies may refer to codec entries that are stored beside them. A store calls this when
+   * it is opened, and supplies the entries.
    */
   forStore?(): StoreCodec
 }
 
-/** How a body is laid out: a header, what it refers to, and the payload. */
+/** Layout of a body: a header with the ids of codec entries, and the payload. */
 export interface BodyDescription {
-  /** The name of its format, such as `msgpack`; its number where that is not known here. */
+  /** Name of the format, such as `msgpack`; its number if this codec does not know it. */
   readonly format: string
   readonly compression: 'none' | 'zlib' | 'dictionary'
-  /** Bytes of the header, the ids of definitions included; what follows is the payload. */
+  /** Bytes of the header, including the ids of codec entries. The payload follows. */
   readonly headerBytes: number
-  /** Bytes of the payload before it was compressed. */
+  /** Uncompressed bytes of the payload. */
   readonly plainBytes: number
-  /** The ids of the definitions that it refers to, as `DefinitionTable` has them. */
+  /** Ids of the codec entries that the body refers to, as in `DefinitionTable`. */
   readonly shape: string | undefined
   readonly dictionary: string | undefined
 }
 
-/** A codec that knows the definitions of one store. Starts without any. */
+/** A codec with the codec entries of one store. Starts without entries. */
 export interface StoreCodec extends Codec {
   readonly definitions: CodecDefinitions
 }
 
-/** What a store asks of its codec about definitions, and tells it. Nothing here waits or is sent. */
+/** The codec entries that a store exchanges with its codec. All methods are synchronous and do no I/O. */
 export interface CodecDefinitions {
-  /** Whether `wanted` may ever have something, so that the store has to be made ready for it. */
+  /** Whether `wanted` may ever return entries, for which the store then prepares. */
   readonly writes: boolean
-  /** The ids that a body refers to and that are not known. Never throws; nearly always the same empty list. */
+  /** Returns the unknown ids that a body refers to: nearly always the same empty list. Never throws. */
   missing(body: Uint8Array): readonly string[]
-  /** Takes what was found stored, for reading. False for what its id does not stand for, or that this codec does not understand. */
+  /** Adds a stored entry for reading. Returns false if its id does not match its content, or if this codec does not know its kind. */
   learn(definition: StoredDefinition): boolean
-  /** From now on bodies may refer to it: it is known, stored on every shard, and every process knows where to look. */
+  /** Lets bodies refer to an entry. The caller has stored it on every shard, and every process can look it up. */
   confirm(id: string): void
-  /** What bodies would refer to if it were confirmed. */
+  /** Returns the entries that bodies would refer to if they were confirmed. */
   wanted(): readonly Definition[]
-  /** A dictionary of so many bytes at the most, of what these bags have in common. It is not known before it is stored and learned. */
+  /** Builds a dictionary of at most this many bytes from the common text of these bags. The codec uses it only once it was learned. */
   train(bags: readonly Bag[], bytes: number): Definition
-  /** All that is known. */
+  /** Returns all known entries. */
   known(): readonly StoredDefinition[]
 }

@@ -1,26 +1,29 @@
 import type { CallOptions } from './call.ts'
 
-/** Something that stored bodies refer to instead of holding it themselves: a shape, a dictionary. It is never changed. */
+/** A codec entry: a shape or a dictionary that stored bodies refer to. Entries never change. */
 export interface Definition {
-  /** Made of the kind and the content, in hexadecimal digits, so that an id never stands for two contents. */
+  /** Hexadecimal digits of a hash of kind and content, so that an id never has two contents. */
   readonly id: string
-  /** What it is, in a word; the codec's business. */
+  /** A word for the codec, such as `shape`. */
   readonly kind: string
   readonly bytes: Uint8Array
 }
 
-/** As it is stored. */
+/** A codec entry of the table. */
 export interface StoredDefinition extends Definition {
-  /** Microseconds since 1970 by the clock of the database that has it. */
+  /** Time of insertion in microseconds since 1970, by the clock of this database. */
   readonly added: number
 }
 
-/** The definitions on one shard. Rows are added, never changed and never removed. A missing table is `NOT_MIGRATED`. */
+/**
+ * The codec entries on one shard. Rows are added, never changed, never removed. Every method rejects with `NOT_MIGRATED` if the
+ * table is missing.
+ */
 export interface DefinitionTable {
-  /** All of them, the oldest first. */
+  /** Reads all entries, the oldest first. */
   all(options?: CallOptions): Promise<readonly StoredDefinition[]>
-  /** Those of these ids that are there. */
+  /** Reads the entries under these ids. Missing ones are left out. */
   read(ids: readonly string[], options?: CallOptions): Promise<readonly StoredDefinition[]>
-  /** Adds those that are not there; what is there stays, whatever its content. */
+  /** Adds the entries whose ids are missing. Existing rows stay, whatever their content. */
   add(definitions: readonly Definition[], options?: CallOptions): Promise<void>
 }

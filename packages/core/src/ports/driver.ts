@@ -11,65 +11,71 @@ import type { TaskTable } from './task-table.ts'
 
 /** One database that holds a part of the store. */
 export interface Shard {
-  /** For people: host, port and database, or a file; never credentials. */
+  /** Name for people: host, port and database, or a file; never credentials. */
   readonly name: string
   readonly entities: EntityTable
   readonly catalog: CatalogTable
   readonly tasks: TaskTable
   readonly pending: PendingTable
   readonly definitions: DefinitionTable
-  /** The table of an index; the same object for the same table name. Nothing is sent. */
+  /** Returns the table of an index, the same object for the same table name. Does no I/O. */
   index(spec: IndexTableSpec): IndexTable
   /**
-   * How the claims of a unique index are taken; the same object for the same table name. Nothing is sent. They are read and
-   * removed through `index(spec)`. The spec is one with `unique`.
+   * Returns the claims of a unique index, the same object for the same table name. Does no I/O. The spec has `unique`. Claims are
+   * taken through this object, and read and removed through `index(spec)`.
    */
   claims(spec: IndexTableSpec): ClaimTable
   /**
-   * Every row of these entities in these index tables: a list for each table, in no order. Few statements, however many
-   * tables there are. A missing table is `INDEX_NOT_FOUND`.
+   * Reads every row of these entities in these index tables: an unordered list per table, in few statements for any number of
+   * tables. Rejects with `INDEX_NOT_FOUND` if a table is missing.
    */
   rowsOf(
     specs: readonly IndexTableSpec[],
     entityIds: readonly Uint8Array[],
     options?: CallOptions,
   ): Promise<readonly (readonly IndexRow[])[]>
-  /** Creates the entity, catalog, task, pending and definition tables where they are missing. */
+  /** Creates the missing ones of the entity, catalog, task, pending and definition tables. */
   createTables(options?: CallOptions): Promise<void>
-  /** Creates an index table where it is missing. */
+  /** Creates an index table if it is missing. */
   createIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>
-  /** Drops an index table where it exists, without blocking readers for long. */
+  /** Drops an index table if it exists, without blocking readers for long. */
   dropIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>
-  /** The statements that `createTables` and `createIndexTable` would send, for people who run them by hand. */
+  /** Returns the statements of `createTables` and `createIndexTable`, for people who run them by hand. */
   schema(indexes: readonly IndexTableSpec[]): readonly string[]
   /**
-   * Resolves when whatever could be read on this shard before the call survives a crash of its server. A database may show
-   * a commit before it is on disk, so this comes between reading and whatever cannot be taken back. The server may have
-   * died and come back between the reading and the call: whoever reads the same again afterwards knows that it stays.
+   * Resolves when every commit that was visible on this shard before the call is durable. A database may show a commit before it is
+   * on disk, so flush between a read and an action that cannot be undone.
+   *
+   * A flush alone is not enough if the server may restart in between:
+   * 1. A caller reads commit A, which is not on disk.
+   * 2. The server crashes, loses A, and starts again.
+   * 3. The flush succeeds on the restarted server.
+   *
+   * So read again after the flush: what is there before and after it is durable.
    */
   flush(options?: CallOptions): Promise<void>
-  /** Microseconds since 1970 by the database's clock. Fails as any statement would, so it serves as a health check. */
+  /** Reads the database's clock, in microseconds since 1970. Fails like any statement, so it serves as a health check. */
   now(options?: CallOptions): Promise<number>
   /**
-   * Servers that follow this one's, each with what this one had a while ago: no transaction without all that were committed before
-   * it. They are only read.
+   * Replicas of this server, for reads only. A replica has every transaction up to one that this server committed a while ago, and no
+   * later one.
    */
   readonly replicas?: readonly Shard[] | undefined
-  /** How the connections to it are, without asking it; left out by drivers that have none to speak of. */
+  /** Returns the state of the connections, without I/O. Absent in drivers without a pool. */
   connections?(): ConnectionState | undefined
-  /** How large its tables are, as its statistics have it, without counting; left out by drivers that cannot say. */
+  /** Estimates the sizes of the tables from the database's statistics, without counting. Absent in drivers without statistics. */
   sizes?(options?: CallOptions): Promise<ShardSizes | undefined>
-  /** Statements that its server executes in this database at this moment, longest first; left out by drivers without a server. */
+  /** Lists the statements that the server is executing in this database, the longest first. Absent in drivers without a server. */
   activity?(options?: CallOptions): Promise<readonly RunningStatement[]>
-  /** Settings that endanger what was promised, in words; empty when all is well. */
+  /** Describes settings that endanger the guarantees of a store; empty if there are none. */
   warnings(options?: CallOptions): Promise<readonly string[]>
 }
 
-/** A statement that a server executes, of any client; without its values. */
+/** A statement that a server is executing for any client; without its values. */
 export interface RunningStatement extends StatementSummary {
-  /** Number of its connection at the server, as in `KILL QUERY`. */
+  /** Id of its connection at the server, as in `KILL QUERY`. */
   readonly session: number
-  /** Milliseconds since it began; MySQL tells whole seconds. */
+  /** Milliseconds since it began. MySQL reports whole seconds. */
   readonly runningMs: number
   /** State in the server's words, such as `Sending data`. */
   readonly state: string
@@ -77,28 +83,31 @@ export interface RunningStatement extends StatementSummary {
   readonly waitsFor: readonly number[] | undefined
 }
 
-/** Estimates, however old. What the database does not say is undefined. */
+/** Estimates of any age. A value that the database does not report is undefined. */
 export interface ShardSizes {
-  /** Of all tables and their keys together, in bytes. */
+  /** Size of all tables and their keys in bytes. */
   readonly bytes: number
-  /** Entities and tombstones. */
+  /** Number of entities and tombstones. */
   readonly entities: number | undefined
-  /** By the table's name; a table that is not in it has not been estimated. */
+  /** Estimates by table name. A table without an estimate is absent. */
   readonly tables: ReadonlyMap<string, { readonly rows: number; readonly bytes: number }>
 }
 
 export interface ConnectionState {
-  /** Connections that are open or being opened. */
+  /** Connections that are open or opening. */
   readonly open: number
-  /** All that have been opened so far, closed ones too. While this stays the same, nobody has met another server, or one that was started anew. */
+  /**
+   * Connections opened since the start, including closed ones. If this number has not changed, no caller has reached a different or
+   * restarted server.
+   */
   readonly opened: number
-  /** Those of them that nobody uses. */
+  /** Open connections that are not in use. */
   readonly idle: number
-  /** As many there may be. */
+  /** Size of the pool. */
   readonly limit: number
-  /** Calls that wait for one. */
+  /** Calls that wait for a connection. */
   readonly waiting: number
-  /** Why calls are refused without being sent, in words; undefined while they may pass. */
+  /** Reason why the breaker rejects calls, for people; undefined while it is closed. */
   readonly refusal: string | undefined
 }
 
@@ -109,17 +118,20 @@ export interface Driver {
   close(): Promise<void>
 }
 
-/** What `mysqlShards(…)` and `sqliteShards(…)` give: nothing is connected before `connect`. */
+/** Result of `mysqlShards(…)` and `sqliteShards(…)`. Opens no connection before `connect`. */
 export interface DriverFactory {
-  /** How many shards it will connect to. */
+  /** Number of shards that `connect` connects to. */
   readonly shardCount: number
-  /** Rejects when a shard refuses, or none can be reached. One of several that cannot says so by each of its calls. */
+  /**
+   * Connects to all shards. Rejects if a shard denies access or if no shard is reachable. While some shards are unreachable, only
+   * calls to those shards reject.
+   */
   connect(options?: ConnectOptions): Promise<Driver>
 }
 
 export interface ConnectOptions {
-  /** Is told of every statement that the driver sends, but those that make a connection ready. */
+  /** Receives every statement that the driver sends, except those that set up a connection. */
   readonly statements?: StatementListener | undefined
-  /** Told when calls to a shard are refused from now on without being sent, and when they may pass again. May not throw. */
+  /** Called when the breaker of a shard opens (`isRefusing`) or closes again. Must not throw. */
   readonly onRefusing?: ((shard: string, isRefusing: boolean) => void) | undefined
 }

@@ -6,15 +6,15 @@ export interface EntityRow {
   readonly version: number
   /** Microseconds since 1970 by the database's clock. */
   readonly updated: number
-  /** The codec's bytes; null for a tombstone. */
+  /** Bytes of the codec; null for a tombstone. */
   readonly body: Uint8Array | null
 }
 
-/** A row whose body is left out where it has more bytes than were asked for: an answer has a bound, whatever is stored. */
+/** A row without its body if the body is larger than the caller's bound, so that answers are bounded. */
 export interface BoundedRow extends Omit<EntityRow, 'body'> {
-  /** As in `EntityRow`; undefined where it was left out. */
+  /** As in `EntityRow`; undefined if it was left out. */
   readonly body: Uint8Array | null | undefined
-  /** The length of the body, of one that was left out too; 0 for a tombstone. */
+  /** Length of the body, even if it was left out; 0 for a tombstone. */
   readonly bodyBytes: number
 }
 
@@ -22,50 +22,50 @@ export interface EntityInsert {
   readonly id: Uint8Array
   readonly version: number
   readonly body: Uint8Array | null
-  /** Index tables whose rows are left to the cleaner: a pending row for each is committed with the entity, or not at all. */
+  /** Index tables whose rows the cleaner writes later. Each gets a pending row, in the same transaction as the entity. */
   readonly deferred?: readonly string[] | undefined
 }
 
 export interface EntityReplace extends EntityInsert {
-  /** The version that was read, and has to be there still. */
+  /** Version that was read. The replacement takes place only if the row still has it. */
   readonly base: number
 }
 
 export interface WriteOptions extends CallOptions {
-  /** The writer's epoch; with another one on the shard nothing is written and the call rejects with `STALE_EPOCH`. */
+  /** Epoch of the writer. If the shard has another one, nothing is written and the call rejects with `STALE_EPOCH`. */
   readonly epoch: number
 }
 
 export interface PageOptions extends CallOptions {
-  /** Bodies of more bytes than this are left out. Default: none is. */
+  /** Leaves out larger bodies, in bytes. Default: no limit. */
   readonly maxBody?: number | undefined
 }
 
-/** A place in a pass over the table: in the order of writing (`addedId`) or of the last change (`updated`). */
+/** A row of a pass over the table, in the order of insertion (`addedId`) or of the last write (`updated`). */
 export interface EntityPageRow extends BoundedRow {
   readonly addedId: number
 }
 
-/** A place in the order of the last change: that of a row, or before all rows of a time with `addedId` 0. */
+/** A place in the order of the last write: that of a row, or with `addedId` 0 before all rows of a time. */
 export interface UpdatedPlace {
   /** Microseconds since 1970. */
   readonly updated: number
   readonly addedId: number
 }
 
-/** A part of the rows of a shard, which one row never leaves: those whose `addedId` has one of these rests. */
+/** Partitions of a shard's rows, by `addedId` modulo `count`. A row never changes its partition. */
 export interface Partitions {
-  /** How many there are, 32 at the most. */
+  /** Number of partitions, at most 32. */
   readonly count: number
-  /** The numbers of some of them, from 0. */
+  /** Numbers of the selected partitions, from 0. */
   readonly some: readonly number[]
 }
 
-/** Bounds of the tombstones that may be gone from a shard; both are 0 where none is. Neither ever gets lower. */
+/** Bounds of the tombstones that a shard may have purged. They never decrease; both are 0 before the first purge. */
 export interface PurgeBounds {
-  /** Tombstones that were updated before this time may be gone, in microseconds since 1970. */
+  /** Tombstones updated before this time may be purged, in microseconds since 1970. */
   readonly updated: number
-  /** Tombstones of versions below this one may be gone: an insert needs this version at the least. */
+  /** Tombstones below this version may be purged, so an insert needs at least this version. */
   readonly version: number
 }
 
@@ -74,57 +74,57 @@ export interface FloorState {
   readonly floor: number
   readonly now: number
   readonly purged: PurgeBounds
-  /** That of the catalog, from the same row: all of them were seen at one moment. */
+  /** Epoch of the catalog. All fields come from one read of one row. */
   readonly epoch: number
 }
 
 export interface EntityCounts {
-  /** Number of living entities. */
+  /** Number of entities without tombstones. */
   readonly entities: number
   readonly tombstones: number
-  /** When the oldest tombstone was written, in microseconds since 1970; undefined where there is none. */
+  /** Time of the oldest tombstone in microseconds since 1970; undefined if there is none. */
   readonly oldestTombstone: number | undefined
-  /** The greatest `addedId`; 0 where there is no row. */
+  /** Greatest `addedId`; 0 for an empty table. */
   readonly lastAddedId: number
 }
 
 /**
- * The entities of one shard. Every write call is atomic: one that rejects has changed nothing, unless its error says
- * `unknownOutcome`. It is one statement, or one local transaction where rows have something `deferred`.
+ * The entities of one shard. Every write call is atomic: if it rejects, it has changed nothing, unless its error has
+ * `unknownOutcome`. It is one statement, or one local transaction if rows have `deferred` tables.
  */
 export interface EntityTable {
-  /** The rows of these ids, tombstones too, in the order asked; undefined where there is none. Ids may repeat. */
+  /** Reads the rows of these ids in their order, with tombstones; undefined for a missing row. Ids may repeat. */
   read(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (EntityRow | undefined)[]>
-  /** As `read`, without the bodies that have more than `maxBody` bytes. */
+  /** Like `read`, without the bodies of more than `maxBody` bytes. */
   readBounded(
     ids: readonly Uint8Array[],
     maxBody: number,
     options?: CallOptions,
   ): Promise<readonly (BoundedRow | undefined)[]>
-  /** As `read`, with versions alone; cheap, for reading back what became of a write. */
+  /** Like `read`, with versions only. Cheap, to learn the outcome of a write. */
   readVersions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
-  /** Whether there is a row with a body for each of these ids, in the order asked: a tombstone is none. Ids may repeat. */
+  /** Tells for each of these ids, in order, whether there is an entity. A tombstone is none. Ids may repeat. */
   exist(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly boolean[]>
   /**
-   * Inserts all rows, or none with `ALREADY_EXISTS` when an id is there (a tombstone too). Ids do not repeat. It inserts none either
-   * if one of the versions is below the bound of the purged ones: that is `STALE_EPOCH` too.
+   * Inserts all rows. Rejects with `ALREADY_EXISTS` and inserts none if there is a row under one of the ids, even a tombstone.
+   * Rejects with `STALE_EPOCH` and inserts none if a version is below the bound of purged tombstones. Ids must not repeat.
    */
   insert(rows: readonly EntityInsert[], options: WriteOptions): Promise<void>
-  /** Compare-and-swap of each row: true where the base version was still there and is replaced. Ids do not repeat. */
+  /** Replaces each row by compare-and-swap: true if the row still had its base version. Ids must not repeat. */
   replace(rows: readonly EntityReplace[], options: WriteOptions): Promise<readonly boolean[]>
   /**
-   * Gives this version to the entity's row where no write can have given the one that it has (see `isVersion`), and answers whether it
-   * did. The row is updated now, as by a write. Its body stays as it is.
+   * Gives this version to the entity's row if its present version is not one of a write (see `isVersion`). Returns whether it did.
+   * `updated` becomes the present time, as with a write; the body stays.
    */
   repairVersion(id: Uint8Array, version: number, options?: CallOptions): Promise<boolean>
   /**
-   * The next rows in the order of writing, after this `addedId` (0 for the first page). Tombstones too. Fewer rows than
-   * `limit` are the last ones.
+   * Reads the next rows after this `addedId` (0 for the first page), with tombstones. A page of fewer rows than `limit` is
+   * the last one.
    */
   pageByAdded(after: number, limit: number, options?: PageOptions): Promise<readonly EntityPageRow[]>
   /**
-   * Rows changed at or after `since` (µs), newest first, before the given place when one is given. Tombstones too. Fewer
-   * rows than `limit` are the last ones.
+   * Reads the rows updated at or after `since` (µs), with tombstones, the newest first, and continues at `before`. A page of
+   * fewer rows than `limit` is the last one.
    */
   pageByUpdated(
     range: {
@@ -135,19 +135,23 @@ export interface EntityTable {
     options?: PageOptions,
   ): Promise<readonly EntityPageRow[]>
   /**
-   * The floor of the shard: everything that was updated before it is there, and nothing will ever come before it. Beside the time by
-   * the database's clock, both in µs since 1970, and the epoch. A floor that another process has just raised may be undone by a crash.
+   * Reads the floor of the shard: every row updated before it is visible, and no later write will be updated before it. A crash of
+   * the server may undo a floor that another process has just raised.
    */
   floor(options?: CallOptions): Promise<FloorState>
   /**
-   * Raises the floor to just above the database's time, or above what it was where the clock is behind; and above rows whose time is more
-   * than a second ahead, since the clock was, as they would be withheld until it comes again. Waits for the writes that are under way
-   * and holds up new ones meanwhile. On disk when it resolves; answers the new floor, or one that others have raised it to since.
+   * Raises the floor just above the database's time, or above the present floor if the clock is behind it. Rows that are updated more
+   * than a second ahead come from a time when the clock was ahead; the floor is raised above them too, or no follower would see
+   * them until that time.
+   *
+   * Waits for writes in flight and delays new ones. The raise is durable when it resolves. Returns the new floor, or a greater one
+   * that another process has raised since.
    */
   raiseFloor(options?: CallOptions): Promise<number>
   /**
-   * Rows behind this place that were updated before `until` (µs), in the order of `updated` and `addedId`. Tombstones too. Fewer
-   * rows than `limit` are the last ones. With a floor for `until`, none can come between them later. Default of `of`: all rows.
+   * Reads the rows after this place that were updated before `until` (µs), in the order of `updated` and `addedId`, with
+   * tombstones. A page of fewer rows than `limit` is the last one. If `until` is a floor, no row will ever come between them.
+   * Default of `of`: all rows.
    */
   pageOfChanges(
     range: {
@@ -159,11 +163,11 @@ export interface EntityTable {
     options?: PageOptions,
   ): Promise<readonly EntityPageRow[]>
   /**
-   * Raises the bounds of the tombstones that may be gone; neither gets lower. Waits for the inserts that are under way: each later one
-   * has a version from the bound on, or is refused. On disk before whatever `purge` deletes.
+   * Raises the bounds of the purged tombstones; never lowers them. Waits for inserts in flight; a later insert below the version
+   * bound is rejected. The bounds are durable before any delete of `purge`.
    */
   raisePurged(to: PurgeBounds, options: WriteOptions): Promise<void>
-  /** Deletes those rows of these ids that are tombstones within the raised bounds; answers how many. */
+  /** Deletes the tombstones of these ids that are within the raised bounds. Returns how many. */
   purge(ids: readonly Uint8Array[], options?: CallOptions): Promise<number>
   /** Counts the rows of the shard exactly. Slow on a large table. */
   count(options?: CallOptions): Promise<EntityCounts>

@@ -1,42 +1,44 @@
 import type { ErrorCode } from '../errors.ts'
 import type { SentStatement } from './statement-listener.ts'
 
-/** A call of a store that has begun. */
+/** A call to a store that has begun. */
 export interface BegunCall {
-  /** The method, such as `query`. */
+  /** Method of the call, such as `query`. */
   readonly name: string
-  /** The name of the index that is asked, of a call that asks one. */
+  /** Name of the queried index; undefined for a call without one. */
   readonly index: string | undefined
 }
 
-/** A call of a store that has ended. */
+/** A call to a store that has ended. */
 export interface EndedCall extends BegunCall {
-  /** When it began, by `performance.now()`. */
+  /** Time of its begin by `performance.now()`, in milliseconds. */
   readonly startedAt: number
   readonly durationMs: number
-  /** Undefined where it succeeded; `UNKNOWN` for an error that is not the store's. */
+  /** Code of its error, `UNKNOWN` for an error of another class; undefined if it succeeded. */
   readonly failure: ErrorCode | 'UNKNOWN' | undefined
 }
 
-/** What happened beneath a call, or in the background, beside its statements. */
+/** An event other than a statement, within a call or in the background. */
 export type StoreEvent =
   /**
-   * An attempt of a write did not win. `lost`: another write of the entity came first. `stale`: the catalog has changed, which
-   * is what the fence of the shard said. `undone`: the database has undone one of its statements, after a deadlock or a wait for a lock
-   * that was too long. `unsettled`: its answer was lost.
+   * An attempt of a write did not commit.
+   * - `lost`: another write of the entity came first.
+   * - `stale`: the shard has another epoch, because the catalog has changed.
+   * - `undone`: the database rolled back one of its statements, after a deadlock or a lock wait timeout.
+   * - `unsettled`: the answer of the commit did not arrive.
    */
   | {
       readonly kind: 'attempt'
       readonly outcome: 'lost' | 'stale' | 'undone' | 'unsettled'
       readonly shard: string
     }
-  /** Index rows that a page has met and that led to nothing which belongs on it; a query costs as much more. */
+  /** A page read index rows that led to no entity of the page: lost or dangling rows, which add to the cost of a query. */
   | { readonly kind: 'discarded'; readonly index: string; readonly rows: number }
-  /** Index rows that a write has left to the cleaner, because their shard did not take them. */
+  /** A write left index rows to the cleaner, because their shard did not accept them. */
   | { readonly kind: 'deferred'; readonly tables: readonly string[]; readonly shard: string }
   /**
-   * A statement of so many items was refused with this code, perhaps for one of them: each half of them is sent by itself now. An
-   * attempt of a write that is tried again is an `attempt`.
+   * A statement of several items was rejected with this code, perhaps because of one of them, and its halves are sent again. A retry of
+   * a write is an `attempt` instead.
    */
   | {
       readonly kind: 'halved'
@@ -44,16 +46,16 @@ export type StoreEvent =
       readonly items: number
       readonly shard: string
     }
-  /** Calls to a shard are refused from now on, since its server cannot be reached (`opened`), or may pass again (`closed`). */
+  /** The breaker of a shard has opened, because its server is unreachable, or has closed again. */
   | { readonly kind: 'breaker'; readonly outcome: 'opened' | 'closed'; readonly shard: string }
   | CleanerEvent
   | ConsumerEvent
 
-/** What a cleaner tells that works on the store in this process; it is no call's. */
+/** An event of a cleaner in this process. It belongs to no call. */
 export type CleanerEvent =
   /**
-   * This process begins its part in filling or sweeping an index, and one of the others follows. `halted`: somebody has paused or
-   * hidden it. `stopped`: the cleaner was told to stop. A unique index is two of them, its rows and its claims.
+   * `begun`: this process begins to fill or sweep an index. Exactly one of the other outcomes follows. `halted`: the index was
+   * paused or hidden. `stopped`: the cleaner was stopped. A unique index counts as two indexes, its rows and its claims.
    */
   | {
       readonly kind: 'cleaning'
@@ -61,43 +63,46 @@ export type CleanerEvent =
       readonly outcome: 'begun' | 'ended' | 'halted' | 'stopped' | 'failed'
       readonly index: string
     }
-  /** A page of that is done. Entities that are read for several indexes at once are counted for each. */
+  /** A page of a fill or sweep is done. An entity that is read once for several indexes counts for each of them. */
   | (CleanerCounts & {
       readonly kind: 'cleaned'
       readonly work: 'fill' | 'sweep'
       readonly index: string
       readonly shard: string
     })
-  /** A round after the recent writes of a shard that this process follows; one that fails tells what it has done too. */
+  /** This process has done a round over the recent writes of a shard. A failed round reports its counts too. */
   | (CleanerCounts & {
       readonly kind: 'round'
       readonly shard: string
-      /** Age of the oldest update that it had no time for, in milliseconds; 0 where there is none. */
+      /** Age of the oldest update that it has not processed, in milliseconds; 0 if there is none. */
       readonly lagMs: number
-      /** Of `removed`, how many were of which index, by name; one that lost none is not among them. */
+      /** `removed` by the name of the index. Indexes without removed rows are absent. */
       readonly removedByIndex: ReadonlyMap<string, number>
     })
-  /** Something of a running cleaner has failed, and is tried again. */
+  /** A task of a running cleaner has failed and will be retried. */
   | { readonly kind: 'cleaner_failed'; readonly code: ErrorCode | 'UNKNOWN' }
 
-/** A consumer of changes in this process has done a round on a shard that it has a part in. */
+/** A consumer in this process has done a round on a shard in which it owns partitions. */
 export interface ConsumerEvent {
   readonly kind: 'consumed'
   readonly consumer: string
   readonly shard: string
-  /** Changes that were handled in the round, attempts that were refused, and changes that became dead letters. */
+  /** Counts of the round: changes handled, attempts rejected, and changes that became dead letters. */
   readonly handled: number
   readonly failed: number
   readonly givenUp: number
-  /** Age of the oldest change that was not handled, or of the floor, in milliseconds; `Infinity` at its beginning, undefined where it is not known. */
+  /**
+   * Age of the oldest unhandled change, or of the floor if there is none, in milliseconds. `Infinity` while the consumer is at the
+   * beginning; undefined if unknown.
+   */
   readonly lagMs: number | undefined
 }
 
 export interface CleanerCounts {
-  /** Looked at: entities, tombstones included, and index rows. */
+  /** Entities (with tombstones) and index rows that were compared. */
   readonly entities: number
   readonly rows: number
-  /** Rows that were missing; of an index that is filled, all that were written. */
+  /** Missing rows that were written; for a fill, all written rows. */
   readonly added: number
   /** Dangling rows that were deleted. */
   readonly removed: number
@@ -105,30 +110,31 @@ export interface CleanerCounts {
   readonly undecodable: number
 }
 
-/** Who is told what happens in a store: its observer, and the traces that are open. */
+/** Passes the events of a store to its observer and to open traces. */
 export interface StoreEvents {
-  /** While false nobody listens, and nothing has to be made to be told. */
+  /** If false, nobody listens, and callers need not create events. */
   readonly isWanted: boolean
-  /** Says what has happened beneath a call, or beside all. Never throws. */
+  /** Reports an event of the present call, or of none. Never throws. */
   happened(event: StoreEvent): void
-  /** Does work of nobody in particular, which may go on after the call that has begun it: no call and no trace has part in it. */
+  /** Runs work that belongs to no call and no trace, and that may outlast the call that started it. */
   detached<T>(work: () => T): T
 }
 
 /**
- * Is told what a store does, as it does it. Everything is called in the asynchronous context of the work, and no work waits for
- * it: what it throws is told as a warning, once, and is lost. `Token` is what it knows a call by, such as a span.
+ * Observes the calls, statements and events of a store. The store calls the methods in the asynchronous context of the work and does
+ * not await them. The first error of an observer becomes a warning; later ones are ignored. `Token` is the observer's name for
+ * a call, such as a span.
  */
 export interface Observer<Token = unknown> {
   /**
-   * A call has begun; its answer comes back with what is told of the call. With undefined nothing is but its end, which costs less: nobody has
-   * to know then for whom statements are sent.
+   * A call has begun. The returned token comes back with the events of the call. Without a token only the end of the call is
+   * reported, which costs less, because statements need not be attributed to the call.
    */
   callBegan?(call: BegunCall): Token | undefined
   callEnded?(call: EndedCall, token: Token | undefined): void
   /**
-   * Of every statement that was sent. `tokens` are those of the calls that share it, as far as they have any; `calls` is how many share it.
-   * None do where it is the store's own work.
+   * A statement has ended. `calls`: number of calls that share it, 0 for the store's own work. `tokens`: the tokens of these
+   * calls, as far as they have one.
    */
   statementSent?(statement: SentStatement, tokens: readonly Token[], calls: number): void
   happened?(event: StoreEvent, tokens: readonly Token[]): void

@@ -1,30 +1,30 @@
 import type { CallOptions } from './call.ts'
 
-/** An entity was committed as `version` or earlier without its rows in an index, because their shard did not take them. */
+/** A pending row: an entity was committed without its rows in an index, because their shard did not accept them. */
 export interface PendingRow {
   /** 16 bytes. */
   readonly entityId: Uint8Array
-  /** The index's table. */
+  /** Table of the index. */
   readonly table: string
-  /** The greatest version that was committed so. */
+  /** Greatest version that was committed without the rows. */
   readonly version: number
 }
 
 export interface PendingPage {
-  /** Rows strictly behind this one. */
+  /** Starts strictly after this row. */
   readonly after?: { readonly entityId: Uint8Array; readonly table: string } | undefined
-  /** Without the rows of these index tables. */
+  /** Leaves out the rows of these index tables. */
   readonly except?: readonly string[] | undefined
   readonly limit: number
 }
 
-/** Entities of one shard whose index rows are still to be written. Rows come with `EntityInsert.deferred`. */
+/** The pending rows of one shard. `EntityInsert.deferred` adds them. */
 export interface PendingTable {
-  /** The index tables that have pending rows here, each once. Cheap where there are none. */
+  /** Lists the index tables that have pending rows, each once. Cheap if there are none. */
   tables(options?: CallOptions): Promise<readonly string[]>
-  /** The next rows in the order of the entities' ids, then of the index tables. */
+  /** Reads the next rows in the order of entity id and index table. */
   page(page: PendingPage, options?: CallOptions): Promise<readonly PendingRow[]>
-  /** Removes rows that are there with a lower version than `before`; answers how many. */
+  /** Deletes each of these rows whose version is lower than its `before`. Returns how many. */
   remove(
     rows: readonly { readonly entityId: Uint8Array; readonly table: string; readonly before: number }[],
     options?: CallOptions,

@@ -1,23 +1,23 @@
-/** Which shard holds what. Pure: the same answer in every process of a store, for ever. */
+/** Assigns entities and index rows to shards. Pure: every process of a store gets the same answers, for ever. */
 export interface Router {
-  /** Stored with the data; a store refuses to open with a router that says something else. */
+  /** Identifies the routing. It is stored with the data, and a store does not open with another one. */
   readonly fingerprint: string
-  /** Shards that it routes to, numbered from 0. */
+  /** Number of shards; they are numbered from 0. */
   readonly shardCount: number
-  /** The shard of an entity, by the 16 bytes of its id; also of index rows that are kept by a uuid property. */
+  /** Returns the shard of an entity by its id (16 bytes), and of index rows whose `shardOn` is a uuid property. */
   shardOfId(id: Uint8Array): number
-  /** The shard of index rows that are kept by any other property, by that property's key bytes. */
+  /** Returns the shard of index rows whose `shardOn` is any other property, by the key bytes of that property. */
   shardOfKey(key: Uint8Array): number
-  /** The buckets that it keeps together; left out by routers without. */
+  /** Buckets; absent in routers without. */
   readonly buckets?: RouterBuckets | undefined
-  /** A fresh id (16 bytes). With `near`, one on the same shard as that id, now and after shards were added. */
+  /** Creates an id (16 bytes). With `near`, the id stays on the same shard as that one, even after shards are added. */
   newId(near?: Uint8Array): Uint8Array
 }
 
-/** Every key is in one bucket for ever, and every bucket on one shard. */
+/** Assignment by buckets: a key never changes its bucket, and each bucket is on one shard. */
 export interface RouterBuckets {
-  /** The number of an id's bucket, from 0. */
+  /** Returns the bucket of an id, from 0. */
   ofId(id: Uint8Array): number
-  /** The shard of each bucket. */
+  /** Shard of each bucket. */
   readonly shards: readonly number[]
 }

@@ -1,36 +1,36 @@
-/** What a cache says of a key. */
+/** Answer of a cache for one key. */
 export type SharedCacheAnswer =
-  /** What is kept. */
+  /** A hit. */
   | { readonly value: Uint8Array }
   /**
-   * Nothing is kept, and whoever asked may keep what it reads from now on: until the key is removed, or somebody else gets another
-   * lease for it, or `maxStalenessMs` would not be held any more.
+   * A miss with a lease: the caller may keep a value that it reads from now on. The lease ends when the key is removed, when another
+   * caller gets a lease for it, or when the value would be older than `maxStalenessMs`.
    */
   | { readonly lease: string }
-  /** What is kept cannot be asked for, and why. */
+  /** The server of the key did not answer; the value is the error. */
   | { readonly failed: unknown }
-  /** Nothing is kept, and somebody else has a lease. */
+  /** A miss without a lease, because another caller has it. */
   | undefined
 
 /**
- * Values that processes share outside of the database. Every call ends soon, and rejects where what the key is on cannot be reached; whatever
- * it was to do may then be done or not. It is not waited for again and again: for a while such calls fail at once, those of other keys go on.
- * Nothing has to stay.
+ * A cache outside of the database that processes share. Every call ends soon. It rejects if the server of its key is unreachable, and may
+ * or may not have taken effect. For a while after that, calls to the same server fail at once; keys on other servers are not
+ * affected. The cache may forget any value at any time.
  */
 export interface SharedCache {
-  /** For each of these keys, by itself, which are texts of up to 200 letters, digits and `:-_`. */
+  /** Answers for each of these keys. A key has up to 200 letters, digits and `:-_`. */
   take(keys: readonly string[]): Promise<readonly SharedCacheAnswer[]>
-  /** Keeps a value, if the lease is good. Values of 16 bytes to 900 kB. */
+  /** Keeps a value of 16 bytes to 900 kB if the lease has not ended. */
   keep(key: string, value: Uint8Array, lease: string): Promise<void>
-  /** Nothing is kept under the key when it resolves, and no lease for it is good any more. */
+  /** Removes the value of a key and ends its lease. */
   remove(key: string): Promise<void>
-  /** Ends the connections. */
+  /** Closes the connections. */
   close(): Promise<void>
 }
 
-/** What `memcachedCache(…)` gives; nothing is connected before `connect`. */
+/** Result of `memcachedCache(…)`. Opens no connection before `connect`. */
 export interface SharedCacheFactory {
-  /** No value is given that is older than this: as old as the lease with which it was kept. */
+  /** Largest age of a value in milliseconds, counted from its lease. */
   readonly maxStalenessMs: number
   connect(): SharedCache
 }

@@ -1,23 +1,23 @@
-/** A statement that a connection has sent, told when its answer has come or its wait has ended. */
+/** A statement of a connection, reported when its answer arrived or its wait ended. */
 export interface SentStatement {
-  /** The shard's name. */
+  /** Name of the shard. */
   readonly shard: string
-  /** With placeholders for values, one for each: of a statement of many rows a long text, which is kept and shared. */
+  /** SQL with one placeholder per value. Long for a statement of many rows, but equal statements share one string. */
   readonly text: string
-  /** Rows that came, or that it has changed; 0 where it failed. */
+  /** Rows returned or changed; 0 if it failed. */
   readonly rows: number
-  /** When it was sent, by `performance.now()`. */
+  /** Time of sending by `performance.now()`, in milliseconds. */
   readonly sentAt: number
-  /** Milliseconds until its answer, the wait for a connection left out. */
+  /** Milliseconds until the answer, without the wait for a connection. */
   readonly durationMs: number
-  /** What the database or its client calls the failure, such as `ER_DUP_ENTRY`; undefined where it succeeded. */
+  /** Error name of the database or its client, such as `ER_DUP_ENTRY`; undefined if it succeeded. */
   readonly failure: string | undefined
 }
 
-/** Takes what the connections of a driver tell of their statements. */
+/** Receives the statements of a driver's connections. */
 export interface StatementListener {
-  /** While false nothing is told, and nothing has to be made for it. */
+  /** If false, `sent` is not called, and drivers need not create statements. */
   readonly isListening: boolean
-  /** Called once for each statement, in the asynchronous context in which it was sent. May not throw. */
+  /** Called once for each statement, in the asynchronous context in which it was sent. Must not throw. */
   sent(statement: SentStatement): void
 }

@@ -1,15 +1,16 @@
 import type { CallOptions } from './call.ts'
 
-/** Long work that outlives a process: where it stands, and who is at it. One table per shard. */
+/** Tasks that outlive a process: their progress and leases. One table per shard. */
 export interface TaskTable {
-  /** What was saved under this name last; undefined at first. */
+  /** Reads the state of a task; undefined before the first `save` or `claim`. */
   load(name: string, options?: CallOptions): Promise<TaskState | undefined>
   /**
-   * Takes the task for `leaseMs` by the database's clock, up to `MAX_LEASE_MS`; undefined while another owner has it. A lease
-   * that ends later than twice that from now was given while the clock was ahead: it is over, here and in `load`.
+   * Takes a lease of the task for `leaseMs` by the database's clock, at most `MAX_LEASE_MS`; undefined while another owner has it.
+   * A lease that ends more than twice `MAX_LEASE_MS` from now comes from a clock that was ahead, and counts as expired, here
+   * and in `load`.
    */
   claim(name: string, owner: string, leaseMs: number, options?: CallOptions): Promise<TaskState | undefined>
-  /** Saves progress and prolongs the lease (0 gives it up); false when another owner has taken the task. */
+  /** Saves progress and renews the lease; a `leaseMs` of 0 ends it. Returns false if another owner has taken the task. */
   save(
     name: string,
     owner: string,
@@ -17,16 +18,16 @@ export interface TaskTable {
     leaseMs: number,
     options?: CallOptions,
   ): Promise<boolean>
-  /** As `load` of each name, in few statements: those that are there. */
+  /** Like `load` for each name, in few statements. Returns the existing tasks. */
   loadAll(names: readonly string[], options?: CallOptions): Promise<ReadonlyMap<string, TaskState>>
-  /** As `claim` of each name, in few statements: those that were free. */
+  /** Like `claim` for each name, in few statements. Returns the claimed tasks. */
   claimAll(
     names: readonly string[],
     owner: string,
     leaseMs: number,
     options?: CallOptions,
   ): Promise<ReadonlyMap<string, TaskState>>
-  /** As `save` of each name and progress, in few statements: the names that this owner still had. */
+  /** Like `save` for each name and progress, in few statements. Returns the names that this owner still had. */
   saveAll(
     progress: ReadonlyMap<string, string>,
     owner: string,
@@ -36,8 +37,8 @@ export interface TaskTable {
 }
 
 export interface TaskState {
-  /** As it was saved; empty at first. */
+  /** Progress of the last `save`; empty before. */
   readonly progress: string
-  /** Who has the lease now; undefined when it is free. */
+  /** Owner of the lease; undefined if the task is free. */
   readonly owner: string | undefined
 }
