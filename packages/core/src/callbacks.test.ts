@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { onRejected, takeCallbacks, withCallbacks } from './callbacks.ts'
 
-test('a call waits for what its functions have promised, and fails with what is rejected first', async () => {
+test('a call waits for the promises of its functions, and rejects with their first rejection', async () => {
   let isOver = false
   const options = {
     limit: 3,
@@ -21,7 +21,7 @@ test('a call waits for what its functions have promised, and fails with what is 
   await expect(withCallbacks(options, async ({ tell }) => void tell(true))).rejects.toThrow('told')
 })
 
-test('once a promise was rejected, the next call of a function throws that', async () => {
+test('after a rejected promise, the next call of any function throws its error', async () => {
   const failure = new Error('told')
   const { options, settled } = takeCallbacks({ tell: () => Promise.reject(failure), other: () => 7 })
   options.tell()
@@ -29,12 +29,12 @@ test('once a promise was rejected, the next call of a function throws that', asy
   expect(() => options.other()).toThrow(failure)
 })
 
-test('options without functions are given as they are', () => {
+test('options without functions are returned unchanged', () => {
   const options = { limit: 3 }
   expect(takeCallbacks(options).options).toBe(options)
 })
 
-test('what an answer is rejected with is handed on, and any other answer is left alone', async () => {
+test('onRejected passes on the rejection of a promise, and ignores other values', async () => {
   const failure = new Error('told')
   const handed: unknown[] = []
   for (const answer of [undefined, null, 7, Promise.resolve(), Promise.reject(failure)])

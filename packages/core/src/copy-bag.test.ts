@@ -5,14 +5,14 @@ import { errorOf } from '../test/error-of.ts'
 import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 import { checkBag, copyBag, copyEntity } from './copy-bag.ts'
 
-/** The message for a bag whose property `a` holds this. */
+/** Returns the message about a bag with this value of `a`. */
 function refusalOf(value: unknown): string {
   const error = errorOf(() => checkBag({ a: value }))
   expect(error.code).toBe('BAD_PROPERTY')
   return error.message
 }
 
-describe('checkBag accepts', () => {
+describe('checkBag: storable values', () => {
   const fine: Record<string, unknown> = {
     null: null,
     undefined: undefined,
@@ -26,23 +26,23 @@ describe('checkBag accepts', () => {
     'an object without a prototype': Object.assign(Object.create(null) as object, { a: 1 }),
     'undefined properties': { a: undefined },
     'names of every kind': { '': 1, constructor: 2, toJSON: 3, hasOwnProperty: 4, '𝄞': 5, $date: 6 },
-    'the same object twice, which is no circle': [fixed(), fixed()],
+    'the same object twice': [fixed(), fixed()],
   }
 
   function fixed(): object {
     return { a: 1 }
   }
 
-  test.each(Object.keys(fine))('%s', (kind) => {
+  test.each(Object.keys(fine))('checkBag accepts %s', (kind) => {
     expect(() => checkBag({ a: fine[kind] })).not.toThrow()
   })
 
-  test('an empty bag, and one without a prototype', () => {
+  test('checkBag accepts an empty bag, and one without a prototype', () => {
     expect(() => checkBag({})).not.toThrow()
     expect(() => checkBag(Object.create(null))).not.toThrow()
   })
 
-  test('any bag of what may be stored, and changes nothing in it', () => {
+  test('checkBag accepts any bag of storable values, and does not change it', () => {
     const names = fc.string({ unit: 'binary' }).filter((name) => name !== '__proto__')
     const { value } = fc.letrec<{ value: PropertyValue }>((tie) => ({
       value: fc.oneof(
@@ -68,12 +68,12 @@ describe('checkBag accepts', () => {
     )
   })
 
-  test('values nested MAX_DEPTH deep, the bag itself included', () => {
+  test('checkBag accepts values nested MAX_DEPTH deep, counting the bag itself', () => {
     expect(() => checkBag(nested(MAX_DEPTH))).not.toThrow()
   })
 })
 
-describe('checkBag refuses, with BAD_PROPERTY,', () => {
+describe('checkBag: BAD_PROPERTY', () => {
   test.each<[string, unknown, string]>([
     ['a function', () => 1, 'a function'],
     ['a symbol', Symbol('x'), 'a symbol'],
@@ -97,14 +97,14 @@ describe('checkBag refuses, with BAD_PROPERTY,', () => {
       'class Point',
     ],
     ['an object with another object for its prototype', Object.create({ a: 1 }), 'an object'],
-  ])('%s', (_, value, words) => {
+  ])('checkBag refuses %s', (_, value, words) => {
     expect(refusalOf(value)).toMatch(/^a cannot be stored: /)
     expect(refusalOf(value)).toContain(words)
     expect(refusalOf([value])).toMatch(/^a\[0\] cannot be stored: /)
   })
 
   test.each([null, undefined, 'text', 5, [], new Date(), new Map(), new Uint8Array(1), () => 1])(
-    '%s as a bag',
+    'checkBag refuses %s as a bag',
     (bag) => {
       const error = errorOf(() => checkBag(bag))
       expect(error.code).toBe('BAD_PROPERTY')
@@ -112,7 +112,7 @@ describe('checkBag refuses, with BAD_PROPERTY,', () => {
     },
   )
 
-  test('undefined in an array, and a hole', () => {
+  test('checkBag refuses undefined in an array, and a hole', () => {
     expect(refusalOf([1, undefined])).toContain('a[1]')
     const withHole = [1, 2, 3]
     delete withHole[1]
@@ -120,14 +120,14 @@ describe('checkBag refuses, with BAD_PROPERTY,', () => {
     expect(refusalOf(Array.from({ length: 1 }).concat(1))).toContain('a[0]')
   })
 
-  test('names that cannot be stored', () => {
+  test('checkBag refuses names that cannot be stored', () => {
     expect(refusalOf(JSON.parse('{"__proto__":{"x":1}}'))).toContain('a.__proto__')
     expect(refusalOf({ 'x\ud800': 1 })).toContain('lone surrogate')
     expect(refusalOf({ [Symbol('x')]: 1 })).toContain('symbol')
     expect(errorOf(() => checkBag({ [Symbol('x')]: 1 })).message).toMatch(/^The bag cannot be stored/)
   })
 
-  test('values nested one deeper than MAX_DEPTH, arrays as well as objects', () => {
+  test('checkBag refuses values nested deeper than MAX_DEPTH, arrays as well as objects', () => {
     expect(errorOf(() => checkBag(nested(MAX_DEPTH + 1))).message).toContain(`more than ${MAX_DEPTH} deep`)
     let array: unknown = []
     for (let i = 2; i < MAX_DEPTH; i++) array = [array]
@@ -135,7 +135,7 @@ describe('checkBag refuses, with BAD_PROPERTY,', () => {
     expect(refusalOf([array])).toContain(`more than ${MAX_DEPTH} deep`)
   })
 
-  test('circles', () => {
+  test('checkBag refuses circular objects and arrays', () => {
     const object: Record<string, unknown> = {}
     object['self'] = object
     expect(errorOf(() => checkBag(object)).message).toContain('in a circle')
@@ -145,18 +145,18 @@ describe('checkBag refuses, with BAD_PROPERTY,', () => {
   })
 })
 
-describe('the path to what is refused', () => {
+describe('the path in a message', () => {
   test.each<[unknown, string]>([
     [{ a: { b: [0, { c: Symbol('x') }] } }, 'a.b[1].c cannot'],
     [{ 'two words': { 'a-b': Symbol('x') } }, '["two words"]["a-b"] cannot'],
     [{ a: [[Symbol('x')]] }, 'a[0][0] cannot'],
     [{ ok: [1, 2], more: { fine: {} }, bad: Symbol('x') }, 'bad cannot'],
     [{ '': Symbol('x') }, '[""] cannot'],
-  ])('%o', (bag, start) => {
+  ])('the path leads to the refused value: %o', (bag, start) => {
     expect(errorOf(() => checkBag(bag)).message.startsWith(start)).toBe(true)
   })
 
-  test('shows long names cut short, and no value', () => {
+  test('a message truncates long names, and has no values', () => {
     const error = errorOf(() => checkBag({ [`a ${'b'.repeat(5000)}`]: 'secret\ud800' }))
     expect(error.message.length).toBeLessThan(400)
     expect(error.message).not.toContain('secret')
@@ -164,7 +164,7 @@ describe('the path to what is refused', () => {
 })
 
 describe('a copy of a bag', () => {
-  test('shares nothing with it that its caller could change', () => {
+  test('a copy shares nothing with its bag that the caller could change', () => {
     const at = new Date(5)
     const bytes = Buffer.from('abc')
     const list = [1, { at }]
@@ -183,14 +183,14 @@ describe('a copy of a bag', () => {
     })
   })
 
-  test('is made by asking for each value once, at whatever depth', () => {
-    const asked = new Map<string, number>()
+  test('copyBag reads each value once, at any depth', () => {
+    const reads = new Map<string, number>()
     const copy = copyBag(
-      counting({ a: 1, list: [{ b: 'x' }, [2n]], nested: { c: null, d: { e: true } } }, asked),
+      counting({ a: 1, list: [{ b: 'x' }, [2n]], nested: { c: null, d: { e: true } } }, reads),
     )
     expect(copy).toStrictEqual({ a: 1, list: [{ b: 'x' }, [2n]], nested: { c: null, d: { e: true } } })
-    expect([...asked.values()].every((times) => times === 1)).toBe(true)
-    expect([...asked.keys()].filter((path) => !/Symbol|length|constructor/.test(path)).toSorted()).toEqual(
+    expect([...reads.values()].every((times) => times === 1)).toBe(true)
+    expect([...reads.keys()].filter((path) => !/Symbol|length|constructor/.test(path)).toSorted()).toEqual(
       [
         '.a',
         '.list',
@@ -205,7 +205,7 @@ describe('a copy of a bag', () => {
     )
   })
 
-  test('has what values are, not what their classes say', () => {
+  test('a copy has the plain values of Dates, bytes and arrays, whatever their classes override', () => {
     class Tomorrow extends Date {
       override getTime(): number {
         return super.getTime() + 86_400_000
@@ -227,7 +227,7 @@ describe('a copy of a bag', () => {
     expect(copy).toStrictEqual({ at: new Date(5), bytes: Uint8Array.of(1, 2), list: [1, 2], match: ['b'] })
   })
 
-  test('is of this realm, wherever the bag comes from', () => {
+  test('a copy is of this realm, even if its bag is of another one', () => {
     const bag: unknown = runInNewContext(
       '({ at: new Date(5), bytes: new Uint8Array([1]), list: [{ a: 1n }, []], nested: { bare: Object.create(null) } })',
     )
@@ -241,7 +241,7 @@ describe('a copy of a bag', () => {
     expect(() => copyBag({ m: runInNewContext('new Map()') as unknown })).toThrow(/^m cannot.*class Map/)
   })
 
-  test('leaves out what is undefined, and has one NaN for all', () => {
+  test('a copy leaves out undefined properties, and has one NaN for all', () => {
     const odd = new Float64Array(new BigUint64Array([0xfff8_0000_0000_1234n]).buffer)[0] as number
     const copy = copyBag({ a: undefined, n: odd, list: [odd, { b: undefined, c: 1 }] })
     expect(copy).toStrictEqual({ n: NaN, list: [NaN, { c: 1 }] })
@@ -249,9 +249,9 @@ describe('a copy of a bag', () => {
     expect(new BigUint64Array(bits.buffer)).toEqual(new BigUint64Array(new Float64Array([NaN, NaN]).buffer))
   })
 
-  test('has nothing of a prototype that somebody has added to', () => {
+  test('a copy has nothing of a polluted prototype', () => {
     const polluted = Object.prototype as { added?: unknown }
-    // oxlint-disable-next-line no-extend-native -- on purpose, and for a moment
+    // oxlint-disable-next-line no-extend-native -- restored below
     polluted.added = () => 1
     try {
       expect(Object.keys(copyBag({ a: { b: 1 }, c: undefined }))).toEqual(['a'])
@@ -260,7 +260,7 @@ describe('a copy of a bag', () => {
     }
   })
 
-  test('is frozen, and comes back as it is; what is made of it is looked at', () => {
+  test('a copy is frozen, and copyBag returns it unchanged, but checks objects made of it', () => {
     const copy = copyBag({ a: [1] })
     expect(copyBag(copy)).toBe(copy)
     expect(copyEntity(copy).properties).toBe(copy)
@@ -272,27 +272,27 @@ describe('a copy of a bag', () => {
 })
 
 describe('an entity with its id', () => {
-  test('is taken apart, the id as it is and unchecked', () => {
+  test('copyEntity separates the id, unchecked, from the properties', () => {
     const id = Symbol('x')
     expect(copyEntity({ id, a: 1, b: undefined })).toStrictEqual({ id, properties: { a: 1 } })
     expect(copyEntity({ id: undefined, a: 1 })).toStrictEqual({ id: undefined, properties: { a: 1 } })
     expect(copyEntity(copyBag({ id: 'x', a: 1 }))).toStrictEqual({ id: 'x', properties: { a: 1 } })
   })
 
-  test('is asked for it once, whether it says that it has one or not', () => {
-    let asked = 0
+  test('copyEntity reads the id once, even if the entity hides it', () => {
+    let reads = 0
     const entity = {
       get id() {
-        return `asked ${++asked} times`
+        return `reads ${++reads} times`
       },
     }
-    expect(copyEntity(entity)).toStrictEqual({ id: 'asked 1 times', properties: {} })
+    expect(copyEntity(entity)).toStrictEqual({ id: 'reads 1 times', properties: {} })
     const hiding = new Proxy({ id: 'x', a: 1 }, { has: () => false })
     expect(copyEntity(hiding)).toStrictEqual({ id: 'x', properties: { a: 1 } })
   })
 })
 
-describe('objects that are not what they look like are refused with the path to them:', () => {
+describe('deceptive objects', () => {
   const revoked = (target: object): object => {
     const { proxy, revoke } = Proxy.revocable(target, {})
     revoke()
@@ -306,13 +306,13 @@ describe('objects that are not what they look like are refused with the path to 
     ['an object with the prototype of a Date', Object.create(Date.prototype)],
     ['an object with the prototype of bytes', Object.create(Uint8Array.prototype)],
     ['an object with the prototype of an array', Object.create(Array.prototype)],
-    ['bytes whose memory was given away', detached],
+    ['detached bytes', detached],
     ['a revoked proxy of an object', revoked({})],
     ['a revoked proxy of an array', revoked([])],
-    ['an object whose prototype cannot be asked for', new Proxy({}, { getPrototypeOf: throwing })],
-    ['an object whose properties cannot be asked for', new Proxy({}, { ownKeys: throwing })],
-    ['an array whose length cannot be asked for', new Proxy([], { get: throwing })],
-  ])('%s', (_, value) => {
+    ['an object whose prototype cannot be read', new Proxy({}, { getPrototypeOf: throwing })],
+    ['an object whose properties cannot be read', new Proxy({}, { ownKeys: throwing })],
+    ['an array whose length cannot be read', new Proxy([], { get: throwing })],
+  ])('checkBag refuses %s, with its path', (_, value) => {
     expect(refusalOf([value])).toMatch(/^a\[0\] cannot be stored: /)
     expect(errorOf(() => checkBag(value)).code).toBe('BAD_PROPERTY')
   })
@@ -332,19 +332,19 @@ describe('a getter that throws', () => {
     [failing, 'fails'],
     [{ fine: 1, a: [0, failing] }, 'a[1].fails'],
     [{ a: Object.defineProperty([1, 2], 1, { get: () => failing.fails }) }, 'a[1]'],
-  ])('is named, and what it throws is the cause: %#', (bag, place) => {
+  ])('a getter that throws is named, and its error is the cause: %#', (bag, path) => {
     const error = errorOf(() => copyBag(bag))
     expect(error.code).toBe('BAD_PROPERTY')
-    expect(error.message).toBe(`${place} cannot be stored: reading it throws an error.`)
+    expect(error.message).toBe(`${path} cannot be stored: reading it throws an error.`)
     expect(error.cause).toBeInstanceOf(RangeError)
   })
 
-  test('once only is told with the object that it belongs to', () => {
-    let asked = 0
+  test('a getter that throws only once is reported with the path of its object', () => {
+    let reads = 0
     const bag = {
       a: {
         get b() {
-          if (asked++ === 0) throw new RangeError('hunter2')
+          if (reads++ === 0) throw new RangeError('hunter2')
           return 1
         },
       },
@@ -352,7 +352,7 @@ describe('a getter that throws', () => {
     expect(errorOf(() => copyBag(bag)).message).toMatch(/^a cannot be stored: reading it throws/)
   })
 
-  test('an error of ours does not come out as that of the store', () => {
+  test('a LooseleafError of a getter counts as its failure, not as an error of the store', () => {
     const bag = {
       get a(): never {
         throw errorOf(() => checkBag(null))
@@ -376,7 +376,7 @@ describe('MAX_VALUES', () => {
     ['properties of objects', (values) => ({ a: nulls((values - 2) / 2).map(() => ({ x: 1 })), b: 1 }), 'a['],
     ['properties of one object', (values) => ({ a: { b: named(values - 2) } }), 'a.b, with 100000 values'],
   ]
-  test.each(bags)('is how many %s may be there, and no more', (_, make, words) => {
+  test.each(bags)('MAX_VALUES bounds the number of %s', (_, make, words) => {
     const most = make(MAX_VALUES)
     expect(() => copyBag(most)).not.toThrow()
     const error = errorOf(() => copyBag({ ...(most as Bag), more: null }))
@@ -387,12 +387,12 @@ describe('MAX_VALUES', () => {
     expect(errorOf(() => copyBag(make(MAX_VALUES + 2))).message).toContain(words)
   })
 
-  test('does not count what is undefined', () => {
+  test('MAX_VALUES does not count undefined properties', () => {
     const sparse = Object.fromEntries(Array.from({ length: MAX_VALUES }, (_, i) => [`u${i}`, undefined]))
     expect(() => copyBag({ ...sparse, in: { ...sparse, list: nulls(MAX_VALUES - 2) } })).not.toThrow()
   })
 
-  test('ends at once what unfolds to more: an array of the same two arrays, sixty times over', () => {
+  test('MAX_VALUES ends the copy of an array that unfolds to 2^60 values', () => {
     let array: PropertyValue = []
     let object: PropertyValue = {}
     for (let i = 0; i < MAX_DEPTH - 3; i++) {
@@ -404,7 +404,7 @@ describe('MAX_VALUES', () => {
     }
   })
 
-  test('ends an array that says it is endless before any of it is read', () => {
+  test('MAX_VALUES refuses an array of huge length before any element is read', () => {
     const endless = new Proxy([] as unknown[], {
       get(_, name) {
         if (name === 'length') return 2 ** 53
@@ -416,20 +416,20 @@ describe('MAX_VALUES', () => {
   })
 })
 
-/** The same through proxies that count how often each value is asked for. */
-function counting(target: object, asked: Map<string, number>, path = ''): object {
+/** Wraps an object in proxies that count the reads of each value by path. */
+function counting(target: object, reads: Map<string, number>, path = ''): object {
   return new Proxy(target, {
     get(object, name, receiver) {
-      const place = `${path}.${String(name)}`
+      const valuePath = `${path}.${String(name)}`
       if (!(Array.isArray(object) && !/^\d+$/.test(String(name))))
-        asked.set(place, (asked.get(place) ?? 0) + 1)
+        reads.set(valuePath, (reads.get(valuePath) ?? 0) + 1)
       const value: unknown = Reflect.get(object, name, receiver)
-      return typeof value === 'object' && value !== null ? counting(value, asked, place) : value
+      return typeof value === 'object' && value !== null ? counting(value, reads, valuePath) : value
     },
   })
 }
 
-/** A bag within which objects are nested, `depth` of them with the bag. */
+/** Returns a bag of this depth, counting the bag itself. */
 function nested(depth: number): object {
   let bag: object = {}
   for (let i = 1; i < depth; i++) bag = { in: bag }

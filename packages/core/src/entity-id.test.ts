@@ -6,7 +6,7 @@ import { distinctIds, formatId, ID_BYTES, idBytes, idKey, isId, parseId } from '
 const id = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 
 describe('ids', () => {
-  test('16 bytes become a UUID string and the same bytes again', () => {
+  test('formatId and parseId convert 16 bytes to a UUID string and back', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: ID_BYTES, maxLength: ID_BYTES }), (bytes) => {
         const text = formatId(bytes)
@@ -17,18 +17,18 @@ describe('ids', () => {
     )
   })
 
-  test('bytes stand in the order in which they are read', () => {
+  test('the digits of an id have the order of its bytes', () => {
     expect(parseId(id).toString('hex')).toBe('0192f0c17c1e7abc8def0123456789ab')
     expect(formatId(Uint8Array.from({ length: 16 }, (_, i) => i))).toBe(
       '00010203-0405-0607-0809-0a0b0c0d0e0f',
     )
   })
 
-  test('upper case is read, and comes back in lower case', () => {
+  test('parseId accepts upper case, and formatId returns lower case', () => {
     expect(formatId(parseId(id.toUpperCase()))).toBe(id)
   })
 
-  test('bytes are read from the middle of other memory', () => {
+  test('formatId reads a view into a larger buffer', () => {
     const memory = Buffer.alloc(40, 255)
     parseId(id).copy(memory, 11)
     expect(formatId(memory.subarray(11, 27))).toBe(id)
@@ -51,23 +51,23 @@ describe('ids', () => {
     {},
     [id],
     parseId(id),
-  ])('%j is no id: BAD_ID', (text) => {
+  ])('parseId rejects %j with BAD_ID', (text) => {
     expect(isId(text)).toBe(false)
     expect(errorOf(() => parseId(text)).code).toBe('BAD_ID')
   })
 
-  test.each([0, 15, 17])('%i bytes are no id: BAD_ID', (length) => {
+  test.each([0, 15, 17])('formatId rejects %i bytes with BAD_ID', (length) => {
     expect(errorOf(() => formatId(new Uint8Array(length))).code).toBe('BAD_ID')
   })
 
   test.each([undefined, null, '0123456789abcdef', Array.from({ length: 16 })])(
-    '%s is no bytes: BAD_ID',
+    'formatId rejects %s with BAD_ID',
     (bytes) => {
       expect(errorOf(() => formatId(bytes as never)).code).toBe('BAD_ID')
     },
   )
 
-  test('ids have one key exactly where their bytes are the same, wherever these stand in memory', () => {
+  test('ids have the same key if and only if their bytes are equal, in any buffer', () => {
     const bytes = fc.uint8Array({ minLength: ID_BYTES, maxLength: ID_BYTES })
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
@@ -77,18 +77,18 @@ describe('ids', () => {
         expect(idKey(a) === idKey(b)).toBe(Buffer.compare(a, b) === 0)
       }),
     )
-    // Every byte that there is stands for itself.
+    // Each byte value has a character of its own.
     const all = Array.from({ length: 256 }, (_, byte) => idKey(Uint8Array.of(byte)))
     expect(new Set(all).size).toBe(256)
   })
 
-  test('what is no id has no bytes', () => {
+  test('idBytes returns undefined for any other value', () => {
     expect(idBytes(id.toUpperCase())).toEqual(parseId(id))
     for (const text of [id.slice(1), `${id} `, id.replaceAll('-', '0'), id.replace('a', 'g'), 7, null, [id]])
       expect(idBytes(text)).toBeUndefined()
   })
 
-  test('each of some ids is there once, in their order', () => {
+  test('distinctIds returns each id once, in order', () => {
     const [a, b, c] = [3, 1, 2].map((byte) => new Uint8Array(ID_BYTES).fill(byte)) as [
       Uint8Array,
       Uint8Array,
@@ -98,7 +98,7 @@ describe('ids', () => {
     expect(distinctIds(new Set<Uint8Array>())).toEqual([])
   })
 
-  test('what was given instead of an id is described, not shown', () => {
+  test('the message about a bad id describes the value without showing it', () => {
     expect(errorOf(() => parseId('hunter2')).message).toContain('got a string of 7 characters')
     expect(errorOf(() => parseId('hunter2')).message).not.toContain('hunter2')
   })

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { metaOf, setMeta } from './entity.ts'
 
-test('an entity has the meta that it was read with, and shows nothing of it', () => {
+test('an entity has hidden meta', () => {
   const entity = { id: '0192f0c1-7c1e-7abc-8def-0123456789ab', title: 'A' }
   setMeta(entity, 7, 5000)
   expect(metaOf(entity)).toEqual({ version: 7, updated: new Date(5000) })
   expect(Object.keys(entity)).toEqual(['id', 'title'])
 })
 
-test('a copy of an entity, and any other object, has none', () => {
+test('a copy of an entity, and any other object, has no meta', () => {
   const entity = { id: '0192f0c1-7c1e-7abc-8def-0123456789ab' }
   setMeta(entity, 7, 0)
   expect(metaOf({ ...entity })).toBeUndefined()
   expect(metaOf({})).toBeUndefined()
 })
 
-test('what is no object has none either, so that what get gave can be handed on', () => {
+test('a value that is not an object has no meta', () => {
   for (const nothing of [undefined, null, 'text', 5]) expect(metaOf(nothing as never)).toBeUndefined()
 })

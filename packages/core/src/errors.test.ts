@@ -4,7 +4,7 @@ import { describeKind, errorCodes, isLooseleafError, LooseleafError, type ErrorC
 const codes = Object.keys(errorCodes) as ErrorCode[]
 
 describe('LooseleafError', () => {
-  test('exactly these codes can succeed later by themselves', () => {
+  test('exactly these codes are retryable by default', () => {
     expect(codes.filter((code) => new LooseleafError(code, '').retryable)).toEqual([
       'CONFLICT',
       'INDEX_NOT_READY',
@@ -18,11 +18,11 @@ describe('LooseleafError', () => {
     ])
   })
 
-  test('only OUTCOME_UNKNOWN is of unknown outcome by itself', () => {
+  test('only OUTCOME_UNKNOWN has unknownOutcome by default', () => {
     expect(codes.filter((code) => new LooseleafError(code, '').unknownOutcome)).toEqual(['OUTCOME_UNKNOWN'])
   })
 
-  test('JSON has its message, and not what caused it', () => {
+  test('the JSON of an error has its message, and not its cause', () => {
     const error = new LooseleafError('BAD_OPTION', 'Too many.', { shard: 's1', cause: new Error('a value') })
     const text = JSON.stringify({ error })
     expect(JSON.parse(text)).toMatchObject({
@@ -31,7 +31,7 @@ describe('LooseleafError', () => {
     expect(text).not.toContain('a value')
   })
 
-  test('options say otherwise', () => {
+  test('options override the defaults of a code', () => {
     const error = new LooseleafError('DEADLINE', 'Too long.', {
       retryable: false,
       unknownOutcome: true,
@@ -42,7 +42,7 @@ describe('LooseleafError', () => {
     expect(error.entity).toBe('0192f0c1-7c1e-7abc-8def-0123456789ab')
   })
 
-  test('it is an Error with a name, a message and a cause', () => {
+  test('a LooseleafError is an Error with a name, a message and a cause', () => {
     const cause = new Error('below')
     const error = new LooseleafError('BAD_ID', 'No.', { cause })
     expect(error).toBeInstanceOf(Error)
@@ -53,7 +53,7 @@ describe('LooseleafError', () => {
 })
 
 describe('isLooseleafError', () => {
-  test('tells it from other errors and from what is no error', () => {
+  test('isLooseleafError distinguishes LooseleafErrors from other values', () => {
     expect(isLooseleafError(new LooseleafError('BAD_ID', ''))).toBe(true)
     for (const other of [
       new Error('x'),
@@ -66,12 +66,12 @@ describe('isLooseleafError', () => {
     }
   })
 
-  test('tells one code from another', () => {
+  test('isLooseleafError distinguishes codes', () => {
     const error = new LooseleafError('BAD_ID', '')
     expect([isLooseleafError(error, 'BAD_ID'), isLooseleafError(error, 'CLOSED')]).toEqual([true, false])
   })
 
-  test('knows the errors of another copy of the package', () => {
+  test('isLooseleafError recognizes errors of another copy of the package', () => {
     const foreign = Object.assign(new Error('x'), { name: 'LooseleafError', code: 'CLOSED' })
     expect(isLooseleafError(foreign, 'CLOSED')).toBe(true)
   })
@@ -102,7 +102,7 @@ describe('describeKind', () => {
     ],
     [() => 1, 'a function'],
     [Symbol('x'), 'a symbol'],
-  ])('%o is %s', (value, words) => {
+  ])('describeKind of %o is %s', (value, words) => {
     expect(describeKind(value)).toBe(words)
   })
 })

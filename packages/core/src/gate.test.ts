@@ -3,7 +3,7 @@ import { createGate } from './gate.ts'
 
 const closed = { code: 'CLOSED', message: 'The shop is closed.' }
 
-test('closing waits for the calls that are under way, and lets none in', async () => {
+test('close waits for the calls inside, and admits no other', async () => {
   const gate = createGate(closed.message)
   const { promise, resolve } = Promise.withResolvers<string>()
   const underWay = gate.pass(() => promise)
@@ -19,7 +19,7 @@ test('closing waits for the calls that are under way, and lets none in', async (
   await gate.close()
 })
 
-test('a call within one that is under way goes in although it is closing, and is waited for', async () => {
+test('a closing gate admits a call within one that is inside, and waits for it', async () => {
   const gate = createGate(closed.message)
   gate.enter()
   let isClosed = false
@@ -32,7 +32,7 @@ test('a call within one that is under way goes in although it is closing, and is
   await closing
 })
 
-test('a call that fails has ended too', async () => {
+test('a failed call leaves the gate', async () => {
   const gate = createGate(closed.message)
   await expect(gate.pass(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   await gate.close()

@@ -10,7 +10,7 @@ const value: fc.Arbitrary<KeyValue> = fc.oneof(
   fc.bigInt({ min: -3n, max: 3n }),
 )
 
-it('orders bytes as unsigned values, and a beginning before what goes on', () => {
+it('bytes compare as unsigned values, a prefix first', () => {
   const ordered = [
     bytes(),
     bytes(0),
@@ -24,20 +24,20 @@ it('orders bytes as unsigned values, and a beginning before what goes on', () =>
   expect(ordered.toReversed().toSorted(compareKeyValues)).toEqual(ordered)
 })
 
-it('orders numbers by size', () => {
+it('numbers compare by size', () => {
   expect(compareKeyValues(-(2n ** 63n), 2n ** 63n - 1n)).toBeLessThan(0)
   expect(compareKeyValues(2n ** 53n + 1n, 2n ** 53n)).toBeGreaterThan(0)
   expect(compareKeyValues(-1.5, -1.25)).toBeLessThan(0)
   expect(compareKeyValues(7n, 7n)).toBe(0)
 })
 
-it('orders keys by their first column that differs', () => {
+it('keys compare by their first different column', () => {
   expect(compareKeys([bytes(1), 9n], [bytes(2), 0n], [1, 1])).toBeLessThan(0)
   expect(compareKeys([bytes(1), 9n], [bytes(1), 10n], [1, 1])).toBeLessThan(0)
   expect(compareKeys([bytes(1)], [bytes(1), 10n], [1, 1])).toBeLessThan(0)
 })
 
-it('is an order: turned round it is the other way, and of three it keeps the ends apart', () => {
+it('the order of keys is antisymmetric and transitive', () => {
   fc.assert(
     fc.property(value, value, value, (a, b, c) => {
       expect(Math.sign(compareKeyValues(a, b))).toBe(0 - Math.sign(compareKeyValues(b, a)))
@@ -47,7 +47,7 @@ it('is an order: turned round it is the other way, and of three it keeps the end
   )
 })
 
-it('orders each column in its own direction', () => {
+it('each column compares in its own direction', () => {
   const columns = [
     { name: 'score', type: 'integer', order: 'desc' },
     { name: 'published', type: 'time' },

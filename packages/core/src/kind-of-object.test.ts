@@ -4,7 +4,7 @@ import { compareKeyValues } from './key-order.ts'
 import { describeKind, isLooseleafError } from './errors.ts'
 import { isBytes, isDate, isError, isPlainObject, isPromise } from './kind-of-object.ts'
 
-/** A value of a realm with globals of its own, as Jest and `vm` contexts are. */
+/** Evaluates source in a realm with globals of its own, like Jest and `vm` contexts. */
 const other = (source: string): unknown => runInNewContext(source)
 
 const tests = { isBytes, isDate, isError, isPlainObject, isPromise }
@@ -29,7 +29,7 @@ const kinds: readonly [source: string, kind: keyof typeof tests | undefined][] =
   ['undefined', undefined],
 ]
 
-test.each(kinds)('an object of another realm, and of this one, is of the same kind: %s', (source, kind) => {
+test.each(kinds)('an object has the same kind in another realm and in this one: %s', (source, kind) => {
   const expected = kind === undefined ? [] : [kind]
   for (const value of [other(source), runInThisContext(source) as unknown]) {
     const of = Object.entries(tests).filter(([, holds]) => holds(value))
@@ -37,12 +37,12 @@ test.each(kinds)('an object of another realm, and of this one, is of the same ki
   }
 })
 
-test('a Buffer is bytes, and a DOMException is an error', () => {
+test('isBytes accepts a Buffer, and isError a DOMException', () => {
   expect(isBytes(Buffer.alloc(2))).toBe(true)
   expect(isError(AbortSignal.abort().reason)).toBe(true)
 })
 
-test('an object that only calls itself a Date is none', () => {
+test('isDate rejects an object that only has the tag of a Date', () => {
   expect(isDate({ [Symbol.toStringTag]: 'Date' })).toBe(false)
 })
 

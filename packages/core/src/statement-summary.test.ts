@@ -13,8 +13,8 @@ test.each([
   ['/*M!1 SET STATEMENT a = 1 FOR */ UPDATE `looseleaf_meta` SET a = 1', 'UPDATE', 'looseleaf_meta'],
   ['START TRANSACTION', 'START', undefined],
   ['', '', undefined],
-])('%s', (text, operation, table) => {
+])('summarise finds operation and table: %s', (text, operation, table) => {
   expect(summarise(text)).toEqual({ operation, table })
-  // From memory.
+  // The second call reads the cache.
   expect(summarise(text)).toEqual({ operation, table })
 })

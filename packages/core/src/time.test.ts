@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { errorOf } from '../test/error-of.ts'
 
-// Modules take their timers when they are loaded: a copy is loaded under fake ones, and not left to other files.
+// Modules take their timers when they are loaded, so this copy has fake ones. The second reset keeps it from other tests.
 vi.useFakeTimers()
 vi.resetModules()
 const { abortedError, elapsedBy, systemTime, throwIfAborted } = await import('./time.ts')
@@ -10,12 +10,12 @@ vi.resetModules()
 afterAll(() => void vi.useRealTimers())
 
 describe('systemTime', () => {
-  test('now is in milliseconds since 1970', () => {
+  test('systemTime.now is in milliseconds since 1970', () => {
     vi.setSystemTime(1235697046123)
     expect(systemTime.now()).toBe(1235697046123)
   })
 
-  test('how long something takes does not depend on whether the clock is set', () => {
+  test('elapsed time does not depend on the clock being set', () => {
     const elapsed = elapsedBy({ ...systemTime, now: () => 0 })
     const from = elapsed()
     vi.setSystemTime(0)
@@ -24,14 +24,14 @@ describe('systemTime', () => {
     expect(elapsed() - from).toBe(250)
   })
 
-  test('a time without a clock for durations goes by its one clock', () => {
+  test('a time without a clock for durations measures them by its only clock', () => {
     let now = 5
     const elapsed = elapsedBy({ now: () => now, sleep: async () => undefined })
     now = 12
     expect(elapsed()).toBe(12)
   })
 
-  test('sleep ends after its milliseconds, not before', async () => {
+  test('a sleep does not end before its milliseconds', async () => {
     const awake = vi.fn<() => void>()
     void systemTime.sleep(1000).then(awake)
     await vi.advanceTimersByTimeAsync(999)
@@ -40,7 +40,7 @@ describe('systemTime', () => {
     expect(awake).toHaveBeenCalledOnce()
   })
 
-  test('a signal ends it with ABORTED at once, and its timer with it', async () => {
+  test('a signal ends a sleep with ABORTED at once, and clears its timer', async () => {
     const controller = new AbortController()
     const sleep = systemTime.sleep(1000, controller.signal)
     const reason = new Error('enough')
@@ -49,12 +49,12 @@ describe('systemTime', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('a signal that has fired already lets it not even begin', async () => {
+  test('a sleep whose signal fired before does not begin', async () => {
     await expect(systemTime.sleep(1000, AbortSignal.abort())).rejects.toMatchObject({ code: 'ABORTED' })
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('no listener is left on the signal of a sleep that is over', async () => {
+  test('a sleep removes its listener from the signal', async () => {
     const { signal } = new AbortController()
     const sleep = systemTime.sleep(5, signal)
     expect(getEventListeners(signal, 'abort')).toHaveLength(1)
@@ -65,7 +65,7 @@ describe('systemTime', () => {
 })
 
 describe('throwIfAborted', () => {
-  test('throws ABORTED once the signal has fired, with its reason as the cause', () => {
+  test('throwIfAborted throws ABORTED after the signal fired, with its reason as the cause', () => {
     const controller = new AbortController()
     expect(() => throwIfAborted(controller.signal)).not.toThrow()
     controller.abort('why')
@@ -73,22 +73,19 @@ describe('throwIfAborted', () => {
     expect([error.code, error.cause, error.retryable]).toEqual(['ABORTED', 'why', false])
   })
 
-  test('lets a call without a signal pass', () => {
+  test('throwIfAborted ignores an undefined signal', () => {
     expect(() => throwIfAborted(undefined)).not.toThrow()
     expect(abortedError(undefined).code).toBe('ABORTED')
   })
 })
 
-test.each([2 ** 31, Infinity])(
-  'a sleep of %d milliseconds is a long one, and no short one',
-  async (milliseconds) => {
-    const ends = new AbortController()
-    let isOver = false
-    const sleeping = systemTime.sleep(milliseconds, ends.signal).finally(() => (isOver = true))
-    sleeping.catch(() => {})
-    await vi.advanceTimersByTimeAsync(20)
-    expect(isOver).toBe(false)
-    ends.abort()
-    await expect(sleeping).rejects.toMatchObject({ code: 'ABORTED' })
-  },
-)
+test.each([2 ** 31, Infinity])('a sleep of %d milliseconds does not end at once', async (milliseconds) => {
+  const ends = new AbortController()
+  let isOver = false
+  const sleeping = systemTime.sleep(milliseconds, ends.signal).finally(() => (isOver = true))
+  sleeping.catch(() => {})
+  await vi.advanceTimersByTimeAsync(20)
+  expect(isOver).toBe(false)
+  ends.abort()
+  await expect(sleeping).rejects.toMatchObject({ code: 'ABORTED' })
+})

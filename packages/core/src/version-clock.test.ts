@@ -6,7 +6,7 @@ import { createVersionClock, type VersionClock } from './version-clock.ts'
 
 const START = Date.UTC(2009, 1, 27)
 
-/** A clock over a time that the test sets. */
+/** Creates a clock over a time that the test sets. */
 function clockAt(start: number): { clock: VersionClock; set(now: number): void } {
   let now = start
   const time: Time = {
@@ -17,13 +17,13 @@ function clockAt(start: number): { clock: VersionClock; set(now: number): void }
 }
 
 describe('createVersionClock', () => {
-  test('a version is in microseconds, within the millisecond in which it was made', () => {
+  test('a version is in microseconds, within its millisecond', () => {
     const version = clockAt(START).clock.next(0)
     expect(version).toBeGreaterThanOrEqual(START * 1000)
     expect(version).toBeLessThan((START + 1) * 1000)
   })
 
-  test('whatever time does and whatever is replaced, each version is greater than its base and all before it', () => {
+  test('each version is greater than its base and all versions before, for any times and bases', () => {
     const step = fc.record({
       now: fc.integer({ min: START - 5, max: START + 5 }),
       base: fc.oneof(fc.constant(0), fc.integer({ min: (START - 5) * 1000, max: (START + 5) * 1000 })),
@@ -43,14 +43,14 @@ describe('createVersionClock', () => {
     )
   })
 
-  test('a thousand versions of a time that stands still differ, and do not run far ahead', () => {
+  test('a thousand versions of a stopped clock differ, and do not run far ahead', () => {
     const { clock } = clockAt(START)
     const versions = Array.from({ length: 1000 }, () => clock.next(0))
     expect(new Set(versions).size).toBe(1000)
     expect(versions.at(-1)).toBeLessThan((START + 1) * 1000 + 8 * 1000)
   })
 
-  test('a base from a clock that is years ahead is passed by little', () => {
+  test('a version exceeds a base from a clock years ahead by little', () => {
     const ahead = (START + 1e11) * 1000
     const version = clockAt(START).clock.next(ahead)
     expect(version - ahead).toBeGreaterThanOrEqual(1)
@@ -62,7 +62,7 @@ describe('createVersionClock', () => {
   })
 
   test.each([Date.UTC(2255, 5, 6), Date.UTC(2256, 0), 1e17, Infinity])(
-    'a version of a clock at %d ms is refused with the clock, and the next one of a right clock is given',
+    'a clock at %d ms throws BAD_CLOCK, and returns versions again once it is right',
     (ahead) => {
       const { clock, set } = clockAt(ahead)
       for (const base of [0, START * 1000]) {
@@ -78,7 +78,7 @@ describe('createVersionClock', () => {
     },
   )
 
-  test('a version of the last accepted clock can be replaced, and the greatest of all is refused', () => {
+  test('a version of the last accepted clock can be replaced, and the greatest version cannot', () => {
     const { clock } = clockAt(START)
     const last = MAX_CLOCK_MICROS
     expect(clock.next(last)).toBeGreaterThan(last)
@@ -88,13 +88,13 @@ describe('createVersionClock', () => {
     expect(clockAt(START).clock.next(0)).toBeGreaterThan(0)
   })
 
-  test('processes of one millisecond hardly ever meet on one version', () => {
+  test('processes hardly ever choose the same version within a millisecond', () => {
     const versions = Array.from({ length: 100 }, () => clockAt(START).clock.next(0))
-    // Of 100 draws among 1,000 about 95 differ; that fewer than 50 do is beyond all chance.
+    // About 95 of 100 draws among 1,000 differ; the probability that fewer than 50 do is negligible.
     expect(new Set(versions).size).toBeGreaterThan(50)
   })
 
-  test('processes that replace the same version ahead of their time hardly ever choose the same next one', () => {
+  test('processes that replace the same version from a clock ahead hardly ever choose the same next one', () => {
     const base = (START + 1000) * 1000
     const versions = Array.from({ length: 100 }, () => clockAt(START).clock.next(base))
     expect(new Set(versions).size).toBeGreaterThan(50)

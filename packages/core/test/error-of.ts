@@ -1,6 +1,6 @@
 import { isLooseleafError, type LooseleafError } from '../src/errors.ts'
 
-/** The LooseleafError that this throws; throws itself when there is none. */
+/** Returns the LooseleafError that `run` throws. Throws if there is none. */
 export function errorOf(run: () => unknown): LooseleafError {
   try {
     run()

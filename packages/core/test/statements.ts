@@ -1,22 +1,22 @@
-/** A statement that a lane has sent, and that the test answers when it likes. */
+/** A statement in flight that the test answers. */
 export interface Statement<Item> {
   readonly items: readonly Item[]
-  /** Answers each item with itself and `done`. */
+  /** Answers each item with `<item> done`. */
   answer(): Promise<void>
   fail(error: unknown): Promise<void>
 }
 
 export interface Statements<Item> {
   readonly run: (items: readonly Item[]) => Promise<readonly string[]>
-  /** The items of every statement sent so far. */
+  /** Items of all statements sent so far. */
   readonly sent: readonly (readonly Item[])[]
-  /** The one statement in flight. Throws when there is none or more than one: a lane never has two. */
+  /** Returns the statement in flight. Throws unless there is exactly one, because a lane never has two. */
   inFlight(): Promise<Statement<Item>>
-  /** Answers every statement until no more come. */
+  /** Answers all statements until the lane sends no more. */
   answerAll(): Promise<void>
 }
 
-/** A database for lanes in which nothing happens until the test says so. */
+/** Creates a database for lanes whose statements wait for the test. */
 export function heldStatements<Item>(): Statements<Item> {
   const sent: (readonly Item[])[] = []
   const open = new Set<Statement<Item>>()
@@ -58,7 +58,7 @@ export function heldStatements<Item>(): Statements<Item> {
   }
 }
 
-/** Until every promise that can settle by itself has done so. */
+/** Resolves in the next turn of the event loop, when all pending microtasks have run. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

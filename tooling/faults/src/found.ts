@@ -23,7 +23,7 @@ export const found: readonly FoundMistake[] = [
     now: 'The digits of a version below the millisecond are random, and bodies are compared where versions agree.',
     heldBy: {
       file: 'packages/core/src/version-clock.test.ts',
-      name: 'processes of one millisecond hardly ever meet on one version',
+      name: 'processes hardly ever choose the same version within a millisecond',
     },
   },
   {
