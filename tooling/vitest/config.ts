@@ -20,7 +20,7 @@ export default defineConfig({
       // The reporter at the root lists what is left out here.
       ...(skipsMysql ? ['**/*.int.test.{ts,tsx}'] : []),
       // It is about sharing alone, and waits for what never comes.
-      ...(hasSingleLanes ? ['src/lane.test.ts'] : []),
+      ...(hasSingleLanes ? ['src/tools/lane.test.ts'] : []),
       ...(isLong ? [] : ['**/*.long.*test.ts']),
     ],
     globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),

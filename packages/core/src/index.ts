@@ -1,30 +1,9 @@
-export { arrayOf } from './array-of.ts'
-export { backgroundLoop, retryAfter, type BackgroundLoopOptions } from './background-loop.ts'
-export { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
-export type { Storable } from './bag-type.ts'
-export {
-  guarded,
-  guardedMethod,
-  onRejected,
-  takeCallbacks,
-  withCallbacks,
-  type TakenCallbacks,
-} from './callbacks.ts'
-export {
-  badArgument,
-  checkOptions,
-  hasMethods,
-  isRecord,
-  millisecondsOfLease,
-  noOptions,
-  optionKinds,
-  type OptionKind,
-  type OptionKinds,
-} from './check-options.ts'
-export { checkNode } from './check-node.ts'
-export { checkBag, copyBag, copyEntity, type EntityCopy } from './copy-bag.ts'
-export { metaOf, setMeta, type Entity, type EntityMeta } from './entity.ts'
-export { distinctIds, formatId, ID_BYTES, idBytes, idKey, isId, parseId, type EntityId } from './entity-id.ts'
+export { arrayOf } from './platform/array-of.ts'
+export { countIn, parseObject, toObject } from './platform/json-object.ts'
+export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'
+export { platformTime, type PlatformTime } from './platform/platform-time.ts'
+export { systemRandomness, type Randomness } from './platform/randomness.ts'
+
 export {
   describeKind,
   errorCodes,
@@ -36,18 +15,71 @@ export {
   type LooseleafErrorOptions,
   type SchemaIssue,
   type SomeFailedError,
-} from './errors.ts'
-export type { BulkOptions, Fate, FateOptions, ValueOptions } from './fate.ts'
-export { valuesOf } from './values-of.ts'
-export { countIn, parseObject, toObject } from './json-object.ts'
-export { isBytes, isDate, isError, isPlainObject, isPromise } from './kind-of-object.ts'
-export { KIND_PROPERTY } from './kind-property.ts'
-export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
-export { createGate, type Gate } from './gate.ts'
-export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
-export { MAX_LEASE_MS } from './lease.ts'
-export type { CallOptions, ReplicaReadOptions } from './ports/call.ts'
-export type { SharedCache, SharedCacheAnswer, SharedCacheFactory } from './ports/shared-cache.ts'
+} from './errors/errors.ts'
+export type { Fate } from './errors/fate.ts'
+export { valuesOf } from './errors/values-of.ts'
+
+export { backgroundLoop, retryAfter, type BackgroundLoopOptions } from './tools/background-loop.ts'
+export {
+  guarded,
+  guardedMethod,
+  onRejected,
+  takeCallbacks,
+  withCallbacks,
+  type TakenCallbacks,
+} from './tools/callbacks.ts'
+export { checkNode } from './tools/check-node.ts'
+export {
+  badArgument,
+  checkOptions,
+  hasMethods,
+  isRecord,
+  millisecondsOfLease,
+  noOptions,
+  optionKinds,
+  type OptionKind,
+  type OptionKinds,
+} from './tools/check-options.ts'
+export { createGate, type Gate } from './tools/gate.ts'
+export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
+export { MAX_LEASE_MS } from './tools/lease.ts'
+export { summarise, type StatementSummary } from './tools/statement-summary.ts'
+export {
+  abortedError,
+  elapsedBy,
+  inBackground,
+  systemTime,
+  throwIfAborted,
+  untilAborted,
+  type Time,
+} from './tools/time.ts'
+
+export type { Storable } from './entities/bag-type.ts'
+export { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './entities/bag.ts'
+export { checkBag, copyBag, copyEntity, type EntityCopy } from './entities/copy-bag.ts'
+export {
+  distinctIds,
+  formatId,
+  ID_BYTES,
+  idBytes,
+  idKey,
+  isId,
+  parseId,
+  type EntityId,
+} from './entities/entity-id.ts'
+export { metaOf, setMeta, type Entity, type EntityMeta } from './entities/entity.ts'
+export { KIND_PROPERTY } from './entities/kind-property.ts'
+export { formatPath } from './entities/property-path.ts'
+export {
+  badClock,
+  isVersion,
+  MAX_CLOCK_MICROS,
+  MAX_VERSION,
+  requireVersion,
+} from './entities/stored-version.ts'
+export { createVersionClock, type VersionClock } from './entities/version-clock.ts'
+
+export type { BulkOptions, CallOptions, FateOptions, ReplicaReadOptions, ValueOptions } from './ports/call.ts'
 export type {
   CatalogEntry,
   CatalogTable,
@@ -112,21 +144,9 @@ export type {
 } from './ports/observer.ts'
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { Router, RouterBuckets } from './ports/router.ts'
+export type { SharedCache, SharedCacheAnswer, SharedCacheFactory } from './ports/shared-cache.ts'
 export type { SentStatement, StatementListener } from './ports/statement-listener.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
-export { platformTime, type PlatformTime } from './platform-time.ts'
-export { formatPath } from './property-path.ts'
-export { systemRandomness, type Randomness } from './randomness.ts'
-export { summarise, type StatementSummary } from './statement-summary.ts'
-export { badClock, isVersion, MAX_CLOCK_MICROS, MAX_VERSION, requireVersion } from './stored-version.ts'
-export { tableKind } from './table-kind.ts'
-export {
-  abortedError,
-  elapsedBy,
-  inBackground,
-  systemTime,
-  throwIfAborted,
-  untilAborted,
-  type Time,
-} from './time.ts'
-export { createVersionClock, type VersionClock } from './version-clock.ts'
+
+export { compareKeys, compareKeyValues, directionsOf, type Direction } from './tables/key-order.ts'
+export { tableKind } from './tables/table-kind.ts'

@@ -1,4 +1,4 @@
-import { isLooseleafError, type LooseleafError } from '../src/errors.ts'
+import { isLooseleafError, type LooseleafError } from '../src/errors/errors.ts'
 
 /** Returns the LooseleafError that `run` throws. Throws if there is none. */
 export function errorOf(run: () => unknown): LooseleafError {

@@ -22,7 +22,7 @@ export const found: readonly FoundMistake[] = [
       'Two processes chose the same version for one entity, and one of them took the other’s write for its own.',
     now: 'The digits of a version below the millisecond are random, and bodies are compared where versions agree.',
     heldBy: {
-      file: 'packages/core/src/version-clock.test.ts',
+      file: 'packages/core/src/entities/version-clock.test.ts',
       name: 'processes hardly ever choose the same version within a millisecond',
     },
   },

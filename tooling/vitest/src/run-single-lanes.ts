@@ -12,7 +12,7 @@ const aboutSharing = [
   // Within some seconds of its clock.
   'packages/changes/src/consumer/hours.test.ts > changes that fail at once and are retried at once take turns in all partitions, and others proceed',
   'packages/console/src/console.test.ts > calls that are alike and share statements are one row of an X-ray, which says which statements',
-  'packages/core/src/lane-work.test.ts > a statement runs for all of its calls, and for none of an earlier statement',
+  'packages/core/src/tools/lane-work.test.ts > a statement runs for all of its calls, and for none of an earlier statement',
   'packages/driver-mysql/src/kysely/flush.int.test.ts > flush > is a commit that changes something, and calls at the same time share one',
   'packages/driver-sqlite/src/gathering.test.ts > ',
   'packages/looseleaf/test/many-queries.int.test.ts > ',

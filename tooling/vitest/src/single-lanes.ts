@@ -4,7 +4,7 @@ import type { Plugin } from 'vitest/config'
 export const hasSingleLanes: boolean = process.env['LOOSELEAF_SINGLE_LANES'] === '1'
 
 /**
- * Makes every lane carry one item a statement, by changing what the tests load of `packages/core/src/lane.ts`; the store has no
+ * Makes every lane carry one item a statement, by changing what the tests load of `packages/core/src/tools/lane.ts`; the store has no
  * such setting, since nobody would want it. Processes that a test starts load the file itself, so they gather as ever.
  */
 export function singleLanes(): Plugin {
@@ -12,7 +12,7 @@ export function singleLanes(): Plugin {
     name: 'looseleaf-single-lanes',
     enforce: 'pre',
     transform(code, id) {
-      if (!id.endsWith('/packages/core/src/lane.ts')) return undefined
+      if (!id.endsWith('/packages/core/src/tools/lane.ts')) return undefined
       const changed = code.replace(
         'maxBatch, workFor } = options',
         'workFor } = options\n  const maxBatch = 1',

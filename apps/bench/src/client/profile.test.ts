@@ -10,7 +10,7 @@ test('Time goes to the code that ran, and what is built in to who called it; wai
   const nodes = [
     { id: 1, ...frame('(root)', ''), children: [2, 3, 8, 9] },
     { id: 2, ...frame('decode', `${at}/packages/codec/src/msgpack-read.ts`), children: [4] },
-    { id: 3, ...frame('submit', `${at}/packages/core/src/lane.ts`), children: [5, 6] },
+    { id: 3, ...frame('submit', `${at}/packages/core/src/tools/lane.ts`), children: [5, 6] },
     { id: 4, ...frame('utf8Slice', '') },
     {
       id: 5,

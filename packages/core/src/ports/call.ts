@@ -16,3 +16,22 @@ export interface CallOptions {
   /** Rejects the call with `ABORTED` when it fires. A write in flight may still happen. */
   readonly signal?: AbortSignal | undefined
 }
+
+/** Options of a call that writes many items. */
+export interface BulkOptions extends CallOptions {
+  /**
+   * If true, the call resolves with the fate of each item. If false, the default, it resolves with the values, and rejects
+   * with `SOME_FAILED` if an item failed.
+   */
+  readonly fates?: boolean | undefined
+}
+
+/** Options of a call that resolves with the fate of each item. */
+export interface FateOptions extends BulkOptions {
+  readonly fates: true
+}
+
+/** Options of a call that resolves with the values, and rejects if an item failed. */
+export interface ValueOptions extends BulkOptions {
+  readonly fates?: false | undefined
+}

@@ -1,4 +1,4 @@
-import type { Bag } from '../bag.ts'
+import type { Bag } from '../entities/bag.ts'
 import type { Definition, StoredDefinition } from './definition-table.ts'
 
 /** Encodes bags to stored bodies, and decodes them. */

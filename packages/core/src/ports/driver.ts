@@ -5,7 +5,7 @@ import type { DefinitionTable } from './definition-table.ts'
 import type { EntityTable } from './entity-table.ts'
 import type { IndexRow, IndexTable, IndexTableSpec } from './index-table.ts'
 import type { PendingTable } from './pending-table.ts'
-import type { StatementSummary } from '../statement-summary.ts'
+import type { StatementSummary } from '../tools/statement-summary.ts'
 import type { StatementListener } from './statement-listener.ts'
 import type { TaskTable } from './task-table.ts'
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts'
+import type { ErrorCode } from '../errors/errors.ts'
 import type { SentStatement } from './statement-listener.ts'
 
 /** A call to a store that has begun. */

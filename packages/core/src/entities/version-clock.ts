@@ -1,7 +1,7 @@
-import { LooseleafError } from './errors.ts'
-import { systemRandomness, type Randomness } from './randomness.ts'
+import { LooseleafError } from '../errors/errors.ts'
+import { systemRandomness, type Randomness } from '../platform/randomness.ts'
 import { badClock, isVersion, MAX_CLOCK_MICROS } from './stored-version.ts'
-import type { Time } from './time.ts'
+import type { Time } from '../tools/time.ts'
 
 /**
  * Returns versions for write attempts: microseconds since 1970, as safe integers. A version is greater than the one that it

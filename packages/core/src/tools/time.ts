@@ -1,5 +1,5 @@
-import { LooseleafError } from './errors.ts'
-import { platformTime } from './platform-time.ts'
+import { LooseleafError } from '../errors/errors.ts'
+import { platformTime } from '../platform/platform-time.ts'
 
 /** Time as a port, so that schedules can be tested without waiting. */
 export interface Time {

@@ -1,5 +1,5 @@
-import { isBytes } from './kind-of-object.ts'
-import type { IndexTableSpec, Key, KeyValue } from './ports/index-table.ts'
+import { isBytes } from '../platform/kind-of-object.ts'
+import type { IndexTableSpec, Key, KeyValue } from '../ports/index-table.ts'
 
 /** Order of a column in its index: 1 for ascending, -1 for descending. */
 export type Direction = 1 | -1

@@ -1,4 +1,4 @@
-import { LooseleafError } from './errors.ts'
+import { LooseleafError } from '../errors/errors.ts'
 
 /** Greatest readable version and time, in µs since 1970: a moment in June 2255. */
 export const MAX_VERSION: number = Number.MAX_SAFE_INTEGER

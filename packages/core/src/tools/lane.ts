@@ -1,4 +1,4 @@
-import { LooseleafError, isLooseleafError, type ErrorCode } from './errors.ts'
+import { LooseleafError, isLooseleafError, type ErrorCode } from '../errors/errors.ts'
 import {
   areOfSeveralCalls,
   createAbortableCall,
@@ -7,7 +7,7 @@ import {
   type Call,
   type QueuedItem,
 } from './lane-call.ts'
-import { platformTime } from './platform-time.ts'
+import { platformTime } from '../platform/platform-time.ts'
 import { abortedError } from './time.ts'
 
 /**

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { errorOf } from '../test/error-of.ts'
+import { errorOf } from '../../test/error-of.ts'
 import { distinctIds, formatId, ID_BYTES, idBytes, idKey, isId, parseId } from './entity-id.ts'
 
 const id = '0192f0c1-7c1e-7abc-8def-0123456789ab'

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MAX_CLOCK_MICROS, MAX_VERSION } from './stored-version.ts'
-import type { Time } from './time.ts'
+import type { Time } from '../tools/time.ts'
 import { createVersionClock, type VersionClock } from './version-clock.ts'
 
 const START = Date.UTC(2009, 1, 27)

@@ -1,4 +1,4 @@
-import { describeKind, LooseleafError } from './errors.ts'
+import { describeKind, LooseleafError } from '../errors/errors.ts'
 import { MAX_LEASE_MS } from './lease.ts'
 
 /*

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { heldStatements, turn } from '../test/statements.ts'
-import { LooseleafError } from './errors.ts'
+import { heldStatements, turn } from '../../test/statements.ts'
+import { LooseleafError } from '../errors/errors.ts'
 import { createLane, type Lane, type LaneOptions } from './lane.ts'
 
 type Options = Partial<LaneOptions<string, string>>

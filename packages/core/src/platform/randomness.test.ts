@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemRandomness } from './randomness.ts'
-import { createVersionClock } from './version-clock.ts'
+import { createVersionClock } from '../entities/version-clock.ts'
 
 test('systemRandomness returns numbers below 1 and unique names', () => {
   const numbers = Array.from({ length: 1_000 }, () => systemRandomness.next())

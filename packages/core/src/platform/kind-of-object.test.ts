@@ -1,7 +1,7 @@
 import { runInNewContext, runInThisContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { compareKeyValues } from './key-order.ts'
-import { describeKind, isLooseleafError } from './errors.ts'
+import { compareKeyValues } from '../tables/key-order.ts'
+import { describeKind, isLooseleafError } from '../errors/errors.ts'
 import { isBytes, isDate, isError, isPlainObject, isPromise } from './kind-of-object.ts'
 
 /** Evaluates source in a realm with globals of its own, like Jest and `vm` contexts. */

@@ -1,4 +1,4 @@
-import { LooseleafError } from './errors.ts'
+import { LooseleafError } from '../errors/errors.ts'
 
 /** Admits calls until it is closed, and tells when the last of them has ended. */
 export interface Gate {

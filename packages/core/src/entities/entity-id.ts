@@ -1,5 +1,5 @@
-import { isBytes } from './kind-of-object.ts'
-import { LooseleafError, describeKind } from './errors.ts'
+import { isBytes } from '../platform/kind-of-object.ts'
+import { LooseleafError, describeKind } from '../errors/errors.ts'
 
 /** A UUID as lower-case text: `0192f0c1-7c1e-7abc-8def-0123456789ab`. */
 export type EntityId = string

@@ -1,4 +1,4 @@
-import { LooseleafError } from './errors.ts'
+import { LooseleafError } from '../errors/errors.ts'
 
 /** Oldest supported Node, the same as `engines` in every package.json. */
 const OLDEST = { major: 22, minor: 18 }

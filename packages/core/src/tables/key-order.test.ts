@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { compareKeys, compareKeyValues, directionsOf } from './key-order.ts'
-import type { KeyValue } from './ports/index-table.ts'
+import type { KeyValue } from '../ports/index-table.ts'
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
 const value: fc.Arbitrary<KeyValue> = fc.oneof(

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { errorOf } from '../test/error-of.ts'
+import { errorOf } from '../../test/error-of.ts'
 import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 import { checkBag, copyBag, copyEntity } from './copy-bag.ts'
 

@@ -1,4 +1,4 @@
-import { isError, isDate, isBytes } from './kind-of-object.ts'
+import { isError, isDate, isBytes } from '../platform/kind-of-object.ts'
 import type { Fate } from './fate.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, test } from 'vitest'
-import { heldStatements } from '../test/statements.ts'
+import { heldStatements } from '../../test/statements.ts'
 import { createLane, type WorkFor } from './lane.ts'
 
 /** Creates a lane of strings that notes the traces of each statement. */

@@ -1,4 +1,4 @@
-import { isPromise } from './kind-of-object.ts'
+import { isPromise } from '../platform/kind-of-object.ts'
 
 /** Options of a call whose functions are replaced by ones that the call waits for. */
 export interface TakenCallbacks<Options> {

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { errorOf } from '../test/error-of.ts'
+import { errorOf } from '../../test/error-of.ts'
 
 // Modules take their timers when they are loaded, so this copy has fake ones. The second reset keeps it from other tests.
 vi.useFakeTimers()

@@ -1,6 +1,6 @@
 import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
-import { describeKind, LooseleafError, type ErrorCode } from './errors.ts'
-import { isBytes, isPlainObject } from './kind-of-object.ts'
+import { describeKind, LooseleafError, type ErrorCode } from '../errors/errors.ts'
+import { isBytes, isPlainObject } from '../platform/kind-of-object.ts'
 import { formatPath } from './property-path.ts'
 
 /** A shallow copy of an object's properties: it has no getters, and no other code can change it. */
