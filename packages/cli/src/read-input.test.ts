@@ -80,7 +80,7 @@ test.each([
   '2026-01-01T00:00:00.1234Z',
   ' 2026-01-01T00:00:00Z',
 ])('%j is no time', (time) => {
-  expect(() => parseBag(Buffer.from(JSON.stringify({ at: { $date: time } })))).toThrow('a time is not one')
+  expect(() => parseBag(Buffer.from(JSON.stringify({ at: { $date: time } })))).toThrow('a time is not valid')
 })
 
 test.each(['{', '[]', '7', 'null', '{"secret":{"$date":"hunter2"}}', '{"$date":"2009-02-27T00:00:00.000Z"}'])(

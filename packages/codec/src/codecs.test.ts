@@ -9,7 +9,7 @@ import { bodyOfArrays, jsonBombs, msgpackBombs } from '../test/bombs.ts'
 import { codeOf } from '../test/code-of.ts'
 import { envelopeCodec, jsonCodec, jsonFormat, jsonZlibCodec, msgpackZlibCodec } from './index.ts'
 
-// Both formats, and bodies with and without compression. What is left are other ways to put the same parts together.
+// These two codecs cover both formats, with and without compression. The variants below combine the same parts.
 codecContract(vitest, 'msgpackZlibCodec', msgpackZlibCodec, {
   bodyOfArrays: (count) => bodyOfArrays(msgpackBombs, count),
 })
@@ -20,7 +20,7 @@ const variants: readonly (readonly [string, Codec])[] = [
   ['an envelope codec without compression', envelopeCodec({ compression: 'none' })],
   ['an envelope codec that tries to compress everything', envelopeCodec({ minCompressBytes: 0, level: 1 })],
   [
-    'an envelope codec that reads and writes one format alone, with a small limit',
+    'an envelope codec that reads and writes only one format, with a small limit',
     envelopeCodec({ format: jsonFormat, alsoReads: [], maxBodyBytes: 4_000_000 }),
   ],
 ]
@@ -39,7 +39,7 @@ describe.each(variants)('%s', (_, codec) => {
     )
   })
 
-  test('bodies cut short at any byte, or with any one bit changed, are refused', () => {
+  test('a body cut short at any byte, or with any bit changed, is refused', () => {
     for (const body of bags.map((bag) => codec.encode(bag))) {
       for (let length = 0; length < body.length; length++) expectRefusal(codec, body.subarray(0, length))
       for (let bit = 0; bit < body.length * 8; bit++) {
@@ -50,8 +50,8 @@ describe.each(variants)('%s', (_, codec) => {
     }
   })
 
-  test('a bag above the limit is BODY_TOO_LARGE', () => {
-    // Of its encoded form, however small zlib would make it.
+  test('a bag above maxBodyBytes is BODY_TOO_LARGE', () => {
+    // The limit applies to the encoded form, although zlib would make it small.
     const bytes = new Uint8Array(9_000_000)
     expect(codeOf(() => codec.encode({ bytes }))).toBe('BODY_TOO_LARGE')
   })
@@ -63,6 +63,6 @@ function expectRoundTrip(codec: Codec, bag: Bag): void {
 
 function expectRefusal(codec: Codec, body: Uint8Array): void {
   const code = codeOf(() => codec.decode(body))
-  // A changed body may name a format that the codec does not know. Not by `expect`, which takes longer than decoding.
+  // A changed body may have an unknown format. `expect` would take longer than the decoding.
   if (code !== 'BODY_DAMAGED' && code !== 'BODY_UNKNOWN') throw new Error(`Refused, but as ${code}.`)
 }

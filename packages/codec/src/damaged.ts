@@ -1,11 +1,11 @@
 import { LooseleafError, MAX_VALUES } from '@looseleaf/core'
 
-/** The error of a body that is not what a codec has written. `what` names the flaw, never the content. */
-export function damaged(what: string, cause?: unknown): LooseleafError {
-  return new LooseleafError('BODY_DAMAGED', `A stored body cannot be decoded: ${what}.`, { cause })
+/** Creates the error of a damaged body. `flaw` never has stored values. */
+export function damaged(flaw: string, cause?: unknown): LooseleafError {
+  return new LooseleafError('BODY_DAMAGED', `A stored body cannot be decoded: ${flaw}.`, { cause })
 }
 
-/** The error of a body that would take too much memory. */
+/** Creates the error of a body that would take too much memory. */
 export function tooManyValues(): LooseleafError {
   return new LooseleafError(
     'BODY_TOO_LARGE',

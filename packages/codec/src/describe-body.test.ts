@@ -9,24 +9,25 @@ function give(codec: StoreCodec, definition: Definition): void {
   codec.definitions.confirm(definition.id)
 }
 
-test('a body says how it is laid out', () => {
-  const own = { headerBytes: 10, shape: undefined, dictionary: undefined }
+test('describe returns the layout of a body', () => {
+  const selfContained = { headerBytes: 10, shape: undefined, dictionary: undefined }
   const json = jsonCodec()
   const plainBytes = json.encode(bag).length - 10
   expect(json.describe!(json.encode(bag))).toEqual({
     format: 'json',
     compression: 'none',
     plainBytes,
-    ...own,
+    ...selfContained,
   })
   const zlib = msgpackZlibCodec()
-  expect(zlib.describe!(zlib.encode(bag))).toMatchObject({ format: 'msgpack', compression: 'zlib', ...own })
-  // One that this codec does not read.
+  const compressed = { format: 'msgpack', compression: 'zlib', ...selfContained }
+  expect(zlib.describe!(zlib.encode(bag))).toMatchObject(compressed)
+  // This codec does not read JSON.
   const alone = envelopeCodec({ alsoReads: [] })
   expect(alone.describe!(json.encode(bag))).toMatchObject({ format: '2', compression: 'none' })
 })
 
-test('a body says which shape and dictionary it refers to, whether or not they are known', () => {
+test('describe returns the shape and dictionary of a body, known or not', () => {
   const codec = envelopeCodec({ shapes: true, dictionary: true }).forStore!()
   for (let i = 0; i < 40; i++) codec.encode(bag)
   const [shape] = codec.definitions.wanted()
@@ -50,7 +51,7 @@ test('a body says which shape and dictionary it refers to, whether or not they a
   expect(envelopeCodec().describe!(body)).toMatchObject(both)
 })
 
-test('a body that is damaged says nothing', () => {
+test('describe returns undefined for a damaged body', () => {
   const codec = msgpackZlibCodec()
   const body = codec.encode(bag)
   for (let i = 0; i < body.length; i++) {

@@ -21,7 +21,7 @@ import {
 const uncompressed = envelopeCodec({ compression: 'none' })
 const everything = envelopeCodec({ minCompressBytes: 0 })
 
-/** A format of one's own: JSON backwards. */
+/** A custom format: JSON backwards. */
 const backwards: BodyFormat = {
   id: 16,
   name: 'backwards',
@@ -51,7 +51,7 @@ describe('the bytes that are stored', () => {
     $extra: { n: -1 },
   }
 
-  // Bodies that stand in databases. A change here is a change of the stored format and needs a format of its own.
+  // Databases have such bodies. A change here is a change of the stored format, which needs a format number of its own.
   const golden: Record<string, string> = {
     'an empty bag in msgpack': '010000000001cfb866ab80',
     'a sample in msgpack':
@@ -60,7 +60,7 @@ describe('the bytes that are stored', () => {
       '0200000000eb68a3223f7b227469746c65223a225765206a757374206c61756e63686564222c227075626c6973686564223a7b222464617465223a22323030392d30322d32375430313a31303a34362e3132335a227d2c226c696b6573223a31322c2273657269616c223a7b2224626967696e74223a2239303037313939323534373430393933227d2c2273636f7265223a342e352c2268696464656e223a66616c73652c22736f75726365223a6e756c6c2c2268617368223a7b22246279746573223a2241514c2f227d2c2274616773223a5b226d7973716c222c22c3a9225d2c2224246578747261223a7b226e223a2d317d7d',
   }
 
-  test('do not change', () => {
+  test('stored bytes do not change', () => {
     const hex = (body: Uint8Array): string => Buffer.from(body).toString('hex')
     expect({
       'an empty bag in msgpack': hex(msgpackZlibCodec().encode({})),
@@ -69,11 +69,11 @@ describe('the bytes that are stored', () => {
     }).toEqual(golden)
   })
 
-  test.each(Object.keys(golden).slice(1))('are read for ever: %s', (kind) => {
+  test.each(Object.keys(golden).slice(1))('stored bytes are read for ever: %s', (kind) => {
     expect(msgpackZlibCodec().decode(Buffer.from(golden[kind] as string, 'hex'))).toStrictEqual(sample)
   })
 
-  // zlib may compress otherwise in another version of Node, so what it wrote once is only read.
+  // zlib may compress differently in another version of Node, so these bodies are only read.
   test.each([
     [
       'msgpack',
@@ -83,14 +83,14 @@ describe('the bytes that are stored', () => {
       'JSON',
       '0201000005fb75ab7a52789cab562a49ad2851b252ca494d4c531825468951629418258615a1a4a394a76455ada49294999e99072aed0d956a6b016e080ce2',
     ],
-  ])('are read for ever: compressed %s', (_, hex) => {
+  ])('stored bytes are read for ever: compressed %s', (_, hex) => {
     expect(msgpackZlibCodec().decode(Buffer.from(hex, 'hex'))).toStrictEqual({
       text: 'leaf '.repeat(300),
       n: 1n,
     })
   })
 
-  test('are format, flags, raw length, checksum and payload', () => {
+  test('a body has format, flags, raw length, checksum and payload', () => {
     const payload = msgpackFormat.encode({ a: 1 })
     expect(Buffer.from(uncompressed.encode({ a: 1 }))).toStrictEqual(
       envelope({ rawLength: payload.length, payload }),
@@ -102,13 +102,13 @@ describe('compression', () => {
   const flagsOf = (body: Uint8Array): number => body[1] as number
   const repetitive: Bag = { text: 'again and '.repeat(200) }
 
-  test('is used where it makes a body smaller', () => {
+  test('compression is used if it makes a body smaller', () => {
     const body = msgpackZlibCodec().encode(repetitive)
     expect(flagsOf(body)).toBe(1)
     expect(body.length).toBeLessThan(uncompressed.encode(repetitive).length)
   })
 
-  test('is left out where it does not', () => {
+  test('compression is left out if it does not make a body smaller', () => {
     const digests = Array.from({ length: 100 }, (_, i) => createHash('sha256').update(String(i)).digest())
     const random: Bag = { bytes: Buffer.concat(digests) }
     const stored = everything.encode(random)
@@ -117,13 +117,13 @@ describe('compression', () => {
     expect(stored).toStrictEqual(uncompressed.encode(random))
   })
 
-  test('is not tried below minCompressBytes, and is from there on', () => {
+  test('compression begins at minCompressBytes', () => {
     const raw = msgpackFormat.encode(repetitive).length
     expect(flagsOf(envelopeCodec({ minCompressBytes: raw + 1 }).encode(repetitive))).toBe(0)
     expect(flagsOf(envelopeCodec({ minCompressBytes: raw }).encode(repetitive))).toBe(1)
   })
 
-  test('is never used when it is off', () => {
+  test('compression is never used when it is off', () => {
     expect(flagsOf(uncompressed.encode(repetitive))).toBe(0)
     expect(flagsOf(jsonCodec().encode(repetitive))).toBe(0)
   })
@@ -132,7 +132,7 @@ describe('compression', () => {
 describe('mixed formats', () => {
   const codecs = [msgpackZlibCodec(), jsonZlibCodec(), jsonCodec(), uncompressed, everything]
 
-  test('every built-in codec reads what any other wrote', () => {
+  test('every built-in codec reads the bodies of every other', () => {
     fc.assert(
       fc.property(arbitraryBag, (bag) => {
         for (const body of codecs.map((codec) => codec.encode(bag))) {
@@ -143,7 +143,7 @@ describe('mixed formats', () => {
     )
   })
 
-  test('a format of one is own is written, and the built-in ones are read beside it', () => {
+  test('a custom format is written, and built-in formats are read beside it', () => {
     const codec = envelopeCodec({ format: backwards })
     const bag: Bag = { a: 1n, text: 'long enough to be compressed '.repeat(100) }
     expect(codec.name).toBe('backwards+zlib')
@@ -151,14 +151,14 @@ describe('mixed formats', () => {
     for (const writer of [codec, ...codecs]) expect(codec.decode(writer.encode(bag))).toStrictEqual(bag)
   })
 
-  test('a body in a format that is not known is BODY_UNKNOWN, which names what is', () => {
+  test('a body of an unknown format is BODY_UNKNOWN, and the message names the known formats', () => {
     const body = envelopeCodec({ format: backwards }).encode({ a: 1 })
     expect(codeOf(() => msgpackZlibCodec().decode(body))).toBe('BODY_UNKNOWN')
     expect(() => msgpackZlibCodec().decode(body)).toThrow(/format 16 .*msgpack \(1\), json \(2\)/)
     expect(codeOf(() => envelopeCodec({ alsoReads: [] }).decode(jsonCodec().encode({})))).toBe('BODY_UNKNOWN')
   })
 
-  test("a whole body that a format of one's own does not accept is BODY_UNKNOWN, as is one that it says so of", () => {
+  test('an intact body that a custom format does not accept, or that it calls BODY_UNKNOWN, is BODY_UNKNOWN', () => {
     const sealed = (key: string, fail: () => never): BodyFormat => ({
       id: 16,
       name: 'sealed',
@@ -174,7 +174,7 @@ describe('mixed formats', () => {
     }
   })
 
-  test('a body with a flag that is not known is BODY_UNKNOWN', () => {
+  test('a body with an unknown flag is BODY_UNKNOWN', () => {
     const payload = msgpackFormat.encode({})
     for (const flags of [3, 4, 128]) {
       expect(codeOf(() => uncompressed.decode(envelope({ flags, rawLength: 1, payload })))).toBe(
@@ -183,7 +183,7 @@ describe('mixed formats', () => {
     }
   })
 
-  test('a whole body of which a format throws, or gives what is no bag, is BODY_UNKNOWN', () => {
+  test('an intact body is BODY_UNKNOWN if its format throws, or returns a value that is not a bag', () => {
     const read = (decode: (bytes: Uint8Array) => unknown): string => {
       const format = { ...backwards, decode: decode as BodyFormat['decode'] }
       return codeOf(() => envelopeCodec({ format }).decode(envelopeCodec({ format }).encode({})))
@@ -193,19 +193,19 @@ describe('mixed formats', () => {
     expect(read(() => ({ a: () => 1 }))).toBe('BODY_UNKNOWN')
   })
 
-  test('a format that builds more than MAX_VALUES values is BODY_TOO_LARGE all the same', () => {
+  test('a body whose format builds more than MAX_VALUES values is BODY_TOO_LARGE', () => {
     const many = { a: Array.from({ length: MAX_VALUES }, () => null) }
     const codec = envelopeCodec({ format: { ...backwards, decode: () => many } })
     expect(codeOf(() => codec.decode(codec.encode({})))).toBe('BODY_TOO_LARGE')
   })
 
-  test('a format of one is own gets what every value said once, and cannot add to it', () => {
-    let asked = 0
-    const given: Bag[] = []
+  test('a custom format gets a frozen copy of the bag, whose values were read once', () => {
+    let reads = 0
+    const received: Bag[] = []
     const format: BodyFormat = {
       ...backwards,
       encode(bag) {
-        given.push(bag)
+        received.push(bag)
         return backwards.encode(bag)
       },
     }
@@ -214,18 +214,18 @@ describe('mixed formats', () => {
       list: [
         {
           get n() {
-            return ++asked
+            return ++reads
           },
         },
       ],
       gone: undefined,
     })
-    expect(given).toStrictEqual([{ list: [{ n: 1 }] }])
+    expect(received).toStrictEqual([{ list: [{ n: 1 }] }])
     expect(codec.decode(body)).toStrictEqual({ list: [{ n: 1 }] })
-    expect(() => Object.assign(given[0] as Bag, { more: 1 })).toThrow(TypeError)
+    expect(() => Object.assign(received[0] as Bag, { more: 1 })).toThrow(TypeError)
   })
 
-  test('a format that cannot encode a bag makes it BAD_PROPERTY', () => {
+  test('a bag that its format cannot encode is BAD_PROPERTY', () => {
     const failing: BodyFormat = { ...backwards, encode: (bag) => Buffer.from(JSON.stringify(bag)) }
     expect(codeOf(() => envelopeCodec({ format: failing }).encode({ a: 1n }))).toBe('BAD_PROPERTY')
     const wrong = { ...backwards, encode: () => 'text' as unknown as Uint8Array }
@@ -237,7 +237,7 @@ describe('hostile bodies with a checksum that holds', () => {
   const zeros = new Uint8Array(200 * 1024 * 1024)
   const bomb = deflateSync(zeros)
 
-  test('a bomb that says it is small is BODY_DAMAGED, in bounded memory', () => {
+  test('a bomb that announces a small length is BODY_DAMAGED, in bounded memory', () => {
     const before = process.memoryUsage().arrayBuffers
     for (const rawLength of [0, 1, 1000]) {
       const body = envelope({ flags: 1, rawLength, payload: bomb })
@@ -246,14 +246,14 @@ describe('hostile bodies with a checksum that holds', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024)
   })
 
-  test('a bomb that says what it is, is BODY_TOO_LARGE, before it is expanded', () => {
+  test('a bomb that announces its length is BODY_TOO_LARGE before it is expanded', () => {
     const body = envelope({ flags: 1, rawLength: zeros.length, payload: bomb })
     const before = process.memoryUsage().arrayBuffers
     expect(codeOf(() => msgpackZlibCodec().decode(body))).toBe('BODY_TOO_LARGE')
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024)
   })
 
-  test('a length that is not the one of the payload is BODY_DAMAGED', () => {
+  test('a length that differs from the payload is BODY_DAMAGED', () => {
     const payload = msgpackFormat.encode({ text: 'abc'.repeat(100) })
     for (const rawLength of [0, 1, payload.length - 1, payload.length + 1]) {
       expect(codeOf(() => uncompressed.decode(envelope({ rawLength, payload })))).toBe('BODY_DAMAGED')
@@ -263,7 +263,7 @@ describe('hostile bodies with a checksum that holds', () => {
     }
   })
 
-  test('a compressed part that is cut short, followed by something or not zlib at all is BODY_DAMAGED', () => {
+  test('a compressed part that is cut short, has extra bytes or is not zlib is BODY_DAMAGED', () => {
     const raw = msgpackFormat.encode({ text: 'abc'.repeat(100) })
     const packed = deflateSync(raw)
     for (const payload of [
@@ -280,13 +280,13 @@ describe('hostile bodies with a checksum that holds', () => {
     ).toHaveProperty('text')
   })
 
-  test('what is no bytes is BODY_DAMAGED', () => {
+  test('a value that is not bytes is BODY_DAMAGED', () => {
     for (const stored of [undefined, null, '{"a":1} and more', [1, 2, 3]]) {
       expect(codeOf(() => uncompressed.decode(stored as unknown as Uint8Array))).toBe('BODY_DAMAGED')
     }
   })
 
-  test('content that the format refuses is BODY_DAMAGED', () => {
+  test('content that a built-in format refuses is BODY_DAMAGED', () => {
     for (const format of [1, 2]) {
       const payload = Buffer.from([0xc1])
       expect(codeOf(() => uncompressed.decode(envelope({ format, rawLength: 1, payload })))).toBe(
@@ -305,7 +305,7 @@ describe('options', () => {
     expect(codeOf(() => small.encode({ a: 'x'.repeat(96) }))).toBe('BODY_TOO_LARGE')
   })
 
-  test('a whole body above maxBodyBytes is BODY_TOO_LARGE when it is read', () => {
+  test('an intact body above maxBodyBytes is BODY_TOO_LARGE when it is read', () => {
     const body = msgpackZlibCodec().encode({ a: 'x'.repeat(5000) })
     expect(codeOf(() => envelopeCodec({ maxBodyBytes: 100 }).decode(body))).toBe('BODY_TOO_LARGE')
   })
@@ -323,7 +323,7 @@ describe('options', () => {
     ['a negative minCompressBytes', { minCompressBytes: -1 }],
     ['a minCompressBytes that is not a number', { minCompressBytes: '9' as unknown as number }],
     ['a maxBodyBytes of 0', { maxBodyBytes: 0 }],
-    ['a maxBodyBytes above what the column takes', { maxBodyBytes: 2 ** 24 }],
+    ['a maxBodyBytes above the limit of the column', { maxBodyBytes: 2 ** 24 }],
     ['a maxBodyBytes that is not finite', { maxBodyBytes: Infinity }],
     ['a format with the id 0', { format: { ...backwards, id: 0 } }],
     ['a format with the id 32', { format: { ...backwards, id: 32 } }],
@@ -338,7 +338,7 @@ describe('options', () => {
     ['one format for alsoReads', { alsoReads: jsonFormat as unknown as BodyFormat[] }],
     ['null among alsoReads', { alsoReads: [null as unknown as BodyFormat] }],
     ['two formats with one id', { alsoReads: [backwards, { ...backwards }] }],
-  ])('%s: BAD_OPTION', (_, options) => {
+  ])('%s is BAD_OPTION', (_, options) => {
     expect(codeOf(() => envelopeCodec(options))).toBe('BAD_OPTION')
   })
 

@@ -33,26 +33,29 @@ import { packMsgpack } from './msgpack-pack.ts'
 import { readShaped } from './msgpack-read.ts'
 import { ID_BYTES } from './shape.ts'
 
-/** Format, flags, raw length (4 bytes, big endian), CRC-32 (4 bytes, big endian); the payload follows. */
+/** Bytes of the header: format, flags, raw length (4 bytes, big endian), CRC-32 (4 bytes, big endian). The payload follows. */
 const HEADER_BYTES = 10
-/** The header's bytes before the checksum, which it covers together with the payload. */
+/** Bytes of the header before the checksum, which covers them and the payload. */
 const SUMMED_HEADER_BYTES = 6
 const FLAG_ZLIB = 1
-/** Compressed without zlib's own header, by the dictionary whose id stands before it. */
+/** Raw deflate by a dictionary, whose id precedes the data. */
 const FLAG_DICTIONARY = 2
-/** MessagePack of the values alone; their names are those of the shape whose id stands before it. */
+/** MessagePack of the values without their names. The id of their shape precedes the data. */
 const SHAPED_FORMAT = 3
-/** Smaller bodies are not tried with a dictionary: there is hardly anything to save. */
+/** A dictionary saves hardly anything in smaller bodies. */
 const MIN_DICTIONARY_BYTES = 64
 
 /**
- * The codec of Looseleaf's stored bodies: a format's bytes, compressed where that pays, in an envelope that says what it
- * holds and whether it is whole. Formats and compressions may be mixed within a table.
+ * Creates the codec of Looseleaf's stored bodies: the bytes of a format, compressed if that makes them smaller, in an envelope with
+ * their format, length and checksum. A table may mix formats and compressions.
  *
- * `encode` throws `BAD_PROPERTY` and `BODY_TOO_LARGE`; `decode` throws `BODY_DAMAGED` when anything is not as it was written,
- * `BODY_UNKNOWN` for a whole body in a format that is not among those it reads, or that a format of one's own does not accept, or that refers to
- * a definition that nobody has, and `BODY_TOO_LARGE` for a whole body that says it is larger than `maxBodyBytes` or has more than
- * `MAX_VALUES` values, before memory is taken for more than these. Options that make no sense throw `BAD_OPTION`.
+ * `encode` throws `BAD_PROPERTY` and `BODY_TOO_LARGE`. `decode` throws
+ * - `BODY_DAMAGED` for a body that differs from every encoded one;
+ * - `BODY_UNKNOWN` for an intact body whose format it does not read, that a format of yours does not accept, or that refers to a missing
+ *   codec entry;
+ * - `BODY_TOO_LARGE` for an intact body of more than `maxBodyBytes` or `MAX_VALUES`, before it allocates memory for more.
+ *
+ * Throws `BAD_OPTION` for options that are not valid.
  */
 export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
   const settings = checkEnvelopeOptions(options)
@@ -64,7 +67,7 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
     })
     return { ...createCodec(settings, definitions), definitions }
   }
-  // Not enumerable: a codec that somebody makes by spreading this one, to encrypt perhaps, must not be passed by.
+  // Not enumerable. Otherwise a codec made by spreading this one, such as to encrypt, would have a `forStore` that bypasses its `encode`.
   return Object.defineProperty(createCodec(settings, undefined), 'forStore', { value: forStore })
 }
 
@@ -92,7 +95,7 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
     return body
   }
 
-  /** As it is where that does not make it smaller. */
+  /** Compresses the bytes if that makes them smaller. */
   function compress(raw: Uint8Array): readonly [data: Uint8Array, flags: number, by?: KnownDictionary] {
     const dictionary = raw.length < MIN_DICTIONARY_BYTES ? undefined : known?.newest
     if (dictionary !== undefined) {
@@ -115,44 +118,45 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
     }
     const id = body[0] as number
     const flags = body[1] as number
-    const found = id === SHAPED_FORMAT ? undefined : formats.get(id)
-    if ((found === undefined && id !== SHAPED_FORMAT) || flags > FLAG_DICTIONARY)
+    const bodyFormat = id === SHAPED_FORMAT ? undefined : formats.get(id)
+    if ((bodyFormat === undefined && id !== SHAPED_FORMAT) || flags > FLAG_DICTIONARY)
       throw unknownBody(id, flags, formats)
     const rawLength = body.readUInt32BE(2)
     if (rawLength > maxBodyBytes) throw tooLarge(rawLength, maxBodyBytes)
-    if (found !== undefined && flags === 0) return runDecode(found, checked(payload, rawLength))
+    if (bodyFormat !== undefined && flags === 0) return runDecode(bodyFormat, checkLength(payload, rawLength))
 
     let start = 0
-    const refer = (): number => {
+    const readId = (): number => {
       if (payload.length < start + ID_BYTES) throw damaged('it is shorter than its header')
       start += ID_BYTES
       return payload.readUIntBE(start - ID_BYTES, ID_BYTES)
     }
-    const shape = found === undefined ? need('shape', refer()) : undefined
-    const dictionary = flags === FLAG_DICTIONARY ? need('dictionary', refer()).bytes : undefined
+    const shape = bodyFormat === undefined ? requireEntry('shape', readId()) : undefined
+    const dictionary = flags === FLAG_DICTIONARY ? requireEntry('dictionary', readId()).bytes : undefined
     const data = start === 0 ? payload : payload.subarray(start)
-    const raw = checked(flags === 0 ? data : inflate(data, rawLength, dictionary), rawLength)
+    const raw = checkLength(flags === 0 ? data : inflate(data, rawLength, dictionary), rawLength)
     if (shape !== undefined) return readShaped(raw, shape)
-    return runDecode(found as BodyFormat, raw)
+    return runDecode(bodyFormat as BodyFormat, raw)
   }
 
-  function need<Kind extends 'shape' | 'dictionary'>(
+  /** Throws `BODY_UNKNOWN` for an entry that is not known. */
+  function requireEntry<Kind extends 'shape' | 'dictionary'>(
     kind: Kind,
     number: number,
   ): NonNullable<ReturnType<KnownDefinitions[Kind]>> {
-    const definition = known?.[kind](number)
-    if (definition !== undefined) return definition as NonNullable<ReturnType<KnownDefinitions[Kind]>>
-    const why =
+    const entry = known?.[kind](number)
+    if (entry !== undefined) return entry as NonNullable<ReturnType<KnownDefinitions[Kind]>>
+    const remedy =
       known === undefined
-        ? 'which only a store can look up: read it by one'
-        : 'which no shard that was asked has. Put back the rows of looseleaf_codec from a backup'
+        ? 'which only a store can look up. Read it through a store'
+        : 'which no reachable shard has. Restore the rows of looseleaf_codec from a backup'
     throw new LooseleafError(
       'BODY_UNKNOWN',
-      `A stored body is whole, but it refers to the ${kind} ${idOf(number)}, ${why}.`,
+      `A stored body is intact, but it refers to the ${kind} ${idOf(number)}, ${remedy}.`,
     )
   }
 
-  /** A header that tells of more than is ever decoded takes no memory, whatever it says. */
+  /** A body above `maxBodyBytes` is never decoded, so it counts by its stored length. */
   function decodedBytes(stored: Uint8Array): number {
     if (stored.length < HEADER_BYTES) return stored.length
     let rawLength = 0
@@ -167,14 +171,14 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
     const shapeEnd = HEADER_BYTES + (isShaped ? ID_BYTES : 0)
     const headerBytes = shapeEnd + (hasDictionary ? ID_BYTES : 0)
     if (body.length < headerBytes || (body[1] as number) > FLAG_DICTIONARY || !isWhole(body)) return undefined
-    const referred = (end: number): string => idOf(body.readUIntBE(end - ID_BYTES, ID_BYTES))
+    const idBefore = (end: number): string => idOf(body.readUIntBE(end - ID_BYTES, ID_BYTES))
     return {
       format: isShaped ? msgpackFormat.name : (formats.get(body[0] as number)?.name ?? `${body[0]}`),
       compression: hasDictionary ? 'dictionary' : body[1] === FLAG_ZLIB ? 'zlib' : 'none',
       headerBytes,
       plainBytes: body.readUInt32BE(2),
-      shape: isShaped ? referred(shapeEnd) : undefined,
-      dictionary: hasDictionary ? referred(headerBytes) : undefined,
+      shape: isShaped ? idBefore(shapeEnd) : undefined,
+      dictionary: hasDictionary ? idBefore(headerBytes) : undefined,
     }
   }
 
@@ -184,7 +188,7 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
   return { name: parts.join('+'), encode, decode, decodedBytes, describe }
 }
 
-/** The numbers of the definitions that a body refers to, and that are not known. None for one that is damaged. */
+/** Returns the numbers of the unknown codec entries that a body refers to; none for a damaged body. */
 function references(stored: Uint8Array, isKnown: (number: number) => boolean): readonly number[] {
   const isShaped = stored[0] === SHAPED_FORMAT
   const hasDictionary = stored[1] === FLAG_DICTIONARY
@@ -200,24 +204,27 @@ function references(stored: Uint8Array, isKnown: (number: number) => boolean): r
   return isWhole(body) ? unknown : NONE
 }
 
-/** Whether the checksum of a body, which is no shorter than its header, holds. Each view of its bytes costs: a caller gives the one it has. */
+/**
+ * Tells whether the checksum of a body matches. The body is at least as long as its header. Each view of bytes costs time, so a
+ * caller passes the view that it has.
+ */
 function isWhole(body: Buffer, payload: Buffer = body.subarray(HEADER_BYTES)): boolean {
   return body.readUInt32BE(SUMMED_HEADER_BYTES) === checksum(body, SUMMED_HEADER_BYTES, payload)
 }
 
 const NONE: readonly number[] = []
 
-/** MessagePack, compressed by zlib where that pays: the default. */
+/** MessagePack, compressed by zlib if that makes it smaller: the default. */
 export function msgpackZlibCodec(): Codec {
   return envelopeCodec()
 }
 
-/** JSON, compressed by zlib where that pays. */
+/** JSON, compressed by zlib if that makes it smaller. */
 export function jsonZlibCodec(): Codec {
   return envelopeCodec({ format: jsonFormat })
 }
 
-/** JSON that is never compressed: from the eleventh byte on, a body can be read by eye and by the database's JSON functions. */
+/** JSON without compression. From its eleventh byte on, a body is readable by people and by the database's JSON functions. */
 export function jsonCodec(): Codec {
   return envelopeCodec({ format: jsonFormat, compression: 'none' })
 }
@@ -226,12 +233,12 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-function checked(raw: Buffer, rawLength: number): Buffer {
+function checkLength(raw: Buffer, rawLength: number): Buffer {
   if (raw.length !== rawLength) throw damaged('its length is not the one that its header tells')
   return raw
 }
 
-/** Never takes more memory than the header announced, whatever the stream would grow to. */
+/** Expands compressed bytes. Allocates no more memory than the header announced. */
 function inflate(payload: Buffer, rawLength: number, dictionary: Uint8Array | undefined): Buffer {
   let result: { buffer: Buffer; engine: { bytesWritten: number } }
   const options: ZlibOptions = { maxOutputLength: Math.max(1, rawLength), info: true }
@@ -240,7 +247,7 @@ function inflate(payload: Buffer, rawLength: number, dictionary: Uint8Array | un
       dictionary === undefined
         ? inflateSync(payload, options)
         : inflateRawSync(payload, { ...options, dictionary })
-    // With `info` Node answers with an object, of which its type declaration does not know.
+    // With `info` Node returns an object, which is missing in its type declarations.
     result = inflated as typeof result
   } catch (cause) {
     throw damaged('its compressed bytes cannot be expanded to the length that its header tells', cause)
@@ -249,7 +256,7 @@ function inflate(payload: Buffer, rawLength: number, dictionary: Uint8Array | un
   return result.buffer
 }
 
-/** Bytes of a bag that `copyBag` has made, or of its values by a shape. What comes next may overwrite them. */
+/** Packs a copy of `copyBag`, or its values by a shape. The next call may overwrite the bytes. */
 function pack(format: BodyFormat, bag: Bag, values: readonly PropertyValue[] | undefined): Uint8Array {
   if (values !== undefined) return packMsgpack(values)
   return format === msgpackFormat ? packMsgpack(bag) : runEncode(format, bag)
@@ -270,22 +277,22 @@ function runEncode(format: BodyFormat, bag: Bag): Uint8Array {
   )
 }
 
-/** What a format may say of a body by itself. */
-const OF_BODIES = ['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'] as const
+/** Codes of errors that a format may throw about a body. */
+const BODY_CODES = ['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'] as const
 
 function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
   try {
     const bag = format.decode(raw)
-    // The readers of the built-in formats are as strict as this by themselves.
+    // The readers of the built-in formats are as strict as `checkBag`.
     if (!BUILT_IN.includes(format)) checkBag(bag)
     return bag
   } catch (cause) {
-    if (OF_BODIES.some((code) => isLooseleafError(cause, code))) throw cause
+    if (BODY_CODES.some((code) => isLooseleafError(cause, code))) throw cause
     if (BUILT_IN.includes(format)) throw damaged(`the format ${format.name} does not accept it`, cause)
-    // Its checksum holds, so it is what somebody has written: with another key, perhaps, or a later revision of the format.
+    // The checksum matches, so a process has written this body, perhaps with another key or a later version of the format.
     throw new LooseleafError(
       'BODY_UNKNOWN',
-      `A stored body is whole, but the format ${format.name} of this process does not accept it; that of another process may.`,
+      `A stored body is intact, but the format ${format.name} of this process does not accept it; that of another process may.`,
       { cause },
     )
   }
@@ -293,11 +300,11 @@ function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
 
 function unknownBody(id: number, flags: number, formats: ReadonlyMap<number, BodyFormat>): LooseleafError {
   const builtIn = BUILT_IN.find((format) => format.id === id)
-  const which = builtIn === undefined ? String(id) : `${id} (${builtIn.name})`
+  const name = builtIn === undefined ? String(id) : `${id} (${builtIn.name})`
   const known = [...formats.values()].map((format) => `${format.name} (${format.id})`).join(', ')
   return new LooseleafError(
     'BODY_UNKNOWN',
-    `A stored body is whole, but has format ${which} with flags ${flags}; this codec reads ${known} with flags 0 to ${FLAG_DICTIONARY}. Add the format to \`alsoReads\`, or update this process.`,
+    `A stored body is intact, but has format ${name} with flags ${flags}; this codec reads ${known} with flags 0 to ${FLAG_DICTIONARY}. Add the format to \`alsoReads\`, or update this process.`,
   )
 }
 

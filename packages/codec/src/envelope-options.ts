@@ -5,27 +5,27 @@ import { jsonFormat } from './json-format.ts'
 import { msgpackFormat } from './msgpack-format.ts'
 
 export interface EnvelopeCodecOptions {
-  /** How bags are written. Default: `msgpackFormat`. */
+  /** Format of written bodies. Default: `msgpackFormat`. */
   readonly format?: BodyFormat | undefined
-  /** What is read besides `format`, told apart by the id in each body. Default: the built-in formats. */
+  /** Formats that are read besides `format`, by the id in each body. Default: the built-in formats. */
   readonly alsoReads?: readonly BodyFormat[] | undefined
-  /** Compression of what is written; either is always read. Default: `'zlib'`. */
+  /** Compression of written bodies. Either is always read. Default: `'zlib'`. */
   readonly compression?: 'zlib' | 'none' | undefined
   /**
-   * Bodies of fewer bytes are not tried: below about this size zlib takes ten times as long as the encoding itself to
-   * save less than two fifths. A body that does not become smaller is stored as it is in any case. Default: 1,024.
+   * Smaller bodies (in bytes) are not compressed by zlib. Below the default it takes ten times as long as the encoding and saves less
+   * than two fifths. A body that would not become smaller is never compressed. Default: 1,024.
    */
   readonly minCompressBytes?: number | undefined
   /**
-   * Whether names are stored once for the store, and bags are written without them. Needs `msgpackFormat`, and a store to keep them; what is
-   * stored so is read with or without this option. Default: false.
+   * Stores the names of properties once for the store, as shapes, and writes bags without them. Needs `msgpackFormat` and a store. Such
+   * bodies are read with or without this option. Default: false.
    */
   readonly shapes?: boolean | undefined
-  /** Whether small bodies are compressed by the store's dictionary, where one was trained. Needs a store too. Default: false. */
+  /** Compresses bodies of 64 bytes and more by the store's dictionary, once one was trained. Needs a store. Default: false. */
   readonly dictionary?: boolean | undefined
-  /** zlib's level, 1 (fast) to 9 (small). Default: 6. */
+  /** Level of zlib, 1 (fast) to 9 (small). Default: 6. */
   readonly level?: number | undefined
-  /** The most bytes of a body, both as encoded and as stored. Default: 8 MiB; at most 16 MiB less a byte, which is what the column takes. */
+  /** Largest size of a body in bytes, both encoded and stored. Default: 8 MiB; at most 16 MiB less a byte, the limit of the column. */
   readonly maxBodyBytes?: number | undefined
 }
 
@@ -40,7 +40,7 @@ const OPTION_NAMES = [
   'maxBodyBytes',
 ]
 
-/** Options that make sense, with their defaults. */
+/** Checked options with their defaults. */
 export interface EnvelopeSettings {
   readonly format: BodyFormat
   readonly formats: ReadonlyMap<number, BodyFormat>
@@ -53,11 +53,11 @@ export interface EnvelopeSettings {
 }
 
 const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024
-/** What a `mediumblob` takes. */
+/** Limit of a `mediumblob`. */
 const GREATEST_BODY_BYTES = 2 ** 24 - 1
 export const BUILT_IN: readonly BodyFormat[] = [msgpackFormat, jsonFormat]
 
-/** Throws `BAD_OPTION`. */
+/** Adds the defaults. Throws `BAD_OPTION` for options that are not valid. */
 export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSettings {
   checkNames(options)
   const { format = msgpackFormat, alsoReads = BUILT_IN, compression = 'zlib' } = options
@@ -76,21 +76,21 @@ export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSet
       `A codec's alsoReads has to be a list of formats; got ${describeKind(alsoReads)}.`,
     )
   }
-  // By `for`, which does not skip holes.
+  // `for` does not skip holes, as `forEach` would.
   for (const other of alsoReads) checkFormat('alsoReads', other)
   const formats = formatsById([format, ...alsoReads])
   const shapes = checkFlag('shapes', options.shapes)
   if (shapes && format !== msgpackFormat) {
     throw new LooseleafError(
       'BAD_OPTION',
-      `A codec has shapes with msgpackFormat alone; its format is ${format.name}.`,
+      `A codec with shapes needs msgpackFormat; its format is ${format.name}.`,
     )
   }
   const dictionary = checkFlag('dictionary', options.dictionary)
   if (dictionary && compression === 'none') {
     throw new LooseleafError(
       'BAD_OPTION',
-      "A codec has a dictionary for compression alone, and that is 'none'.",
+      "A codec with a dictionary needs compression; its compression is 'none'.",
     )
   }
   return { format, formats, compression, minCompressBytes, shapes, dictionary, level, maxBodyBytes }
@@ -104,7 +104,7 @@ function checkFlag(option: string, value: unknown): boolean {
   )
 }
 
-/** An option that does not exist is mostly one that was misspelt. */
+/** Throws for unknown options, most of which are misspelt ones. */
 function checkNames(options: unknown): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new LooseleafError(
@@ -120,7 +120,7 @@ function checkNames(options: unknown): void {
   )
 }
 
-/** All but the id, which is checked together with those of the others. */
+/** Checks a format without its id, which `formatsById` checks. */
 function checkFormat(option: 'format' | 'alsoReads', format: unknown): void {
   if (typeof format !== 'object' || format === null) {
     throw new LooseleafError(
@@ -160,11 +160,11 @@ function formatsById(all: readonly BodyFormat[]): ReadonlyMap<number, BodyFormat
   return formats
 }
 
-function checkInteger(what: string, value: number, min: number, max: number): number {
+function checkInteger(option: string, value: number, min: number, max: number): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value
-  const came = typeof value === 'number' ? String(value) : describeKind(value)
+  const received = typeof value === 'number' ? String(value) : describeKind(value)
   throw new LooseleafError(
     'BAD_OPTION',
-    `A codec's ${what} has to be an integer from ${min} to ${max}; got ${came}.`,
+    `A codec's ${option} has to be an integer from ${min} to ${max}; got ${received}.`,
   )
 }

@@ -24,12 +24,12 @@ describe('jsonFormat', () => {
     )
   })
 
-  test('bags of what JSON knows are plain JSON', () => {
+  test('a bag of JSON types is plain JSON', () => {
     const bag = { title: 'A', tags: ['x', null], nested: { n: 1.5, yes: true } }
     expect(textOf(bag)).toBe(JSON.stringify(bag))
   })
 
-  test('what JSON has no word for is tagged', () => {
+  test('values without a JSON form are tagged', () => {
     const bag = {
       at: new Date(1235697046123),
       big: -5n,
@@ -44,7 +44,7 @@ describe('jsonFormat', () => {
     })
   })
 
-  test('whole numbers beyond 2^53 - 1 have an exponent, so that nobody takes them for exact integers', () => {
+  test('whole numbers beyond 2^53 - 1 have an exponent, so that they do not look like exact integers', () => {
     const bag = {
       safe: 2 ** 53 - 1,
       unsafe: 2 ** 53,
@@ -56,14 +56,14 @@ describe('jsonFormat', () => {
       '{"safe":9007199254740991,"unsafe":9.007199254740992e+15,"low":-1.152921504606847e+18,"wide":1.2345678901234568e+20,"huge":1e+300}',
     )
     expect(decode(textOf(bag))).toStrictEqual(bag)
-    // As they were written before.
+    // Earlier versions wrote whole numbers in digits.
     expect(decode('{"unsafe":9007199254740992,"wide":123456789012345680000}')).toStrictEqual({
       unsafe: 2 ** 53,
       wide: 123456789012345680000,
     })
   })
 
-  test('a property that looks like a tag is not one', () => {
+  test('a property that looks like a tag comes back as a property', () => {
     const bag: Bag = { $date: 'x', $$date: 'y', a: { $bigint: '5' }, b: { $: { $number: 'NaN' } } }
     expect(textOf(bag)).toBe(
       '{"$$date":"x","$$$date":"y","a":{"$$bigint":"5"},"b":{"$$":{"$$number":"NaN"}}}',
@@ -107,19 +107,19 @@ describe('jsonFormat', () => {
     '{"a":{"$unknown":"5"}}',
     '{"a":{"$date":"2009-02-27T01:10:46.123Z","b":1}}',
     '{"a":{"$toString":"x"}}',
-  ])('%s: BODY_DAMAGED', (text) => {
+  ])('the text %s is BODY_DAMAGED', (text) => {
     expect(codeOf(() => decode(text))).toBe('BODY_DAMAGED')
   })
 
-  test('-0, which other writers may write, is 0', () => {
+  test('a -0 of another writer becomes 0', () => {
     expect(decode('{"a":-0}')).toStrictEqual({ a: 0 })
   })
 
-  test('text that is not UTF-8: BODY_DAMAGED', () => {
+  test('text that is not UTF-8 is BODY_DAMAGED', () => {
     expect(codeOf(() => jsonFormat.decode(Buffer.from('{"a":"\xff"}', 'latin1')))).toBe('BODY_DAMAGED')
   })
 
-  test('nesting beyond the limit is refused without running out of stack', () => {
+  test('nesting beyond the limit is refused without a stack overflow', () => {
     const deep = (depth: number): string => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
     expect(decode(deep(MAX_DEPTH - 1))).toHaveProperty('a')
     expect(codeOf(() => decode(deep(MAX_DEPTH)))).toBe('BODY_DAMAGED')
@@ -127,13 +127,13 @@ describe('jsonFormat', () => {
     expect(codeOf(() => decode('['.repeat(1_000_000)))).toBe('BODY_DAMAGED')
   })
 
-  test('a Date at the deepest place does not count as one level more', () => {
+  test('a Date at the deepest level does not count as another level', () => {
     let bag: Bag = { at: new Date(0), big: 1n }
     for (let i = 1; i < MAX_DEPTH; i++) bag = { in: bag }
     expect(decode(textOf(bag))).toStrictEqual(bag)
   })
 
-  test('a parser that fails does not quote what is stored', () => {
+  test('an error of the JSON parser does not quote stored values', () => {
     let error: unknown
     try {
       decode('{"a":"secret text')

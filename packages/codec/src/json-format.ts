@@ -5,7 +5,7 @@ import { damaged } from './damaged.ts'
 import { scanJson } from './json-scan.ts'
 import { fromJson, toJson } from './json-tags.ts'
 
-/** JSON, for those who want to read bodies with other tools. What JSON has no word for is tagged, see `toJson`. Format 2. */
+/** Format 2: JSON, which other tools can read. Values without a JSON form are tagged, see `toJson`. */
 export const jsonFormat: BodyFormat = {
   id: 2,
   name: 'json',
@@ -19,7 +19,7 @@ export const jsonFormat: BodyFormat = {
     try {
       json = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
     } catch {
-      // Without the parser's error, which quotes what is stored.
+      // The parser's error quotes stored values, so it is no cause.
       throw damaged('its text is not JSON')
     }
     if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -30,7 +30,7 @@ export const jsonFormat: BodyFormat = {
   },
 }
 
-/** Tells the bag from a tagged value that stands alone, such as `{"$date": …}`. */
+/** Distinguishes a bag from a single tagged value, such as `{"$date": …}`. */
 function isBag(value: ReturnType<typeof fromJson>): value is Bag {
   return typeof value === 'object' && !isDate(value) && !isBytes(value)
 }

@@ -12,11 +12,11 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * Counts the values of a bag in JSON before anything is built of them, and throws `BODY_TOO_LARGE` for more than `MAX_VALUES`,
- * `BODY_DAMAGED` for values nested too deep. All else is for `JSON.parse` to refuse. A tagged value is one.
+ * Counts the values of a bag in JSON before `JSON.parse` builds them. Throws `BODY_TOO_LARGE` for more than `MAX_VALUES`, and
+ * `BODY_DAMAGED` for values nested too deep. A tagged value counts as one. `JSON.parse` checks the syntax.
  */
 export function scanJson(bytes: Uint8Array): void {
-  // Each value takes two bytes at least, one of them for what stands before or behind it.
+  // Each value takes at least two bytes: itself and a bracket, comma or colon.
   if (bytes.length <= 2 * MAX_VALUES) return
   let values = 0
   let depth = 0
@@ -27,7 +27,7 @@ export function scanJson(bytes: Uint8Array): void {
         break
       case OPEN_ARRAY:
       case OPEN_OBJECT:
-        // What is at the deepest place may be tagged, which is one object more.
+        // A value at the deepest level may be tagged, which adds an object.
         if (++depth > MAX_DEPTH + 1) throw damaged(`it is nested more than ${MAX_DEPTH} deep`)
         if (hasValue(bytes, at) && ++values > MAX_VALUES) throw tooManyValues()
         break
@@ -43,13 +43,13 @@ export function scanJson(bytes: Uint8Array): void {
   }
 }
 
-/** Whether a value stands behind the bracket, and not its end or the name of a tag, which is one with its object. */
+/** Tells whether a value follows the bracket, rather than its end or the name of a tag. */
 function hasValue(bytes: Uint8Array, bracket: number): boolean {
   let at = bracket + 1
   while ((bytes[at] as number) <= SPACE) at++
   const next = bytes[at]
   if (next === CLOSE_ARRAY || next === CLOSE_OBJECT) return false
-  // The name of a property that begins with `$` has one more.
+  // A property name that begins with `$` has a second one.
   const isTag = bytes[bracket] === OPEN_OBJECT && next === QUOTE && bytes[at + 1] === DOLLAR
   return !isTag || bytes[at + 2] === DOLLAR
 }

@@ -4,11 +4,12 @@ import { damaged } from './damaged.ts'
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
 /**
- * A value as JSON has it. Four kinds that it has no word for become an object of one tag:
+ * Converts a value of a `copyBag` copy to JSON. Four types without a JSON form become an object with one tag:
  * `{"$date":"2009-02-27T00:00:00.000Z"}`, `{"$bigint":"12"}`, `{"$bytes":"aGk="}` (base64), `{"$number":"NaN"}` (or `Infinity`,
- * `-Infinity`). A property name that begins with `$` gets one more in front, so that none looks like a tag. A whole number
- * beyond 2^53 - 1 has an exponent, so that nobody takes its digits for those of an exact integer.
- * The value is of a bag that `copyBag` has made.
+ * `-Infinity`).
+ *
+ * A property name that begins with `$` gets another `$` in front, so that it never looks like a tag. A whole number beyond 2^53 - 1
+ * is written with an exponent, because its digits would look like those of an exact integer.
  */
 export function toJson(value: PropertyValue | Bag): Json {
   if (typeof value === 'number') return numberToJson(value)
@@ -32,12 +33,12 @@ function numberToJson(value: number): Json {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? rawJSON(value.toExponential()) : value
 }
 
-/** Part of Node since 21, but not yet of its type declaration: a value that `JSON.stringify` writes as this text. */
+/** Returns a value that `JSON.stringify` writes as this text. In Node since 21, but not in its type declarations. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): Json }
 
 /**
- * The reverse of `toJson` for what `JSON.parse` gave; throws `BODY_DAMAGED` for what `toJson` never makes, but for what
- * `JSON.parse` itself has made of it: of a name that is repeated the last value is there, and integers beyond 2^53 are rounded.
+ * Reverses `toJson` for a result of `JSON.parse`. Throws `BODY_DAMAGED` for values that `toJson` never writes. Two differences are lost
+ * in `JSON.parse` already: of a repeated name the last value remains, and integers beyond 2^53 are rounded.
  */
 export function fromJson(json: unknown, depth: number): PropertyValue | Bag {
   if (typeof json === 'string') {
@@ -58,8 +59,8 @@ export function fromJson(json: unknown, depth: number): PropertyValue | Bag {
   if (Array.isArray(json)) return json.map((element) => fromJson(element, depth + 1) as PropertyValue)
   const object: Bag = {}
   for (const name of names) {
-    const held = fromJson((json as Record<string, unknown>)[name], depth + 1)
-    object[readName(name)] = held as PropertyValue
+    const value = fromJson((json as Record<string, unknown>)[name], depth + 1)
+    object[readName(name)] = value as PropertyValue
   }
   return object
 }
@@ -77,15 +78,16 @@ function isTag(name: string): name is Tag {
   return Object.hasOwn(readTag, name)
 }
 
-/** Each accepts exactly the texts that `toJson` writes. */
+/** Readers of the tags. Each accepts exactly the texts that `toJson` writes. */
 const readTag: Record<Tag, (text: unknown) => PropertyValue> = {
   $date(text) {
     const date = new Date(typeof text === 'string' ? text : NaN)
-    if (Number.isNaN(date.getTime()) || date.toISOString() !== text) throw damaged('a time is not one')
+    if (Number.isNaN(date.getTime()) || date.toISOString() !== text) throw damaged('a time is not valid')
     return date
   },
   $bigint(text) {
-    if (typeof text !== 'string' || !/^(0|-?[1-9]\d{0,19})$/.test(text)) throw damaged('a bigint is not one')
+    if (typeof text !== 'string' || !/^(0|-?[1-9]\d{0,19})$/.test(text))
+      throw damaged('a bigint is not valid')
     const value = BigInt(text)
     if (value < -(2n ** 63n) || value >= 2n ** 64n) throw damaged('a bigint is beyond 64 bits')
     return value
@@ -94,11 +96,11 @@ const readTag: Record<Tag, (text: unknown) => PropertyValue> = {
     if (typeof text !== 'string') throw damaged('bytes are not in base64')
     const bytes = Buffer.from(text, 'base64')
     if (bytes.toString('base64') !== text) throw damaged('bytes are not in base64')
-    // A copy of its own: a small Buffer is a view of memory that is shared with others.
+    // Copied, because a small Buffer is a view of the shared pool.
     return new Uint8Array(bytes)
   },
   $number(text) {
     if (text === 'NaN' || text === 'Infinity' || text === '-Infinity') return Number(text)
-    throw damaged('a number is not one')
+    throw damaged('a number is not valid')
   },
 }

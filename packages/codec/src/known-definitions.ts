@@ -13,7 +13,7 @@ import {
   definitionOf,
   MAX_DICTIONARY_BYTES,
   MAX_SHAPE_BYTES,
-  namesOf,
+  countNames,
   readShape,
   SHAPE_KIND,
   shapeDefinition,
@@ -21,16 +21,16 @@ import {
 } from './shape.ts'
 import { trainDictionary } from './train-dictionary.ts'
 
-/** When a store has so many shapes, no more are wanted: its bags are of too many kinds, or their names are data. */
+/** Largest number of shapes of a store. With more, its bags are of too many kinds, or their names are data. */
 const MAX_SHAPES = 256
 
-/** A shape as bodies refer to it. */
+/** A shape with the number that bodies refer to. */
 export interface KnownShape extends Shape {
-  /** The number that the digits of its id are. */
+  /** The id as a number. */
   readonly number: number
 }
 
-/** A bag that is written by a shape. */
+/** A bag to be written by a shape. */
 export interface ShapedBag {
   readonly shape: KnownShape
   readonly values: readonly PropertyValue[]
@@ -41,29 +41,29 @@ export interface KnownDictionary {
   readonly bytes: Uint8Array
 }
 
-/** The definitions of one store: what bodies are read by, and what they are written by. */
+/** The codec entries of one store, for reading and for writing. */
 export interface KnownDefinitions extends CodecDefinitions {
   shape(number: number): KnownShape | undefined
   dictionary(number: number): KnownDictionary | undefined
-  /** The shape to write this bag by, if one is confirmed and the bag fits it; takes note of a bag without one. */
+  /** Returns this bag by a confirmed shape that it fits; undefined if there is none. Counts bags without a shape. */
   shapedBy(bag: Bag): ShapedBag | undefined
-  /** The dictionary to write by: the last that was added of those that are confirmed. */
+  /** The dictionary for writing: the newest confirmed one. */
   readonly newest: KnownDictionary | undefined
 }
 
 export interface DefinitionOptions {
   readonly shapes: boolean
   readonly dictionary: boolean
-  /** The bytes of a bag, or of its values by a shape, before they are compressed; those of the next take their place. */
+  /** Packs a bag, or its values by a shape, without compression. The next call may overwrite the bytes. */
   pack(bag: Bag, values: readonly PropertyValue[] | undefined): Uint8Array
-  /** The numbers of what a body refers to; none for one that is damaged. */
+  /** Returns the numbers of the unknown entries that a body refers to; none for a damaged body. */
   references(body: Uint8Array, isKnown: (number: number) => boolean): readonly number[]
 }
 
-/** One of the lists of names of which a shape is known or wanted. */
-interface Listed {
+/** Names of bags with a known or wanted shape. */
+interface NameList {
   readonly names: readonly string[]
-  /** What is written; undefined as long as none is confirmed. */
+  /** The shape for writing; undefined until one is confirmed. */
   shape: KnownShape | undefined
 }
 
@@ -73,8 +73,8 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
   const stored = new Map<number, StoredDefinition>()
   const shapes = new Map<number, KnownShape>()
   const dictionaries = new Map<number, KnownDictionary>()
-  /** By the number of names. */
-  const listed = new Map<number, Listed[]>()
+  /** Name lists by the number of their names. */
+  const nameLists = new Map<number, NameList[]>()
   const wanted = new Map<string, Definition>()
   const candidates = createShapeCandidates()
   let newest: KnownDictionary | undefined
@@ -82,26 +82,27 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
 
   const isKnown = (number: number): boolean => shapes.has(number) || dictionaries.has(number)
 
-  function find(names: readonly string[]): Listed | undefined {
-    const some = listed.get(names.length)
-    if (some === undefined) return undefined
-    for (let i = 0; i < some.length; i++) {
-      const one = some[i] as Listed
-      if (hasNames(names, one.names)) return one
+  function findNameList(names: readonly string[]): NameList | undefined {
+    const lists = nameLists.get(names.length)
+    if (lists === undefined) return undefined
+    for (let i = 0; i < lists.length; i++) {
+      const list = lists[i] as NameList
+      if (hasNames(names, list.names)) return list
     }
     return undefined
   }
 
-  /** Lists of names that are kept, so as not to be asked for again, although their definition would be too long. */
+  /** Number of name lists whose shape would be too long. They stay registered, so that their bags are not counted again. */
   let tooLong = 0
 
-  function list(names: readonly string[]): Listed {
-    const found = find(names)
+  /** Returns the registered list of these names, and registers it if it is new. */
+  function registerNames(names: readonly string[]): NameList {
+    const found = findNameList(names)
     if (found !== undefined) return found
-    const added: Listed = { names, shape: undefined }
-    const some = listed.get(names.length)
-    if (some === undefined) listed.set(names.length, [added])
-    else some.push(added)
+    const added: NameList = { names, shape: undefined }
+    const lists = nameLists.get(names.length)
+    if (lists === undefined) nameLists.set(names.length, [added])
+    else lists.push(added)
     return added
   }
 
@@ -116,7 +117,7 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
       const shape = kind === SHAPE_KIND ? readShape(bytes) : undefined
       if (shape === undefined) return false
       shapes.set(number, { number, ...shape })
-      list(shape.names)
+      registerNames(shape.names)
     }
     stored.set(number, definition)
     return true
@@ -125,14 +126,13 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
   function shapeFor(bag: Bag): KnownShape | undefined {
     if (!options.shapes) return undefined
     const names = Object.keys(bag)
-    const found = find(names)
-    if (found !== undefined) return found.shape
+    const nameList = findNameList(names)
+    if (nameList !== undefined) return nameList.shape
     if (shapes.size + wanted.size + tooLong >= MAX_SHAPES) return undefined
     const shape = candidates.observe(bag, names)
     if (shape === undefined) return undefined
     const definition = shapeDefinition(shape)
-    // Not asked for again in either case.
-    list(shape.names)
+    registerNames(shape.names)
     if (definition.bytes.length <= MAX_SHAPE_BYTES) wanted.set(definition.id, definition)
     else tooLong++
     return undefined
@@ -161,8 +161,8 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
       wanted.delete(id)
       const shape = shapes.get(number)
       if (shape !== undefined) {
-        const place = list(shape.names)
-        if (place.shape === undefined || isBetter(shape, place.shape)) place.shape = shape
+        const nameList = registerNames(shape.names)
+        if (nameList.shape === undefined || isBetter(shape, nameList.shape)) nameList.shape = shape
       }
       const dictionary = dictionaries.get(number)
       const added = stored.get(number)?.added ?? 0
@@ -188,12 +188,12 @@ export function idOf(number: number): string {
   return number.toString(16).padStart(12, '0')
 }
 
-/** Of two shapes with the same names the one that says more of what is within them; all processes choose the same. */
-function isBetter(one: KnownShape, other: KnownShape): boolean {
-  const more = namesOf(one) - namesOf(other)
-  return more > 0 || (more === 0 && one.number < other.number)
+/** Prefers the shape with more nested names. The order is total, so that all processes choose the same shape. */
+function isBetter(shape: KnownShape, other: KnownShape): boolean {
+  const difference = countNames(shape) - countNames(other)
+  return difference > 0 || (difference === 0 && shape.number < other.number)
 }
 
-function sameBytes(one: Uint8Array | undefined, other: Uint8Array): boolean {
-  return one !== undefined && Buffer.compare(one, other) === 0
+function sameBytes(bytes: Uint8Array | undefined, other: Uint8Array): boolean {
+  return bytes !== undefined && Buffer.compare(bytes, other) === 0
 }

@@ -10,12 +10,12 @@ function decode(...bytes: number[]): Bag {
   return msgpackFormat.decode(Uint8Array.from(bytes))
 }
 
-/** The bag of one property `a` whose value is these bytes. */
+/** Decodes a bag whose only property `a` has these bytes. */
 function decodeValue(...bytes: number[]): unknown {
   return decode(0x81, 0xa1, 0x61, ...bytes)['a']
 }
 
-/** Bytes written by hand from the MessagePack specification, and the one bag that each stands for. */
+/** Bytes by hand from the MessagePack specification, with their bags. */
 const written: readonly (readonly [string, string, Bag])[] = [
   ['no property', '80', {}],
   ['booleans and null', '83a161c2a162c3a163c0', { a: false, b: true, c: null }],
@@ -60,7 +60,7 @@ const written: readonly (readonly [string, string, Bag])[] = [
 ]
 
 describe('msgpackFormat', () => {
-  test.each(written)('%s: these bytes, in both directions', (_, hex, bag) => {
+  test.each(written)('%s are written as specified, and read back', (_, hex, bag) => {
     deepStrictEqual(msgpackFormat.decode(Buffer.from(hex, 'hex')), bag)
     expect(Buffer.from(msgpackFormat.encode(bag)).toString('hex')).toBe(hex)
   })
@@ -74,7 +74,7 @@ describe('msgpackFormat', () => {
     )
   })
 
-  test('any bytes give a bag that can be written again, or BODY_DAMAGED', () => {
+  test('random bytes are BODY_DAMAGED, or decode to a bag that can be encoded again', () => {
     const nearBag = fc.tuple(fc.constantFrom(0x80, 0x81, 0x82, 0xde), fc.uint8Array({ maxLength: 60 }))
     fc.assert(
       fc.property(nearBag, ([first, rest]) => {
@@ -86,12 +86,12 @@ describe('msgpackFormat', () => {
     )
   })
 
-  test('equal bags have equal bytes, however their NaN and zero came about', () => {
+  test('equal bags have equal bytes, for any NaN and zero', () => {
     const oddNaN = new Float64Array(new BigUint64Array([0xfff8_0000_0000_1234n]).buffer)[0] as number
     expect(msgpackFormat.encode({ a: oddNaN, b: -0 })).toStrictEqual(msgpackFormat.encode({ a: NaN, b: 0 }))
   })
 
-  test('undefined and NaN are left out or made one wherever they stand, and all around them stays', () => {
+  test('undefined is left out and NaN is unified at every level, and other values stay', () => {
     const deep: Bag = { z: 1, list: [{ a: undefined, b: [NaN, { c: undefined }] }, 'x'], end: new Date(5) }
     expect(msgpackFormat.decode(msgpackFormat.encode(deep))).toStrictEqual({
       z: 1,
@@ -101,13 +101,13 @@ describe('msgpackFormat', () => {
     expect(Object.hasOwn((deep['list'] as Bag[])[0] as Bag, 'a')).toBe(true)
   })
 
-  test('a bag that holds undefined at every level is encoded in one walk', () => {
+  test('a bag with undefined at every level is encoded in one walk', () => {
     let bag: Bag = { a: undefined }
     for (let i = 1; i < MAX_DEPTH; i++) bag = { a: undefined, in: bag }
     expect(msgpackFormat.encode(bag).length).toBe((MAX_DEPTH - 1) * 4 + 1)
   })
 
-  test('a text keeps the byte order mark at its start, whatever its length and place', () => {
+  test('a text of any length keeps a byte order mark at its start', () => {
     for (const length of [0, 27, 28, 29, 61, 62, 63, 64, 252, 253, 300, 65532, 65533, 70000]) {
       for (const letter of ['x', 'é', '\ufeff']) {
         const text = `\ufeff${letter.repeat(length)}`
@@ -120,7 +120,7 @@ describe('msgpackFormat', () => {
     }
   })
 
-  test('what is decoded is no Buffer and shares no memory with the bytes', () => {
+  test('decoded bytes are a Uint8Array with memory of its own', () => {
     const bytes = msgpackFormat.encode({ a: Buffer.from('abc') })
     const decoded = msgpackFormat.decode(bytes)['a'] as Uint8Array
     bytes.fill(0)
@@ -129,13 +129,13 @@ describe('msgpackFormat', () => {
     expect(decoded.buffer.byteLength).toBe(3)
   })
 
-  test('the bytes that are read gain no property', () => {
+  test('decode adds no property to its bytes', () => {
     const bytes = Uint8Array.from(msgpackFormat.encode({ a: 1 }))
     msgpackFormat.decode(bytes)
     expect(Object.keys(bytes)).toEqual(['0', '1', '2', '3'])
   })
 
-  test('integers and floats that other writers make longer than need be are read', () => {
+  test('integers and floats in longer forms of other writers are read', () => {
     expect(decodeValue(0xcd, 0, 5)).toBe(5)
     expect(decodeValue(0xce, 0, 0, 0, 5)).toBe(5)
     expect(decodeValue(0xd2, 0, 0, 0, 5)).toBe(5)
@@ -148,7 +148,7 @@ describe('msgpackFormat', () => {
     expect(decodeValue(0xc8 - 1, 12, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)).toStrictEqual(new Date(1000))
   })
 
-  const nothing: Record<string, number[]> = {
+  const damagedBytes: Record<string, number[]> = {
     'no bytes at all': [],
     'a number alone': [0x05],
     'an array alone': [0x90],
@@ -191,18 +191,18 @@ describe('msgpackFormat', () => {
     'a bigint cut short': [0x81, 0xa1, 0x61, 0xd3, 0, 0, 0],
   }
 
-  test.each(Object.keys(nothing))('%s: BODY_DAMAGED', (kind) => {
-    expect(codeOf(() => decode(...(nothing[kind] as number[])))).toBe('BODY_DAMAGED')
+  test.each(Object.keys(damagedBytes))('%s is BODY_DAMAGED', (kind) => {
+    expect(codeOf(() => decode(...(damagedBytes[kind] as number[])))).toBe('BODY_DAMAGED')
   })
 
-  test('nesting beyond the limit is refused without running out of stack', () => {
+  test('nesting beyond the limit is refused without a stack overflow', () => {
     const deep = (depth: number): number[] => [0x81, 0xa1, 0x61, ...new Uint8Array(depth).fill(0x91), 0xc0]
     expect(decode(...deep(MAX_DEPTH - 1))).toHaveProperty('a')
     expect(codeOf(() => decode(...deep(MAX_DEPTH)))).toBe('BODY_DAMAGED')
     expect(codeOf(() => msgpackFormat.decode(new Uint8Array(1_000_000).fill(0x91)))).toBe('BODY_DAMAGED')
   })
 
-  test('a large bag does not change what is written after it', () => {
+  test('a large bag does not affect the bags encoded after it', () => {
     const small = Buffer.from(msgpackFormat.encode({ a: 'b' })).toString('hex')
     msgpackFormat.encode({ text: 'é'.repeat(400_000) })
     expect(Buffer.from(msgpackFormat.encode({ a: 'b' })).toString('hex')).toBe(small)

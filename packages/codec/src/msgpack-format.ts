@@ -3,7 +3,7 @@ import type { BodyFormat } from './body-format.ts'
 import { packMsgpack } from './msgpack-pack.ts'
 import { readMsgpack } from './msgpack-read.ts'
 
-/** MessagePack, compact and quick: the default. Format 1. */
+/** Format 1, the default: MessagePack, compact and quick. */
 export const msgpackFormat: BodyFormat = {
   id: 1,
   name: 'msgpack',

@@ -1,14 +1,14 @@
 import type { Bag, PropertyValue } from '@looseleaf/core'
 import type { Packr as PackrType } from 'msgpackr'
-// The entry without msgpackr's native part, which is for reading, and would be loaded for nothing.
+// This entry loads no native part, which msgpackr needs for reading only.
 import { Packr, RESET_BUFFER_MODE } from 'msgpackr/pack'
 
-/** msgpackr keeps the memory it packs into; more than this, taken for a large bag, is let go. */
+/** msgpackr keeps its buffer. A larger one, of a large bag, is released. */
 const KEPT_BYTES = 256 * 1024
 
 /**
- * Objects are plain maps of the least size (`variableMapSize` also lifts the limit of 65,535 properties), a bigint is an integer
- * of 64 bits, and an own property `toJSON` is one like any other.
+ * Objects are plain maps of the smallest form; `variableMapSize` also allows more than 65,535 properties. A bigint is an integer
+ * of 64 bits. An own property `toJSON` has no special meaning.
  */
 const packr: PackrType = new Packr({
   useRecords: false,
@@ -19,8 +19,8 @@ const packr: PackrType = new Packr({
 })
 
 /**
- * A bag that `copyBag` has made, or an array of its values, as MessagePack. What is returned stands in memory that the next
- * call writes to: whoever keeps it copies it.
+ * Packs a copy of `copyBag`, or an array of its values, as MessagePack. The next call may overwrite the result, so copy it to
+ * keep it.
  */
 export function packMsgpack(value: Bag | readonly PropertyValue[]): Buffer {
   const packed = packr.pack(value, RESET_BUFFER_MODE)

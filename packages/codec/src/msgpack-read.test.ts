@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { isLooseleafError, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
-// Not the entry that the other reader takes: this one loads the native part, from then on for every user in the process.
+// This entry loads the native part of msgpackr for the whole process; the other reader imports `msgpackr/pack`.
 import { Packr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
@@ -12,7 +12,7 @@ import { codeOf } from '../test/code-of.ts'
 import { unpackByMsgpackr } from '../test/msgpackr-reader.ts'
 import { msgpackFormat } from './msgpack-format.ts'
 
-/** The bag, or the code of its refusal. */
+/** Returns the bag, or the code of the error. */
 function outcome(read: (bytes: Uint8Array) => Bag, bytes: Uint8Array): Bag | string {
   try {
     return read(bytes)
@@ -22,17 +22,17 @@ function outcome(read: (bytes: Uint8Array) => Bag, bytes: Uint8Array): Bag | str
   }
 }
 
-/** Both readers give the same, or refuse with the same code. Answers whether they accept. */
+/** Expects the same bag or error code from both readers. Returns whether they accept the bytes. */
 function sameByBoth(bytes: Uint8Array): boolean {
   const before = Buffer.from(bytes)
   const ours = outcome(msgpackFormat.decode, bytes)
   deepStrictEqual(ours, outcome(unpackByMsgpackr, bytes))
-  if (!before.equals(bytes)) expect.fail('The bytes that were read are not what they were.')
+  if (!before.equals(bytes)) expect.fail('A reader changed the bytes.')
   return typeof ours !== 'string'
 }
 
 describe('the reader of MessagePack, beside a scan and msgpackr', () => {
-  test('every bag comes back the same from either', () => {
+  test('both readers return every bag', () => {
     fc.assert(
       fc.property(arbitraryBag, (bag) => {
         const bytes = msgpackFormat.encode(bag)
@@ -43,7 +43,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
     )
   })
 
-  test('texts and names of any length come back the same from either', () => {
+  test('both readers return texts and names of any length', () => {
     for (const length of [0, 11, 12, 13, 31, 32, 33, 63, 64, 65, 85, 255, 256, 257, 21_845, 65_535, 65_536]) {
       for (const letter of ['x', 'é', '€', '𝄞']) {
         const text = letter.repeat(length)
@@ -55,7 +55,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
     }
   })
 
-  test('changed bytes are accepted by both or by neither, and give the same', () => {
+  test('both readers agree on changed bytes', () => {
     let accepted = 0
     const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }))
     fc.assert(
@@ -75,7 +75,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
     expect(accepted).toBeGreaterThan(200)
   })
 
-  test('any bytes are accepted by both or by neither, and give the same', () => {
+  test('both readers agree on random bytes', () => {
     const tags = [
       0x80, 0x81, 0x82, 0x91, 0xa0, 0xa1, 0xc0, 0xc1, 0xc4, 0xc7, 0xca, 0xcb, 0xcf, 0xd3, 0xd6, 0xd7, 0xd9,
       0xdc, 0xde, 0xff,
@@ -93,7 +93,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
     )
   })
 
-  test('what any Packr of another setting writes beyond a bag is refused', () => {
+  test('types that msgpackr writes with other settings are refused', () => {
     const records = new Packr({ moreTypes: true })
     for (const value of [
       { a: 1, b: 2 },
@@ -113,7 +113,7 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
     expect(sameByBoth(cloned.pack({ a: shared, b: shared }))).toBe(false)
   })
 
-  test('maps of 16 bits, which are never written, are read', () => {
+  test('maps with a length of 16 bits are read, though never written', () => {
     const packr = new Packr({ useRecords: false, useToJSON: false })
     fc.assert(
       fc.property(arbitraryBag, (bag) => {
@@ -128,7 +128,7 @@ describe('names that were learned', () => {
   const named = (name: string): number[] => [0xa0 | name.length, ...Buffer.from(name)]
   const read = (...bytes: number[]): Bag => msgpackFormat.decode(Uint8Array.from(bytes))
 
-  test('a name that is repeated is refused when all before it are known too', () => {
+  test('a repeated name is refused, even if all names before it are learned', () => {
     for (let round = 0; round < 3; round++) {
       expect(read(0x82, ...named('first'), 1, ...named('second'), 2)).toStrictEqual({ first: 1, second: 2 })
       for (const again of ['first', 'second']) {
@@ -138,7 +138,7 @@ describe('names that were learned', () => {
     }
   })
 
-  test('a name in a longer form than need be is read, and found where it is repeated', () => {
+  test('a name in a longer form is read, and refused if it is repeated', () => {
     const longer = [0xd9, 4, ...Buffer.from('long')]
     for (let round = 0; round < 3; round++) {
       expect(read(0x81, ...longer, 1)).toStrictEqual({ long: 1 })
@@ -148,14 +148,14 @@ describe('names that were learned', () => {
     }
   })
 
-  test('a name is not taken for one that it only begins with', () => {
+  test('a name is not confused with its prefixes', () => {
     for (const name of ['na', 'name', 'names', 'n']) {
       expect(read(0x81, ...named(name), 7)).toStrictEqual({ [name]: 7 })
     }
     expect(codeOf(() => read(0x81, 0xa4, 0x6e, 0x61, 0x6d))).toBe('BODY_DAMAGED')
   })
 
-  test('objects of more names than are learned are read, and a repeated one among them is refused', () => {
+  test('an object with more names than are learned is read, and a repeated name in it is refused', () => {
     const names = Array.from({ length: 100 }, (_, i) => `name${i}`)
     const bag = Object.fromEntries(names.map((name, i) => [name, i]))
     for (let round = 0; round < 2; round++)
@@ -168,7 +168,7 @@ describe('names that were learned', () => {
     }
   })
 
-  test('ever new names take no memory for good, and the old ones are still read right', () => {
+  test('new names take bounded memory, and learned names are still read', () => {
     const entry = { title: 'x', likes: 3, tags: ['a'] }
     const readMany = (from: number): void => {
       for (let i = from; i < from + 20_000; i++) {

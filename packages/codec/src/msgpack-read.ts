@@ -1,27 +1,30 @@
 import { isUtf8 } from 'node:buffer'
 import { arrayOf, MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
 import { damaged, tooManyValues } from './damaged.ts'
-import type { HeldShape, Shape } from './shape.ts'
-import { firstOfObject, followerAt, learnName, type LearnedName } from './msgpack-names.ts'
+import type { NestedShape, Shape } from './shape.ts'
+import { emptyNamePath, followerAt, learnName, type LearnedName } from './msgpack-names.ts'
 
-/** The most milliseconds before and after 1970 that a Date holds. */
+/** Range of a Date, in milliseconds before and after 1970. */
 const MAX_TIME = 8.64e15
-/** What stands in a text for bytes that are not UTF-8, and for itself. */
+/** Replaces bytes that are not UTF-8 in a decoded text. A text may also contain it. */
 const REPLACEMENT = '\ufffd'
 
-/** What `toString('utf8', …)` calls, without the 7 % of a decoding that it takes to get there. Part of every Buffer of Node, if not of its types. */
+/**
+ * `toString('utf8', …)` calls `utf8Slice`; the direct call saves 7 % of a decoding. Every Buffer of Node has it, but not its types.
+ */
 type SlicedBuffer = Buffer & { utf8Slice(start: number, end: number): string }
 
-// One body is read at a time. Variables of the module are quicker than those of an object that every function is given.
+// Decoding is synchronous, so one body is read at a time. Module variables are quicker than an object that is passed on.
 let source: Buffer = Buffer.alloc(0)
 let at = 0
 let values = 0
 
 /**
- * The bag of MessagePack bytes, in one walk. Throws `BODY_DAMAGED` for what is never written: extensions other than the
- * timestamp, the unused tag 0xC1, names that are not strings or are repeated, the name `__proto__`, text that is not UTF-8, times
- * that no Date holds, values nested too deep, bytes that are missing or left over. More than `MAX_VALUES` values are
- * `BODY_TOO_LARGE`, before more than these are built. -0, which only other writers write, becomes 0. Nothing that is read is a view of `bytes`.
+ * Decodes the MessagePack bytes of a bag in one walk. The bag has no views of `bytes`.
+ *
+ * Throws `BODY_DAMAGED` for bytes that the codec never writes: extensions other than the timestamp, the unused tag 0xC1, names that
+ * are not strings or are repeated, the name `__proto__`, text that is not UTF-8, times beyond a Date, values nested too deep, and
+ * missing or extra bytes. Throws `BODY_TOO_LARGE` before it builds more than `MAX_VALUES` values. A -0 of another writer becomes 0.
  */
 export function readMsgpack(bytes: Uint8Array): Bag {
   return readAll(bytes, () => {
@@ -31,7 +34,7 @@ export function readMsgpack(bytes: Uint8Array): Bag {
   })
 }
 
-/** As `readMsgpack`, for the array of the values of a bag whose names are those of a shape. */
+/** Like `readMsgpack`, for the array of a bag's values by a shape. */
 export function readShaped(bytes: Uint8Array, shape: Shape): Bag {
   return readAll(bytes, () => {
     if (!isArrayTag(source[0])) throw damaged('it does not hold the values of a bag')
@@ -53,7 +56,7 @@ function readAll(bytes: Uint8Array, read: () => Bag): Bag {
 
 const NOTHING = source
 
-/** Moves past the next `bytes` bytes; returns where they start. */
+/** Skips bytes and returns the offset of the first. */
 function skip(bytes: number): number {
   const start = at
   at += bytes
@@ -61,14 +64,14 @@ function skip(bytes: number): number {
   return start
 }
 
-/** The next unsigned integer, of 1, 2 or 4 bytes. */
-function take(bytes: number): number {
+/** Reads an unsigned integer of 1, 2 or 4 bytes. */
+function readUnsigned(bytes: number): number {
   let value = 0
   for (let i = skip(bytes); i < at; i++) value = value * 0x100 + (source[i] as number)
   return value
 }
 
-/** `depth` is the one that an object or array at this place has. */
+/** `depth`: level of an object or array at this offset. */
 function readValue(depth: number): PropertyValue {
   const tag = source[skip(1)] as number
   if (tag < 0x80) return tag
@@ -86,7 +89,7 @@ function readValue(depth: number): PropertyValue {
     case 0xc4:
     case 0xc5:
     case 0xc6:
-      return readBytes(take(1 << (tag - 0xc4)))
+      return readBytes(readUnsigned(1 << (tag - 0xc4)))
     case 0xca:
       return source.readFloatBE(skip(4)) + 0
     case 0xcb:
@@ -94,7 +97,7 @@ function readValue(depth: number): PropertyValue {
     case 0xcc:
     case 0xcd:
     case 0xce:
-      return take(1 << (tag - 0xcc))
+      return readUnsigned(1 << (tag - 0xcc))
     case 0xcf:
       return source.readBigUInt64BE(skip(8))
     case 0xd0:
@@ -104,7 +107,7 @@ function readValue(depth: number): PropertyValue {
     case 0xd3:
       return source.readBigInt64BE(skip(8))
     case 0xc7:
-      return readTime(take(1))
+      return readTime(readUnsigned(1))
     case 0xd6:
       return readTime(4)
     case 0xd7:
@@ -112,13 +115,13 @@ function readValue(depth: number): PropertyValue {
     case 0xd9:
     case 0xda:
     case 0xdb:
-      return readText(take(1 << (tag - 0xd9)))
+      return readText(readUnsigned(1 << (tag - 0xd9)))
     case 0xdc:
     case 0xdd:
-      return readArray(take(tag === 0xdc ? 2 : 4), depth)
+      return readArray(readUnsigned(tag === 0xdc ? 2 : 4), depth)
     case 0xde:
     case 0xdf:
-      return readObject(take(tag === 0xde ? 2 : 4), depth)
+      return readObject(readUnsigned(tag === 0xde ? 2 : 4), depth)
     default:
       throw damaged('it holds a type that no bag has')
   }
@@ -141,7 +144,7 @@ function readArray(count: number, depth: number): PropertyValue {
 function readObject(count: number, depth: number): PropertyValue {
   countItems(count, depth)
   const object: Bag = {}
-  let path: LearnedName | undefined = firstOfObject()
+  let path: LearnedName | undefined = emptyNamePath()
   for (let i = 0; i < count; i++) {
     const known: LearnedName | undefined = followerAt(path, source, at)
     if (known === undefined) {
@@ -158,7 +161,7 @@ function readObject(count: number, depth: number): PropertyValue {
   return object
 }
 
-/** The rest of an object, from the value of its property `done` on. */
+/** Reads the rest of an object without learning, from the value of its property number `done` on. */
 function readUnlearned(object: Bag, name: string, done: number, count: number, depth: number): PropertyValue {
   object[name] = readValue(depth + 1)
   for (let i = done + 1; i < count; i++) object[readName()] = readValue(depth + 1)
@@ -166,23 +169,26 @@ function readUnlearned(object: Bag, name: string, done: number, count: number, d
   return object
 }
 
-/** The object whose values stand here as an array, one for each name of the shape. */
-function readByShape({ names, within }: Shape, depth: number): Bag {
+/** Reads an array as the values of an object, one for each name of the shape. */
+function readByShape({ names, nested }: Shape, depth: number): Bag {
   if (readArrayHead() !== names.length)
     throw damaged('an object has not as many values as its shape has names')
   countItems(names.length, depth)
   const object: Bag = {}
   for (let i = 0; i < names.length; i++) {
-    const held = within[i]
-    object[names[i] as string] = held === undefined ? readValue(depth + 1) : readHeld(held, depth + 1)
+    const shape = nested[i]
+    object[names[i] as string] = shape === undefined ? readValue(depth + 1) : readNested(shape, depth + 1)
   }
   return object
 }
 
-/** What stands where objects of a shape are usual. An array is the values of one of these, or it holds such arrays; all else is itself. */
-function readHeld(shape: HeldShape, depth: number): PropertyValue {
+/**
+ * Reads a value with a nested shape. An array has the values of an object of that shape, or (`inArray`) such arrays as elements. Any
+ * other value is read as it is.
+ */
+function readNested(shape: NestedShape, depth: number): PropertyValue {
   if (!isArrayTag(source[at])) return readValue(depth)
-  if (!shape.each) return readByShape(shape, depth)
+  if (!shape.inArray) return readByShape(shape, depth)
   const count = readArrayHead()
   countItems(count, depth)
   const array = arrayOf<PropertyValue>(count)
@@ -196,17 +202,17 @@ function isArrayTag(tag = 0): boolean {
   return (tag & 0xf0) === 0x90 || tag === 0xdc || tag === 0xdd
 }
 
-/** Of an array, whose tag stands here: how many values it has. */
+/** Reads the tag of an array, and returns the number of its elements. */
 function readArrayHead(): number {
   const tag = source[skip(1)] as number
-  return tag < 0xa0 ? tag & 0x0f : take(tag === 0xdc ? 2 : 4)
+  return tag < 0xa0 ? tag & 0x0f : readUnsigned(tag === 0xdc ? 2 : 4)
 }
 
 function readName(): string {
   const tag = source[skip(1)] as number
   if (tag < 0xa0 || tag > 0xdb || (tag >= 0xc0 && tag < 0xd9))
     throw damaged('a property name is not a string')
-  const name = readText(tag < 0xc0 ? tag & 0x1f : take(1 << (tag - 0xd9)))
+  const name = readText(tag < 0xc0 ? tag & 0x1f : readUnsigned(1 << (tag - 0xd9)))
   if (name === '__proto__') throw damaged('a property name is not allowed')
   return name
 }
@@ -214,12 +220,12 @@ function readName(): string {
 function readText(length: number): string {
   const start = skip(length)
   const text = (source as SlicedBuffer).utf8Slice(start, at)
-  // Quicker than to look at the bytes, and right: what is not UTF-8 always leaves this character behind.
+  // Invalid UTF-8 always leaves this character in the text, so the slower check of the bytes is rare.
   if (text.includes(REPLACEMENT) && !isUtf8(source.subarray(start, at))) throw damaged('a text is not UTF-8')
   return text
 }
 
-/** In memory of their own: a small Buffer is a view of memory that is shared with others. */
+/** Copies bytes, because a view would keep the whole body in memory. */
 function readBytes(length: number): Uint8Array {
   const start = skip(length)
   const bytes = new Uint8Array(length)
@@ -228,12 +234,12 @@ function readBytes(length: number): Uint8Array {
 }
 
 function readTime(length: number): Date {
-  const known = take(1) === 0xff && (length === 4 || length === 8 || length === 12)
+  const known = readUnsigned(1) === 0xff && (length === 4 || length === 8 || length === 12)
   if (!known) throw damaged('it holds a type that no bag has')
-  const high = length === 4 ? 0 : take(4)
-  const middle = length === 12 ? take(4) | 0 : high & 3
+  const high = length === 4 ? 0 : readUnsigned(4)
+  const middle = length === 12 ? readUnsigned(4) | 0 : high & 3
   const nanoseconds = length === 8 ? high >>> 2 : high
-  const time = (middle * 0x1_0000_0000 + take(4)) * 1000 + nanoseconds / 1_000_000
+  const time = (middle * 0x1_0000_0000 + readUnsigned(4)) * 1000 + nanoseconds / 1_000_000
   if (nanoseconds > 999_999_999 || Math.abs(time) > MAX_TIME) throw damaged('a time is out of range')
   return new Date(time)
 }

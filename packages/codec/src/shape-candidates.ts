@@ -1,37 +1,36 @@
 import { isDate, isBytes, type Bag, type PropertyValue } from '@looseleaf/core'
 import { MAX_SHAPE_BYTES, type Shape } from './shape.ts'
 
-/** A shape is worth its place once so many bags have had it. */
-const SEEN = 32
-/** Of these, so many have to have had the same objects at a place, on balance, for these to be part of the shape. */
-const AGREED = 8
-/** Different lists of names that are counted at a time. When there are more all is forgotten, since most of them are data. */
+/** Bags with the same names before they get a shape. */
+const BAGS_PER_SHAPE = 32
+/** Lead of the usual nested object in votes over other objects at the same position, for it to be part of the shape. */
+const MIN_VOTES = 8
+/** Different name lists that are counted at a time. With more, all counts are dropped, because most of the names are data. */
 const MAX_CANDIDATES = 512
-/** Objects of more names have no shape. */
+/** Objects with more names have no shape. */
 const MAX_NAMES = 200
-/** So many elements of an array are looked at. */
-const ELEMENTS = 4
+/** Elements of an array that are sampled. */
+const SAMPLED_ELEMENTS = 4
 const MAX_LEVELS = 8
 
-/** What stands at one place of the bags so far: the list of names that a vote of the majority holds for the usual one. */
-interface Place {
+/** Values of one property in the bags so far. A majority vote (Boyer and Moore) finds the usual names of nested objects. */
+interface Position {
   usual: Candidate | undefined
   votes: number
-  /** Whether arrays have stood here. */
-  arrays: boolean
-  /** Whether objects have; or arrays within arrays. With both of these, what an array stands for would not be known. */
-  others: boolean
+  hasArrays: boolean
+  /** Whether there were objects, or arrays within arrays. Together with `hasArrays`, the meaning of an array would be ambiguous. */
+  hasOthers: boolean
 }
 
 interface Candidate {
   readonly names: readonly string[]
-  readonly places: readonly Place[]
-  seen: number
+  readonly positions: readonly Position[]
+  bags: number
 }
 
-/** Counts the bags that have no shape yet, in bounded memory. */
+/** Counts bags without a shape, in bounded memory. */
 export interface ShapeCandidates {
-  /** The shape of this bag and those before it with the same names, when it has just been seen often enough. */
+  /** Counts a bag. Returns the shape of the bags with these names once there were enough of them. */
   observe(bag: Bag, names: readonly string[]): Shape | undefined
 }
 
@@ -46,54 +45,55 @@ export function createShapeCandidates(): ShapeCandidates {
         if (candidates.size >= MAX_CANDIDATES) candidates.clear()
         candidates.set(key, (candidate = createCandidate(names)))
       }
-      look(candidate, bag, 1)
-      if (candidate.seen < SEEN) return undefined
+      count(candidate, bag, 1)
+      if (candidate.bags < BAGS_PER_SHAPE) return undefined
       candidates.delete(key)
-      return settle(candidate)
+      return shapeOf(candidate)
     },
   }
 }
 
 function createCandidate(names: readonly string[]): Candidate {
-  return { names, places: names.map(createPlace), seen: 0 }
+  return { names, positions: names.map(createPosition), bags: 0 }
 }
 
-function createPlace(): Place {
-  return { usual: undefined, votes: 0, arrays: false, others: false }
+function createPosition(): Position {
+  return { usual: undefined, votes: 0, hasArrays: false, hasOthers: false }
 }
 
-function look(candidate: Candidate, bag: Bag, level: number): void {
-  candidate.seen++
+function count(candidate: Candidate, bag: Bag, level: number): void {
+  candidate.bags++
   if (level === MAX_LEVELS) return
   for (const [i, name] of candidate.names.entries()) {
-    const place = candidate.places[i] as Place
+    const position = candidate.positions[i] as Position
     const value = bag[name] as PropertyValue
     if (Array.isArray(value)) {
-      place.arrays = true
-      for (const element of value.slice(0, ELEMENTS) as readonly PropertyValue[]) {
-        if (Array.isArray(element)) place.others = true
-        else if (isObject(element)) vote(place, element, level)
+      position.hasArrays = true
+      for (const element of value.slice(0, SAMPLED_ELEMENTS) as readonly PropertyValue[]) {
+        if (Array.isArray(element)) position.hasOthers = true
+        else if (isObject(element)) vote(position, element, level)
       }
     } else if (isObject(value)) {
-      place.others = true
-      vote(place, value, level)
+      position.hasOthers = true
+      vote(position, value, level)
     }
   }
 }
 
-function vote(place: Place, value: Bag, level: number): void {
+function vote(position: Position, value: Bag, level: number): void {
   const names = Object.keys(value)
   if (!mayHaveShape(names)) return
-  if (place.usual !== undefined && hasNames(names, place.usual.names)) place.votes++
-  else if (place.votes > 0) place.votes--
+  if (position.usual !== undefined && hasNames(names, position.usual.names)) position.votes++
+  else if (position.votes > 0) position.votes--
   else {
-    place.usual = createCandidate(names)
-    place.votes = 1
+    position.usual = createCandidate(names)
+    position.votes = 1
   }
-  if (place.usual !== undefined && hasNames(names, place.usual.names)) look(place.usual, value, level + 1)
+  if (position.usual !== undefined && hasNames(names, position.usual.names))
+    count(position.usual, value, level + 1)
 }
 
-/** Names of more than a shape may have would be kept for nothing. */
+/** Tells whether the names fit a shape. Others need not be counted. */
 function mayHaveShape(names: readonly string[]): boolean {
   if (names.length === 0 || names.length > MAX_NAMES) return false
   let length = 0
@@ -101,16 +101,16 @@ function mayHaveShape(names: readonly string[]): boolean {
   return length <= MAX_SHAPE_BYTES
 }
 
-function settle({ names, places }: Candidate): Shape {
-  const within = places.map(({ usual, votes, arrays, others }) =>
-    usual === undefined || votes < AGREED || (arrays && others)
+function shapeOf({ names, positions }: Candidate): Shape {
+  const nested = positions.map(({ usual, votes, hasArrays, hasOthers }) =>
+    usual === undefined || votes < MIN_VOTES || (hasArrays && hasOthers)
       ? undefined
-      : { ...settle(usual), each: arrays },
+      : { ...shapeOf(usual), inArray: hasArrays },
   )
-  return { names, within }
+  return { names, nested }
 }
 
-/** Whether a value of a bag that `copyBag` has made is an object of properties. */
+/** Tells whether a value of a `copyBag` copy is an object of properties. */
 export function isObject(value: PropertyValue | undefined): value is Bag {
   if (typeof value !== 'object' || value === null) return false
   return !(Array.isArray(value) || isDate(value) || isBytes(value))

@@ -3,35 +3,34 @@ import { hasNames, isObject } from './shape-candidates.ts'
 import type { Shape } from './shape.ts'
 
 /**
- * The values of a bag, in the order of a shape's names, which are those of the bag. Objects within it that have the names of the
- * shape at their place are arrays of their values likewise. Undefined where the bag itself has an array at such a place, which
- * would be taken for the values of an object.
+ * Returns the values of a bag in the order of a shape's names, which the bag has. Nested objects of the shape become arrays of their
+ * values too. Undefined if the bag has an array where a reader would take it for the values of an object.
  */
-export function valuesOf(object: Bag, { names, within }: Shape): readonly PropertyValue[] | undefined {
+export function valuesOf(object: Bag, { names, nested }: Shape): readonly PropertyValue[] | undefined {
   const values: PropertyValue[] = []
   for (let i = 0; i < names.length; i++) {
     const value = object[names[i] as string] as PropertyValue
-    const held = within[i]
-    const standing =
-      held === undefined ? value : held.each ? elementsWithin(value, held) : valueWithin(value, held)
-    if (standing === undefined) return undefined
-    values.push(standing)
+    const shape = nested[i]
+    const shaped =
+      shape === undefined ? value : shape.inArray ? shapeElements(value, shape) : shapeValue(value, shape)
+    if (shaped === undefined) return undefined
+    values.push(shaped)
   }
   return values
 }
 
-function valueWithin(value: PropertyValue, shape: Shape): PropertyValue | undefined {
+function shapeValue(value: PropertyValue, shape: Shape): PropertyValue | undefined {
   if (Array.isArray(value)) return undefined
   return isObject(value) && hasNames(Object.keys(value), shape.names) ? valuesOf(value, shape) : value
 }
 
-function elementsWithin(value: PropertyValue, shape: Shape): PropertyValue | undefined {
+function shapeElements(value: PropertyValue, shape: Shape): PropertyValue | undefined {
   if (!Array.isArray(value)) return value
   const elements: PropertyValue[] = []
   for (const element of value as readonly PropertyValue[]) {
-    const standing = valueWithin(element, shape)
-    if (standing === undefined) return undefined
-    elements.push(standing)
+    const shaped = shapeValue(element, shape)
+    if (shaped === undefined) return undefined
+    elements.push(shaped)
   }
   return elements
 }

@@ -46,35 +46,35 @@ function give(codec: StoreCodec, definitions: readonly Definition[], confirm = t
   }
 }
 
-/** The shapes that a codec wants when it has written this often. */
+/** Encodes a bag this often. Returns the shapes that the codec wants then. */
 function wantedAfter(codec: StoreCodec, bag: Bag, times = 32): readonly Definition[] {
   for (let i = 0; i < times; i++) codec.encode(bag)
   return codec.definitions.wanted()
 }
 
-/** A codec that writes this bag by its shape. */
+/** Creates a codec that writes this bag by its shape. */
 function shapedBy(bag: Bag, options?: EnvelopeCodecOptions): StoreCodec {
   const codec = forStore(options)
   give(codec, wantedAfter(codec, bag))
   return codec
 }
 
-describe('what is stored', () => {
-  // As in the README. A change here is a change of the stored format.
+describe('stored bytes with shapes', () => {
+  // The README has this example. A change here is a change of the stored format.
   const shape =
     '["user","published","title",["service","object",["name","kind"]],["comments","elements",["by","text"]],"hidden"]'
   const body =
     '030000000040211fa3a23cd8b12ed9c396a86634386230343430d6ff49a73d96b05765206a757374206c61756e6368656492a4626c6f67a4706f73749292a3616e6ea46e69636592a3626f62a2c3a9c2'
   const id = '3cd8b12ed9c3'
 
-  test('is the bytes that the README shows, and does not change', () => {
+  test('a shaped body is the bytes of the README, and does not change', () => {
     const codec = shapedBy(entry)
     const [known] = codec.definitions.known()
     expect([known?.id, known?.kind, String(Buffer.from(known!.bytes))]).toEqual([id, 'shape', shape])
     expect(Buffer.from(codec.encode(entry)).toString('hex')).toBe(body)
   })
 
-  test('is plain MessagePack, which any library unpacks: the values in the order of the names', () => {
+  test('a shaped body is plain MessagePack of the values in the order of the names', () => {
     const { published, ...rest } = entry
     expect(decodeElsewhere(Buffer.from(body, 'hex').subarray(16))).toStrictEqual([
       rest['user'],
@@ -89,7 +89,7 @@ describe('what is stored', () => {
     ])
   })
 
-  test('is read by a reader that goes by the README alone', () => {
+  test('a reader written by the README alone reads shaped bodies', () => {
     const stored = { [id]: Buffer.from(shape) }
     expect(readIndependently(Buffer.from(body, 'hex'), stored)).toStrictEqual(entry)
     const odd: Bag = { ...entry, service: null, comments: [{ by: 'x' }, { by: 'y', text: 'z' }, 'none'] }
@@ -101,9 +101,9 @@ describe('what is stored', () => {
       Buffer.from('We just launched nice blog post f48b0440'.repeat(3)),
     )
     give(both, [dictionary])
-    for (const one of [both, shapedBy(entry, { dictionary: true })]) {
-      give(one, [dictionary])
-      const packed = one.encode({ ...entry, title: 'We just launched '.repeat(6) })
+    for (const codec of [both, shapedBy(entry, { dictionary: true })]) {
+      give(codec, [dictionary])
+      const packed = codec.encode({ ...entry, title: 'We just launched '.repeat(6) })
       expect(packed[1]).toBe(2)
       expect(
         readIndependently(Buffer.from(packed), { ...stored, [dictionary.id]: Buffer.from(dictionary.bytes) }),
@@ -113,7 +113,7 @@ describe('what is stored', () => {
 })
 
 describe('a codec with shapes', () => {
-  test('writes self-contained bodies until a shape is confirmed, and wants one after enough bags of it', () => {
+  test('a codec writes self-contained bodies until a shape is confirmed, and wants one after enough bags', () => {
     const codec = forStore()
     expect(wantedAfter(codec, entry, 31)).toEqual([])
     const wanted = wantedAfter(codec, entry, 200)
@@ -126,7 +126,7 @@ describe('a codec with shapes', () => {
     expect(codec.definitions.wanted()).toEqual([])
   })
 
-  test('gives every bag back, whether it fits the shape or not', () => {
+  test('a codec with shapes returns every bag, whether it fits the shape or not', () => {
     fc.assert(
       fc.property(arbitraryBag, arbitraryBag, (bag, other) => {
         const codec = shapedBy(copyBag(bag))
@@ -140,7 +140,7 @@ describe('a codec with shapes', () => {
     )
   })
 
-  test('a bag with an array where that would be the values of an object is self-contained', () => {
+  test('a bag with an array at the position of a nested object is self-contained', () => {
     const codec = shapedBy(entry)
     for (const [name, value, format] of [
       ['service', [], 1],
@@ -162,7 +162,7 @@ describe('a codec with shapes', () => {
     }
   })
 
-  test('a place where both objects and arrays were seen, or arrays of arrays, has no shape', () => {
+  test('a property with both objects and arrays, or with arrays of arrays, has no nested shape', () => {
     for (const [values, expected] of [
       [[{ a: 1 }, { a: 2 }], '["user",["at","object",["a"]]]'],
       [[[{ a: 1 }], [], ['x', { a: 2 }]], '["user",["at","elements",["a"]]]'],
@@ -176,10 +176,10 @@ describe('a codec with shapes', () => {
     }
   })
 
-  test('a shape that says more of what is within is preferred, in whatever order they come', () => {
+  test('a shape with more nested names is preferred, in either order of confirmation', () => {
     const plain = shapeDefinition({
       names: Object.keys(entry),
-      within: Object.keys(entry).map(() => undefined),
+      nested: Object.keys(entry).map(() => undefined),
     })
     const [rich] = wantedAfter(forStore(), entry)
     for (const definitions of [
@@ -196,14 +196,14 @@ describe('a codec with shapes', () => {
     const codec = forStore()
     for (let i = 0; i < 3000; i++) codec.encode({ [`name ${i}`]: 1, [`other ${i}`]: 2 })
     expect(codec.definitions.wanted()).toEqual([])
-    // Objects with such names within a bag stay within it.
+    // A nested object with such names gets no nested shape, and its bag still gets one.
     for (let i = 0; i < 64; i++) codec.encode({ user: 'x', votes: { [`user ${i}`]: 1 } })
     expect(codec.definitions.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([
       '["user","votes"]',
     ])
   })
 
-  test('names that are too long for a shape are not kept to count them', () => {
+  test('names that are too long for a shape are not counted', () => {
     const candidates = createShapeCandidates()
     const seen = (name: string): unknown[] =>
       Array.from({ length: 32 }, () => candidates.observe({ [name]: 1 }, [name]))
@@ -211,7 +211,7 @@ describe('a codec with shapes', () => {
     expect(seen('n'.repeat(16 * 1024)).filter(Boolean)).toHaveLength(1)
   })
 
-  test('lists of names whose shape would be too long are among those that are kept, of which there is an end', () => {
+  test('names whose shape would be too long count towards the limit of shapes', () => {
     const codec = forStore()
     const long = (i: number): Bag =>
       Object.fromEntries(Array.from({ length: 160 }, (_, n) => [`${i} ${n} `.padEnd(100, 'x'), 1]))
@@ -221,20 +221,20 @@ describe('a codec with shapes', () => {
     expect(codec.definitions.wanted()).toEqual([])
   })
 
-  test('a codec that is made by spreading one keeps its own encode, and has no definitions', () => {
+  test('a codec made by spreading another has no forStore, which would bypass its encode', () => {
     const inner = envelopeCodec({ shapes: true })
     const outer = { ...inner, encode: (bag: Bag) => inner.encode(bag).toReversed() }
     expect(inner.forStore).toBeTypeOf('function')
     expect('forStore' in outer).toBe(false)
   })
 
-  test('no more than 256 shapes are wanted', () => {
+  test('a codec wants at most 256 shapes', () => {
     const codec = forStore()
     for (let i = 0; i < 300; i++) wantedAfter(codec, { [`name ${i}`]: 1 }, 32)
     expect(codec.definitions.wanted()).toHaveLength(256)
   })
 
-  test('names the shape of a body that it does not know, and only then', () => {
+  test('a codec names the missing shape of a body', () => {
     const writer = shapedBy(entry)
     const body = writer.encode(entry)
     const [known] = writer.definitions.known()
@@ -255,7 +255,7 @@ describe('a codec with shapes', () => {
       expect(forStore().definitions.missing(bytes)).toEqual([])
   })
 
-  test('takes no definition that its id does not stand for, or that is none', () => {
+  test('a codec refuses entries whose id does not match, or whose content is not valid', () => {
     const { definitions } = forStore()
     const [good] = wantedAfter(forStore(), entry)
     const bad = [
@@ -282,17 +282,17 @@ describe('a codec with shapes', () => {
     ]
     for (const each of bad) expect(definitions.learn({ ...each, added: 1 })).toBe(false)
     expect(definitions.known()).toEqual([])
-    // Confirmed all the same, none of it is used.
+    // Confirmed ids of refused entries are ignored.
     for (const { id } of bad) definitions.confirm(id)
     expect(forStore().encode(entry)[0]).toBe(1)
   })
 
   test.each<[string, EnvelopeCodecOptions]>([
     ['shapes with another format', { shapes: true, format: jsonFormat }],
-    ['shapes that are no flag', { shapes: 1 as unknown as boolean }],
-    ['a dictionary without compression', { dictionary: true, compression: 'none' }],
-    ['a dictionary that is no flag', { dictionary: 'x' as unknown as boolean }],
-  ])('%s: BAD_OPTION', (_, options) => {
+    ['shapes of another type than boolean', { shapes: 1 as unknown as boolean }],
+    ['dictionaries without compression', { dictionary: true, compression: 'none' }],
+    ['dictionaries of another type than boolean', { dictionary: 'x' as unknown as boolean }],
+  ])('%s are BAD_OPTION', (_, options) => {
     expect(codeOf(() => envelopeCodec(options))).toBe('BAD_OPTION')
   })
 })
@@ -305,7 +305,7 @@ describe('hostile bodies that refer to a shape', () => {
   const decode = (bytes: Uint8Array, rawLength = bytes.length): Bag =>
     codec.decode(envelope({ format: 3, rawLength, payload: Buffer.concat([id, bytes]) }))
 
-  test('cut short at any byte, or with bytes behind, they are BODY_DAMAGED', () => {
+  test('a shaped body that is cut short, or has extra bytes, is BODY_DAMAGED', () => {
     deepStrictEqual(decode(values), entry)
     for (let length = 0; length < values.length; length++)
       expect(codeOf(() => decode(values.subarray(0, length)))).toBe('BODY_DAMAGED')
@@ -316,12 +316,12 @@ describe('hostile bodies that refer to a shape', () => {
     }
   })
 
-  test('with bytes changed they are BODY_DAMAGED, or bags that come back', () => {
+  test('a shaped body with changed bytes is BODY_DAMAGED, or a bag that can be encoded again', () => {
     let accepted = 0
     fc.assert(
-      fc.property(fc.nat(values.length - 1), fc.nat(255), (place, byte) => {
+      fc.property(fc.nat(values.length - 1), fc.nat(255), (position, byte) => {
         const changed = Buffer.from(values)
-        changed[place] = byte
+        changed[position] = byte
         let bag: Bag
         try {
           bag = readShaped(changed, shape)
@@ -330,7 +330,7 @@ describe('hostile bodies that refer to a shape', () => {
           return
         }
         accepted++
-        // What is read by a shape can always be written by it.
+        // A bag that was read by a shape fits that shape.
         deepStrictEqual(readShaped(packMsgpack(valuesOf(copyBag(bag), shape)!), shape), bag)
       }),
       { numRuns: 3000, seed: 7 },
@@ -338,28 +338,30 @@ describe('hostile bodies that refer to a shape', () => {
     expect(accepted).toBeGreaterThan(300)
   })
 
-  test('an array of more or fewer values than there are names, or none at all, is BODY_DAMAGED', () => {
-    const at = (each: boolean): Shape => ({
+  test('a shaped body with another number of values than names is BODY_DAMAGED', () => {
+    const shapeAt = (inArray: boolean): Shape => ({
       names: ['a'],
-      within: [{ names: ['b', 'c'], within: [undefined, undefined], each }],
+      nested: [{ names: ['b', 'c'], nested: [undefined, undefined], inArray }],
     })
-    deepStrictEqual(readShaped(Buffer.from('919201c0', 'hex'), at(false)), { a: { b: 1, c: null } })
-    deepStrictEqual(readShaped(Buffer.from('9191dc000201c0', 'hex'), at(true)), { a: [{ b: 1, c: null }] })
+    deepStrictEqual(readShaped(Buffer.from('919201c0', 'hex'), shapeAt(false)), { a: { b: 1, c: null } })
+    deepStrictEqual(readShaped(Buffer.from('9191dc000201c0', 'hex'), shapeAt(true)), {
+      a: [{ b: 1, c: null }],
+    })
     for (const hex of ['90', '9201c0', '81a16101', 'c0', '', 'dd00000002c0c0']) {
-      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(false)))).toBe('BODY_DAMAGED')
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), shapeAt(false)))).toBe('BODY_DAMAGED')
     }
     for (const hex of ['9190', '919101', '9193010203', '91dc000301c0c0']) {
-      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(false)))).toBe('BODY_DAMAGED')
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), shapeAt(false)))).toBe('BODY_DAMAGED')
     }
     for (const hex of ['919190', '91919101', '919193010203', '919201c090', '91919201']) {
-      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(true)))).toBe('BODY_DAMAGED')
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), shapeAt(true)))).toBe('BODY_DAMAGED')
     }
   })
 
-  test('the values of their objects are counted, and their depth', () => {
+  test('the values and levels of shaped objects count towards the limits', () => {
     const nested: Shape = {
       names: ['a'],
-      within: [{ names: ['b', 'c'], within: [undefined, undefined], each: true }],
+      nested: [{ names: ['b', 'c'], nested: [undefined, undefined], inArray: true }],
     }
     const many = (count: number): Buffer => {
       const head = Buffer.from('91dd00000000', 'hex')
@@ -369,17 +371,17 @@ describe('hostile bodies that refer to a shape', () => {
     const fitting = Math.floor((MAX_VALUES - 1) / 3)
     expect(readShaped(many(fitting), nested)['a']).toHaveLength(fitting)
     expect(codeOf(() => readShaped(many(fitting + 1), nested))).toBe('BODY_TOO_LARGE')
-    const flat: Shape = { names: ['a'], within: [undefined] }
+    const flat: Shape = { names: ['a'], nested: [undefined] }
     const deep = (depth: number): Buffer => Buffer.concat([Buffer.alloc(depth, 0x91), Buffer.from([0xc0])])
     expect(() => readShaped(deep(MAX_DEPTH), flat)).not.toThrow()
     expect(codeOf(() => readShaped(deep(MAX_DEPTH + 1), flat))).toBe('BODY_DAMAGED')
-    const within = (depth: number): Buffer =>
+    const deepInArray = (depth: number): Buffer =>
       Buffer.concat([Buffer.from('919192', 'hex'), deep(depth), deep(0)])
-    expect(() => readShaped(within(MAX_DEPTH - 3), nested)).not.toThrow()
-    expect(codeOf(() => readShaped(within(MAX_DEPTH - 2), nested))).toBe('BODY_DAMAGED')
+    expect(() => readShaped(deepInArray(MAX_DEPTH - 3), nested)).not.toThrow()
+    expect(codeOf(() => readShaped(deepInArray(MAX_DEPTH - 2), nested))).toBe('BODY_DAMAGED')
   })
 
-  test('compressed by a dictionary they take no more memory than they say', () => {
+  test('a body compressed by a dictionary takes no more memory than it announces', () => {
     const packer = forStore({ dictionary: true })
     const dictionary = definitionOf('dictionary', Buffer.alloc(1000, 'abc'))
     give(packer, [dictionary])
@@ -414,7 +416,7 @@ describe('dictionaries', () => {
     secret: `only here: ${String(i).repeat(9)} ${(i * 7919) % 1013}x${(i * 104_729) % 7919}`,
   }))
 
-  test('hold what many bags have in common, and nothing that one alone has', () => {
+  test('a dictionary has text that many bags share, and nothing of a single bag', () => {
     const codec = forStore({ dictionary: true })
     const dictionary = codec.definitions.train(bags, 2048)
     const text = Buffer.from(dictionary.bytes).toString('latin1')
@@ -424,11 +426,11 @@ describe('dictionaries', () => {
       if (i > 110) expect(text).not.toContain(secret.slice(11, 30))
     }
     expect(codec.definitions.train([], 2048).bytes).toHaveLength(0)
-    // Known only when it is stored.
+    // The codec knows a dictionary only after `learn`.
     expect(codec.definitions.known()).toEqual([])
   })
 
-  test('make small bodies smaller, and the newest is used, whatever was added before is read', () => {
+  test('the newest dictionary compresses small bodies, and older bodies are still read', () => {
     const codec = forStore({ dictionary: true, shapes: true })
     const bag = { ...bags[5]!, secret: 'x' }
     const plain = codec.encode(bag)
@@ -443,7 +445,7 @@ describe('dictionaries', () => {
     expect(Buffer.from(packed).toString('hex', 10, 16)).toBe(second.id)
     for (const body of [plain, packed]) expect(codec.decode(body)).toStrictEqual(bag)
     expect(codec.name).toBe('msgpack+shapes+dictionary')
-    // What would not become smaller stays as it is.
+    // This body would not become smaller.
     expect(codec.encode({ a: 1 })[1]).toBe(0)
     expect(forStore({}).definitions.missing(packed)).toEqual([second.id])
   })

@@ -1,8 +1,8 @@
-/** Bytes that are counted together: deflate refers to three at the least, and gains from six on. */
+/** Length of a counted sequence in bytes. deflate refers to at least three bytes, and gains from six on. */
 const GRAM = 6
-/** Bytes that are chosen together, at the most. */
+/** Longest segment in bytes. */
 const SEGMENT = 32
-/** A dictionary is kept for ever, so it holds only what is in so many samples, and in this share of them. */
+/** A dictionary is kept for ever, so it has only sequences of at least this many samples, and of this share of them. */
 const MIN_SAMPLES = 3
 const MIN_SHARE = 1 / 200
 
@@ -12,10 +12,12 @@ interface Segment {
 }
 
 /**
- * A dictionary for deflate, of so many bytes at the most, as short as it may be where samples have little in common: parts that many
- * samples have, each once. The samples are cut into as many stretches as there are segments to choose, and each stretch gives
- * the segment whose sequences of six bytes occur in the most samples and were not chosen before (the method of zstd's COVER). Those that
- * occur most stand last, where references to them are shortest. No byte of it is of a few samples alone.
+ * Builds a dictionary for deflate, of at most this many bytes, from segments that many samples share. No byte of it comes from a few
+ * samples alone, so it may be much shorter.
+ *
+ * The method is that of zstd's COVER: the samples are divided into as many stretches as there are segments to choose. Each stretch
+ * contributes the segment whose sequences of six bytes occur in the most samples and were not chosen before. The most frequent
+ * segments come last, where deflate refers to them by the shortest distances.
  */
 export function trainDictionary(samples: readonly Uint8Array[], bytes: number): Buffer {
   const texts = samples.map((sample) => Buffer.from(sample).toString('latin1'))
@@ -23,7 +25,7 @@ export function trainDictionary(samples: readonly Uint8Array[], bytes: number): 
   const perStretch = Math.max(1, Math.ceil((texts.length * SEGMENT) / bytes))
   const chosen: Segment[] = []
   let room = bytes
-  // Rounds, as long as there is room and something in common left.
+  // Each round chooses at most one segment per stretch, until a round finds none.
   for (let before = -1; before < chosen.length && room >= GRAM;) {
     before = chosen.length
     for (let from = 0; from < texts.length && room >= GRAM; from += perStretch) {
@@ -42,7 +44,7 @@ function* gramsOf(text: string): Generator<string, void, undefined> {
   for (let i = 0; i + GRAM <= text.length; i++) yield text.slice(i, i + GRAM)
 }
 
-/** In how many texts each sequence of bytes is; without those that are in too few. */
+/** Counts the texts that have each sequence of bytes, without the rare sequences. */
 function countGrams(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const text of texts) {
@@ -53,7 +55,7 @@ function countGrams(texts: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** All of its sequences are among those that are counted. */
+/** Returns the segment with the highest sum of counts, all of whose sequences are counted. */
 function bestSegment(
   texts: readonly string[],
   counts: ReadonlyMap<string, number>,

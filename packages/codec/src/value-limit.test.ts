@@ -10,20 +10,23 @@ const formats = [
   ['json', jsonFormat, jsonBombs],
 ] as const
 
-/** Every value within, each on its own. */
+/** Counts all nested values. */
 function countValues(value: PropertyValue | Bag | undefined): number {
   if (typeof value !== 'object' || value === null || value instanceof Date || value instanceof Uint8Array)
     return 0
-  return Object.values(value).reduce<number>((sum, held) => sum + 1 + countValues(held as PropertyValue), 0)
+  return Object.values(value).reduce<number>(
+    (sum, nested) => sum + 1 + countValues(nested as PropertyValue),
+    0,
+  )
 }
 
-/** Bytes of so many values, of which the last ones are the plainest. */
+/** Builds bytes of `total` values from the chosen elements; the last elements are of one value each. */
 function filledTo(maker: BombMaker, chosen: readonly number[], total: number): Uint8Array {
   const elements: Uint8Array[] = []
   let values = 1
   for (let i = 0; values < total; i++) {
-    const place = (chosen[i % chosen.length] as number) % maker.elements.length
-    const [bytes, more] = maker.elements[place] as BombMaker['elements'][number]
+    const index = (chosen[i % chosen.length] as number) % maker.elements.length
+    const [bytes, more] = maker.elements[index] as BombMaker['elements'][number]
     const [plain] = maker.elements[0] as BombMaker['elements'][number]
     elements.push(values + more <= total ? bytes : plain)
     values += values + more <= total ? more : 1
@@ -38,19 +41,19 @@ afterEach(() => {
 describe.each(formats)('%s', (_, format, maker) => {
   const choices = fc.array(fc.nat(), { minLength: 1, maxLength: 12 })
 
-  test('of generated bodies, those of up to MAX_VALUES values are read, to the last one', () => {
+  test('generated bodies of up to MAX_VALUES values are read', () => {
     fc.assert(
       fc.property(choices, fc.constantFrom(0, 1, 7, MAX_VALUES / 2), (chosen, fewer) => {
         const bag = format.decode(filledTo(maker, chosen, MAX_VALUES - fewer))
         expect(countValues(bag)).toBe(MAX_VALUES - fewer)
-        // What can be read can be written, and the other way round.
+        // A bag that can be read can also be written.
         expect(countValues(format.decode(format.encode(bag)))).toBe(MAX_VALUES - fewer)
       }),
       { numRuns: 12 },
     )
   })
 
-  test('of generated bodies, those of more are BODY_TOO_LARGE', () => {
+  test('generated bodies of more than MAX_VALUES values are BODY_TOO_LARGE', () => {
     const parse = vi.spyOn(JSON, 'parse')
     const more = fc.oneof(fc.constantFrom(1, 2), fc.integer({ min: 3, max: 5 * MAX_VALUES }))
     fc.assert(
@@ -58,7 +61,7 @@ describe.each(formats)('%s', (_, format, maker) => {
         const bytes = filledTo(maker, chosen, MAX_VALUES + beyond)
         expect(codeOf(() => format.decode(bytes))).toBe('BODY_TOO_LARGE')
         expect(codeOf(() => envelopeCodec().decode(compressedBody(maker, bytes)))).toBe('BODY_TOO_LARGE')
-        // JSON's own parser would build them all. The reader of MessagePack counts while it builds.
+        // `JSON.parse` would build all values. The reader of MessagePack counts while it builds.
         expect(parse).not.toHaveBeenCalled()
       }),
       { numRuns: 12 },
@@ -68,7 +71,7 @@ describe.each(formats)('%s', (_, format, maker) => {
 
 test.each([
   ['in one array', bodyOfArrays(msgpackBombs, 8_000_000)],
-  // Each array tells of its own elements alone, so they are met one after the other.
+  // Each array announces only its own elements, so the count grows array by array.
   [
     'in many',
     compressedBody(
@@ -82,27 +85,27 @@ test.each([
   codeOf(() => codec.decode(body))
   const before = process.memoryUsage().heapUsed
   expect(codeOf(() => codec.decode(body))).toBe('BODY_TOO_LARGE')
-  // All of them would take 128 MB at least.
+  // All arrays would take at least 128 MB.
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(64_000_000)
 })
 
-/** An array of 2,000 empty ones. */
+/** MessagePack of an array of 2,000 empty arrays. */
 function manyArrays(): Buffer {
   return Buffer.concat([Buffer.from('dc07d0', 'hex'), Buffer.alloc(2000, 0x90)])
 }
 
-test('a map that says it has more than its bytes can hold is BODY_DAMAGED', () => {
+test('a map or array that announces more items than its bytes hold is BODY_DAMAGED', () => {
   expect(codeOf(() => msgpackFormat.decode(Buffer.from('81a161dfffffffff', 'hex')))).toBe('BODY_DAMAGED')
   expect(codeOf(() => msgpackFormat.decode(Buffer.from('81a161ddffffffff', 'hex')))).toBe('BODY_DAMAGED')
 })
 
-test('a bag is asked for each value once by a codec too', () => {
+test('a codec reads each value of a bag once', () => {
   for (const codec of [msgpackZlibCodec(), jsonCodec()]) {
-    let asked = 0
+    let reads = 0
     const changing = {
       get n() {
-        // What the second answer would be cannot be stored.
-        return ++asked === 1 ? 1 : Symbol('x')
+        // A second read would return a value that cannot be stored.
+        return ++reads === 1 ? 1 : Symbol('x')
       },
     }
     const body = codec.encode({ list: [changing as unknown as PropertyValue] })

@@ -1,11 +1,12 @@
 import { deflateSync } from 'node:zlib'
 import { envelope } from './envelope.ts'
 
-/** The bytes of a format for the bag of one property `a` that holds these elements, each written as it is. */
+/** Makes bodies of a format with many values. */
 export interface BombMaker {
   readonly id: number
+  /** Encodes a bag whose only property `a` is an array of these encoded elements. */
   bytesOf(elements: readonly Uint8Array[]): Uint8Array
-  /** Ways to write an element, and how many values each is. */
+  /** Encoded elements, with the number of values of each. */
   readonly elements: readonly (readonly [bytes: Uint8Array, values: number])[]
 }
 
@@ -52,12 +53,12 @@ export const jsonBombs: BombMaker = {
   ],
 }
 
-/** A compressed body of these bytes. */
+/** Makes a compressed body of these bytes. */
 export function compressedBody({ id }: BombMaker, bytes: Uint8Array): Uint8Array {
   return envelope({ format: id, flags: 1, rawLength: bytes.length, payload: deflateSync(bytes) })
 }
 
-/** A body of so many empty arrays. */
+/** Makes a body of this many empty arrays. */
 export function bodyOfArrays(maker: BombMaker, count: number): Uint8Array {
   const empty = maker === jsonBombs ? text('[]') : hex('90')
   return compressedBody(maker, maker.bytesOf(Array.from({ length: count }, () => empty)))

@@ -1,6 +1,6 @@
 import { isLooseleafError } from '@looseleaf/core'
 
-/** The code of the LooseleafError that this throws; throws itself when there is none. */
+/** Returns the code of the LooseleafError that `run` throws. Throws if there is none. */
 export function codeOf(run: () => unknown): string {
   try {
     run()

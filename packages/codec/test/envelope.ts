@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 
-/** A body as an envelope codec would make it, of parts that it never would. */
+/** Makes a body with a valid checksum from any parts, even ones that no codec writes. */
 export function envelope(parts: {
   format?: number
   flags?: number

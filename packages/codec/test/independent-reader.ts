@@ -1,9 +1,9 @@
 import { crc32, inflateRawSync, inflateSync } from 'node:zlib'
 
-// A reader of stored bodies that was written by the README alone and shares nothing with ours but zlib: what it takes to read a store in another
-// language. It trusts what it reads, and knows no more types than the examples have.
+// A reader of stored bodies that follows the README alone and shares only zlib with the codec. It shows the effort of reading a store in
+// another language. It trusts its input, and knows only the types of the examples.
 
-/** The content of `looseleaf_codec`, by id. */
+/** Content of the table `looseleaf_codec`, by id. */
 export type Stored = Readonly<Record<string, Buffer>>
 
 type Layout = readonly (string | readonly [string, 'object' | 'elements', Layout])[]
@@ -13,13 +13,13 @@ export function readIndependently(body: Buffer, stored: Stored): unknown {
   const sum = crc32(Buffer.concat([body.subarray(0, 6), body.subarray(10)]))
   if (sum !== body.readUInt32BE(6)) throw new Error('checksum')
   let payload = body.subarray(10)
-  const refer = (): Buffer => {
+  const readEntry = (): Buffer => {
     const found = stored[payload.subarray(0, 6).toString('hex')]
     payload = payload.subarray(6)
     return found!
   }
-  const layout = format === 3 ? (JSON.parse(refer().toString()) as Layout) : undefined
-  const dictionary = flags === 2 ? refer() : undefined
+  const layout = format === 3 ? (JSON.parse(readEntry().toString()) as Layout) : undefined
+  const dictionary = flags === 2 ? readEntry() : undefined
   if (flags === 1) payload = inflateSync(payload)
   if (dictionary !== undefined) payload = inflateRawSync(payload, { dictionary })
   if (payload.length !== body.readUInt32BE(2)) throw new Error('length')
@@ -30,17 +30,17 @@ export function readIndependently(body: Buffer, stored: Stored): unknown {
 function named(layout: Layout, values: readonly unknown[]): unknown {
   return Object.fromEntries(
     layout.map((item, i) =>
-      typeof item === 'string' ? [item, values[i]] : [item[0], within(item, values[i])],
+      typeof item === 'string' ? [item, values[i]] : [item[0], nested(item, values[i])],
     ),
   )
 }
 
-function within([, where, layout]: Exclude<Layout[number], string>, value: unknown): unknown {
-  const one = (each: unknown): unknown => (Array.isArray(each) ? named(layout, each) : each)
-  return where === 'elements' && Array.isArray(value) ? value.map(one) : one(value)
+function nested([, position, layout]: Exclude<Layout[number], string>, value: unknown): unknown {
+  const read = (item: unknown): unknown => (Array.isArray(item) ? named(layout, item) : item)
+  return position === 'elements' && Array.isArray(value) ? value.map(read) : read(value)
 }
 
-/** Of what is not a shape any MessagePack library makes the same; this one is to share nothing. */
+/** Reads MessagePack. Any library does the same; this reader has no dependencies. */
 function readValue(bytes: Buffer): unknown {
   let at = 0
   const text = (length: number): string => bytes.toString('utf8', at, (at += length))

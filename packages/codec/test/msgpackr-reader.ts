@@ -3,8 +3,8 @@ import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/
 import { addExtension, Packr } from 'msgpackr/pack'
 import { damaged, tooManyValues } from '../src/damaged.ts'
 
-// A second reader of format 1, slower and of other parts, with which ours is compared: a scan that refuses what is never written,
-// msgpackr, and a count of the properties, which finds repeated names. It read the first stored bodies.
+// A second reader of format 1, for comparison with the codec's. It is slower, and built of other parts: a scan that refuses bytes that are
+// never written, msgpackr, and a count of the properties, which finds repeated names. It read the first stored bodies.
 
 const SHORT_TEXT = 64
 const MAX_TIME = 8.64e15
@@ -19,7 +19,7 @@ const packr = new Packr({
   copyBuffers: true,
 })
 
-// Extensions are common to all users of msgpackr in a process; negative types are kept for MessagePack itself, and this is unused.
+// All users of msgpackr in a process share its extensions. Negative types are reserved for MessagePack, and this one is unused.
 addExtension({
   type: MARKED_TEXT_EXTENSION,
   unpack: (bytes: Uint8Array) => `\ufeff${Buffer.from(bytes.subarray(2)).toString()}`,
@@ -27,17 +27,20 @@ addExtension({
 
 export function unpackByMsgpackr(bytes: Uint8Array): Bag {
   const scanned = scanMsgpack(bytes)
-  // As a plain array, of which msgpackr makes plain arrays again, where of a Buffer it makes Buffers.
+  // msgpackr decodes bytes of a plain Uint8Array to Uint8Arrays, and those of a Buffer to Buffers.
   const bag = packr.unpack(new Uint8Array(scanned.buffer, scanned.byteOffset, scanned.length)) as Bag
-  if (countWithin(bag) !== properties) throw damaged('a property name is repeated')
+  if (countProperties(bag) !== properties) throw damaged('a property name is repeated')
   return bag
 }
 
-function countWithin(value: PropertyValue | Bag): number {
+function countProperties(value: PropertyValue | Bag): number {
   if (typeof value !== 'object' || value === null || value instanceof Date || value instanceof Uint8Array)
     return 0
-  const held = Object.values(value) as PropertyValue[]
-  return held.reduce<number>((sum, inner) => sum + countWithin(inner), Array.isArray(value) ? 0 : held.length)
+  const nested = Object.values(value) as PropertyValue[]
+  return nested.reduce<number>(
+    (sum, inner) => sum + countProperties(inner),
+    Array.isArray(value) ? 0 : nested.length,
+  )
 }
 
 let source: Buffer = Buffer.alloc(0)
@@ -57,7 +60,7 @@ function scanMsgpack(bytes: Uint8Array): Buffer {
   return source
 }
 
-/** Moves past the next `bytes` bytes; returns where they start. */
+/** Skips bytes and returns the offset of the first. */
 function skip(bytes: number): number {
   const start = at
   at += bytes
@@ -65,26 +68,26 @@ function skip(bytes: number): number {
   return start
 }
 
-/** The next unsigned integer, of 1, 2 or 4 bytes. */
-function take(bytes: number): number {
+/** Reads an unsigned integer of 1, 2 or 4 bytes. */
+function readUnsigned(bytes: number): number {
   let value = 0
   for (let i = skip(bytes); i < at; i++) value = value * 0x100 + (source[i] as number)
   return value
 }
 
-/** `depth` is the one that an object or array at this place has. */
+/** `depth`: level of an object or array at this offset. */
 function scanValue(depth: number): unknown {
   const tag = source[skip(1)] as number
   if (tag < 0x80 || tag >= 0xe0) return
   if (tag < 0xa0) return scanItems(tag & 0x0f, tag < 0x90, depth)
   if (tag < 0xc0 || (tag >= 0xd9 && tag <= 0xdb)) return scanText(tag)
   if (tag === 0xc0 || tag === 0xc2 || tag === 0xc3) return
-  if (tag >= 0xc4 && tag <= 0xc6) return skip(take(1 << (tag - 0xc4)))
+  if (tag >= 0xc4 && tag <= 0xc6) return skip(readUnsigned(1 << (tag - 0xc4)))
   if (tag === 0xca || tag === 0xcb) return scanFloat(tag === 0xca ? 4 : 8)
   if (tag >= 0xcc && tag <= 0xd3) return skip(1 << (tag & 3))
   if (tag === 0xd6 || tag === 0xd7) return scanTime(tag === 0xd6 ? 4 : 8)
-  if (tag === 0xc7) return scanTime(take(1))
-  if (tag >= 0xdc && tag <= 0xdf) return scanItems(take((tag & 1) === 0 ? 2 : 4), tag >= 0xde, depth)
+  if (tag === 0xc7) return scanTime(readUnsigned(1))
+  if (tag >= 0xdc && tag <= 0xdf) return scanItems(readUnsigned((tag & 1) === 0 ? 2 : 4), tag >= 0xde, depth)
   throw damaged('it holds a type that no bag has')
 }
 
@@ -110,12 +113,13 @@ function scanName(): void {
 }
 
 /**
- * Without its native part msgpackr drops a byte order mark at the start of texts of more than 64 bytes. In a copy such a text becomes
- * an extension: their lengths are as wide as those of texts, and the type takes the place of the text's first byte.
+ * Checks a text. Without its native part, msgpackr drops a byte order mark at the start of texts of more than 64 bytes. So such a text
+ * becomes an extension in a copy of the bytes: the lengths of extensions are as wide as those of texts, and the type replaces the
+ * text's first byte.
  */
 function scanText(tag: number): number {
   const width = tag < 0xc0 ? 0 : 1 << (tag - 0xd9)
-  const length = width === 0 ? tag & 0x1f : take(width)
+  const length = width === 0 ? tag & 0x1f : readUnsigned(width)
   const start = skip(length)
   let i = start
   if (length <= SHORT_TEXT) while (i < at && (source[i] as number) < 0x80) i++
@@ -127,7 +131,7 @@ function scanText(tag: number): number {
   return start
 }
 
-/** -0, which only other writers write, becomes 0 in a copy. */
+/** Replaces a -0 of another writer by 0 in a copy of the bytes. */
 function scanFloat(bytes: 4 | 8): void {
   const start = skip(bytes)
   if (source[start] !== 0x80) return
@@ -136,12 +140,12 @@ function scanFloat(bytes: 4 | 8): void {
 }
 
 function scanTime(length: number): void {
-  const known = take(1) === 0xff && (length === 4 || length === 8 || length === 12)
+  const known = readUnsigned(1) === 0xff && (length === 4 || length === 8 || length === 12)
   if (!known) throw damaged('it holds a type that no bag has')
-  const high = length === 4 ? 0 : take(4)
-  const middle = length === 12 ? take(4) | 0 : high & 3
+  const high = length === 4 ? 0 : readUnsigned(4)
+  const middle = length === 12 ? readUnsigned(4) | 0 : high & 3
   const nanoseconds = length === 8 ? high >>> 2 : high
-  const time = (middle * 0x1_0000_0000 + take(4)) * 1000 + nanoseconds / 1_000_000
+  const time = (middle * 0x1_0000_0000 + readUnsigned(4)) * 1000 + nanoseconds / 1_000_000
   if (nanoseconds > 999_999_999 || Math.abs(time) > MAX_TIME) throw damaged('a time is out of range')
 }
 
