@@ -152,7 +152,7 @@ test.each([
   ['{"a":1}{"b":2}', /this is not JSON: see character 8\.$/],
   ['"secret"', /this is a string/],
   [Buffer.of(0x22, 0xff, 0x22), /these bytes are not UTF-8/],
-  ['{"at":{"$date":"secret"}}', /this one cannot be stored: a time is not one\.$/],
+  ['{"at":{"$date":"secret"}}', /this one cannot be stored: a time is not valid\.$/],
 ])('the error of the line %s says what it is, and nothing of its text', (line, message) => {
   const parse = (): unknown => parseBag(Buffer.from(line))
   expect(parse).toThrow(message)
