@@ -7,7 +7,7 @@ import { BUCKETS, evenBuckets, rebalanceBuckets } from './index.ts'
 const shardNumbers: fc.Arbitrary<number> = fc.integer({ min: 1, max: 64 })
 
 describe('evenBuckets', () => {
-  test('shards hold consecutive buckets, as many each, give or take one', () => {
+  test('evenBuckets gives each shard consecutive buckets, in shares that differ by at most one', () => {
     for (const shards of [1, 2, 3, 7, 16, 100, 1000, 4096]) {
       const map = evenBuckets(shards)
       expect(
@@ -20,7 +20,7 @@ describe('evenBuckets', () => {
     }
   })
 
-  test('the map of two shards has its border in the middle', () => {
+  test('the map of two shards is divided in the middle', () => {
     const map = evenBuckets(2)
     expect([map[0], map[2047], map[2048], map[4095]]).toEqual([0, 0, 1, 1])
   })
@@ -31,7 +31,7 @@ describe('evenBuckets', () => {
 })
 
 describe('rebalanceBuckets', () => {
-  test('after any changes of the number, shards are even, and no bucket moved that could have stayed', () => {
+  test('rebalanceBuckets gives even shares with the fewest moves, after any changes of the number of shards', () => {
     fc.assert(
       fc.property(shardNumbers, fc.array(shardNumbers, { minLength: 1, maxLength: 5 }), (first, changes) => {
         let map = evenBuckets(first)
@@ -47,7 +47,7 @@ describe('rebalanceBuckets', () => {
     )
   })
 
-  test('a third shard takes a third of the buckets, and the others exchange none', () => {
+  test('a third shard gets a third of the buckets, and the others exchange none', () => {
     const before = evenBuckets(2)
     const after = rebalanceBuckets(before, 3)
     const moved = after.flatMap((shard, bucket) => (shard === before[bucket] ? [] : [shard]))
@@ -55,13 +55,13 @@ describe('rebalanceBuckets', () => {
     expect(new Set(moved)).toEqual(new Set([2]))
   })
 
-  test('a map that is not one is BAD_OPTION', () => {
+  test('a map that is not valid is BAD_OPTION', () => {
     expect(codeOf(() => rebalanceBuckets([0, 1], 2))).toBe('BAD_OPTION')
     expect(codeOf(() => rebalanceBuckets(evenBuckets(2), 0))).toBe('BAD_OPTION')
   })
 })
 
-/** Counted without making a map: shares of 4,096 in two sizes, the larger ones where they keep something. */
+/** Counts the least moves without making a map: the larger shares go where they keep a bucket. */
 function mostThatCanStay(map: readonly number[], shards: number): number {
   const held = countsOf(
     map.filter((shard) => shard < shards),

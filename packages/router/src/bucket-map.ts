@@ -2,29 +2,28 @@ import { describeKind, LooseleafError } from '@looseleaf/core'
 import { BUCKETS } from './bucket-of-id.ts'
 import { checkShards } from './check.ts'
 
-/** The shard of each bucket: 4,096 shard numbers. */
+/** Shard of each bucket: 4,096 shard numbers. */
 export type BucketMap = readonly number[]
 
-/** The default map: consecutive buckets, as evenly as it goes. Of 2 shards, 0 has the buckets 0 to 2,047. */
+/** Returns the default map: consecutive buckets in equal shares. With 2 shards, shard 0 has the buckets 0 to 2,047. */
 export function evenBuckets(shards: number): BucketMap {
   checkShards(shards, BUCKETS)
   return Array.from({ length: BUCKETS }, (_, bucket) => Math.floor((bucket * shards) / BUCKETS))
 }
 
 /**
- * A map for more (or fewer) shards that moves as few buckets as possible: every shard ends with its even share, and a bucket
- * stays where it is unless its shard has too many. It only makes the map; the entities of buckets that move
- * have to be copied before a store is opened with it.
+ * Returns a map for more or fewer shards, in which every shard has an equal share and as few buckets as possible move. Moves no data:
+ * copy the entities of the moved buckets before a store opens with the map.
  */
 export function rebalanceBuckets(map: BucketMap, shards: number): BucketMap {
   checkShards(shards, BUCKETS)
   checkBuckets(map, BUCKETS)
-  const held = Array.from({ length: shards }, () => 0)
-  for (const shard of map) if (shard < shards) held[shard]!++
-  // Shares differ by one bucket at the most; the larger ones go to those that have the most already.
+  const current = Array.from({ length: shards }, () => 0)
+  for (const shard of map) if (shard < shards) current[shard]!++
+  // Shares differ by at most one bucket. The shards with the most buckets get the larger shares, so that they keep them.
   const share = Math.floor(BUCKETS / shards)
   const quota = Array.from({ length: shards }, () => share)
-  const fullestFirst = [...held.keys()].toSorted((a, b) => held[b]! - held[a]!)
+  const fullestFirst = [...current.keys()].toSorted((a, b) => current[b]! - current[a]!)
   for (const shard of fullestFirst.slice(0, BUCKETS % shards)) quota[shard]!++
 
   const filled = Array.from({ length: shards }, () => 0)
@@ -33,12 +32,12 @@ export function rebalanceBuckets(map: BucketMap, shards: number): BucketMap {
     filled[shard]!++
     return shard
   })
-  let taker = 0
+  let receiver = 0
   return next.map((shard) => {
     if (shard !== -1) return shard
-    while (filled[taker]! === quota[taker]!) taker++
-    filled[taker]!++
-    return taker
+    while (filled[receiver]! === quota[receiver]!) receiver++
+    filled[receiver]!++
+    return receiver
   })
 }
 
@@ -52,10 +51,10 @@ export function checkBuckets(map: BucketMap, shards: number): void {
   }
   for (const [bucket, shard] of (map as BucketMap).entries()) {
     if (Number.isInteger(shard) && shard >= 0 && shard < shards) continue
-    const came = typeof shard === 'number' ? String(shard) : describeKind(shard)
+    const received = typeof shard === 'number' ? String(shard) : describeKind(shard)
     throw new LooseleafError(
       'BAD_OPTION',
-      `Bucket ${bucket} of a bucket map has to be on a shard from 0 to ${shards - 1}; got ${came}.`,
+      `Bucket ${bucket} of a bucket map has to be on a shard from 0 to ${shards - 1}; got ${received}.`,
     )
   }
 }

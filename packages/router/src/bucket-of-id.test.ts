@@ -6,7 +6,7 @@ import { countsOf, unevenness } from '../test/evenness.ts'
 import { bucketOfId, bucketOfKey, BUCKETS } from './bucket-of-id.ts'
 
 describe('bucketOfId', () => {
-  // These stand for all the data that is stored: a change here would lose it.
+  // A change of these buckets would lose stored data.
   test.each([
     ['version 7', '0192f0c1-7c1e-7abc-8def-0123456789ab', 0xabc],
     ['version 4', 'f81d4fae-7dec-4123-a765-00a0c91e6bf6', 0x123],
@@ -19,12 +19,12 @@ describe('bucketOfId', () => {
     ['the nil id', '00000000-0000-0000-0000-000000000000', 0x374],
     ['the greatest id', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 0x5ac],
     ['version 4 by its digits, of another variant', 'f81d4fae-7dec-4123-2765-00a0c91e6bf6', 0xeb4],
-  ])('%s is in the bucket where it always was', (_, id, bucket) => {
+  ])('the bucket of %s never changes', (_, id, bucket) => {
     expect(bucketOfId(parseId(id))).toBe(bucket)
   })
 
   test.each([3, 4, 5, 7])(
-    'the bucket of version %i is the twelve bits after the version, whatever the rest',
+    'the bucket of a UUID of version %i is the twelve bits after the version',
     (version) => {
       for (let bucket = 0; bucket < BUCKETS; bucket += 37) {
         const id = createHash('sha256').update(String(bucket)).digest().subarray(0, 16)
@@ -36,7 +36,7 @@ describe('bucketOfId', () => {
     },
   )
 
-  test('ids that differ in one byte of time alone, as version 1 has them, spread evenly', () => {
+  test('ids of version 1 that differ only in one byte of time spread evenly', () => {
     const ids = Array.from({ length: 40_960 }, (_, i) => {
       const id = parseId('00000000-7dec-11d0-a765-00a0c91e6bf6')
       id.writeUInt32BE(i)
@@ -61,7 +61,7 @@ describe('bucketOfKey', () => {
     expect(bucketOfKey(Buffer.from(key))).toBe(bucket)
   })
 
-  test('keys that resemble each other spread evenly', () => {
+  test('similar keys spread evenly', () => {
     const buckets = Array.from({ length: 81_920 }, (_, i) => bucketOfKey(Buffer.from(`user:${i}`)))
     expect(Math.abs(unevenness(countsOf(buckets, BUCKETS)))).toBeLessThan(4)
   })

@@ -1,16 +1,16 @@
 import { checkIdBytes } from './check.ts'
 import { keyHash } from './key-hash.ts'
 
-/** A bucket is twelve bits: the `rand_a` field of a UUIDv7. */
+/** Number of buckets: twelve bits, the size of `rand_a` in a UUIDv7. */
 export const BUCKETS = 4096
 
-/** Versions whose twelve bits behind the version are random, or hashed, by construction. */
+/** UUID versions in which the twelve bits after the version are random or hashed. */
 const SPREAD_VERSIONS: ReadonlySet<number> = new Set([3, 4, 5, 7])
 
 /**
- * The bucket of an id, 0 to 4,095. For UUIDs of version 3, 4, 5 and 7 it is the twelve bits after the version: random or
- * hashed in any of them, and put there on purpose in the ids that `newId` gives. Other ids (1, 2, 6, 8 and what is no RFC 9562
- * UUID at all) are hashed whole. Throws `BAD_ID` for anything but 16 bytes.
+ * Returns the bucket of an id, 0 to 4,095. For UUIDs of version 3, 4, 5 and 7 it is the twelve bits after the version, which are random
+ * or hashed, or written by `newId`. Other ids (version 1, 2, 6, 8, and bytes that are no RFC 9562 UUID) are hashed. Throws `BAD_ID`
+ * for anything but 16 bytes.
  */
 export function bucketOfId(id: Uint8Array): number {
   checkIdBytes(id)
@@ -20,7 +20,7 @@ export function bucketOfId(id: Uint8Array): number {
   return bucketOfKey(id)
 }
 
-/** The bucket of any other key: the upper twelve bits of its hash. */
+/** Returns the bucket of any other key: the upper twelve bits of its hash. */
 export function bucketOfKey(key: Uint8Array): number {
   return keyHash(key) >>> 20
 }

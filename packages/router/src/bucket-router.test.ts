@@ -8,7 +8,7 @@ import { bucketOfId, bucketRouter, BUCKETS, evenBuckets, rebalanceBuckets } from
 const bytes16: fc.Arbitrary<Uint8Array> = fc.uint8Array({ minLength: 16, maxLength: 16 })
 
 describe('bucketRouter', () => {
-  test('fingerprints tell the routing, and are the same for ever', () => {
+  test('a fingerprint identifies the routing, and never changes', () => {
     expect([1, 2, 4].map((shards) => bucketRouter({ shards }).fingerprint)).toEqual([
       'buckets-1 shards=1 map=9f1dcbc35c350d60',
       'buckets-1 shards=2 map=7acb6ce2322d7c3f',
@@ -16,7 +16,7 @@ describe('bucketRouter', () => {
     ])
   })
 
-  test('a map, a function and the default that say the same have one fingerprint', () => {
+  test('an array, a function and the default have the same fingerprint for the same map', () => {
     const { fingerprint } = bucketRouter({ shards: 3 })
     const map = evenBuckets(3)
     expect(bucketRouter({ shards: 3, buckets: map }).fingerprint).toBe(fingerprint)
@@ -29,7 +29,7 @@ describe('bucketRouter', () => {
     const map = evenBuckets(2)
     const fingerprints = [
       bucketRouter({ shards: 2 }).fingerprint,
-      // The same map with a shard that is empty still.
+      // The same map with an additional, empty shard.
       bucketRouter({ shards: 3, buckets: map }).fingerprint,
       ...[0, 2047, 2048, 4095].map(
         (changed) =>
@@ -43,7 +43,7 @@ describe('bucketRouter', () => {
     ['0192f0c1-7c1e-7abc-8def-0123456789ab', 2],
     ['f81d4fae-7dec-4123-a765-00a0c91e6bf6', 0],
     ['f81d4fae-7dec-11d0-a765-00a0c91e6bf6', 1],
-  ])('of four shards, %s is where it always was', (id, shard) => {
+  ])('the shard of %s among four never changes', (id, shard) => {
     expect(bucketRouter({ shards: 4 }).shardOfId(parseId(id))).toBe(shard)
   })
 
@@ -51,17 +51,17 @@ describe('bucketRouter', () => {
     ['', 3],
     ['abc', 2],
     ['mysql', 1],
-  ])('of four shards, the key %j is where it always was', (key, shard) => {
+  ])('the shard of the key %j among four never changes', (key, shard) => {
     expect(bucketRouter({ shards: 4 }).shardOfKey(Buffer.from(key))).toBe(shard)
   })
 
-  test('the map decides, bucket by bucket', () => {
+  test('the map assigns each bucket to its shard', () => {
     const map = Array.from({ length: BUCKETS }, (_, bucket) => (bucket * 7) % 5)
     const router = bucketRouter({ shards: 5, buckets: map })
     fc.assert(fc.property(bytes16, (id) => router.shardOfId(id) === map[bucketOfId(id)]))
   })
 
-  test('a later change of the array that was given changes nothing', () => {
+  test('a later change of the given array does not change the routing', () => {
     const map = [...evenBuckets(2)]
     const router = bucketRouter({ shards: 2, buckets: map })
     const near = router.newId()
@@ -70,7 +70,7 @@ describe('bucketRouter', () => {
     expect(router.shardOfId(near)).toBe(shard)
   })
 
-  test('ids made near each other stay together while shards are added', () => {
+  test('ids near each other stay on one shard while shards are added', () => {
     const small = bucketRouter({ shards: 2 })
     fc.assert(
       fc.property(bytes16, fc.integer({ min: 1, max: 40 }), (near, shards) => {
@@ -83,14 +83,14 @@ describe('bucketRouter', () => {
     )
   })
 
-  test('ids that are made spread evenly over the shards', () => {
+  test('new ids spread evenly over the shards', () => {
     const router = bucketRouter({ shards: 7 })
     const shards = Array.from({ length: 70_000 }, () => router.shardOfId(router.newId()))
-    // Truly random: seven deviations are passed by chance less than once in a million runs.
+    // The ids are random. They exceed seven deviations less than once in a million runs.
     expect(unevenness(countsOf(shards, 7))).toBeLessThan(12)
   })
 
-  test('ids are UUIDs of version 7 that carry their millisecond, and sort by it', () => {
+  test('new ids are UUIDs of version 7 with their millisecond, and sort by it', () => {
     let now = 0
     const router = bucketRouter({ shards: 2, time: { now: () => now } })
     const moments = [
@@ -122,12 +122,12 @@ describe('bucketRouter', () => {
     ['half a shard', { shards: 1.5 }],
     ['a map that is too short', { shards: 2, buckets: [0, 1] }],
     ['a map that is too long', { shards: 1, buckets: Array.from({ length: 4097 }, () => 0) }],
-    ['a map with a shard that is not there', { shards: 2, buckets: (bucket) => (bucket === 4095 ? 2 : 0) }],
+    ['a map with a missing shard', { shards: 2, buckets: (bucket) => (bucket === 4095 ? 2 : 0) }],
     ['a map with a negative shard', { shards: 2, buckets: () => -1 }],
     ['a map with half a shard', { shards: 2, buckets: () => 0.5 }],
     ['a map with a hole', { shards: 2, buckets: Array.from<number>({ length: 4096 }).fill(0, 1) }],
-    ['a map that is no array', { shards: 2, buckets: new Uint16Array(4096) as unknown as number[] }],
-  ])('%s: BAD_OPTION', (_, options) => {
+    ['a map that is not an array', { shards: 2, buckets: new Uint16Array(4096) as unknown as number[] }],
+  ])('%s is BAD_OPTION', (_, options) => {
     expect(codeOf(() => bucketRouter(options))).toBe('BAD_OPTION')
   })
 })

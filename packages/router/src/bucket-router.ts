@@ -6,20 +6,20 @@ import { checkRouterOptions, checkShards } from './check.ts'
 import { uuidV7 } from './uuid-v7.ts'
 
 export interface BucketRouterOptions {
-  /** Shards, numbered from 0. 1 to 4,096. */
+  /** Number of shards, 1 to 4,096. */
   readonly shards: number
-  /** The shard of each bucket: 4,096 numbers, or a function that is asked once for each. Default: `evenBuckets(shards)`. */
+  /** Shard of each bucket: 4,096 numbers, or a function that is called once per bucket. Default: `evenBuckets(shards)`. */
   readonly buckets?: (BucketMap | ((bucket: number) => number)) | undefined
-  /** Where fresh ids take their time from. */
+  /** Clock for the milliseconds of new ids. Default: `systemTime`. */
   readonly time?: Pick<Time, 'now'> | undefined
 }
 
 /**
- * Keys fall into 4,096 buckets for ever, and a map says on which shard each bucket is: a shard is added by moving some
- * buckets to it, and nothing else changes its place. The bucket of an entity stands in its id (see `bucketOfId`), so entities that
- * were given ids near each other stay together wherever their bucket goes.
+ * Creates a router with 4,096 buckets. A key never changes its bucket, and a map assigns buckets to shards. Adding a shard moves some
+ * buckets to it; the others stay. The id of an entity contains its bucket (see `bucketOfId`), so entities with ids near each other
+ * stay together when their bucket moves.
  *
- * The fingerprint holds the number of shards and a hash of the whole map. Options that do not fit throw `BAD_OPTION`.
+ * The fingerprint has the number of shards and a hash of the map. Throws `BAD_OPTION` for options that are not valid.
  */
 export function bucketRouter(options: BucketRouterOptions): Router {
   checkRouterOptions(options)
@@ -43,11 +43,11 @@ function shardsByBucket(shards: number, buckets: BucketRouterOptions['buckets'])
     map = Array.from({ length: BUCKETS }, (_, bucket) => buckets(bucket))
   else map = buckets
   checkBuckets(map, shards)
-  // A copy, so that a change to the caller's array cannot change the routing.
+  // Copied, so that the caller cannot change the routing through its array.
   return Uint16Array.from(map)
 }
 
-/** 64 bits of a SHA-256 over the map, two bytes (big endian) a bucket. */
+/** Returns 64 bits of the SHA-256 of the map, in which a bucket has two bytes (big endian). */
 function hashOf(map: Uint16Array): string {
   const bytes = Buffer.alloc(map.length * 2)
   map.forEach((shard, bucket) => bytes.writeUInt16BE(shard, bucket * 2))

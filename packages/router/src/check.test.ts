@@ -6,15 +6,15 @@ describe.each([
   ['bucketRouter', bucketRouter],
   ['moduloRouter', moduloRouter],
 ])('%s', (_, createRouter) => {
-  test.each([undefined, null, 2, 'two', [2]])('takes no %s for its options: BAD_OPTION', (options) => {
+  test.each([undefined, null, 2, 'two', [2]])('options of %s are BAD_OPTION', (options) => {
     expect(codeOf(() => createRouter(options as never))).toBe('BAD_OPTION')
   })
 
-  test('takes no time that does not tell it: BAD_OPTION', () => {
+  test('a time without now is BAD_OPTION', () => {
     expect(codeOf(() => createRouter({ shards: 2, time: 5 as never }))).toBe('BAD_OPTION')
   })
 
-  test.each([undefined, null, 'key', 5, [1]])('routes by no key such as %s: BAD_OPTION', (key) => {
+  test.each([undefined, null, 'key', 5, [1]])('the key %s is BAD_OPTION', (key) => {
     expect(codeOf(() => createRouter({ shards: 2 }).shardOfKey(key as never))).toBe('BAD_OPTION')
   })
 })

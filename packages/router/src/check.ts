@@ -1,12 +1,12 @@
 import { describeKind, ID_BYTES, LooseleafError, type Time, isBytes } from '@looseleaf/core'
 
-/** Throws `BAD_OPTION` unless there is a whole number of shards from 1 to `max`. */
+/** Throws `BAD_OPTION` unless the number of shards is an integer from 1 to `max`. */
 export function checkShards(shards: number, max: number): void {
   if (Number.isInteger(shards) && shards >= 1 && shards <= max) return
-  const came = typeof shards === 'number' ? String(shards) : describeKind(shards)
+  const received = typeof shards === 'number' ? String(shards) : describeKind(shards)
   throw new LooseleafError(
     'BAD_OPTION',
-    `A router's shards have to be an integer from 1 to ${max}; got ${came}.`,
+    `A router's shards have to be an integer from 1 to ${max}; got ${received}.`,
   )
 }
 
@@ -16,13 +16,13 @@ export function checkIdBytes(id: Uint8Array): void {
   throw new LooseleafError('BAD_ID', `An id has to be ${ID_BYTES} bytes here; got ${describeKind(id)}.`)
 }
 
-/** Throws `BAD_OPTION` for a key that is not bytes; a string has several forms as bytes, so none is guessed. */
+/** Throws `BAD_OPTION` for a key that is not bytes. A string has several encodings, so it is not accepted. */
 export function checkKeyBytes(key: Uint8Array): void {
   if (isBytes(key)) return
   throw new LooseleafError('BAD_OPTION', `A key to route by has to be bytes; got ${describeKind(key)}.`)
 }
 
-/** Throws `BAD_OPTION` unless a router's options are an object, and its time, where one is given, tells the time. */
+/** Throws `BAD_OPTION` unless a router's options are an object, whose `time` has a method `now` or is undefined. */
 export function checkRouterOptions(options: { readonly time?: Pick<Time, 'now'> | undefined }): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new LooseleafError(

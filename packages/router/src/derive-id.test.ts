@@ -13,15 +13,15 @@ const part: fc.Arbitrary<KeyPart> = fc.oneof(
 )
 
 describe('deriveId', () => {
-  // These stand in the ids of what is stored: a change here would lose it.
+  // Stores have entities under such ids. A change here would lose them.
   test.each([['user', 'ada', '5460f031-94e2-5b3d-98ea-151a9c8198ee']] as const)(
-    '%s %j has the id that it always had',
+    'the derived id of %s %j never changes',
     (kind, key, id) => {
       expect(deriveId(kind, key)).toBe(id)
     },
   )
 
-  test('it is the version 5 of RFC 9562 over the JSON of kind and key', () => {
+  test('deriveId returns a UUID of version 5 (RFC 9562) over the JSON of kind and key', () => {
     fc.assert(
       fc.property(part, part, (a, b) => {
         const hash = createHash('sha1')
@@ -38,7 +38,7 @@ describe('deriveId', () => {
     )
   })
 
-  test('a key alone and a list of it are one key, and parts do not run into each other', () => {
+  test('a key and a list of it give the same id, and adjacent parts stay distinct', () => {
     expect(deriveId('user', ['ada'])).toBe(deriveId('user', 'ada'))
     const ids = [
       deriveId('vote', ['a', 'bc']),
@@ -54,7 +54,7 @@ describe('deriveId', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('near another id it is in the bucket of that one, whatever kind of id that is', () => {
+  test('an id derived near another has its bucket, for any kind of id', () => {
     const router = bucketRouter({ shards: 5 })
     fc.assert(
       fc.property(fc.uuid(), part, (near, key) => {
@@ -76,7 +76,7 @@ describe('deriveId', () => {
     ['no kind', '', 'ada', /needs a kind such as 'user'; got/],
     ['a kind that is no string', 7, 'ada', /needs a kind/],
     ['no key', 'user', undefined, /has to be a string, a finite number or a boolean; got nothing/],
-    ['an empty list', 'user', [], /a part at least/],
+    ['an empty list', 'user', [], /at least one part/],
     ['null in a list', 'user', ['a', null], /got null/],
     ['NaN', 'user', NaN, /finite/],
     ['a list in a list', 'user', [['a']], /got an array/],
@@ -87,7 +87,7 @@ describe('deriveId', () => {
     expect(derive).toThrow(message)
   })
 
-  test('an option that is none is BAD_OPTION, and a near that is no id BAD_ID', () => {
+  test('an unknown option is BAD_OPTION, and a near that is not an id is BAD_ID', () => {
     expect(codeOf(() => deriveId('user', 'ada', { naer: 'x' } as object))).toBe('BAD_OPTION')
     expect(codeOf(() => deriveId('user', 'ada', { near: 'x' }))).toBe('BAD_ID')
   })

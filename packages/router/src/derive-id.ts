@@ -2,29 +2,30 @@ import { createHash } from 'node:crypto'
 import { describeKind, formatId, ID_BYTES, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import { bucketOfId } from './bucket-of-id.ts'
 
-/** A part of a natural key. Numbers have to be finite. */
+/** Part of a natural key. A number has to be finite. */
 export type KeyPart = string | number | boolean
 
 export interface DeriveIdOptions {
   /**
-   * An id whose bucket the derived one gets: with the bucket router they stay on one shard. It becomes part of the key: the same
-   * name near another id is another id. The modulo router goes by the whole id, so it takes no notice.
+   * An id whose bucket the derived id gets, so that the bucket router keeps both on one shard. The same name near another id gives
+   * another id. The modulo router uses the whole id, so `near` has no effect on it.
    */
   readonly near?: EntityId | undefined
 }
 
-/** The namespace of derived ids, in the sense of RFC 9562. It stands in every derived id: it never changes. */
+/** Namespace of derived ids (RFC 9562). Never changes, because every derived id depends on it. */
 const NAMESPACE = parseId('b0a7e1c6-5d1b-4b0e-9c1f-3f6d0d6e9a52')
 
 /**
- * The id of an entity that has a name: the same kind and key give the same id, in every process and for ever. With
- * `store.insert(bag, { id: deriveId('user', 'ada') })` there can be one entity of that name, which costs nothing but the
- * insert: another insert throws `ALREADY_EXISTS`. An entity cannot be given another name later; where it has to be, use a unique
- * index.
+ * Derives the id of a named entity: the same kind and key give the same id, in every process and for ever. So
+ * `store.insert(bag, { id: deriveId('user', 'ada') })` succeeds once per name, at no extra cost; another insert throws
+ * `ALREADY_EXISTS`. An entity cannot change its name; use a unique index if it has to.
  *
- * It is a UUID of version 5: SHA-1 of the namespace `b0a7e1c6-5d1b-4b0e-9c1f-3f6d0d6e9a52` and of the kind and key as a JSON array in
- * UTF-8, such as `["user","ada"]`; so other languages can make it too. Strings are taken as they are: lower-case or normalise
- * them first where that is meant. Throws `BAD_OPTION` for anything that is not a key, and `BAD_ID` for a `near` that is no id.
+ * The id is a UUID of version 5: the SHA-1 of the namespace `b0a7e1c6-5d1b-4b0e-9c1f-3f6d0d6e9a52` and of the kind and key as a JSON array
+ * in UTF-8, such as `["user","ada"]`, which any language can compute. Strings are used unchanged: convert them to lower case or
+ * normalize them first if names should be equal then.
+ *
+ * Throws `BAD_OPTION` for a kind or key that is not valid, and `BAD_ID` for a `near` that is not an id.
  */
 export function deriveId(
   kind: string,
@@ -35,7 +36,7 @@ export function deriveId(
     refuse(`A derived id needs a kind such as 'user'`, kind)
   }
   const parts: readonly unknown[] = Array.isArray(key) ? key : [key]
-  if (parts.length === 0) refuse('A derived id needs a key with a part at least', key)
+  if (parts.length === 0) refuse('A derived id needs a key with at least one part', key)
   for (const part of parts)
     if (!isKeyPart(part))
       refuse('A part of the key of a derived id has to be a string, a finite number or a boolean', part)
@@ -61,10 +62,10 @@ function isKeyPart(part: unknown): part is KeyPart {
   return typeof part === 'boolean' || (typeof part === 'number' && Number.isFinite(part))
 }
 
-function refuse(expected: string, came: unknown): never {
-  const what =
-    typeof came === 'string' && !came.isWellFormed()
+function refuse(expected: string, received: unknown): never {
+  const kind =
+    typeof received === 'string' && !received.isWellFormed()
       ? 'a string with half a surrogate pair'
-      : describeKind(came)
-  throw new LooseleafError('BAD_OPTION', `${expected}; got ${what}.`)
+      : describeKind(received)
+  throw new LooseleafError('BAD_OPTION', `${expected}; got ${kind}.`)
 }

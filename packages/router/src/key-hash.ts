@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { checkKeyBytes } from './check.ts'
 
 /**
- * The 32-bit hash of routing: the first four bytes, big endian, of a SHA-256. Anything can compute it again, for ever, and
- * nobody can pick keys of their own that fall together by looking at them.
+ * Returns the 32-bit hash for routing: the first four bytes (big endian) of a SHA-256, which any language can compute. Similar keys spread
+ * evenly.
  */
 export function keyHash(key: Uint8Array): number {
   checkKeyBytes(key)

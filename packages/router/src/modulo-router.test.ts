@@ -13,7 +13,7 @@ function integerOf(id: Uint8Array): bigint {
 }
 
 describe('moduloRouter', () => {
-  test('an id is on the shard of the article: the whole id as an integer, modulo the number of shards', () => {
+  test('the shard of an id is the id as an integer, modulo the number of shards', () => {
     fc.assert(
       fc.property(bytes16, shardNumbers, (id, shards) => {
         expect(moduloRouter({ shards }).shardOfId(id)).toBe(Number(integerOf(id) % BigInt(shards)))
@@ -26,22 +26,22 @@ describe('moduloRouter', () => {
     ['f48b0440-ca0c-4f66-991c-4d5f6a078eaf', 10, 9],
     ['ffffffff-ffff-ffff-ffff-ffffffffffff', 4096, 4095],
     ['ffffffff-ffff-ffff-ffff-ffffffffffff', 7, 3],
-  ])('%s of %i shards is where it always was', (id, shards, shard) => {
+  ])('the shard of %s among %i never changes', (id, shards, shard) => {
     expect(moduloRouter({ shards }).shardOfId(parseId(id))).toBe(shard)
   })
 
   test.each([
     ['', 0xe3b0c442 % 10],
     ['abc', 0xba7816bf % 10],
-  ])('the key %j goes by the first four bytes of its SHA-256', (key, shard) => {
+  ])('the shard of the key %j follows the first four bytes of its SHA-256', (key, shard) => {
     expect(moduloRouter({ shards: 10 }).shardOfKey(Buffer.from(key))).toBe(shard)
   })
 
-  test('the fingerprint tells the number of shards', () => {
+  test('the fingerprint has the number of shards', () => {
     expect(moduloRouter({ shards: 10 }).fingerprint).toBe('modulo-1 shards=10')
   })
 
-  test('an id made near another is on its shard, for this number of shards and for each up to 16', () => {
+  test('ids near each other are on one shard, for this number of shards and for each up to 16', () => {
     fc.assert(
       fc.property(bytes16, shardNumbers, (near, shards) => {
         const id = moduloRouter({ shards }).newId(near)
@@ -53,7 +53,7 @@ describe('moduloRouter', () => {
     )
   })
 
-  test('an id made near another is a UUID of version 7 of its millisecond', () => {
+  test('an id near another is a UUID of version 7 with its own millisecond', () => {
     const router = moduloRouter({ shards: 4093, time: { now: () => 1_235_697_046_123 } })
     fc.assert(
       fc.property(bytes16, (near) => {
@@ -64,11 +64,11 @@ describe('moduloRouter', () => {
     )
   })
 
-  test('ids that are made, keys and near ids all spread evenly', () => {
+  test('new ids, keys and ids near others spread evenly', () => {
     const router = moduloRouter({ shards: 7 })
     const made = Array.from({ length: 70_000 }, () => router.shardOfId(router.newId()))
     const keys = Array.from({ length: 70_000 }, (_, i) => router.shardOfKey(Buffer.from(`user:${i}`)))
-    // Made ids are truly random: so many deviations are passed by chance less than once in a million runs.
+    // New ids are random. They exceed this many deviations less than once in a million runs.
     expect(unevenness(countsOf(made, 7))).toBeLessThan(12)
     expect(unevenness(countsOf(keys, 7))).toBeLessThan(4)
   })

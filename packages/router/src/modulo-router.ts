@@ -5,9 +5,9 @@ import { leastCommonMultiple, remainderOf, withRemainder } from './remainder.ts'
 import { uuidV7 } from './uuid-v7.ts'
 
 export interface ModuloRouterOptions {
-  /** Shards, numbered from 0. 1 to 4,096. */
+  /** Number of shards, 1 to 4,096. */
   readonly shards: number
-  /** Where fresh ids take their time from. */
+  /** Clock for the milliseconds of new ids. Default: `systemTime`. */
   readonly time?: Pick<Time, 'now'> | undefined
 }
 
@@ -16,11 +16,11 @@ const MAX_SHARDS = 4096
 const UP_TO_16 = 720_720
 
 /**
- * The routing of FriendFeed's article: the id as one integer of 128 bits (big endian), modulo the number of shards. Other keys go by
- * their hash, modulo the same. Simple, and easy to follow from any language; but another number of shards puts
- * nearly everything elsewhere, so take `bucketRouter` unless the number is settled.
+ * Creates a router as in FriendFeed's article: the id as one integer of 128 bits (big endian), modulo the number of shards. Other keys
+ * use their hash, modulo the number of shards. It is easy to compute in any language, but another number of shards moves nearly every
+ * key. Use `bucketRouter` unless the number is final.
  *
- * An id made near another is on its shard for this number of shards and for every number up to 16, not for all others.
+ * Ids near each other are on the same shard for this number of shards and for every number up to 16.
  */
 export function moduloRouter(options: ModuloRouterOptions): Router {
   checkRouterOptions(options)

@@ -8,7 +8,7 @@ function integerOf(id: Uint8Array): bigint {
 }
 
 describe('remainderOf', () => {
-  test('is the remainder of all 128 bits', () => {
+  test('remainderOf takes the remainder of all 128 bits', () => {
     const bytes16 = fc.uint8Array({ minLength: 16, maxLength: 16 })
     fc.assert(
       fc.property(bytes16, fc.integer({ min: 1, max: 2 ** 36 }), (id, divisor) => {
@@ -26,7 +26,7 @@ describe('withRemainder', () => {
     'bfff-ffffffffffff',
   )
 
-  test('leaves time, version and variant alone and moves the rest by less than the divisor', () => {
+  test('withRemainder keeps time, version and variant, and changes the rest by less than the divisor', () => {
     fc.assert(
       fc.property(tails, fc.integer({ min: 1, max: 2 ** 33 }), fc.nat(), (tail, divisor, any) => {
         const remainder = any % divisor
@@ -49,7 +49,7 @@ describe('leastCommonMultiple', () => {
     [4, 6, 12],
     [720_720, 16, 720_720],
     [720_720, 4093, 720_720 * 4093],
-  ])('of %i and %i is %i', (a, b, multiple) => {
+  ])('the least common multiple of %i and %i is %i', (a, b, multiple) => {
     expect(leastCommonMultiple(a, b)).toBe(multiple)
   })
 })

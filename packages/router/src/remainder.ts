@@ -1,6 +1,6 @@
 const LOW_62_BITS = (1n << 62n) - 1n
 
-/** The remainder of 16 bytes taken as one integer, two bytes at a time. Exact for divisors below 2^37. */
+/** Returns the remainder of 16 bytes as one integer (big endian). Exact for divisors below 2^37. */
 export function remainderOf(id: Uint8Array, divisor: number): number {
   let remainder = 0
   for (let i = 0; i < id.length; i += 2) {
@@ -9,19 +9,19 @@ export function remainderOf(id: Uint8Array, divisor: number): number {
   return remainder
 }
 
-/** The id with its 62 last bits moved, by less than the divisor, to where the whole has this remainder. Changes and gives the same array. */
+/** Changes the last 62 bits of an id, by less than the divisor, so that the id has this remainder. Returns the same array. */
 export function withRemainder(id: Uint8Array, remainder: number, divisor: number): Uint8Array {
   const view = new DataView(id.buffer, id.byteOffset, id.byteLength)
   const tail = view.getBigUint64(8)
   const step = BigInt((remainder - remainderOf(id, divisor) + divisor) % divisor)
   const moved = (tail & LOW_62_BITS) + step
-  // At the upper end of the 62 bits, the next fitting number below is taken.
+  // Above the range of 62 bits, the next lower number with this remainder fits.
   const fitting = moved > LOW_62_BITS ? moved - BigInt(divisor) : moved
   view.setBigUint64(8, (tail & ~LOW_62_BITS) | fitting)
   return id
 }
 
-/** Of two integers whose product is a safe integer. */
+/** Returns the least common multiple of two integers whose product is a safe integer. */
 export function leastCommonMultiple(a: number, b: number): number {
   let [x, y] = [a, b]
   while (y !== 0) [x, y] = [y, x % y]

@@ -1,15 +1,15 @@
 import { randomFillSync } from 'node:crypto'
 import { ID_BYTES } from '@looseleaf/core'
 
-/** Random bytes are fetched for this many ids at once. */
+/** Number of ids for which random bytes are generated at once. */
 const POOLED_IDS = 256
 
 const pool: Buffer = Buffer.allocUnsafeSlow(POOLED_IDS * ID_BYTES)
 let used: number = pool.length
 
 /**
- * A UUIDv7 of this millisecond: 48 bits of time, 12 bits `randA` (random when none is given), 62 random bits. Ids of different
- * milliseconds sort by time; those of one millisecond in no order.
+ * Creates a UUIDv7 of this millisecond: 48 bits of time, 12 bits `randA` (random by default), 62 random bits. Ids of different
+ * milliseconds sort by time; ids of the same millisecond have no order.
  */
 export function uuidV7(now: number, randA?: number): Uint8Array {
   if (used === pool.length) {
@@ -18,7 +18,7 @@ export function uuidV7(now: number, randA?: number): Uint8Array {
   }
   const id = new Uint8Array(ID_BYTES)
   id.set(pool.subarray(used, used + ID_BYTES))
-  // What has become an id is not kept.
+  // The memory of the process keeps no copy of random bytes that became an id.
   pool.fill(0, used, (used += ID_BYTES))
   const upper = Math.floor(now / 0x1_0000)
   id[0] = upper >>> 24
