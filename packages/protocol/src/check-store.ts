@@ -1,7 +1,7 @@
 import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 
-/** Throws `BAD_OPTION` for what is no store, and for options that are not right. */
+/** Throws `BAD_OPTION` for a value that is not a store, and for options that are not valid. */
 export function checkStore<Options extends object>(
   call: string,
   store: { readonly context: EngineContext },

@@ -16,18 +16,18 @@ import { movedOrUndone, type SeenEntity } from './on-disk.ts'
 import { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 import { shardAt } from './shards.ts'
 
-/** A key of a unique index that an attempt at writing an entity needs. */
+/** A key of a unique index that an attempt needs. */
 export interface WantedKey {
-  /** The catalog entry of the claims. */
+  /** Catalog entry of the claims. */
   readonly entry: CatalogEntry
   readonly key: Key
   /** 16 bytes. */
   readonly entityId: Uint8Array
-  /** The version about to be committed. */
+  /** Version that the attempt will commit. */
   readonly version: number
 }
 
-/** Takes a key, as `ClaimTable.take` does; calls may share statements. */
+/** Takes a key like `ClaimTable.take`. Calls may share statements. */
 export type TakeKey = (
   shard: number,
   spec: IndexTableSpec,
@@ -35,26 +35,30 @@ export type TakeKey = (
   signal: AbortSignal | undefined,
 ) => Promise<IndexRow | undefined>
 
-/** Holders that move on so often in a row are no accident. */
+/** Tries before `CONFLICT`. So many changes of the holder in a row are no accident. */
 const MAX_TRIES = 64
 
-/** An attempt of another entity that is under way has so long to commit, before it is ended. */
+/** Time that another entity's attempt in flight has to commit before it is fenced. */
 const PATIENCE_MS = 250
-/** Between two looks at it, at the most. */
+/** Longest pause between two reads of that attempt. */
 const PAUSE_MS = 30
 
 /**
- * Takes a key for an entity: when it resolves with undefined, the entity holds it with this version as its stamp, or a
- * greater one, and a commit of this version from the base that was read before will have it to itself. Answers the id of
- * another entity that is committed with the key.
+ * Takes a key for an entity. If it resolves with undefined, the entity holds the key, stamped with this version or a greater one: a
+ * commit of this version, from the base that was read before, has the key to itself. If another entity is committed with the key,
+ * it resolves with the id of that entity.
  *
- * Whoever holds a claim has committed its key, is about to, or has left the claim behind. Of the first the key is not
- * taken. For an attempt that is under way it waits a moment; then the holder is fenced above the claim's stamp, so that no
- * attempt that relies on this claim can commit any more. Where the holder has a version above the stamp already, that is so
- * without a fence; but what was seen of it has to be on disk. After either the claim goes over, unless anybody has
- * changed it meanwhile: a later attempt of the holder would have raised its stamp.
+ * If another entity holds the claim, there are three cases:
+ * 1. The holder is committed with the key. The key is not taken.
+ * 2. The holder's version is below the claim's stamp, so an attempt of it may be in flight. This call waits up to 250 ms, then fences
+ *    the holder above the stamp. After that no attempt that relies on this claim can commit.
+ * 3. The holder's version is not below the stamp, so no attempt that relies on this claim can commit. A crash may still undo
+ *    the version that was read, so it has to be on disk first.
  *
- * Throws `CONFLICT` where the holder has given the key up so lately that a failover may bring it back (`deleteDelayMs`).
+ * In cases 2 and 3 the claim is then swapped, if it still has the stamp that was read: a later attempt of the holder would
+ * have raised it.
+ *
+ * Throws `CONFLICT` if the holder gave the key up so recently that a failover may bring it back (`deleteDelayMs`).
  */
 export async function takeKey(
   context: EngineContext,
@@ -70,16 +74,16 @@ export async function takeKey(
     const readAt = context.time.now()
     const claim = await take(shard, spec, { key, entityId, version }, signal)
     if (isHeld(claim, { entityId, version })) return undefined
-    // Gone again, or an earlier attempt's, which came between.
+    // The claim was deleted in between, or belongs to an earlier attempt of this entity.
     if (claim === undefined || sameId(claim.entityId, entityId)) continue
     const holder = await readHolder(context, claim.entityId, signal)
     if (hasKey(context, entry, key, holder.row)) return claim.entityId
-    const isUnderWay = claim.version > holder.version
-    if (isUnderWay && !isOver(claim)) {
+    const isInFlight = claim.version > holder.version
+    if (isInFlight && !isOver(claim)) {
       await context.time.sleep(1 + context.random.next() * PAUSE_MS, signal)
       continue
     }
-    if (isUnderWay) {
+    if (isInFlight) {
       if ((await fence(context, holder, claim.version, { signal })) === undefined) continue
       if (deleteDelayMs(context) > 0) throw tooEarly(context, entry, entityId, holder)
     } else {
@@ -88,16 +92,16 @@ export async function takeKey(
         throw tooEarly(context, entry, entityId, holder)
       if ((await movedOrUndone(context, [holder], { signal })).length > 0) continue
     }
-    await unlessUnknown(claims.swap(claim, { entityId, version }, { signal }))
+    await ignoreUnknownOutcome(claims.swap(claim, { entityId, version }, { signal }))
   }
   throw new LooseleafError(
     'CONFLICT',
-    `Index ${entry.name}: entity ${formatId(entityId)} could not take its key: others took and gave it up ${MAX_TRIES} times in a row.`,
+    `Index ${entry.name}: entity ${formatId(entityId)} could not take its key: other entities took it and gave it up ${MAX_TRIES} times in a row.`,
     { entity: formatId(entityId), index: entry.name },
   )
 }
 
-/** Whether a claim lets an attempt at this version commit: it is the entity's, with that stamp or a greater one. */
+/** Tells whether an attempt at this version may commit: the entity holds the claim, with this stamp or a greater one. */
 export function isHeld(
   claim: IndexRow | undefined,
   { entityId, version }: Pick<IndexRow, 'entityId' | 'version'>,
@@ -119,7 +123,7 @@ async function readHolder(
   return { id, version: row?.version ?? 0, row }
 }
 
-/** One that cannot be read may have it, and is left as it is. */
+/** Tells whether an entity is committed with the key. One that cannot be decoded may be, so it counts as committed. */
 function hasKey(
   { codec }: EngineContext,
   entry: CatalogEntry,
@@ -131,14 +135,14 @@ function hasKey(
   if (row.body === null) return false
   const identity = keyIdentity(key)
   try {
-    return deriveClaims(entry, codec.decode(row.body)).some((own) => keyIdentity(own) === identity)
+    return deriveClaims(entry, codec.decode(row.body)).some((claimed) => keyIdentity(claimed) === identity)
   } catch (error) {
     if (isLooseleafError(error)) return true
     throw error
   }
 }
 
-/** Whether an attempt has had its time: it is another one as soon as the claim has another holder or stamp. */
+/** Tells whether an attempt has had its time to commit. A claim with another holder or stamp belongs to another attempt. */
 function createPatience({ time }: EngineContext): (claim: IndexRow) => boolean {
   const elapsed = elapsedBy(time)
   let seen: IndexRow | undefined
@@ -152,8 +156,8 @@ function createPatience({ time }: EngineContext): (claim: IndexRow) => boolean {
   }
 }
 
-/** Whether it has happened, the next look tells. */
-async function unlessUnknown(work: Promise<unknown>): Promise<void> {
+/** Ignores an unknown outcome, because the next try reads the claim. */
+async function ignoreUnknownOutcome(work: Promise<unknown>): Promise<void> {
   try {
     await work
   } catch (error) {
@@ -170,7 +174,7 @@ function tooEarly(
   const [entity, holder] = [formatId(entityId), formatId(id)]
   return new LooseleafError(
     'CONFLICT',
-    `Index ${name}: entity ${entity} cannot take its key yet. Entity ${holder} had or wanted it, and a failover may bring that back for ${deleteDelayMs(context)} ms (deleteDelayMs). Try again after that.`,
+    `Index ${name}: entity ${entity} cannot take its key yet. Entity ${holder} had or wanted it, and for ${deleteDelayMs(context)} ms (deleteDelayMs) a failover may restore that. Retry after that.`,
     { entity, index: name, holder },
   )
 }
@@ -179,7 +183,7 @@ function sameId(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0
 }
 
-/** The error of a write whose key another entity has. */
+/** Creates the error of a write whose key another entity has. */
 export function duplicateKey(
   { name }: Pick<CatalogEntry, 'name'>,
   entityId: Uint8Array,

@@ -1,25 +1,28 @@
 import { isLooseleafError, type EntityReplace, type LooseleafError } from '@looseleaf/core'
 
-/** A write of an entity, with the epoch of the catalog that its index rows were derived by; `base` 0 where nothing is there. */
+/** A write of an entity, with the epoch of the catalog from which its index rows were derived. `base` is 0 for an insert. */
 export type Commit = EntityReplace & { readonly epoch: number }
 
-/** Sends the write of one entity; calls may share statements. */
+/** Sends the write of one entity. Calls may share statements. */
 export interface EntityWrites {
   insert(row: Commit): Promise<unknown>
-  /** Answers whether it has replaced the base. */
+  /** Returns whether it replaced the base. */
   replace(row: Commit): Promise<boolean>
 }
 
 /**
- * `won`: the entity is at this version. `lost`: another write came first. `stale`: the shard has another epoch. After either of
- * these nothing was written, and nothing ever will be. `unsettled`: there is no answer; it may have happened, or may yet.
+ * - `won`: the entity is at this version.
+ * - `lost`: another write came first. Nothing was written, and nothing will be.
+ * - `stale`: the shard has another epoch. Nothing was written, and nothing will be.
+ * - `unsettled`: there is no answer. The write may have happened, or may still happen.
  */
 export type CommitOutcome = 'won' | 'lost' | 'unsettled' | 'stale'
 
 /**
- * Law 2: the entity is written only if its version is the base that was read. The version is an attempt's own and greater than
- * the base (`clock.next`). A writer that has not won reads again and takes a new version; its index rows are not undone. `onUnsettled` is called
- * with the reason for which there is no answer.
+ * Law 2: writes the entity only if it still has the version that was read, the base. The new version is unique to the attempt and greater
+ * than the base (`clock.next`). A writer that has not won reads again and takes a new version; it does not undo its index rows.
+ *
+ * `onUnsettled` gets the error of an unsettled write. Other errors are thrown.
  */
 export async function commit(
   row: Commit,

@@ -3,24 +3,24 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from './shards.ts'
 
 /**
- * Parts of a shard that consumers lease one by one, so that so many processes can share its work. It stands in what is stored: for ever the same.
+ * Number of partitions of a shard, so that as many processes can share its work. Stored data depends on it, so it never changes.
  */
 export const PARTITIONS = 8
 
-/** The numbers of the partitions. */
+/** Numbers of the partitions, from 0. */
 export const partitionNumbers: readonly number[] = Array.from({ length: PARTITIONS }, (_, n) => n)
 
-/** The task that has the consumers of a store, the same on every shard. */
+/** Name of the task with the consumers of a store, which is the same on every shard. */
 export const REGISTRY_TASK = 'consumers'
 
-/** The task that says where a consumer stands in a partition, and who works on it. */
+/** Returns the name of the task with a consumer's place in a partition, and with the lease of the partition. */
 export function partitionTask(consumer: string, partition: number): string {
   return `consume/${consumer}/${partition}`
 }
 
 /**
- * The time up to which each consumer of a shard has been told of all deletions, in microseconds since 1970, by its name: that of its last
- * partition. A consumer counts as far as others can know: by what it has saved.
+ * Returns by name the time up to which each consumer has handled all deletions on a shard, in microseconds since 1970: the saved place of
+ * its last partition.
  */
 export async function consumerPlaces(
   context: EngineContext,
@@ -35,12 +35,12 @@ export async function consumerPlaces(
   return new Map(
     names.map((name) => {
       const registered = toObject(registry[name]) ?? {}
-      const of = (list: string): number => countIn(toObject(registered[list]) ?? {}, String(shard))
-      const begun = Math.max(of('begun'), of('floors'))
+      const timeIn = (list: string): number => countIn(toObject(registered[list]) ?? {}, String(shard))
+      const begun = Math.max(timeIn('begun'), timeIn('floors'))
       const places = tasksOf(name).map((task) => {
         const record = parseObject(states?.get(task)?.progress ?? '') ?? {}
-        const isOwn = record['incarnation'] === registered['incarnation']
-        return isOwn ? Math.max(begun, countIn(record, 'updated')) : begun
+        const isCurrent = record['incarnation'] === registered['incarnation']
+        return isCurrent ? Math.max(begun, countIn(record, 'updated')) : begun
       })
       return [name, Math.min(...places)]
     }),

@@ -6,8 +6,8 @@ import { movedOrUndone, type SeenEntity } from './on-disk.ts'
 import { deleteDelayMs, mayBeLost } from './policies.ts'
 
 /**
- * Law 3 of a writer: deletes the rows of keys that its entity has lost, if their stamp is lower than this version, its own
- * commit. One with this stamp or a later one is a later attempt's.
+ * Law 3 for writers: deletes the rows that an entity has lost by the commit of this version, if their stamp is lower. A row with this
+ * stamp or a greater one belongs to a later attempt.
  */
 export async function deleteLost(
   context: EngineContext,
@@ -23,49 +23,50 @@ export async function deleteLost(
 }
 
 /**
- * The `before` of a delete by who has read the entity at this version, committed, without the row: nobody who can still commit
- * has stamped the row with it, for such an attempt has a greater version.
+ * Returns the `before` of a delete after an entity was read at this committed version without the row. Includes the version itself: an
+ * attempt that can still commit has a greater version, so it has not stamped the row with this one.
  */
 export function upTo(version: number): number {
   return version + 1
 }
 
-/** A row that its entity does not have. */
+/** A row that does not match its entity. */
 interface Dangling {
   readonly row: IndexRow
-  /** As it was read. */
+  /** The entity as it was read. */
   readonly entity: SeenEntity & { readonly updated: number }
 }
 
 export interface JudgeOptions<Found> extends CallOptions {
-  /** The time before the entities were read, in milliseconds. */
+  /** Time before the entities were read, in milliseconds since 1970. */
   readonly readAt: number
-  /** For so long after its stamp a row that is ahead of its entity may belong to an attempt under way. */
+  /** Milliseconds after its stamp in which a row ahead of its entity may belong to an attempt in flight. */
   readonly graceMs: number
-  /** Whether a row with no later stamp than its entity is left to its writer. */
+  /** Tells whether a row with a stamp up to its entity's version is left to its writer. */
   readonly leaves: ((found: Found) => boolean) | undefined
-  /** Called with a row that may be deleted from now on, unless it is stamped later than this version. */
+  /** Called with a row that may be deleted, unless its stamp is greater than this version by then. */
   onCleared(found: Found, version: number): void
-  /** Called with the first row of an entity that was fenced. */
+  /** Called with the first row of each fenced entity. */
   onFenced(found: Found): void
 }
 
-/** Rows that may not be deleted. */
+/** Rows that must not be deleted yet. */
 export interface Judged<Found> {
-  /** They may belong to a writer in flight, or a failover may undo what was read: to be looked at again later. */
+  /** Rows to look at again later: they may belong to a writer in flight, or a failover may undo the version that was read. */
   readonly waiting: readonly Found[]
-  /** Their entity was written by others meanwhile: to be looked at again now. */
+  /** Rows to look at again now: another write has changed their entity. */
   readonly moved: readonly Found[]
 }
 
 /**
- * Law 3 of a cleaner: says which dangling rows may be deleted. A row with a stamp up to the version v that was read,
- * committed, without it may go `WHERE version <= v` (`upTo`), which spares it if somebody stamps it higher in this very
- * moment. A row with a later stamp belongs to an attempt that is under way or has died: it is left alone while it is young,
- * then the entity is fenced, and with the fence's version as v the first case holds.
+ * Law 3 for cleaners: decides which dangling rows may be deleted. The entity was read at the committed version v, without the row.
+ * - The row's stamp is at most v: it may be deleted `WHERE version <= v` (`upTo`). The condition spares a row that an attempt
+ *   stamps with a greater version at the same moment.
+ * - The row's stamp is greater: an attempt that is in flight or has died wrote it. The row waits while it is young. Then the entity is
+ *   fenced, and the first case applies with the version of the fence as v.
  *
- * It does not matter whether the entity or the row was read first, nor how long ago: the guard is in the delete.
- * Exhaustive checks of the interleavings of writers, crashes and cleaners of both orders find no row missing.
+ * The order and the age of the two reads do not matter, because the delete has the condition. Exhaustive checks of the
+ * interleavings of writers, crashes and cleaners, with either order of reads, find no missing row.
  */
 export async function judgeDangling<Found extends Dangling>(
   context: EngineContext,
@@ -84,7 +85,8 @@ export async function judgeDangling<Found extends Dangling>(
     } else if (isYoung(context, row.version, graceMs)) waiting.push(found)
     else later.push(found)
   }
-  // What was read is no ground to delete anything while a crash may undo it. A fence comes after the reading as well.
+  // 1. A cleaner reads a version that is not on disk. 2. It deletes a row by that version. 3. A crash undoes the version, and the entity
+  // has the key of the deleted row again. So the version has to be on disk before the delete. A fence is such a check too.
   const seen = [...new Set(earlier.map(({ entity }) => entity))]
   const undone = new Set(await movedOrUndone(context, seen, { signal }))
   for (const found of earlier) {
@@ -106,8 +108,8 @@ export async function judgeDangling<Found extends Dangling>(
 }
 
 /**
- * Stamps are microseconds of the writers' clocks. One that lies further ahead than the grace says nothing about the
- * row's age: then it is not young, for a fence does no harm, it only makes a writer try again.
+ * Tells whether a row's stamp is within the grace time. Stamps are microseconds of the writers' clocks. A stamp further ahead than the
+ * grace time does not tell the age, so the row counts as old: a fence does no harm, it only makes a writer retry.
  */
 function isYoung({ time }: EngineContext, stamp: number, graceMs: number): boolean {
   return Math.abs(time.now() - stamp / 1000) < graceMs

@@ -5,16 +5,15 @@ import type { SeenEntity } from './on-disk.ts'
 import { catchUp } from './purged.ts'
 import { shardAt } from './shards.ts'
 
-/** A catalog that changes so often in a row is no accident. */
+/** Changes of the catalog during one fence after which it gives up. */
 const MAX_TRIES = 8
 
 /**
- * Ends every attempt at writing this entity that began from the version that was read, or before: raises its version
- * above `stamp` and leaves its body as it is, or inserts a tombstone where there is nothing. An attempt that is still
- * on its way loses its compare-and-swap then and starts again, and stamps its rows with a greater version.
+ * Ends every attempt at writing this entity that began from the version that was read, or an earlier one: raises the entity's version
+ * above `stamp` and keeps its body, or inserts a tombstone if there is no entity. An attempt in flight then loses its
+ * compare-and-swap, starts over, and stamps its rows with a greater version.
  *
- * Answers the version that the entity has now; undefined when another write came first, or when it cannot be told:
- * the entity has to be looked at again.
+ * Returns the new version. Undefined if another write came first or the outcome is unknown; read the entity again then.
  */
 export async function fence(
   context: EngineContext,

@@ -4,35 +4,35 @@ import { readableFloor } from './floor.ts'
 
 const SECOND = 1_000_000
 
-/** A shard whose floor and clock are these, in seconds, and what a raise of its floor answers. */
+/** Creates a shard with this floor, clock and answer of a raise, in seconds. */
 const shardOf = (floor: number, now: number, raised: number) => {
-  const asked: string[] = []
+  const calls: string[] = []
   const entities = {
-    floor: async () => (asked.push('floor'), { floor: floor * SECOND, now: now * SECOND, epoch: 1 }),
-    raiseFloor: async () => (asked.push('raise'), raised * SECOND),
+    floor: async () => (calls.push('floor'), { floor: floor * SECOND, now: now * SECOND, epoch: 1 }),
+    raiseFloor: async () => (calls.push('raise'), raised * SECOND),
   }
-  const shard = { entities, flush: async () => void asked.push('flush') } as unknown as Shard
-  const look = async (place: number): Promise<number> =>
+  const shard = { entities, flush: async () => void calls.push('flush') } as unknown as Shard
+  const floorAt = async (place: number): Promise<number> =>
     (await readableFloor(shard, { updated: place * SECOND }, 250, undefined)).floor / SECOND
-  return { asked, look }
+  return { calls, floorAt }
 }
 
-it('what others have raised a floor to since the raise may be undone, and is not read yet', async () => {
-  const { asked, look } = shardOf(10, 20, 25)
-  expect(await look(5)).toBe(20)
-  expect(asked).toEqual(['floor', 'raise'])
+it('a floor that another process raised further is not read before it is durable', async () => {
+  const { calls, floorAt } = shardOf(10, 20, 25)
+  expect(await floorAt(5)).toBe(20)
+  expect(calls).toEqual(['floor', 'raise'])
 })
 
-it('a clock that is behind the floor takes nothing back', async () => {
-  expect(await shardOf(30, 20, 30).look(30)).toBe(30)
+it('a clock behind the floor does not lower the floor', async () => {
+  expect(await shardOf(30, 20, 30).floorAt(30)).toBe(30)
 })
 
-it('a failover between the two looks is told by the second', async () => {
-  expect(await shardOf(10, 20, 7).look(9)).toBe(7)
+it('a failover between the two reads shows in the second one', async () => {
+  expect(await shardOf(10, 20, 7).floorAt(9)).toBe(7)
 })
 
-it('a floor that another process has just raised is read when it is on the disk', async () => {
-  const { asked, look } = shardOf(20, 20.1, 0)
-  expect(await look(5)).toBe(20)
-  expect(asked).toEqual(['floor', 'flush', 'floor'])
+it('a floor that another process has just raised is read after a flush', async () => {
+  const { calls, floorAt } = shardOf(20, 20.1, 0)
+  expect(await floorAt(5)).toBe(20)
+  expect(calls).toEqual(['floor', 'flush', 'floor'])
 })

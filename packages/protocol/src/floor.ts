@@ -1,18 +1,18 @@
 import type { FloorState, Shard, UpdatedPlace } from '@looseleaf/core'
 
-/** The floor up to which a follower of a shard may read, and the database's time, both in microseconds since 1970. */
+/** Floor up to which a follower may read a shard, and the database's time, both in microseconds since 1970. */
 export interface ReadableFloor {
   readonly floor: number
   readonly now: number
-  /** Whether what was visible before the call is on disk, unless the server was started anew meanwhile. */
+  /** Whether every commit that was visible before the call is durable, unless the server restarted during the call. */
   readonly isFlushed: boolean
-  /** The bounds of the tombstones that were purged, as they were before the floor was raised. */
+  /** Bounds of the purged tombstones, read before the floor was raised. */
   readonly purged: FloorState['purged']
 }
 
 /**
- * A floor of the shard that no crash undoes, raised where it is older than `maxAgeMs`. It is below `place`, where the follower stands, only
- * where a failover has lost commits: times that were read before are given once more then.
+ * Returns a durable floor of the shard, which is raised first if it is older than `maxAgeMs`. `place` is that of the follower. The floor is
+ * below it only after a failover that lost commits, after which later writes reuse times that the follower has read.
  */
 export async function readableFloor(
   shard: Shard,
@@ -24,22 +24,22 @@ export async function readableFloor(
   if (floor < place.updated) return { floor, now, purged, isFlushed: false }
   if (isFloorOld({ floor, now }, maxAgeMs)) {
     const raised = await shard.entities.raiseFloor({ signal })
-    // What others have raised it to since may not be on disk; as far as this the raise itself has made sure of it.
+    // Another process may have raised the floor further since, which may not be on disk. This raise is durable.
     return { floor: Math.min(raised, Math.max(floor, now)), now, purged, isFlushed: true }
   }
   if (floor === place.updated) return { floor, now, purged, isFlushed: false }
-  // Raised by another process, whose commit may not be on disk, nor may what is below it.
+  // Another process has raised the floor. Its commit, and the rows below the floor, may not be on disk yet.
   await shard.flush({ signal })
   const again = await shard.entities.floor({ signal })
   return { floor: Math.min(floor, again.floor), now, purged, isFlushed: true }
 }
 
-/** Whether a floor may have been raised so long ago. One that is ahead of the clock says nothing of its age. */
+/** Tells whether a floor may be at least this old. The age of a floor ahead of the clock is unknown, so it counts as old. */
 export function isFloorOld({ floor, now }: Pick<ReadableFloor, 'floor' | 'now'>, maxAgeMs: number): boolean {
   return now < floor || now - floor >= maxAgeMs * 1_000
 }
 
-/** Before all rows of this time. */
+/** Returns the place before all rows of this time. */
 export function placeAt(updated: number): UpdatedPlace {
   return { updated, addedId: 0 }
 }

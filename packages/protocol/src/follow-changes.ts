@@ -12,29 +12,29 @@ import { requireUnpurged, type FollowedPlace } from './purged.ts'
 import { shardAt } from './shards.ts'
 
 export interface FollowOptions {
-  /** Milliseconds between two looks where nothing is new; also how old the floor may be. */
+  /** Milliseconds between two reads without new rows; also the largest age of the floor. */
   readonly pollMs: number
   readonly signal: AbortSignal
-  /** Told of an error that is tried again. */
+  /** Called with an error before the read is retried. */
   readonly onRetry: (error: LooseleafError) => void
-  /** Throws once nothing is to be followed any more. */
+  /** Ends the iteration by throwing. Called before each read. */
   readonly checkOpen: () => void
 }
 
-/** Rows that were changed, none is missing, and the place behind them. */
+/** Consecutive changed rows, and the place after them. */
 export interface ChangedRun {
   readonly rows: readonly WholeRow<EntityPageRow>[]
   readonly place: FollowedPlace
 }
 
 const PAGE = 500
-/** After failures: changes come so much later, once a shard is back. */
+/** Longest pause after failures, and so the delay of changes once a shard is back. */
 const MAX_PAUSE_MS = 2_000
 
 /**
- * Yields the rows of a shard that are changed behind this place, in the order of `updated`, in runs of some MiB, none of which is empty;
- * without an end. No crash can undo a row that is yielded. More is read when a run was taken. Throws `CHANGES_GONE` before it would
- * leave out a deletion whose tombstone is gone.
+ * Yields the rows of a shard that are changed after this place, in the order of `updated`, without an end. They come in nonempty runs of
+ * some MiB; the next run is read when the last one was taken. Yielded rows are durable. Throws `CHANGES_GONE` rather than skip
+ * a deletion whose tombstone was purged.
  */
 export async function* followChanges(
   context: EngineContext,
@@ -50,10 +50,10 @@ export async function* followChanges(
     checkOpen()
     try {
       const { floor: until, purged } = await readableFloor(at, place, pollMs, signal)
-      // A new follower begins with its first look, whenever the shard answers it.
+      // A new follower begins at the floor of its first successful read.
       if (since === 0 && place.updated === 0) since = until
       requireUnpurged(at, { purged }, { ...place, since })
-      // A failover has lost what was behind it, and times that were read before are given once more.
+      // A failover lost commits, and later writes reuse times that were read, so the follower goes back to the floor.
       if (until < place.updated) place = placeAt(until)
       since = Math.min(since, until)
       const page = await lastingPage(at, { after: place, until }, PAGE, {
@@ -61,23 +61,23 @@ export async function* followChanges(
         maxBody: longestBody(PAGE),
       })
       const last = page.at(-1)
-      // A purge that came before the page shows in the bounds by now. A page without rows moves no place.
+      // A purge before the page was read shows in the present bounds. An empty page does not move the place.
       if (last !== undefined) requireUnpurged(at, await entities.floor({ signal }), { ...place, since })
-      // Behind the last rows, up to where was read, so that a shard that is quiet afterwards keeps no follower back.
+      // After the last page the place advances to the floor, so that a quiet shard does not hold its follower back.
       const end = page.length < PAGE ? placeAt(until) : last
       const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
       let taken = 0
       for await (const run of wholeRows(entities, context.codec, page, { signal })) {
         const replaced = run.findIndex(({ addedId, version }) => version !== versions.get(addedId))
-        const same = replaced === -1 ? run : run.slice(0, replaced)
-        taken += same.length
-        const lastTaken = same.at(-1)
+        const unchanged = replaced === -1 ? run : run.slice(0, replaced)
+        taken += unchanged.length
+        const lastTaken = unchanged.at(-1)
         if (lastTaken !== undefined) {
           const next = placeOf(taken === page.length ? (end as UpdatedPlace) : lastTaken)
-          yield { rows: same, place: { ...next, since } }
+          yield { rows: unchanged, place: { ...next, since } }
           place = next
         }
-        // A crash may undo the replacement of this entity, so the next page begins in front of it.
+        // A crash may undo the replacement of this entity, so the next page begins before it.
         if (replaced !== -1) break
       }
       pause = pollMs

@@ -9,32 +9,32 @@ import {
 } from '@looseleaf/core'
 import { shardOfRow, tableSpec, type EngineContext } from '@looseleaf/index-engine'
 
-/** A row to be, or a claim, before it has an entity and a version. */
+/** Key of an index row or a claim, without its entity and version. */
 export interface PlacedKey {
   readonly entry: CatalogEntry
   readonly key: Key
-  /** What the row holds besides, where its index is covering. */
+  /** Included bytes of a row of a covering index. */
   readonly included?: Uint8Array | null | undefined
 }
 
-/** The lanes of an index table on a shard. */
+/** Lanes of an index table on a shard. */
 export interface RowLanes {
   readonly upsert: Pick<Lane<IndexRow, unknown>, 'submitAll'>
   readonly remove: Pick<Lane<IndexRowRemoval, unknown>, 'submitAll'>
 }
 
-/** The same ones for the same table. */
+/** Returns the lanes of a table, the same for the same table. */
 export type RowLanesOf = (shard: number, spec: IndexTableSpec) => RowLanes
 
-/** Rows of a table that could not be written, or deleted. */
+/** A failure to write or delete rows of a table. */
 export interface RowFailure {
   readonly table: string
   readonly error: unknown
 }
 
 /**
- * Sends the rows of an entity's keys, those of one table together. All are waited for, so that none is still on its way
- * afterwards; answers what went wrong.
+ * Sends the rows of an entity's keys, grouped by table. Resolves with the failures when all rows have ended, so that none is in flight
+ * afterwards.
  */
 export async function sendByTable(
   context: EngineContext,
@@ -57,22 +57,22 @@ export async function sendByTable(
     try {
       await send(lanes, group)
     } catch (error) {
-      const failure = await unlessDropped(context, entry, error)
+      const failure = await failureUnlessDropped(context, entry, error)
       if (failure !== undefined) failures.push({ table: entry.table, ...failure })
     }
   }
   const sent: Promise<void>[] = []
   for (const [lanes, group] of groups) sent.push(sendGroup(lanes, group))
-  // None of them rejects.
+  // `sendGroup` never rejects, so none of these promises is unhandled.
   for (const each of sent) await each
   return failures
 }
 
 /**
- * What has failed, by the error of work on the table of this index: nothing where the table is missing because its index is on its
- * way out. A process with an older catalog meets that here, and nothing is to be done. Never rejects.
+ * Returns the failure of a statement on the table of this index. Undefined if the table is missing because the index is being dropped, which a
+ * process with a stale catalog learns here: its rows are not needed any more. Never rejects.
  */
-export async function unlessDropped(
+export async function failureUnlessDropped(
   { catalog }: EngineContext,
   { table }: CatalogEntry,
   error: unknown,
@@ -82,7 +82,7 @@ export async function unlessDropped(
     const { indexes } = await catalog.reload()
     const state = indexes.find((entry) => entry.table === table)?.state
     return state === undefined || state === 'retiring' ? undefined : { error }
-  } catch (notRead) {
-    return { error: notRead }
+  } catch (reloadError) {
+    return { error: reloadError }
   }
 }

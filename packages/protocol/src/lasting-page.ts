@@ -4,10 +4,14 @@ import { openedTo } from './opened.ts'
 type Range = Parameters<EntityTable['pageOfChanges']>[0]
 
 /**
- * Reads a page of changes that a follower may leave behind. An entity whose replacement is visible is not on the page, and a crash may undo
- * that replacement while it is not on disk: the entity then is back on the page, and nothing would tell of it. So a flushed commit follows
- * the page, and the page is read again where the server may have been started anew in between. An empty page moves no place, and is not
- * flushed.
+ * Reads a page of changes that is durable as a whole, so that a follower may continue after it. Without the flush, a follower could miss a
+ * row:
+ * 1. Entity E is replaced. Its replacement is visible, but not on disk, and has a later place.
+ * 2. The follower reads the page, which has E no longer, and continues after it.
+ * 3. A crash undoes the replacement, and E is back at its earlier place, which the follower has passed.
+ *
+ * So a flushed commit follows the page, and the page is read again if the server may have restarted in between. An empty page moves no
+ * place, and is not flushed.
  */
 export async function lastingPage(
   shard: Shard,
@@ -26,7 +30,7 @@ export async function lastingPage(
       if (after === before) return page
       continue
     }
-    // The driver does not tell one life of its server from the next: an entity that has come back shows.
+    // The driver cannot tell whether its server restarted. A second read shows whether an entity is back.
     const known = new Set(page.map(placeText))
     const again = await entities.pageOfChanges(range, limit, { ...options, maxBody: 0 })
     if (again.every((row) => known.has(placeText(row)))) return page

@@ -2,15 +2,15 @@ import { idKey, type CallOptions, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { idsByShard } from './shards.ts'
 
-/** An entity as it was read. */
+/** An entity at the version that was read. */
 export interface SeenEntity {
   /** 16 bytes. */
   readonly id: Uint8Array
-  /** 0 where there is none, not even a tombstone. */
+  /** 0 if there is neither an entity nor a tombstone. */
   readonly version: number
 }
 
-/** Reads versions of entities of one shard, in the order of their ids; calls may share statements. */
+/** Reads the versions of entities of one shard, in the order of the ids. Calls may share statements. */
 type ReadVersions = (
   shard: Shard,
   ids: readonly Uint8Array[],
@@ -18,17 +18,17 @@ type ReadVersions = (
 ) => Promise<readonly (number | undefined)[]>
 
 export interface VersionsOptions extends CallOptions {
-  /** By default a statement of its own. */
+  /** Default: a statement of its own. */
   readonly readVersions?: ReadVersions | undefined
 }
 
-const alone: ReadVersions = ({ entities }, ids, options) => entities.readVersions(ids, options)
+const readSeparately: ReadVersions = ({ entities }, ids, options) => entities.readVersions(ids, options)
 
-/** Those of these entities whose committed version is no longer this one. */
+/** Returns the entities that no longer have the version that was read. */
 export async function movedEntities<Item extends SeenEntity>(
   context: EngineContext,
   entities: readonly Item[],
-  { signal, readVersions = alone }: VersionsOptions,
+  { signal, readVersions = readSeparately }: VersionsOptions,
 ): Promise<Item[]> {
   const seen = new Map(entities.map((entity) => [idKey(entity.id), entity]))
   const moved: Item[] = []
@@ -45,12 +45,17 @@ export async function movedEntities<Item extends SeenEntity>(
 }
 
 /**
- * Comes before whatever cannot be taken back and rests on what was read: an acknowledgement, a delete, a claim that goes to
- * another entity, an index that becomes ready. Answers those of these entities that are not at the version any more
- * that was read. Of the others that version stays, whatever becomes of their servers, until a later one replaces it.
+ * Returns the entities that no longer have the version that was read. The versions of all others are durable: only a later version
+ * replaces them, whatever happens to their servers.
  *
- * A database may show a commit before it is on disk; but one that was there before a flush and is there after it survives
- * a crash, also where the server has died and come back between the reading and the flush.
+ * Call it before an action that rests on a read and cannot be undone: an acknowledgement, a delete, a claim that goes to another entity, an
+ * index that becomes ready. A database may show a commit before it is on disk:
+ * 1. A caller reads version v, which is not on disk.
+ * 2. The server crashes, loses v, and restarts.
+ * 3. The caller acts on v, which no longer exists.
+ *
+ * So this flushes first, then reads again. A version that is there before and after a flush is durable, even if the server
+ * restarted between the first read and the flush.
  */
 export async function movedOrUndone<Item extends SeenEntity>(
   context: EngineContext,

@@ -1,7 +1,7 @@
 import type { Shard } from '@looseleaf/core'
 
 /**
- * Connections to a shard that have been opened so far; undefined for a driver that does not say. While it stays the same, every answer has
- * come from one server that was not started anew.
+ * Returns the number of connections to a shard opened so far; undefined if its driver does not count them. If it has not changed, all
+ * answers came from the same server without a restart.
  */
 export const openedTo = (shard: Shard): number | undefined => shard.connections?.()?.opened

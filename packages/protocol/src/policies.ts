@@ -2,14 +2,14 @@ import type { EntityRow } from '@looseleaf/core'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from './shards.ts'
 
-/** How long a commit may be lost by a failover, in milliseconds, by the catalog at hand. */
+/** Returns the milliseconds in which a failover may undo a commit, by the present catalog of this process. */
 export function deleteDelayMs({ catalog }: EngineContext): number {
   return catalog.current().policies.deleteDelayMs
 }
 
 /**
- * Makes sure that the catalog at hand has the policies by which these entities were committed, of those that were read
- * before this call: a commit under another epoch than is known here is on a shard that says so by now.
+ * Reloads the catalog of this process if it may lack the policies by which these entities were committed. Call it after the entities were
+ * read: if one was committed under a later epoch, its shard has that epoch by now.
  */
 export async function learnPolicies(
   context: EngineContext,
@@ -28,9 +28,9 @@ export async function learnPolicies(
 }
 
 /**
- * Whether a failover can still undo the commit of what was read: then it is no ground to take away what the one before
- * it needs. `readAt` is the time before the reading, in milliseconds, and no later one: a process that was held up since
- * would find the commit old enough, although it may have been lost meanwhile.
+ * Tells whether a failover can still undo the commit of an entity that was read. If so, nothing that the version before needs may be
+ * deleted. `readAt` is a time before the read, in milliseconds since 1970. With a later time, a process that was suspended after the
+ * read would find the commit old enough, although a failover may have undone it by then.
  */
 export function mayBeLost(
   context: EngineContext,

@@ -1,4 +1,4 @@
 import { hostname } from 'node:os'
 
-/** Says to people which process has work: the host and the process id. */
+/** Name of this process for people: host and process id. */
 export const processName: string = `${hostname()}:${process.pid}`

@@ -8,16 +8,16 @@ import {
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from './shards.ts'
 
-/** A place of a follower, who has been given everything before it that it had to be told. */
+/** Place of a follower, which has received all changes before it. */
 export interface FollowedPlace extends UpdatedPlace {
   /**
-   * The floor when the follower began, or a lower one that a failover has left since, in microseconds since 1970. The follower has never
-   * known an entity that was deleted before. 0, with a place of 0, for a follower that has not begun.
+   * Floor at which the follower began, or a lower one after a failover, in microseconds since 1970. The follower never knew entities that
+   * were deleted before. 0, with a place of 0, for a follower that has not begun.
    */
   readonly since: number
 }
 
-/** Throws `CHANGES_GONE` where the tombstone of a deletion behind the place may be gone. */
+/** Throws `CHANGES_GONE` if the tombstone of a deletion after the place may be purged. */
 export function requireUnpurged(
   shard: Pick<Shard, 'name'>,
   { purged }: Pick<FloorState, 'purged'>,
@@ -26,14 +26,14 @@ export function requireUnpurged(
   if (Math.max(updated, since) >= purged.updated) return
   throw new LooseleafError(
     'CHANGES_GONE',
-    `${shard.name}: tombstones behind this place of the changes were purged (keepTombstonesMs), so deletions would be missed. Begin again with 'beginning', and let go of what no change confirms.`,
+    `${shard.name}: tombstones after this place of the changes were purged (keepTombstonesMs), so deletions would be missed. Begin again with 'beginning', and drop everything that no change confirms.`,
     { shard: shard.name },
   )
 }
 
 /**
- * Follows a refusal of an epoch: reads the catalog anew, and sets the clock above the versions of purged tombstones, in case it is so
- * far behind that an insert was refused for its version.
+ * Prepares the retry of a write after `STALE_EPOCH`: reloads the catalog, and advances the clock above the versions of purged
+ * tombstones, in case an insert was rejected because the clock is behind them.
  */
 export async function catchUp(context: EngineContext, shard: number, options: CallOptions): Promise<void> {
   const [, { purged }] = await Promise.all([

@@ -8,46 +8,46 @@ import {
 } from '@looseleaf/core'
 
 /*
- * A shard that was restored from a backup, or was failed over to a server without its last commits, looks like any other. Its mark tells: a number
- * that only grows, kept on the shard itself, and noted on the next shard after it was committed. A mark below its note is a shard that
- * has gone back.
+ * Detects a shard that has gone back, by a restore from a backup or a failover that lost commits. The mark of a shard is a number that
+ * only grows. The shard stores it, and after that commit the next shard stores a note of it. If a mark is below its note, the
+ * shard has gone back.
  */
 
-/** The task of a shard that holds its own mark. */
+/** Name of the task with the mark of its shard. */
 export const MARK_TASK = 'shard-mark'
-/** The task of a shard that holds the mark of the shard before it. */
+/** Name of the task with the note of the mark of the shard before. */
 export const NOTE_TASK = 'shard-mark-note'
 
 export interface ShardMark {
-  /** 0 before the first. */
+  /** 0 before the first mark. */
   readonly mark: number
-  /** When it was raised, in milliseconds since 1970 by the clock of the process; 0 before the first. */
+  /** Time of the mark in milliseconds since 1970, by the clock of the process that raised it; 0 before the first mark. */
   readonly at: number
-  /** The last time that the shard was found to have gone back. */
+  /** The last known time when the shard went back. */
   readonly wentBack?: WentBack | undefined
 }
 
 export interface WentBack {
-  /** Times between which its commits are lost, to about a minute, in milliseconds since 1970; 0 where unknown. */
+  /** Commits between these two times are lost (milliseconds since 1970, to about a minute); 0 if unknown. */
   readonly to: number
   readonly from: number
-  /** When that was found, in milliseconds since 1970 by the clock of the process. */
+  /** Time of the detection in milliseconds since 1970, by the clock of the process. */
   readonly foundAt: number
-  /** Whether every index was swept since, by a cleaning that began later. */
+  /** Whether every index was swept by a cleaning that began after the detection. */
   readonly isSwept: boolean
 }
 
-/** A shard's mark, and its note on the next shard. */
+/** A mark and its note. */
 export interface MarkLook {
   readonly shard: number
   readonly own: ShardMark
-  /** The same as `own` where the store has one shard, which nothing is noted of. */
+  /** Note of the mark on the next shard. A store with one shard has no notes; this is the mark itself then. */
   readonly noted: ShardMark
 }
 
 /**
- * Reads the marks of these shards, in their order, and their notes. A shard that is undefined, or cannot be read, is left out, and so is
- * the one before it.
+ * Reads the marks of these shards and their notes, in order. Leaves out shards that are undefined or unreachable, and the shards before
+ * them, whose notes they have.
  */
 export async function lookAtMarks(
   shards: readonly (Shard | undefined)[],
@@ -60,7 +60,7 @@ export async function lookAtMarks(
       const noted = found.length === 1 ? own : found[(number + 1) % found.length]?.note
       if (shard === undefined || own === undefined || noted === undefined) return undefined
       if (own.mark >= noted.mark) return { shard: number, own, noted }
-      // The note may be the later reading of the two, of a mark that was raised in between.
+      // The mark may have been raised between the reads of mark and note, so it is read again.
       const again = await readBoth(shard, options)
       return again && { shard: number, own: again.own, noted }
     }),
@@ -82,14 +82,14 @@ async function readBoth(
   }
 }
 
-/** When a shard went back, as of a look: what is on record, or what this look finds first. */
+/** Returns when a shard went back: by this reading if it detects that, otherwise by the record. */
 export function wentBackOf({ own, noted }: MarkLook, now: number): WentBack | undefined {
   return own.mark < noted.mark
     ? { to: earlier(own), from: noted.at, foundAt: now, isSwept: false }
     : own.wentBack
 }
 
-/** The earliest time to which the shard has gone back since its last sweep. */
+/** Returns the earliest time to which the shard has gone back since its last sweep. */
 function earlier({ at, wentBack }: ShardMark): number {
   return wentBack === undefined || wentBack.isSwept ? at : Math.min(at, wentBack.to)
 }
@@ -98,7 +98,7 @@ export function markToText(mark: ShardMark): string {
   return JSON.stringify(mark)
 }
 
-/** The mark of a text that `markToText` gave; the one before the first for any other. */
+/** Parses a text of `markToText`. Any other text gives the state before the first mark. */
 export function markFromText(text: string): ShardMark {
   const value = parseObject(text) ?? {}
   const back = toObject(value['wentBack'])
@@ -116,7 +116,7 @@ export function markFromText(text: string): ShardMark {
   }
 }
 
-/** Says which commits of a shard are lost. */
+/** Describes the lost commits of a shard. */
 export function wentBackText({ to, from }: Pick<WentBack, 'to' | 'from'>): string {
   const timeText = (time: number): string =>
     time === 0 ? 'an unknown time' : new Date(time).toISOString().replace(/\.\d+Z$/, 'Z')

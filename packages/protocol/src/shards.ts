@@ -1,7 +1,7 @@
 import { distinctIds, LooseleafError, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 
-/** A shard by its number, from 0. Throws `BAD_OPTION` for one that the store does not have. */
+/** Returns a shard by its number, from 0. Throws `BAD_OPTION` if the store does not have it. */
 export function shardAt({ driver: { shards } }: EngineContext, number: number): Shard {
   const found = shards[number]
   if (found !== undefined) return found
@@ -11,7 +11,7 @@ export function shardAt({ driver: { shards } }: EngineContext, number: number): 
   )
 }
 
-/** Groups ids, each once, by the shard of their entity. */
+/** Groups distinct ids by the shard of their entity. */
 export function idsByShard(context: EngineContext, ids: Iterable<Uint8Array>): Map<Shard, Uint8Array[]> {
   return Map.groupBy(distinctIds(ids), (id) => shardAt(context, context.router.shardOfId(id)))
 }

@@ -1,12 +1,18 @@
 import { isLooseleafError, LooseleafError, type CatalogEntry, type IndexRow } from '@looseleaf/core'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
 import { duplicateKey, isHeld, takeKey, type TakeKey } from './claims.ts'
-import { sendByTable, unlessDropped, type PlacedKey, type RowFailure, type RowLanesOf } from './index-rows.ts'
+import {
+  failureUnlessDropped,
+  sendByTable,
+  type PlacedKey,
+  type RowFailure,
+  type RowLanesOf,
+} from './index-rows.ts'
 import { shardAt } from './shards.ts'
 
 /**
- * Law 1 of a writer: when it resolves, the rows of these keys are there with at least this version, which is about to be
- * committed, but for those of the failures. All are waited for, so that no row is still on its way when the attempt fails.
+ * Law 1 for writers: upserts the rows of these keys, stamped with the version that will be committed. Resolves with the failures when all
+ * rows have ended, so that no row is in flight when the attempt fails. All other rows then exist with at least this version.
  */
 export async function writeEarly(
   context: EngineContext,
@@ -27,9 +33,9 @@ export async function writeEarly(
 }
 
 /**
- * Law 1 for keys of unique indexes: when it resolves, the entity holds them, so that a commit of this version has them to
- * itself. Throws `DUPLICATE_KEY`, and whatever keeps it from knowing; the keys that it holds by then are left to the
- * cleaner, or to who wants them next.
+ * Law 1 for unique indexes: takes the claims of these keys, so that no other entity can commit with them. Throws `DUPLICATE_KEY` if another
+ * entity has one of them, and the error of a statement that failed. Claims that it holds by then stay for the cleaner, or for the next
+ * entity that takes them.
  */
 export async function claimEarly(
   context: EngineContext,
@@ -39,12 +45,12 @@ export async function claimEarly(
   version: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  // The first that cannot be had ends the work for the others: it would end attempts of others for nothing.
+  // The first failure ends the other tries, which could fence attempts of other entities for nothing.
   const ended = new AbortController()
   let failure: { readonly error: unknown } | undefined
-  const both = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
+  const eitherSignal = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
   const takeOne = async ({ entry, key }: PlacedKey): Promise<void> => {
-    const holder = await takeKey(context, take, { entry, key, entityId, version }, both)
+    const holder = await takeKey(context, take, { entry, key, entityId, version }, eitherSignal)
     if (holder !== undefined) throw duplicateKey(entry, entityId, holder)
   }
   await Promise.all(
@@ -52,9 +58,9 @@ export async function claimEarly(
       try {
         await takeOne(key)
       } catch (error) {
-        const failed = await unlessDropped(context, key.entry, error)
-        if (failed === undefined) return
-        failure ??= failed
+        const keyFailure = await failureUnlessDropped(context, key.entry, error)
+        if (keyFailure === undefined) return
+        failure ??= keyFailure
         ended.abort()
       }
     }),
@@ -62,7 +68,7 @@ export async function claimEarly(
   if (failure !== undefined) throw beforeCommit(failure.error)
 }
 
-/** Whether a row was written or not, the entity was not: a row too many is for the cleaner, and it may be written again. */
+/** Converts an unknown outcome of a row: the entity was certainly not written, so its write may be retried. The cleaner deletes an extra row. */
 function beforeCommit(error: unknown): unknown {
   if (!isLooseleafError(error) || !error.unknownOutcome) return error
   const code = error.code === 'OUTCOME_UNKNOWN' ? 'SHARD_UNAVAILABLE' : error.code
@@ -72,30 +78,33 @@ function beforeCommit(error: unknown): unknown {
   })
 }
 
-/** A key that is not its entity's alone: another one is committed with it. */
+/** A key with which another entity is committed. */
 export interface DuplicateKey {
-  /** The id of the entity that should have the key. */
+  /** Id of the entity that needs the key. */
   readonly entityId: Uint8Array
-  /** The id of the other entity, which holds the key. */
+  /** Id of the other entity. */
   readonly holder: Uint8Array
 }
 
-/** Claims that could not be had. */
+/** Claims that could not be taken. */
 export interface UntakenClaims {
   readonly duplicates: readonly DuplicateKey[]
-  /** How many are left to a later pass: a failover may still bring back who has given them up, or others are at them. */
+  /** Number of claims for a later pass: a failover may restore their holder, or other entities compete for them. */
   readonly later: number
 }
 
-/** Sends a statement, which may be timed on its way. */
+/** Sends a statement. Lets the caller measure its time. */
 type SendStatement = <T>(statement: () => Promise<T>) => Promise<T>
 
 /**
- * Law 1 of a cleaner: writes rows of entities that were read at these versions, to one table; no stamp gets lower. A writer that
- * has moved the entity meanwhile may have deleted such a row before it was written again: it dangles then, with a stamp below
- * the entity's version, so whoever calls this looks at the version of the entity afterwards. Claims are taken, from
- * entities that have left them behind as well; answers those that could not be. `send` is given the statement that writes
- * them all; to wait for claims that others want is not part of it.
+ * Law 1 for cleaners: writes rows of one table for entities that were read at these versions. No stamp decreases. A row may dangle
+ * afterwards, so the caller has to read the versions of the entities again:
+ * 1. The cleaner reads the entity at version v.
+ * 2. A writer commits a later version without the key, and deletes the row.
+ * 3. This call writes the row again, with the stamp v.
+ *
+ * For a unique index it takes claims instead, even from entities that no longer have the key, and resolves with those that could not be
+ * taken. `send` sends the one statement for all rows. Waiting for contested claims is not part of it.
  */
 export async function writeAgain(
   context: EngineContext,
@@ -111,8 +120,8 @@ export async function writeAgain(
     await send(() => shard.index(spec).upsert(rows, { signal }))
     return { duplicates: [], later: 0 }
   }
-  const take: TakeKey = async (at, table, row, own) =>
-    (await shardAt(context, at).claims(table).take([row], { signal: own }))[0]
+  const take: TakeKey = async (shardNumber, table, row, takeSignal) =>
+    (await shardAt(context, shardNumber).claims(table).take([row], { signal: takeSignal }))[0]
   const claims = await send(() => shard.claims(spec).take(rows, { signal }))
   const duplicates: DuplicateKey[] = []
   let later = 0
@@ -122,7 +131,7 @@ export async function writeAgain(
       const holder = await takeKey(context, take, { entry, ...row }, signal)
       if (holder !== undefined) duplicates.push({ entityId: row.entityId, holder })
     } catch (error) {
-      // One key that has to wait keeps nobody from the others.
+      // A contested key must not delay the other keys.
       if (!isLooseleafError(error, 'CONFLICT')) throw error
       later++
     }

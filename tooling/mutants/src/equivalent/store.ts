@@ -45,7 +45,7 @@ export const store: Equivalents = {
     'commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,
   },
   'protocol/index-rows': {
-    'unlessDropped: indexes.find((entry) => entry.table === table) → indexes.findLast((entry) => entry.table === table)':
+    'failureUnlessDropped: indexes.find((entry) => entry.table === table) → indexes.findLast((entry) => entry.table === table)':
       oneOfEach,
   },
   'protocol/write-early': {
