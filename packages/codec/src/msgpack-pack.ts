@@ -3,7 +3,7 @@ import type { Packr as PackrType } from 'msgpackr'
 // This entry loads no native part, which msgpackr needs for reading only.
 import { Packr, RESET_BUFFER_MODE } from 'msgpackr/pack'
 
-/** msgpackr keeps its buffer. A larger one, of a large bag, is released. */
+/** Largest buffer that msgpackr keeps between calls. A larger one, made for a large bag, is released. */
 const KEPT_BYTES = 256 * 1024
 
 /**

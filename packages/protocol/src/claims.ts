@@ -35,7 +35,7 @@ export type TakeKey = (
   signal: AbortSignal | undefined,
 ) => Promise<IndexRow | undefined>
 
-/** Tries before `CONFLICT`. So many changes of the holder in a row are no accident. */
+/** Tries before `CONFLICT`. This many changes of the holder in a row are no accident. */
 const MAX_TRIES = 64
 
 /** Time that another entity's attempt in flight has to commit before it is fenced. */
@@ -123,7 +123,7 @@ async function readHolder(
   return { id, version: row?.version ?? 0, row }
 }
 
-/** Tells whether an entity is committed with the key. One that cannot be decoded may be, so it counts as committed. */
+/** Tells whether an entity is committed with the key. A body that cannot be decoded may have the key, so it counts as having it. */
 function hasKey(
   { codec }: EngineContext,
   entry: CatalogEntry,

@@ -213,7 +213,7 @@ function tooDeep(walk: Walk): Refusal {
 function tooMany(values: number): Refusal {
   return new Refusal(
     (path) =>
-      `${path}, with ${values} values of its own, goes beyond the limit of ${MAX_VALUES} values a bag, in which an array or object counts as one, and so does everything in it. Store long lists as bytes or text, or in several entities.`,
+      `${path}, with ${values} values of its own, exceeds the limit of ${MAX_VALUES} values per bag. An array or object counts as one, plus everything in it. Store long lists as bytes or text, or in several entities.`,
     'BODY_TOO_LARGE',
   )
 }

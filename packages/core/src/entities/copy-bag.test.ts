@@ -382,7 +382,7 @@ describe('MAX_VALUES', () => {
     const error = errorOf(() => copyBag({ ...(most as Bag), more: null }))
     expect(error.code).toBe('BODY_TOO_LARGE')
     expect(error.message).toContain(
-      'limit of 100000 values a bag, in which an array or object counts as one, and so does everything in it',
+      'limit of 100000 values per bag. An array or object counts as one, plus everything in it.',
     )
     expect(errorOf(() => copyBag(make(MAX_VALUES + 2))).message).toContain(words)
   })

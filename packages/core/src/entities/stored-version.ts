@@ -21,17 +21,17 @@ export function requireVersion(version: number): void {
   if (isVersion(version)) return
   throw new LooseleafError(
     'BODY_DAMAGED',
-    `Its row has version ${version}, which no write gives. Give it one with: looseleaf damaged --repair`,
+    `Its row has version ${version}, which no write gives. Repair it with: looseleaf damaged --repair`,
   )
 }
 
 /** Creates the error of a write whose clock is beyond `MAX_CLOCK_MICROS`. `milliseconds`: time of that clock, since 1970. */
-export function badClock(whose: string, milliseconds: number, shard?: string): LooseleafError {
+export function badClock(owner: string, milliseconds: number, shard?: string): LooseleafError {
   const date = new Date(milliseconds)
   const time = Number.isNaN(date.getTime()) ? `${milliseconds} ms after 1970` : date.toISOString()
   return new LooseleafError(
     'BAD_CLOCK',
-    `The clock of ${whose} says ${time}, and nothing that is written after ${new Date(MAX_CLOCK_MICROS / 1_000).toISOString()} could be read. Nothing was written; set the clock right.`,
+    `The clock of ${owner} says ${time}. Writes after ${new Date(MAX_CLOCK_MICROS / 1_000).toISOString()} could not be read. Nothing was written; correct the clock.`,
     { shard },
   )
 }

@@ -37,6 +37,6 @@ export function createVersionClock(time: Time, random: Randomness = systemRandom
 function noVersionLeft(): LooseleafError {
   return new LooseleafError(
     'BAD_CLOCK',
-    'The version that is to be replaced was given by a clock that was centuries ahead, and no greater one can be read. Nothing was written.',
+    'The stored version comes from a clock that was centuries ahead, and no greater version can be read. Nothing was written.',
   )
 }

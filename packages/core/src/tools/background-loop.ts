@@ -9,7 +9,7 @@ export interface BackgroundLoopOptions {
   readonly round: () => Promise<number>
   /** Called with the error of each failed round. Its own errors are ignored. */
   readonly onError: (error: unknown) => void
-  /** Longest pause after a failure, in milliseconds. Default: 10,000. */
+  /** Longest pause after a failure, in milliseconds. Default and maximum: 10,000. */
   readonly lastRetryMs?: number | undefined
 }
 

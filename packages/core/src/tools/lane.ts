@@ -80,7 +80,8 @@ export interface WorkFor {
  * A failed statement fails all of its calls with the same error, and nothing is sent again:
  * - if the error is `retryable`, each caller decides whether to retry;
  * - if it has `unknownOutcome`, a second attempt could do the work twice;
- * - `ABORTED`, `CLOSED` and errors of a whole table or shard are no fault of one row.
+ * - `ABORTED`, `CLOSED` and errors of a whole table or shard are no fault of one row;
+ * - an error of another class than LooseleafError is a fault of the program.
  *
  * Any other error is permanent, nothing was done, and one row may be to blame. The lane sends the batch again in halves,
  * one after the other, until the rows to blame fail alone. The other rows get their results, only later. Such a batch is
@@ -122,7 +123,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   /** Calls in the order of their arrival, with the timers that end their wait. */
   const waitingForRoom = new Map<Call<Item, Result>, ReturnType<typeof platformTime.setTimeout>>()
   let busy = false
-  /** Statements until the lane counts as quiet. */
+  /** Statements before which `gather` is still awaited although a call is alone. */
   let crowded = 0
   let statements = 0
   let itemsSent = 0
