@@ -61,9 +61,9 @@ describe('the reader of MessagePack, beside a scan and msgpackr', () => {
     fc.assert(
       fc.property(arbitraryBag, fc.array(change, { minLength: 40, maxLength: 40 }), (bag, changes) => {
         const bytes = msgpackFormat.encode(bag)
-        for (const [place, byte] of changes) {
+        for (const [position, byte] of changes) {
           const changed = Buffer.from(bytes)
-          changed[place % changed.length] = byte
+          changed[position % changed.length] = byte
           if (!sameByBoth(changed)) continue
           accepted++
           const read = msgpackFormat.decode(changed)

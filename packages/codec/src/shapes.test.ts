@@ -101,9 +101,9 @@ describe('stored bytes with shapes', () => {
       Buffer.from('We just launched nice blog post f48b0440'.repeat(3)),
     )
     give(both, [dictionary])
-    for (const codec of [both, shapedBy(entry, { dictionary: true })]) {
-      give(codec, [dictionary])
-      const packed = codec.encode({ ...entry, title: 'We just launched '.repeat(6) })
+    for (const packer of [both, shapedBy(entry, { dictionary: true })]) {
+      give(packer, [dictionary])
+      const packed = packer.encode({ ...entry, title: 'We just launched '.repeat(6) })
       expect(packed[1]).toBe(2)
       expect(
         readIndependently(Buffer.from(packed), { ...stored, [dictionary.id]: Buffer.from(dictionary.bytes) }),

@@ -38,33 +38,33 @@ const MAX_PAUSE_MS = 2_000
  */
 export async function* followChanges(
   context: EngineContext,
-  shard: number,
+  shardNumber: number,
   from: FollowedPlace,
   { pollMs, signal, onRetry, checkOpen }: FollowOptions,
 ): AsyncGenerator<ChangedRun, void, undefined> {
-  const at = shardAt(context, shard)
-  const { entities } = at
+  const shard = shardAt(context, shardNumber)
+  const { entities } = shard
   let { since } = from
   let place: UpdatedPlace = from
   for (let pause = pollMs; ;) {
     checkOpen()
     try {
-      const { floor: until, purged } = await readableFloor(at, place, pollMs, signal)
+      const { floor: until, purged } = await readableFloor(shard, place, pollMs, signal)
       // A new follower begins at the floor of its first successful read.
       if (since === 0 && place.updated === 0) since = until
-      requireUnpurged(at, { purged }, { ...place, since })
+      requireUnpurged(shard, { purged }, { ...place, since })
       // A failover lost commits, and later writes reuse times that were read, so the follower goes back to the floor.
       if (until < place.updated) place = placeAt(until)
       since = Math.min(since, until)
-      const page = await lastingPage(at, { after: place, until }, PAGE, {
+      const page = await lastingPage(shard, { after: place, until }, PAGE, {
         signal,
         maxBody: longestBody(PAGE),
       })
       const last = page.at(-1)
       // A purge before the page was read shows in the present bounds. An empty page does not move the place.
-      if (last !== undefined) requireUnpurged(at, await entities.floor({ signal }), { ...place, since })
+      if (last !== undefined) requireUnpurged(shard, await entities.floor({ signal }), { ...place, since })
       // After the last page the place advances to the floor, so that a quiet shard does not hold its follower back.
-      const end = page.length < PAGE ? placeAt(until) : last
+      const pageEnd = page.length < PAGE ? placeAt(until) : last
       const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
       let taken = 0
       for await (const run of wholeRows(entities, context.codec, page, { signal })) {
@@ -73,9 +73,9 @@ export async function* followChanges(
         taken += unchanged.length
         const lastTaken = unchanged.at(-1)
         if (lastTaken !== undefined) {
-          const next = placeOf(taken === page.length ? (end as UpdatedPlace) : lastTaken)
-          yield { rows: unchanged, place: { ...next, since } }
-          place = next
+          const nextPlace = placeOf(taken === page.length ? (pageEnd as UpdatedPlace) : lastTaken)
+          yield { rows: unchanged, place: { ...nextPlace, since } }
+          place = nextPlace
         }
         // A crash may undo the replacement of this entity, so the next page begins before it.
         if (replaced !== -1) break

@@ -15,7 +15,7 @@ export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { lastingPage } from './lasting-page.ts'
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
-export { openedTo } from './opened.ts'
+export { openedTo } from './opened-connections.ts'
 export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 export {

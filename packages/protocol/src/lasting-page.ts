@@ -1,5 +1,5 @@
 import type { EntityPageRow, EntityTable, PageOptions, Shard } from '@looseleaf/core'
-import { openedTo } from './opened.ts'
+import { openedTo } from './opened-connections.ts'
 
 type Range = Parameters<EntityTable['pageOfChanges']>[0]
 

@@ -15,8 +15,8 @@ describe('evenBuckets', () => {
           (shard, bucket) => bucket === 0 || shard - map[bucket - 1]! === 0 || shard - map[bucket - 1]! === 1,
         ),
       ).toBe(true)
-      const held = countsOf(map, shards)
-      expect(Math.max(...held) - Math.min(...held)).toBeLessThanOrEqual(1)
+      const counts = countsOf(map, shards)
+      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
     }
   })
 
@@ -37,8 +37,8 @@ describe('rebalanceBuckets', () => {
         let map = evenBuckets(first)
         for (const shards of changes) {
           const next = rebalanceBuckets(map, shards)
-          const held = countsOf(next, shards)
-          expect(Math.max(...held) - Math.min(...held)).toBeLessThanOrEqual(1)
+          const counts = countsOf(next, shards)
+          expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
           const kept = next.filter((shard, bucket) => shard === map[bucket]).length
           expect(kept).toBe(mostThatCanStay(map, shards))
           map = next
@@ -63,11 +63,11 @@ describe('rebalanceBuckets', () => {
 
 /** Counts the least moves without making a map: the larger shares go where they keep a bucket. */
 function mostThatCanStay(map: readonly number[], shards: number): number {
-  const held = countsOf(
+  const counts = countsOf(
     map.filter((shard) => shard < shards),
     BUCKETS,
   ).slice(0, shards)
   const share = Math.floor(BUCKETS / shards)
-  const withinShare = held.reduce((sum, count) => sum + Math.min(count, share), 0)
-  return withinShare + Math.min(held.filter((count) => count > share).length, BUCKETS % shards)
+  const withinShare = counts.reduce((sum, count) => sum + Math.min(count, share), 0)
+  return withinShare + Math.min(counts.filter((count) => count > share).length, BUCKETS % shards)
 }

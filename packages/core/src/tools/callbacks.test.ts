@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { onRejected, takeCallbacks, withCallbacks } from './callbacks.ts'
 
 test('a call waits for the promises of its functions, and rejects with their first rejection', async () => {
-  let isOver = false
+  let hasSettled = false
   const options = {
     limit: 3,
     tell: async (fails: boolean): Promise<void> => {
       await new Promise((resolve) => setImmediate(resolve))
-      isOver = true
-      if (fails) throw new Error('told')
+      hasSettled = true
+      if (fails) throw new Error('rejected')
     },
   }
   expect(
@@ -17,12 +17,12 @@ test('a call waits for the promises of its functions, and rejects with their fir
       return limit
     }),
   ).toBe(3)
-  expect(isOver).toBe(true)
-  await expect(withCallbacks(options, async ({ tell }) => void tell(true))).rejects.toThrow('told')
+  expect(hasSettled).toBe(true)
+  await expect(withCallbacks(options, async ({ tell }) => void tell(true))).rejects.toThrow('rejected')
 })
 
 test('after a rejected promise, the next call of any function throws its error', async () => {
-  const failure = new Error('told')
+  const failure = new Error('rejected')
   const { options, settled } = takeCallbacks({ tell: () => Promise.reject(failure), other: () => 7 })
   options.tell()
   await expect(settled()).rejects.toBe(failure)
@@ -35,10 +35,10 @@ test('options without functions are returned unchanged', () => {
 })
 
 test('onRejected passes on the rejection of a promise, and ignores other values', async () => {
-  const failure = new Error('told')
-  const handed: unknown[] = []
+  const failure = new Error('rejected')
+  const passedOn: unknown[] = []
   for (const answer of [undefined, null, 7, Promise.resolve(), Promise.reject(failure)])
-    onRejected(answer, (error) => handed.push(error))
+    onRejected(answer, (error) => passedOn.push(error))
   await new Promise((resolve) => setImmediate(resolve))
-  expect(handed).toEqual([failure])
+  expect(passedOn).toEqual([failure])
 })

@@ -125,76 +125,76 @@ describe('gathering under load', () => {
 
   /** A lane in which two calls have just shared a statement. */
   async function laneAfterSharedStatement(): Promise<
-    ReturnType<typeof laneOf> & { held: ReturnType<typeof heldGather> }
+    ReturnType<typeof laneOf> & { gathers: ReturnType<typeof heldGather> }
   > {
-    const held = heldGather()
-    const gathered = laneOf({ gather: held.gather })
+    const gathers = heldGather()
+    const gathered = laneOf({ gather: gathers.gather })
     const both = submitAll(gathered.lane, ['a', 'b'])
     await turn()
-    await held.end()
+    await gathers.end()
     await gathered.statements.answerAll()
     await both
-    return { held, ...gathered }
+    return { gathers, ...gathered }
   }
 
   test('a lone call does not wait for gather', async () => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather })
+    const gathers = heldGather()
+    const { lane, statements } = laneOf({ gather: gathers.gather })
     for (const item of ['a', 'b']) {
       const outcome = lane.submit(item)
       await statements.answerAll()
       expect(await outcome).toBe(`${item} done`)
     }
-    expect(held.times).toBe(0)
+    expect(gathers.times).toBe(0)
   })
 
   test('a lone call of many items does not wait for gather', async () => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather })
+    const gathers = heldGather()
+    const { lane, statements } = laneOf({ gather: gathers.gather })
     for (let round = 0; round < 2; round++) {
       const outcome = lane.submitAll(['a', 'b', 'c'])
       await statements.answerAll()
       expect(await outcome).toEqual(['a done', 'b done', 'c done'])
     }
-    expect(held.times).toBe(0)
+    expect(gathers.times).toBe(0)
   })
 
   test('after a shared statement, the next eight lone calls wait for gather', async () => {
-    const { held, lane, statements } = await laneAfterSharedStatement()
+    const { gathers, lane, statements } = await laneAfterSharedStatement()
     const gathersByCall: number[] = []
     for (let call = 0; call < 12; call++) {
-      const before = held.times
+      const before = gathers.times
       const outcome = lane.submit('c')
       await turn()
-      await held.end()
+      await gathers.end()
       await statements.answerAll()
       expect(await outcome).toBe('c done')
-      gathersByCall.push(held.times - before)
+      gathersByCall.push(gathers.times - before)
     }
     expect(gathersByCall).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0])
   })
 
   test('calls that arrive during gather share the statement', async () => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather })
+    const gathers = heldGather()
+    const { lane, statements } = laneOf({ gather: gathers.gather })
     const first = submitAll(lane, ['a', 'b'])
     await turn()
     const later = submitAll(lane, ['c'])
     await turn()
     expect(statements.sent).toEqual([])
-    await held.end()
+    await gathers.end()
     expect(statements.sent).toEqual([['a', 'b', 'c']])
     await statements.answerAll()
     expect([await first, await later].flat()).toEqual(['a done', 'b done', 'c done'])
   })
 
   test('a lone call after a shared statement waits for others to join it', async () => {
-    const { held, lane, statements } = await laneAfterSharedStatement()
+    const { gathers, lane, statements } = await laneAfterSharedStatement()
     const second = submitAll(lane, ['c'])
     await turn()
     const third = submitAll(lane, ['d'])
     await turn()
-    await held.end()
+    await gathers.end()
     expect(statements.sent).toEqual([
       ['a', 'b'],
       ['c', 'd'],
@@ -204,12 +204,12 @@ describe('gathering under load', () => {
   })
 
   test('a queue of enoughRows items goes out without gather', async () => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather, enoughRows: 3 })
+    const gathers = heldGather()
+    const { lane, statements } = laneOf({ gather: gathers.gather, enoughRows: 3 })
     const few = submitAll(lane, ['a', 'b'])
     await turn()
     expect(statements.sent).toEqual([])
-    await held.end()
+    await gathers.end()
     const enough = submitAll(lane, ['c', 'd', 'e'])
     await statements.answerAll()
     await few
@@ -220,32 +220,32 @@ describe('gathering under load', () => {
     ])
     await statements.answerAll()
     expect(await enough).toEqual(['c done', 'd done', 'e done'])
-    expect(held.times).toBe(1)
+    expect(gathers.times).toBe(1)
   })
 
   test.each([
     [['1', '1'], 1],
     [['1', '2'], 0],
   ])('enoughRows counts the rows of items: %j', async (items, times) => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather, enoughRows: 3, rowsOf: Number })
+    const gathers = heldGather()
+    const { lane, statements } = laneOf({ gather: gathers.gather, enoughRows: 3, rowsOf: Number })
     const outcomes = submitAll(lane, items)
     await turn()
-    expect(held.times).toBe(times)
-    await held.end()
+    expect(gathers.times).toBe(times)
+    await gathers.end()
     await statements.answerAll()
     expect(await outcomes).toEqual(items.map((item) => `${item} done`))
   })
 
   test('a lane whose calls are all aborted during gather sends nothing and stays usable', async () => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather })
+    const gathers = heldGather()
+    const { lane, statements } = laneOf({ gather: gathers.gather })
     const controller = new AbortController()
     const cancelled = submitAll(lane, ['a', 'b'], controller.signal)
     await turn()
     controller.abort()
     expect(await cancelled).toEqual(['ABORTED', 'ABORTED'])
-    await held.end()
+    await gathers.end()
     expect(statements.sent).toEqual([])
     const outcome = lane.submit('c')
     await statements.answerAll()
