@@ -27,7 +27,7 @@ export interface ShardCatalog {
    * this. Never changes. Undefined in stores of the first releases, which means 5,000.
    */
   readonly queryTimeMs?: number | undefined
-  /** These three: see `StorePolicies`. Undefined until they are set. */
+  /** The policies of the store, see `StorePolicies`. Each is undefined until it is set. */
   readonly deleteDelayMs?: number | undefined
   readonly onIndexFailure?: StorePolicies['onIndexFailure'] | undefined
   readonly keepTombstonesMs?: number | undefined

@@ -103,7 +103,7 @@ export interface EntityTable {
   ): Promise<readonly (BoundedRow | undefined)[]>
   /** Like `read`, with versions only. Cheap, to learn the outcome of a write. */
   readVersions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
-  /** Tells for each of these ids, in order, whether there is an entity. A tombstone is none. Ids may repeat. */
+  /** Tells for each of these ids, in order, whether there is an entity. A tombstone does not count. Ids may repeat. */
   exist(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly boolean[]>
   /**
    * Inserts all rows. Rejects with `ALREADY_EXISTS` and inserts none if there is a row under one of the ids, even a tombstone.
@@ -123,8 +123,8 @@ export interface EntityTable {
    */
   pageByAdded(after: number, limit: number, options?: PageOptions): Promise<readonly EntityPageRow[]>
   /**
-   * Reads the rows updated at or after `since` (µs), with tombstones, the newest first, and continues at `before`. A page of
-   * fewer rows than `limit` is the last one.
+   * Reads the rows updated at or after `since` (µs), with tombstones, the newest first; with `before`, only rows before that place. A
+   * page of fewer rows than `limit` is the last one.
    */
   pageByUpdated(
     range: {

@@ -2,7 +2,7 @@ import type { CallOptions } from './call.ts'
 
 /** Tasks that outlive a process: their progress and leases. One table per shard. */
 export interface TaskTable {
-  /** Reads the state of a task; undefined before the first `save` or `claim`. */
+  /** Reads the state of a task; undefined before its first `claim`. */
   load(name: string, options?: CallOptions): Promise<TaskState | undefined>
   /**
    * Takes a lease of the task for `leaseMs` by the database's clock, at most `MAX_LEASE_MS`; undefined while another owner has it.
