@@ -1,7 +1,7 @@
 import type { Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { answerKey } from './answer-key.ts'
+import { matchingKey } from './answer-key.ts'
 import { defineIndex } from './define-index.ts'
 import { deriveExactRows } from './derive-rows.ts'
 import { parseWhere, satisfies } from './parse-where.ts'
@@ -41,7 +41,7 @@ test('an entity has the key of the row that it derives and that satisfies the qu
   fc.assert(
     fc.property(wheres, fc.array(bags, { maxLength: 20 }), (where, all) => {
       const parsed = parseWhere(index, where)
-      const keyOf = answerKey(index, parsed, 'asc')
+      const keyOf = matchingKey(index, parsed, 'asc')
       for (const bag of all) {
         const row = deriveExactRows(index, bag).rows.find((one) => satisfies(parsed, one))
         expect(keyOf(bag)).toEqual(row?.key)
@@ -52,7 +52,7 @@ test('an entity has the key of the row that it derives and that satisfies the qu
 
 test('a long string behind another property is compared as a whole', () => {
   const state = `${long}1`
-  const keyOf = answerKey(index, parseWhere(index, { owner: 'a', state }), 'asc')
+  const keyOf = matchingKey(index, parseWhere(index, { owner: 'a', state }), 'asc')
   const bag = { kind: 'task', owner: 'a', state, due: new Date(1), size: 1 }
   expect(keyOf(bag)).toEqual(deriveExactRows(index, bag).rows[0]?.key)
   expect(keyOf({ ...bag, state: `${long}2` })).toBeUndefined()
@@ -60,7 +60,7 @@ test('a long string behind another property is compared as a whole', () => {
 })
 
 test('a date that is changed has another key', () => {
-  const keyOf = answerKey(index, parseWhere(index, { owner: 'a' }), 'asc')
+  const keyOf = matchingKey(index, parseWhere(index, { owner: 'a' }), 'asc')
   const bag = { kind: 'task', owner: 'a', due: new Date(1), size: 1 }
   const before = keyOf(bag)
   bag.due.setTime(2)

@@ -13,17 +13,17 @@ import { satisfies, type ParsedWhere } from './parse-where.ts'
 import type { QueryOrder } from './query-types.ts'
 
 /**
- * The key of the first row of a bag, in this order, that satisfies a query; undefined where none does. To be made for each
- * query: it remembers what values gave.
+ * Returns a function that gives the key of a bag's first row, in this order, that satisfies a query; undefined if no row does.
+ * The function caches the keys of values, so make one per query.
  */
-export function answerKey(
+export function matchingKey(
   index: IndexDefinitionData,
   where: ParsedWhere,
   order: QueryOrder,
 ): (bag: Bag) => Key | undefined {
-  const open = openIndex(index)
-  if (!open.properties.some(({ many }) => many)) {
-    const rowOf = onlyRow(open, where)
+  const opened = openIndex(index)
+  if (!opened.properties.some(({ many }) => many)) {
+    const rowOf = singleRow(opened, where)
     return (bag) => {
       const row = rowOf(bag)
       return row !== undefined && satisfies(where, row) ? row.key : undefined
@@ -33,7 +33,7 @@ export function answerKey(
     let first: Key | undefined
     for (const row of deriveExactRows(index, bag).rows) {
       if (!satisfies(where, row)) continue
-      if (first === undefined || compareKeys(row.key, first, open.directions) < 0 === (order === 'asc'))
+      if (first === undefined || compareKeys(row.key, first, opened.directions) < 0 === (order === 'asc'))
         first = row.key
     }
     return first
@@ -41,63 +41,67 @@ export function answerKey(
 }
 
 /**
- * What `deriveExactRows` gives for an index without arrays, where an entity has one row or none. Entities of one page have
- * mostly the same values, so what a property gave last is kept: this takes a third of the time.
+ * `deriveExactRows` for an index without arrays, where an entity has at most one row. Entities of one page mostly share values,
+ * so each property caches the cells of its last value. This takes a third of the time.
  */
-function onlyRow(
+function singleRow(
   { properties, types, isOf }: OpenIndex,
   where: ParsedWhere,
 ): (bag: Bag) => ExactRow | undefined {
-  const last = properties.map((): { given: unknown; cells: Cells | undefined } => ({
-    given: undefined,
+  const cache = properties.map((): { value: unknown; cells: Cells | undefined } => ({
+    value: undefined,
     cells: undefined,
   }))
   return (bag) => {
     if (!isOf(bag)) return undefined
     const key = arrayOf<KeyValue>(types.length)
-    // The same as the key, until a value is longer than its column.
+    // The same array as the key, until a value is longer than its column.
     let exact = key
-    let at = 0
+    let column = 0
     for (let i = 0; i < properties.length; i++) {
       const property = properties[i]!
-      const given = property.read(bag)
+      const value = property.read(bag)
       let cells: Cells | undefined
-      if (given === undefined || given === null) {
+      if (value === undefined || value === null) {
         cells = property.absent
-      } else if (typeof given === 'object') {
-        // It may be changed.
-        cells = cellsOf(property.toCells(given))
+      } else if (typeof value === 'object') {
+        // An object is mutable, so its identity does not stand for its value.
+        cells = cellsOf(property.toCells(value))
       } else {
-        const known = last[i]!
-        if (known.given !== given) {
-          known.given = given
-          known.cells = asGiven(cellsOf(property.toCells(given)), at, where)
+        const cached = cache[i]!
+        if (cached.value !== value) {
+          cached.value = value
+          cached.cells = shareWithQuery(cellsOf(property.toCells(value)), column, where)
         }
-        cells = known.cells
+        cells = cached.cells
       }
       if (cells === undefined) return undefined
-      const { value, exact: whole } = cells
-      if (value !== whole && exact === key) exact = key.slice()
-      for (let n = 0; n < value.length; n++, at++) {
-        key[at] = value[n] as KeyValue
-        exact[at] = whole[n] as KeyValue
+      const { value: stored, exact: whole } = cells
+      if (stored !== whole && exact === key) exact = key.slice()
+      for (let n = 0; n < stored.length; n++, column++) {
+        key[column] = stored[n] as KeyValue
+        exact[column] = whole[n] as KeyValue
       }
     }
     return { key, exact }
   }
 }
 
-/** Where a query gives the same values, its own, which its rows have too: two names of one object are quick to compare. */
-function asGiven(cells: Cells | undefined, at: number, { ranges, equal }: ParsedWhere): Cells | undefined {
+/** Replaces cells by the equal ones of the query, if there are any: comparing an object with itself is quick. */
+function shareWithQuery(
+  cells: Cells | undefined,
+  start: number,
+  { ranges, equal }: ParsedWhere,
+): Cells | undefined {
   const [range, whole] = [ranges[0], equal[0]]
   if (cells === undefined || range === undefined || whole === undefined || ranges.length > 1) return cells
-  const end = at + cells.exact.length
+  const end = start + cells.exact.length
   if (end > whole.length) return cells
-  if (cells.exact.some((value, i) => compareKeyValues(value, whole[at + i]!) !== 0)) return cells
-  const exact = whole.slice(at, end)
-  return { exact, value: cells.value === cells.exact ? exact : range.prefix.slice(at, end) }
+  if (cells.exact.some((value, i) => compareKeyValues(value, whole[start + i]!) !== 0)) return cells
+  const exact = whole.slice(start, end)
+  return { exact, value: cells.value === cells.exact ? exact : range.prefix.slice(start, end) }
 }
 
-function cellsOf(found: Cells | { readonly misfit: string }): Cells | undefined {
-  return 'misfit' in found ? undefined : found
+function cellsOf(result: Cells | { readonly misfit: string }): Cells | undefined {
+  return 'misfit' in result ? undefined : result
 }

@@ -1,58 +1,59 @@
 import type { CatalogEntry, IndexState, LooseleafError, ShardCatalog, StorePolicies } from '@looseleaf/core'
 
 /**
- * What a process knows of its store: every shard's catalog, read one after the other and merged. The shards may be a
- * change apart, so the merged state of an index is the most careful one: written when any shard says so, queried only
- * when all do. A shard that does not answer counts with what it has said last; what it has never said is not guessed.
+ * The catalog of the store as a process knows it, merged from the catalogs of the shards. The process reads them one after the
+ * other, so they may be a change apart. The merged state of an index is therefore the most careful one: writers write the index
+ * if any shard has it in use; queries use it only if it is ready on all shards. For a shard that does not answer, its last known
+ * catalog counts. A shard that has never answered counts for nothing.
  */
 export interface Catalog {
   readonly storeId: string
-  /** What each shard has said last, in the order of the shards; undefined for one that has not answered yet. */
+  /** The last known catalog of each shard, in the order of the shards; undefined for a shard that has never answered. */
   readonly shards: readonly (ShardCatalog | undefined)[]
   /**
-   * Every shard's epoch, in the order of the shards. An entity write carries the one of its shard. 0 where it is not known:
-   * no shard has that epoch, so it refuses the write, and the catalog is read again.
+   * The epoch of each shard, in the order of the shards. An entity write carries the epoch of its shard. 0 if unknown: no shard
+   * has epoch 0, so the shard refuses the write, and the writer reads the catalog again.
    */
   readonly epochs: readonly number[]
-  /** Every index that has not been dropped everywhere, generations side by side. */
+  /** Every index that is not dropped on all shards. Each generation has an entry. */
   readonly indexes: readonly CatalogEntry[]
-  /** True when index rows of committed entities may be pending, now or soon: queries have to look for such. */
+  /** True if index rows of committed entities may be pending, now or soon. Queries then look for pending rows. */
   readonly mayDefer: boolean
-  /** True when every process has had the time to know that, so that a process may defer. */
+  /** True once every process has had the time to learn of `mayDefer`, so that writers may defer rows. */
   readonly everyoneLooks: boolean
-  /** How long one call of a query may take, in milliseconds, to be complete. */
+  /** Time in milliseconds after which a call of a query is no longer complete. */
   readonly queryTimeMs: number
   readonly policies: StorePolicies
-  /** True when bodies may refer to definitions of the codec. */
+  /** True if bodies may refer to shapes or dictionaries of the codec. */
   readonly hasDefinitions: boolean
-  /** What has kept shards from answering when this was read; empty when all have. One of these may know an index more. */
+  /** Errors of the shards that did not answer this reading; empty if all answered. Such a shard may have an index that is not here. */
   readonly silent: readonly LooseleafError[]
 }
 
-/** What a store has whose maker has not said otherwise. */
+/** `queryTimeMs` of a store that was created without one. */
 export const DEFAULT_QUERY_TIME_MS = 5_000
-/** A week: a follower of changes that is away over a weekend goes on where it was. */
+/** A week: a consumer of changes that is stopped over a weekend can continue. */
 const DEFAULT_KEEP_TOMBSTONES_MS = 604_800_000
 
 /**
- * How long index rows stay that an entity has lost, in milliseconds from its commit: until every query that began before
- * has ended or says that it is not complete. Clocks do not run quite the same.
+ * Milliseconds from the commit of an entity for which its lost index rows stay. By then every query that began before the commit
+ * has ended, or reports that it is not complete. The factor covers clocks that run at different rates.
  */
 export function keptRowsMs({ queryTimeMs }: Catalog): number {
   return Math.ceil(queryTimeMs * 1.1)
 }
 
-/** Whether an index is one that writers write and cleaners keep: not on its way out, and not gone. */
+/** Tells whether writers write an index and cleaners maintain it. */
 export function isInUse({ state }: CatalogEntry): boolean {
   return state === 'building' || state === 'ready'
 }
 
-/** Whether somebody has stopped the filling of an index. */
+/** Tells whether the backfill of an index is paused. */
 export function isPaused({ state, paused }: CatalogEntry): boolean {
   return state === 'building' && paused === true
 }
 
-/** Merges the catalogs of all shards, in the order of the shards; undefined for one that has never answered. */
+/** Merges the catalogs of all shards, in the order of the shards; undefined stands for a shard that has never answered. */
 export function mergeCatalogs(
   shards: readonly (ShardCatalog | undefined)[],
   silent: readonly LooseleafError[] = [],
@@ -72,7 +73,7 @@ export function mergeCatalogs(
     epochs: shards.map((shard) => shard?.epoch ?? 0),
     indexes,
     mayDefer: known.some((shard) => shard.mayDefer !== undefined),
-    // Shard 0 is the first to say so, when all others have said for some time that it is to come.
+    // The announcement (`mayDefer: false`) was on all shards for some time before shard 0 got `true`.
     everyoneLooks: known.some((shard) => shard.mayDefer === true),
     queryTimeMs: known[0]?.queryTimeMs ?? DEFAULT_QUERY_TIME_MS,
     policies: {
@@ -88,10 +89,10 @@ export function mergeCatalogs(
 }
 
 function mergeStates(states: readonly (IndexState | undefined)[]): IndexState {
-  // One that only some shards have heard of never came to be: its name was taken, and nothing else.
+  // An entry that is dropped, or missing on some shards, only reserves its name.
   if (states.every((state) => state === 'dropped' || state === undefined)) return 'dropped'
   if (states.every((state) => state === 'ready')) return 'ready'
-  // A shard that has not heard of the index yet is a shard whose writers do not write it yet.
+  // Writers of a shard without the entry do not write the index yet.
   if (states.some((state) => state === undefined || state === 'building')) return 'building'
   return 'retiring'
 }

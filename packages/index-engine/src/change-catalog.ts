@@ -10,10 +10,10 @@ import { mergeCatalogs, type Catalog } from './catalog.ts'
 import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 import { requirementsOf } from './understood.ts'
 
-/** Another process may change the catalog at the same time; this often in a row is no accident. */
+/** Attempts to change the catalog while other processes change it. More conflicts in a row point to a fault, not to a race. */
 const MAX_ATTEMPTS = 50
 
-/** What of a shard's catalog may be changed, and is the same on all shards. */
+/** The mutable part of a shard's catalog, the same on all shards. */
 export type CatalogContents = Pick<
   ShardCatalog,
   | 'requires'
@@ -25,7 +25,7 @@ export type CatalogContents = Pick<
   | 'definitions'
 >
 
-/** That of a catalog, and nothing else of it. */
+/** Picks the contents from a catalog. */
 export const contentsOf = ({
   requires,
   indexes,
@@ -45,15 +45,15 @@ export const contentsOf = ({
 })
 
 export interface ChangeOptions extends CallOptions {
-  /** Whether what was changed is so in a shard's catalog. While it is not, on every shard, the change is made again. */
+  /** Tells whether a shard's catalog has the change. The call repeats the change until this holds on every shard. Default: always. */
   readonly holds?: ((contents: CatalogContents) => boolean) | undefined
 }
 
 /**
- * Changes the catalog of a store on all shards and raises the epoch: first on shard 0, by compare-and-swap, then on the
- * others, which copy it. When it returns, no shard takes an entity from a writer that does not know the change, and
- * every statement of such a writer has ended. `change` may be called again when another process came first; it returns
- * undefined to leave all as it is.
+ * Changes the catalog on all shards and raises the epoch: by compare-and-swap on shard 0, then by copies to the others. When the
+ * call resolves, no shard accepts an entity from a writer that does not know the change, and every statement of such a writer has
+ * ended. Calls `change` again if another process changes the catalog first. `change` returns undefined to change nothing.
+ * Rejects with `CONFLICT` after 50 attempts.
  */
 export async function changeCatalogContents(
   driver: Driver,
@@ -70,24 +70,28 @@ export async function changeCatalogContents(
     const next = { ...changed, requires, epoch: await nextEpoch(first, current, options) }
     if (!(await first.catalog.change(next, current.epoch, options))) continue
     const { catalogs } = await propagated(driver, options)
-    // Otherwise a shard has forgotten it again, as in a failover, and the caller must not rely on it.
+    // A failover may have undone the change on a shard; then the caller must not rely on it.
     if (catalogs.every((catalog) => catalog.epoch >= next.epoch && holds(catalog)))
       return mergeCatalogs(catalogs)
   }
-  throw new LooseleafError('CONFLICT', `The catalog was changed by others ${MAX_ATTEMPTS} times in a row.`, {
-    shard: first.name,
-  })
+  throw new LooseleafError(
+    'CONFLICT',
+    `Other processes changed the catalog ${MAX_ATTEMPTS} times in a row. Try again when they are done.`,
+    { shard: first.name },
+  )
 }
 
 /**
- * By the shard's clock, and not one more than the last: a failover may lose the change that has brought an epoch, and the
- * next change must not bring the same one again, to be taken by processes that have read the other.
+ * The next epoch comes from the shard's clock, because a counter could give one epoch to two catalogs:
+ * 1. A process changes the catalog and gets epoch 8. Another process reads it.
+ * 2. A failover loses the change, so shard 0 is back at epoch 7.
+ * 3. The next change would get epoch 8 again. Writers that know the first epoch 8 would pass with the wrong catalog.
  */
 async function nextEpoch(shard: Shard, { epoch }: ShardCatalog, options?: CallOptions): Promise<number> {
   return Math.max(epoch + 1, await shard.now(options))
 }
 
-/** As `changeCatalogContents`, of the indexes alone. */
+/** Changes the indexes alone, like `changeCatalogContents`. */
 export async function changeCatalog(
   driver: Driver,
   change: (indexes: readonly CatalogEntry[]) => readonly CatalogEntry[] | undefined,
@@ -104,21 +108,23 @@ export async function changeCatalog(
 }
 
 /**
- * Brings every shard to the catalog of shard 0, which is the first to change. A change that died half way is finished
- * by whoever calls this next. The epoch goes with the contents, so an older copy never replaces a newer one.
+ * Copies the catalog of shard 0 to every shard, and so completes a change whose process crashed after shard 0. Each copy carries
+ * its epoch, so an older copy never replaces a newer one.
  */
 export async function propagateCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
   for (let attempt = 1; ; attempt++) {
     const { epoch, catalogs } = await propagated(driver, options)
-    // Otherwise a shard has forgotten it again.
+    // A failover may have undone a copy.
     const holds = catalogs.every((catalog) => catalog.epoch >= epoch)
     if (holds || attempt === MAX_ATTEMPTS) return mergeCatalogs(catalogs)
   }
 }
 
 /**
- * What is found there may be a change of another process that a crash can undo still, and writers would not know again what
- * the caller relies on. So it is written to disk, and read again, for a server may have died and come back before that.
+ * Copies the leading catalog, flushes every shard and reads all catalogs again. Both steps after the copy are needed:
+ * 1. A catalog that was read may be a commit of another process that is not durable yet. If the server crashed now, writers would
+ *    go on without the change on which the caller relies. So each shard flushes.
+ * 2. The server may have crashed and restarted before the flush. So the call reads again afterwards.
  */
 async function propagated(
   driver: Driver,
@@ -131,19 +137,19 @@ async function propagated(
 }
 
 /**
- * The catalog of shard 0, which leads. A shard that is ahead of it has seen a change that shard 0 has forgotten, as when
- * it was put back to a backup: it takes that over. Otherwise the next change would bring the other shards from one state
- * of an index to the one after the next, and their writers would not have noticed the one between.
+ * Returns the catalog of shard 0, which leads. If another shard has a higher epoch, shard 0 has lost a change, for example by a
+ * restored backup, and takes it over first. Otherwise the next change would start from an outdated state of an index, and its copies
+ * could take the other shards past a state that their writers have never seen.
  */
 async function leadingCatalog(driver: Driver, options?: CallOptions): Promise<ShardCatalog> {
   for (;;) {
     const [first, ...others] = await loadShardCatalogs(driver, options)
-    // A driver has a shard at the least.
+    // A driver has at least one shard.
     const leading = first as ShardCatalog
     const newest = others.reduce((a, b) => (b.epoch > a.epoch ? b : a), leading)
     const { epoch } = newest
     if (epoch === leading.epoch) return leading
-    // In vain where shard 0 has changed since it was read.
+    // Changes nothing if shard 0 has changed since this reading; the loop then reads again.
     const shard = driver.shards[0] as Shard
     await shard.catalog.change({ ...leading, ...contentsOf(newest), epoch }, leading.epoch, options)
   }

@@ -1,50 +1,50 @@
 import type { Time } from '@looseleaf/core'
 
-/** What ends with a store. */
+/** Work that stops when the store closes, such as cleaners and consumers. */
 export interface Closing {
   /**
-   * `end` is called when the store begins to close, which waits for it, whatever comes of it: for five seconds at the most, and no longer
-   * than leases last, in milliseconds, because others go on then. What joins while the store closes is ended as soon as it has begun.
-   * Answers what takes it back.
+   * Registers work. `stop` is called when the store begins to close, or at once if it is closing already. The store waits until
+   * `stop` settles, for at most five seconds and at most `leaseMs` milliseconds: after that other processes take over the work.
+   * A rejection of `stop` is ignored. Returns a function that removes the work.
    */
-  join(end: () => Promise<unknown>, leaseMs: number): () => void
-  /** Has everything end, and what joins until the store is `closed`, which it waits for. */
+  join(stop: () => Promise<unknown>, leaseMs: number): () => void
+  /** Stops all work, also the work that joins until `closed` settles. Resolves when everything has stopped. */
   end(closed: Promise<unknown>): Promise<void>
 }
 
-const MOST_MS = 5_000
+const MAX_WAIT_MS = 5_000
 
 export function createClosing(time: Time): Closing {
-  const ends = new Set<() => Promise<void>>()
-  /** Of what has joined since `end` was called. */
-  const late: Promise<void>[] = []
+  const stops = new Set<() => Promise<void>>()
+  /** Stops of the work that joined since `end` was called. */
+  const lateStops: Promise<void>[] = []
   let isEnding = false
   return {
-    join(end, leaseMs) {
-      const ending = async (): Promise<void> => {
-        const ended = new AbortController()
-        const tooLong = time.sleep(Math.min(MOST_MS, leaseMs), ended.signal).catch(() => {})
+    join(stop, leaseMs) {
+      const stopInTime = async (): Promise<void> => {
+        const stopped = new AbortController()
+        const timeout = time.sleep(Math.min(MAX_WAIT_MS, leaseMs), stopped.signal).catch(() => {})
         try {
-          await Promise.race([end(), tooLong])
+          await Promise.race([stop(), timeout])
         } finally {
-          ended.abort()
+          stopped.abort()
         }
       }
-      // Whoever joins has first to get what takes it back.
+      // Stops in a later turn, because the caller needs the returned function first.
       if (isEnding)
-        late.push(
+        lateStops.push(
           Promise.resolve()
-            .then(ending)
+            .then(stopInTime)
             .catch(() => {}),
         )
-      else ends.add(ending)
-      return () => void ends.delete(ending)
+      else stops.add(stopInTime)
+      return () => void stops.delete(stopInTime)
     },
     async end(closed) {
       isEnding = true
-      await Promise.allSettled([closed, ...Array.from(ends, (end) => end())])
-      while (late.length > 0) await Promise.all(late.splice(0))
-      // From now on whoever joins is told so by the store.
+      await Promise.allSettled([closed, ...Array.from(stops, (stop) => stop())])
+      while (lateStops.length > 0) await Promise.all(lateStops.splice(0))
+      // The store is closed, and refuses later work itself.
       isEnding = false
     },
   }

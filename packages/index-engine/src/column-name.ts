@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 
-/** Columns that every index table has besides its properties. */
+/** Columns that every index table has beside its properties. */
 const TAKEN = new Set(['entity_id', 'version'])
 const PLAIN = /^[a-z][a-z0-9_]{0,54}$/
 const LOOKS_DERIVED = /_[0-9a-f]{8}$/
 const STEM_LENGTH = 40
 
 /**
- * The SQL column of a property: a name such as `user_id` as it is, any other as what is readable of it and eight digits
- * of its SHA-256 (`userId` gives `userid_6ccb2121`), because column names ignore case and end at 64 characters.
- * It depends on the property alone and never changes: tables are made with it. It may be a word of SQL, so it is quoted.
+ * Returns the SQL column of a property. A name such as `user_id` stays. Any other becomes its readable part and eight digits of its
+ * SHA-256 (`userId` gives `userid_6ccb2121`), because column names ignore case and have at most 64 characters. The mapping is
+ * stored in tables and must never change. The result may be a word of SQL, so drivers quote it.
  */
 export function columnName(property: string): string {
   if (PLAIN.test(property) && !TAKEN.has(property) && !LOOKS_DERIVED.test(property)) return property

@@ -119,7 +119,7 @@ describe('a cursor is refused', () => {
       'of another index',
       scopeOf({ user }, {}, other('by_other')),
       cursor,
-      /index by_other is of another index/,
+      /index by_other belongs to another index/,
     ],
     ['of another generation', scopeOf({ user }, {}, byAll, 2), cursor, /an earlier definition/],
     ['of the other order', scopeOf({ user }, { order: 'desc' }), cursor, /another order than desc/],

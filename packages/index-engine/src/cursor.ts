@@ -17,20 +17,20 @@ import { openIndex } from './open-index.ts'
 import type { ParsedWhere } from './parse-where.ts'
 import type { QueryOrder } from './query-types.ts'
 
-/** A place in an index: that of a row. */
+/** The place of a row in an index. */
 export interface RowPlace {
   readonly key: Key
   /** 16 bytes. */
   readonly entityId: Uint8Array
-  /** Of the write that has stamped it last, where a scan gave it. */
+  /** Stamp of the row, if it comes from a scan. */
   readonly version?: number | undefined
 }
 
-/** Where a page begins, and which way it is read from there: what a cursor says. */
+/** The start of a page and the direction of reading: the content of a cursor. */
 export interface PageStart extends RowPlace {
-  /** Against the query's order, for the page that stands before this place. */
+  /** True if the page lies before this place, so that its rows are read against the query's order. */
   readonly backward: boolean
-  /** Whether what stands at this very place is on the page. */
+  /** Whether the page includes the row at this place. */
   readonly inclusive: boolean
 }
 
@@ -39,10 +39,10 @@ export interface CursorScope {
   readonly name: string
   readonly types: readonly ColumnType[]
   readonly directions: readonly Direction[]
-  /** The values that every row of the query begins with: one of these prefixes. */
+  /** The key of every row of the query begins with one of these prefixes. */
   readonly ranges: readonly Pick<KeyRange, 'prefix'>[]
   readonly order: QueryOrder
-  /** Told when a cursor is made or read: pages are planned without. */
+  /** Computed with the first cursor, because many pages neither take nor give one. */
   hashes(): ScopeHashes
 }
 
@@ -52,16 +52,16 @@ interface ScopeHashes {
   readonly where: Buffer
 }
 
-/** By how the page begins: 1 is of one that goes on behind a place, 2 of any other, which was not known from the first. */
+/** Format 1: a forward page behind a place. Format 2, added later: every other page. */
 const FORMATS = { behind: 1, other: 2 }
-/** Bits of the byte behind the format. */
+/** Bits of the byte after the format. */
 const DESCENDING = 1
 const BACKWARD = 2
 const INCLUSIVE = 4
 const HASH_BYTES = 8
 const CHECKSUM_BYTES = 6
 const HEADER_BYTES = 2 + 2 * HASH_BYTES + ID_BYTES
-/** More than the longest key makes: five strings and three uuids. */
+/** Longer than the cursor of the longest key, which has five strings and three uuids. */
 const MAX_CURSOR_LENGTH = 4096
 
 export function cursorScope(
@@ -79,7 +79,10 @@ export function cursorScope(
   }
 }
 
-/** Of an intersection: places are what stands behind the prefix of each range. The order of the conditions means nothing. */
+/**
+ * The scope of an intersection. Its places are the parts of keys after the prefix of each range. The order of the conditions makes no
+ * difference.
+ */
 export function intersectionScope(
   conditions: readonly {
     readonly index: IndexDefinitionData & { readonly generation: number }
@@ -97,23 +100,23 @@ export function intersectionScope(
     ...scope,
     ranges: [{ prefix: [] }],
     hashes: once(() => ({
-      // No name of an index has such a sign.
+      // The name of an index has no `&`, so this differs from the hash of any single index.
       index: hash(`& ${indexes.toSorted().join(' & ')}`, HASH_BYTES),
       where: hash(wheresText(), HASH_BYTES),
     })),
   }
 }
 
-/** Catalog entries stay the same objects for as long as a process knows them. */
+/** By catalog entry, which stays the same object until the process reads another catalog. */
 const indexHashes = new WeakMap<object, Buffer>()
 
 function indexHash(index: IndexDefinitionData & { readonly generation: number }): Buffer {
-  let own = indexHashes.get(index)
-  if (own === undefined) {
-    own = hash(`${index.name} ${index.generation}`, HASH_BYTES)
-    indexHashes.set(index, own)
+  let cached = indexHashes.get(index)
+  if (cached === undefined) {
+    cached = hash(`${index.name} ${index.generation}`, HASH_BYTES)
+    indexHashes.set(index, cached)
   }
-  return own
+  return cached
 }
 
 function once<T>(make: () => T): () => T {
@@ -124,10 +127,10 @@ function once<T>(make: () => T): () => T {
 function conditionsText(where: ParsedWhere): string {
   const bound = (side: ParsedWhere['lower']): string =>
     side === undefined ? '-' : `${side.inclusive ? '=' : '≠'}${textOf(side.value)}`
-  // An empty list matches nothing, and no values at all match everything.
+  // An empty list matches nothing; no values match everything. Their texts differ.
   let text = where.equal.length === 0 ? 'none ' : ''
   for (const [i, key] of where.equal.entries()) {
-    // What keeps the ranges of a list apart is no value's text.
+    // The text of a value never contains the separator.
     if (i > 0) text += '| '
     for (const value of key) text += `${textOf(value)} `
   }
@@ -135,8 +138,8 @@ function conditionsText(where: ParsedWhere): string {
 }
 
 /**
- * The cursor of a page: base64url without a meaning to others. It holds a row's key, so it says as much as the indexed values
- * do, and it is not signed: it decides where a query goes on, never what may be read.
+ * Encodes the start of a page as base64url. The text contains the key of a row, so it reveals the indexed values. It is not signed:
+ * it decides where a query continues, never which entities a caller may read.
  */
 export function encodeCursor(scope: CursorScope, start: PageStart): string {
   const { index, where } = scope.hashes()
@@ -153,7 +156,7 @@ export function encodeCursor(scope: CursorScope, start: PageStart): string {
   return bytes.toString('base64url')
 }
 
-/** What a cursor of this query says. Throws `BAD_CURSOR`, and nothing else, for whatever else is given. */
+/** Decodes a cursor of this query. Throws `BAD_CURSOR`, and nothing else, for any other input. */
 export function decodeCursor(scope: CursorScope, cursor: unknown): PageStart {
   if (typeof cursor !== 'string') refuse(scope, `has to be a string; got ${describeKind(cursor)}`)
   if (cursor.length > MAX_CURSOR_LENGTH) {
@@ -161,20 +164,21 @@ export function decodeCursor(scope: CursorScope, cursor: unknown): PageStart {
   }
   const bytes = Buffer.from(cursor, 'base64url')
   const payload = bytes.subarray(0, -CHECKSUM_BYTES)
-  // Decoding is lenient with letters that do not belong; a cursor has one form only.
+  // Buffer.from skips characters that are not base64url, but a cursor has one form only.
   const whole = bytes.length >= HEADER_BYTES + CHECKSUM_BYTES && bytes.toString('base64url') === cursor
   if (!whole || !hash(payload, CHECKSUM_BYTES).equals(bytes.subarray(-CHECKSUM_BYTES))) {
     refuse(scope, 'is damaged, or was not made by a query')
   }
   const way = payload[1] as number
   const start = { backward: (way & BACKWARD) > 0, inclusive: (way & INCLUSIVE) > 0 }
-  if (payload[0] !== formatOf(start)) refuse(scope, 'is of a format that this version does not know')
+  if (payload[0] !== formatOf(start)) refuse(scope, 'has a format that this version does not know')
   const { index, where } = scope.hashes()
   if (!index.equals(payload.subarray(2, 2 + HASH_BYTES)))
-    refuse(scope, 'is of another index, or of an earlier definition of it')
+    refuse(scope, 'belongs to another index, or to an earlier definition of it')
   if (!where.equals(payload.subarray(2 + HASH_BYTES, 2 + 2 * HASH_BYTES)))
-    refuse(scope, 'is of a query with another where')
-  if (way !== wayByte(scope.order, start)) refuse(scope, `is of a query in another order than ${scope.order}`)
+    refuse(scope, 'belongs to a query with another where')
+  if (way !== wayByte(scope.order, start))
+    refuse(scope, `belongs to a query in another order than ${scope.order}`)
   const entityId = payload.subarray(2 + 2 * HASH_BYTES, HEADER_BYTES)
   const key = decodeKey(scope.types, payload.subarray(HEADER_BYTES))
   if (key === undefined || rangeOf(scope.ranges, key, scope.directions) === -1) {
@@ -187,15 +191,15 @@ function bytesOf(value: KeyValue): number {
   return isBytes(value) ? 2 + value.length : 8
 }
 
-/** Answers where the next one begins. */
-function writeValue(bytes: Buffer, at: number, value: KeyValue): number {
-  if (typeof value === 'bigint') return bytes.writeBigInt64BE(value, at)
-  if (typeof value === 'number') return bytes.writeDoubleBE(value, at)
-  bytes.set(value, bytes.writeUInt16BE(value.length, at))
-  return at + bytesOf(value)
+/** Returns the offset of the next value. */
+function writeValue(bytes: Buffer, offset: number, value: KeyValue): number {
+  if (typeof value === 'bigint') return bytes.writeBigInt64BE(value, offset)
+  if (typeof value === 'number') return bytes.writeDoubleBE(value, offset)
+  bytes.set(value, bytes.writeUInt16BE(value.length, offset))
+  return offset + bytesOf(value)
 }
 
-/** Undefined unless the bytes are exactly a key of these types. */
+/** Decodes a key of these types; undefined if the bytes are anything else. */
 function decodeKey(types: readonly ColumnType[], bytes: Buffer): Key | undefined {
   const key: KeyValue[] = []
   let offset = 0
@@ -234,7 +238,7 @@ function textOf(value: KeyValue): string {
 }
 
 function hash(data: string | Uint8Array, bytes: number): Buffer {
-  // Asked for as text it takes a quarter of the time.
+  // A digest as text takes a quarter of the time of one as a Buffer.
   return Buffer.from(digestOf('sha256', data, 'hex').slice(0, 2 * bytes), 'hex')
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@looseleaf/core'
 import type { ReadEntity } from './to-entity.ts'
 
-/** The bag of a row; undefined for a tombstone. Throws what is wrong with it, naming the entity. */
+/** Decodes the bag of a row; undefined for a tombstone. Throws the codec's error with the id of the entity and the shard. */
 export function decodeBody(codec: Codec, stored: EntityRow, shard: string): Bag | undefined {
   try {
     requireVersion(stored.version)
@@ -25,7 +25,7 @@ export function decodeBody(codec: Codec, stored: EntityRow, shard: string): Bag 
   }
 }
 
-/** The entity of a row; as `decodeBody`. */
+/** Decodes the entity of a row; undefined for a tombstone. Throws as `decodeBody` does. */
 export function decodeRow(codec: Codec, stored: EntityRow, shard: string): ReadEntity | undefined {
   const { id, body, version, updated } = stored
   const bag = decodeBody(codec, stored, shard)
@@ -33,7 +33,7 @@ export function decodeRow(codec: Codec, stored: EntityRow, shard: string): ReadE
   return { id, bag, version, updated, bytes: bytesInHand(codec, body) }
 }
 
-/** What a stored body, or a part of one, takes in memory once it is decoded, for bounds. */
+/** Estimates the memory of a stored body, or of a part of one, once it is decoded. In bytes, for bounds on memory. */
 export function bytesInHand(codec: Codec, body: Uint8Array): number {
   return codec.decodedBytes?.(body) ?? body.length
 }

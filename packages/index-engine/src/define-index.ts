@@ -27,50 +27,55 @@ import type { GetAllOptions, IndexReader } from './query-types.ts'
 
 export interface IndexOptions<P extends IndexProperties = IndexProperties> {
   /**
-   * One to eight properties and their types, in the order of the key: queries give values from the first one on. Instead of a
-   * type there may be `PropertyOptions`.
-   * `'string[]'` and the like mark a property that holds an array, with a row per different element; one at the most.
-   * Dots lead into objects: `'author.id'` is the `id` of the object `author`, and with `'authors.id': 'uuid[]'` there is a row for
-   * the `id` of each element of `authors`. A property of the bag whose own name is that comes first. Without [] an array on the
-   * way is a misfit where its elements have what is looked for.
+   * One to eight properties with a type or `PropertyOptions`, in the order of the key. A query gives values from the first property
+   * on.
+   *
+   * `'string[]'` and the like declare a property that holds an array; the entity has a row per distinct element. At most one property
+   * may be an array.
+   *
+   * Dots lead into objects: `'author.id'` is the `id` of the object `author`. With `'authors.id': 'uuid[]'` the entity has a row for
+   * the `id` of each element of `authors`. A property of the bag with the whole name, dots included, takes precedence. Without `[]`,
+   * a path through an array is a misfit if an element has a value there.
    */
   readonly properties: P
-  /** The property that says on which shard a row stands, or 'id': on its entity's shard. */
+  /** The property that decides on which shard a row stands, or 'id': a row stands on the shard of its entity. */
   readonly shardOn: NoInfer<keyof P & string> | 'id'
-  /** What becomes of a write with a value that the index cannot hold: 'refuse' (default), or 'skip': it gets no row. */
+  /** Handles a value that the index cannot hold. 'refuse' (default): the write fails. 'skip': the value gets no row. */
   readonly onMisfit?: 'refuse' | 'skip' | undefined
   /**
-   * No two entities may have one key, on whatever shards they are: a write that would make two throws `DUPLICATE_KEY`, with the
-   * holder's id. `shardOn` has to be a property then. What is absent, where the index has `nulls`, is no key. Default: false.
+   * If true, no two entities have the same key, on any shard. A write that would break this throws `DUPLICATE_KEY` with the id of the
+   * holder. Requires a property as `shardOn`. A key with an absent value, see `nulls`, may repeat. Default: false.
    */
   readonly unique?: boolean | undefined
   /**
-   * Up to 16 properties that rows hold beside their key, dots leading into objects as above: `store.list` draws a list from
-   * rows alone. Rows of such an index are written with every write of their entity, so take small properties, and few
-   * such indexes. What takes more than 4,096 bytes as the codec writes it, indexed properties included, is read from its entity.
-   * Their order says nothing.
+   * Up to 16 properties that rows hold beside their key, so that `store.list` reads rows alone. Dots lead into objects. The order makes
+   * no difference. Every write of an entity rewrites its rows, so include small properties, and keep such indexes few. If the included
+   * and indexed properties of an entity take more than 4,096 bytes as the codec encodes them, `store.list` reads the entity.
    */
   readonly include?: readonly string[] | undefined
   /**
-   * A partial index, of entities that have exactly these values: `{ kind: 'issue' }`. 1 to 4 properties, dots leading into objects,
-   * with strings of up to 256 characters, numbers or booleans; or with a list of 2 to 16 of them, any of which will do. Other entities have no rows, their misfits are not refused, and
-   * `unique` is among those that have the values. Another `on` is another index.
+   * Makes the index partial: only entities with exactly these values have rows, as in `{ kind: 'issue' }`. 1 to 4 properties; dots
+   * lead into objects. A value is a string of up to 256 characters, a number, a boolean, or a list of 2 to 16 of them, of which the
+   * entity needs one. The misfits of other entities are ignored, and `unique` does not apply to them. Another `on` makes another
+   * generation.
    */
   readonly on?: IndexPredicate | undefined
   /**
-   * The path of a time: from then on queries of this index leave an entity out; without a Date there it stays. An index of
-   * this time alone, sharded on 'id', also has cleaners delete the entity, a minute later at the soonest. Another index for deletion is
-   * another generation; on any other index this is said by the program alone, and nothing is stored.
+   * The path of a Date from which queries of this index leave the entity out. An entity without a Date there never expires.
+   *
+   * If the index has this time as its only property, and 'id' as `shardOn`, cleaners also delete the entity, at least a minute later.
+   * For such an index, adding or changing `expires` makes another generation. For any other index, `expires` is not stored, and
+   * applies in this program only.
    */
   readonly expires?: string | undefined
 }
 
-/** An index as a program names it: plain data, the types of its properties, and the call that reads by it. */
+/** An index as a program uses it: its plain data, the types of its properties, and a call that reads by it. */
 export interface IndexDefinition<P extends IndexProperties = IndexProperties> extends IndexDefinitionData {
-  /** The properties as they were given to `defineIndex`. */
+  /** The properties as given to `defineIndex`. */
   readonly types: P
   /**
-   * Every entity that matches, in key order. Rejects as `query` of the store does, and with `DEADLINE` when it takes longer than
+   * Returns every entity that matches, in key order. Rejects as `query` of the store does, and with `DEADLINE` if it takes longer than
    * the store's `queryTimeMs`.
    */
   getAll(store: IndexReader, where: Where<P>, options?: GetAllOptions): Promise<IndexedEntity<P>[]>
@@ -86,12 +91,12 @@ const OPTIONS: readonly string[] = [
   'expires',
 ] satisfies (keyof IndexOptions)[]
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
-const LIKE_A_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
+const LOOKS_LIKE_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
 const ARRAY_INDEX = /^(?:0|[1-9][0-9]*)$/
 const MAX_PROPERTIES = 8
 const MAX_INCLUDED = 16
 
-/** Bytes that a value takes in a key of MySQL, at the most. */
+/** Largest number of bytes that a value takes in a key of MySQL. */
 const KEY_BYTES: Readonly<Record<ColumnType, number>> = {
   uuid: 16,
   string: STRING_KEY_BYTES,
@@ -104,8 +109,8 @@ const ENTITY_ID_KEY_BYTES = 16
 const MAX_KEY_BYTES = 3072
 
 /**
- * Defines an index; nothing is sent or created. The name has lower case letters, digits and `_`, at most 40 of them.
- * Throws `BAD_INDEX` with what was expected when the definition is not valid, also when it comes without types.
+ * Defines an index; sends and creates nothing. The name has at most 40 lower case letters, digits and `_`. Throws `BAD_INDEX` for an
+ * invalid definition, also in programs without types.
  */
 export function defineIndex<const P extends IndexProperties>(
   name: string,
@@ -128,17 +133,17 @@ export function defineIndex<const P extends IndexProperties>(
   const names = Object.keys(options.properties)
   const properties = names.map((property) => parseProperty(name, property, options.properties[property]))
   if (properties.length > 1 && names.some((property) => ARRAY_INDEX.test(property))) {
-    // Objects put such names first, whatever order they were written in, and the order is what an index is about.
+    // Objects put such names first, whatever order they were written in, and an index depends on the order of its properties.
     throw new LooseleafError(
       'BAD_INDEX',
-      `Index ${name} has several properties, so none of them may be named by a whole number: objects do not keep the order of those.`,
+      `Index ${name} has several properties, so none of them may be named by a whole number: objects do not keep the order of such names.`,
     )
   }
   const { onMisfit = 'refuse' } = options
   return build<P>(name, properties, { ...options, onMisfit })
 }
 
-/** The definition of plain data, such as a catalog's. Throws `BAD_INDEX`. */
+/** Makes a definition of plain data, such as a catalog's. Throws `BAD_INDEX`. */
 export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   if (isLikeKind(data)) {
     throw new LooseleafError(
@@ -153,7 +158,7 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   return build(data.name, properties, data)
 }
 
-/** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */
+/** Picks the plain data of a definition or a catalog entry, as catalogs store it. */
 export function definitionData(definition: IndexDefinitionData): IndexDefinitionData {
   const { name, shardOn, onMisfit, unique, include, on, expires } = definition
   const properties = definition.properties.map(propertyData)
@@ -170,19 +175,19 @@ export function definitionData(definition: IndexDefinitionData): IndexDefinition
 }
 
 /**
- * True when both give the same rows, on the same shards: then they can share a table, whatever `onMisfit` says, and in whatever
- * order properties are included. Whether they are unique makes no difference to the rows.
+ * Tells whether two definitions give the same rows on the same shards, so that they can share a table. `unique`, `onMisfit` and the
+ * order of `include` make no difference.
  */
 export function sameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
   return sameKeys(a, b) && sameNames(a.include, b.include)
 }
 
-/** Each list has a name once. */
+/** Compares two lists without repeats, in any order. */
 function sameNames(a: readonly string[] = [], b: readonly string[] = []): boolean {
   return a.length === b.length && a.every((name) => b.includes(name))
 }
 
-/** True when both have the same keys of the same entities, in the same columns and on the same shards, whatever their rows include. */
+/** Tells whether two definitions give the same keys of the same entities, in the same columns and on the same shards. */
 function sameKeys(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
   return (
     a.name === b.name &&
@@ -195,26 +200,25 @@ function sameKeys(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
 }
 
 /**
- * Whether a catalog entry is that of the claims for the keys of this definition, or of this entry of rows. All generations of a
- * name that have the same keys share it, whatever they include, and whatever they do with misfits, which have no claims. With
- * another type, key, order or `nulls` of a property, kept by another one, or of other entities, keys are others, and have claims
- * of their own.
+ * Tells whether a catalog entry holds the claims for the keys of this definition, or of this entry of rows. All generations of a name
+ * with the same keys share one entry of claims; `include` and `onMisfit` make no difference. A generation has other keys, and so
+ * claims of its own, if a property has another type, key, order or `nulls`, or if `shardOn` or `on` differs.
  */
 export function isClaimsOf(entry: IndexDefinitionData, definition: IndexDefinitionData): boolean {
   return entry.unique === true && sameKeys(entry, definition)
 }
 
-/** Whether a catalog entry is one that this definition may have: of its rows, or of their claims. */
+/** Tells whether a catalog entry holds the rows, or the claims, of this definition. */
 export function isEntryOf(entry: IndexDefinitionData, definition: IndexDefinitionData): boolean {
   return entry.unique ? isClaimsOf(entry, definition) : sameRows(entry, definition)
 }
 
-/** True for two catalog entries, as `entriesOf` has them, when one of them is enough. */
+/** Tells whether two entries of `entriesOf` can share a table. */
 export function sameEntry(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
   return a.unique === b.unique && isEntryOf(a, b)
 }
 
-/** What catalogs have for a definition: an entry for its rows and, where it is unique, one for its claims. */
+/** Returns the catalog entries of a definition: one for its rows and, if it is unique, one for its claims. */
 export function entriesOf(definition: IndexDefinitionData): readonly IndexDefinitionData[] {
   const { unique, expires, ...keys } = definitionData(definition)
   const rows = { ...keys, ...(isExpiring(definition) && { expires }) }
@@ -224,8 +228,8 @@ export function entriesOf(definition: IndexDefinitionData): readonly IndexDefini
 }
 
 /**
- * The table of a catalog entry: `index_<name>` for its first generation, `index_<name>_<generation>` after that; of claims
- * `claims_<name>` and so on.
+ * Returns the table of a catalog entry: `index_<name>` for the first generation, `index_<name>_<generation>` for later ones. Tables of
+ * claims begin with `claims_`.
  */
 export function tableName(
   { name, unique }: Pick<IndexDefinitionData, 'name' | 'unique'>,
@@ -236,8 +240,8 @@ export function tableName(
 }
 
 /**
- * Entries for these definitions, each of one generation more than the last under its name. Dropped ones count, so that
- * no table's name is used twice.
+ * Returns catalog entries for these definitions, each with the next generation of its name. Dropped generations count, so that no
+ * table name is used twice.
  */
 export function nextGenerations(
   indexes: readonly CatalogEntry[],
@@ -256,10 +260,10 @@ export function nextGenerations(
   return entries
 }
 
-/** Asked for with every index row: entries stay the same objects for as long as a process's catalog does. */
+/** By catalog entry, because every index row needs the spec of its table. An entry stays the same object until the process reads another catalog. */
 const specs = new WeakMap<object, IndexTableSpec>()
 
-/** The table of a catalog entry as drivers take it; the same object for the same entry. */
+/** Returns the table of a catalog entry as drivers take it; the same object for the same entry. */
 export function tableSpec(
   entry: Pick<CatalogEntry, 'table' | 'properties' | 'unique' | 'include'>,
 ): IndexTableSpec {
@@ -277,7 +281,7 @@ export function tableSpec(
   return spec
 }
 
-/** The same of what a program says and of plain data, whose properties were read. */
+/** Checks and freezes a definition whose properties are parsed already. */
 function build<P extends IndexProperties>(
   name: string,
   properties: readonly IndexedProperty[],
@@ -292,11 +296,7 @@ function build<P extends IndexProperties>(
   if (unique !== undefined && typeof unique !== 'boolean')
     refuse(name, 'needs unique to be true or false', unique)
   if (unique && shardOn === 'id') {
-    refuse(
-      name,
-      'is unique, so shardOn has to be a property: all entities with one key need one shard',
-      shardOn,
-    )
+    refuse(name, 'is unique, so shardOn has to be a property: equal keys have to meet on one shard', shardOn)
   }
   if (onMisfit !== 'refuse' && onMisfit !== 'skip') {
     refuse(name, `needs onMisfit to be 'refuse' or 'skip'`, onMisfit)
@@ -312,7 +312,7 @@ function build<P extends IndexProperties>(
     ...(include !== undefined && { include: parseInclude(name, include) }),
     ...(predicate && { on: predicate }),
     ...(expires !== undefined && { expires }),
-    // The names and types of P are these; `Object.fromEntries` cannot say so.
+    // The entries have the names and types of P; `Object.fromEntries` loses them.
     types: Object.freeze(Object.fromEntries(entries)) as unknown as P,
     getAll: (store, where, options) => store.getAll(definition, where, options),
   }
@@ -327,22 +327,22 @@ function parseInclude(index: string, include: unknown): readonly string[] {
       `Index ${index} has to include 1 to ${MAX_INCLUDED} properties; got ${include.length}.`,
     )
   }
-  const names = include.map((name: unknown) => {
+  const included = include.map((name: unknown) => {
     checkPropertyName(index, name)
     return name
   })
-  if (new Set(names).size < names.length) {
+  if (new Set(included).size < included.length) {
     throw new LooseleafError('BAD_INDEX', `Index ${index} includes a property twice.`)
   }
-  return Object.freeze(names)
+  return Object.freeze(included)
 }
 
 function checkName(name: unknown): asserts name is string {
   if (typeof name !== 'string' || !NAME.test(name)) {
-    const what = typeof name === 'string' ? `"${clip(name)}"` : describeKind(name)
+    const got = typeof name === 'string' ? `"${clip(name)}"` : describeKind(name)
     throw new LooseleafError(
       'BAD_INDEX',
-      `The name of an index begins with a letter and has lower case letters, digits and "_", 40 characters at the most; got ${what}.`,
+      `The name of an index begins with a letter and has lower case letters, digits and "_", 40 characters at the most; got ${got}.`,
     )
   }
   if (name.startsWith('looseleaf') || name === 'entities') {
@@ -351,7 +351,7 @@ function checkName(name: unknown): asserts name is string {
       `Index ${name} needs another name: this one is reserved for the store.`,
     )
   }
-  if (LIKE_A_GENERATION.test(name)) {
+  if (LOOKS_LIKE_GENERATION.test(name)) {
     throw new LooseleafError(
       'BAD_INDEX',
       `Index ${name} needs another name: one that ends with "_" and a number reads like a later generation of another index.`,
@@ -379,7 +379,7 @@ function checkProperties(
   }
   if (on === undefined && properties.every(({ nulls }) => nulls !== undefined)) {
     refuseWith(
-      'has nulls for all of its properties, so every entity of the store would have a row; one has to be there, or on has to say which entities are meant',
+      'has nulls for all of its properties, so every entity of the store would have a row; leave nulls out for one property, or select entities with `on`',
     )
   }
   const arrays = properties.filter((property) => property.many)

@@ -2,13 +2,14 @@ import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 import { definitionFromData, sameRows, type IndexDefinition } from './define-index.ts'
 
 /**
- * Definitions that are given together. Throws `BAD_INDEX`, also for two that share a table and differ in what is refused: nothing says
- * which of them goes. Those of one name with other rows are generations of it, each with a table of its own.
+ * Makes definitions that a program gives together. Definitions of one name with different rows are generations, each with a table of its
+ * own. Throws `BAD_INDEX` for an invalid definition, and for two that share a table but differ in `unique` or `onMisfit`: they would
+ * contradict each other.
  */
 export function definitionsFromData(data: readonly IndexDefinitionData[]): IndexDefinition[] {
-  const definitions = data.map((one) => definitionFromData(one))
+  const definitions = data.map((each) => definitionFromData(each))
   for (const [i, definition] of definitions.entries()) {
-    const other = definitions.slice(0, i).find((one) => sameRows(one, definition))
+    const other = definitions.slice(0, i).find((earlier) => sameRows(earlier, definition))
     if (other === undefined) continue
     const differing = (['unique', 'onMisfit'] as const).find((option) => other[option] !== definition[option])
     if (differing === undefined) continue

@@ -10,33 +10,36 @@ import { keyIdentity } from './key-identity.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 import { isPath } from './property-value.ts'
 
-/** Rows that an entity has in one index at the most; an array of more different elements is a misfit. */
+/** Largest number of rows of an entity in one index. An array with more distinct elements is a misfit. */
 export const MAX_ROWS_PER_ENTITY = 1000
 
 /** A value that an index cannot hold. */
 export interface Misfit {
   readonly property: string
-  /** What was expected and what kind of value came. */
+  /** The expected type and the kind of value that came; never the value. */
   readonly reason: string
 }
 
 export interface DerivedRows {
-  /** The keys of the entity's rows, each once, in the order of the array that they come from. */
+  /** The distinct keys of the entity's rows, in the order of the array that they come from. */
   readonly keys: readonly Key[]
   readonly misfits: readonly Misfit[]
 }
 
-/** A row's key, and the same with the whole of each string. */
+/** The key of a row. `exact` has the whole of each string, which a column may cut. */
 export interface ExactRow {
   readonly key: Key
   readonly exact: Key
 }
 
 /**
- * The rows of an entity in an index. An entity is an index's business only if it has the values of `on`, and every indexed
- * property is there, not null and, where it is an array, has an element that is not null: otherwise there are neither rows nor misfits, so that
- * entities of other kinds may use the same names as they like. A property with `nulls` need not be there: its row says so. A scalar where the index has an array is a misfit, and
- * the reverse too. Misfits give no row; the other elements of an array still do.
+ * Derives the rows of an entity in an index.
+ *
+ * The entity has neither rows nor misfits unless it has the values of `on` and a value for every property without `nulls`. Null and an
+ * array without a non-null element are no values. So entities of other kinds may use the same names freely.
+ *
+ * A scalar for an array property is a misfit, and so is an array for a scalar property. A misfit gives no row; the other elements of
+ * its array do.
  */
 export function deriveRows(definition: IndexDefinitionData, bag: Bag): DerivedRows {
   const { rows, misfits } = deriveExactRows(definition, bag)
@@ -44,18 +47,18 @@ export function deriveRows(definition: IndexDefinitionData, bag: Bag): DerivedRo
   return { keys: rows.map((row) => row.key), misfits }
 }
 
-/** The keys that an entity with this bag has to itself in a unique index. */
+/** Derives the keys that an entity with this bag claims in a unique index. */
 export function deriveClaims(definition: IndexDefinitionData, bag: Bag): readonly Key[] {
   const { isClaimed } = openIndex(definition)
   return deriveRows(definition, bag).keys.filter(isClaimed)
 }
 
-/** The rows of an entity in the table of a catalog entry, which may be one of claims; misfits are told with the rows alone. */
+/** Derives the rows, or the claims, of an entity in the table of a catalog entry. Only an entry of rows reports misfits. */
 export function deriveEntryRows(entry: IndexDefinitionData, bag: Bag): DerivedRows {
   return entry.unique ? { keys: deriveClaims(entry, bag), misfits: [] } : deriveRows(entry, bag)
 }
 
-/** As `deriveRows`, with what a query compares. */
+/** Derives rows like `deriveRows`, with the whole strings that a query compares. */
 export function deriveExactRows(
   definition: IndexDefinitionData,
   bag: Bag,
@@ -66,60 +69,60 @@ export function deriveExactRows(
   for (let i = 0; i < properties.length; i++) {
     const property = properties[i]!
     const value = property.read(bag)
-    if (property.absent === undefined && !holdsSomething(property, value)) return NOTHING
+    if (property.absent === undefined && !hasValue(property, value)) return NOTHING
     values[i] = value
   }
 
   const misfits: Misfit[] = []
-  // At most one property has several values, so the rows differ in one place.
-  let varying: readonly Cells[] | undefined
-  let split = 0
-  let isWhole = true
-  const varies = properties.find(({ many }) => many)
-  const key = arrayOf<KeyValue>(types.length - (varies?.directions.length ?? 0))
-  // The same as the key, until a value is longer than its column.
+  // At most one property is an array, so the rows differ in its columns alone.
+  let elementCells: readonly Cells[] | undefined
+  let elementColumn = 0
+  let isComplete = true
+  const arrayProperty = properties.find(({ many }) => many)
+  const key = arrayOf<KeyValue>(types.length - (arrayProperty?.directions.length ?? 0))
+  // The same array as the key, until a value is longer than its column.
   let exact = key
-  let at = 0
+  let column = 0
   for (let i = 0; i < properties.length; i++) {
     const property = properties[i]!
     const cells = cellsOf(property, values[i], misfits)
     const first = cells[0]
-    if (property === varies) {
-      varying = cells
-      split = at
+    if (property === arrayProperty) {
+      elementCells = cells
+      elementColumn = column
     } else if (first === undefined) {
-      isWhole = false
+      isComplete = false
     } else {
       const { value, exact: whole } = first
       if (value !== whole && exact === key) exact = key.slice()
-      for (let n = 0; n < value.length; n++, at++) {
-        key[at] = value[n] as KeyValue
-        exact[at] = whole[n] as KeyValue
+      for (let n = 0; n < value.length; n++, column++) {
+        key[column] = value[n] as KeyValue
+        exact[column] = whole[n] as KeyValue
       }
     }
   }
-  if (!isWhole) return { rows: [], misfits }
-  if (varying === undefined) return { rows: [{ key, exact }], misfits }
-  const rows = varying.map((cells) => ({
-    key: key.toSpliced(split, 0, ...cells.value),
-    exact: exact.toSpliced(split, 0, ...cells.exact),
+  if (!isComplete) return { rows: [], misfits }
+  if (elementCells === undefined) return { rows: [{ key, exact }], misfits }
+  const rows = elementCells.map((cells) => ({
+    key: key.toSpliced(elementColumn, 0, ...cells.value),
+    exact: exact.toSpliced(elementColumn, 0, ...cells.exact),
   }))
   return { rows, misfits }
 }
 
-/** Of hundreds of indexes, most have nothing to do with an entity. */
+/** Shared results: in a store with hundreds of indexes, an entity has no rows in most of them. */
 const NOTHING = { rows: [], misfits: [] } as const
 const NO_KEYS: DerivedRows = { keys: [], misfits: [] }
 
-function holdsSomething({ many }: OpenProperty, value: unknown): boolean {
+function hasValue({ many }: OpenProperty, value: unknown): boolean {
   if (value === undefined || value === null) return false
   return !(many && Array.isArray(value)) || value.some((element) => element !== null && element !== undefined)
 }
 
-/** What the different values of a property give: nothing for a misfit, one for a scalar. */
+/** Returns the cells of each distinct value of a property. A scalar gives one, a misfit none. */
 function cellsOf(property: OpenProperty, value: unknown, misfits: Misfit[]): readonly Cells[] {
   const { name, path, many, absent } = property
-  if (absent !== undefined && !holdsSomething(property, value)) return [absent]
+  if (absent !== undefined && !hasValue(property, value)) return [absent]
   if (!many) {
     const cells = property.toCells(value)
     if (!('misfit' in cells)) return [cells]
@@ -130,18 +133,19 @@ function cellsOf(property: OpenProperty, value: unknown, misfits: Misfit[]): rea
     misfits.push({ property: name, reason: `an array is expected, got ${describeKind(value)}` })
     return []
   }
-  const different = new Map<string, Cells>()
+  const distinct = new Map<string, Cells>()
   let reason: string | undefined
   for (const [i, element] of value.entries()) {
     if (element === null || element === undefined) continue
     const cells = property.toCells(element)
+    // Along a path the number would not be that of an element of the bag.
     if ('misfit' in cells) reason ??= `${isPath(path) ? 'an element' : `element ${i}`}: ${cells.misfit}`
-    else different.set(keyIdentity(cells.value), cells)
+    else distinct.set(keyIdentity(cells.value), cells)
   }
-  if (different.size > MAX_ROWS_PER_ENTITY) {
-    reason = `at most ${MAX_ROWS_PER_ENTITY} different elements are expected, got ${different.size}`
-    different.clear()
+  if (distinct.size > MAX_ROWS_PER_ENTITY) {
+    reason = `at most ${MAX_ROWS_PER_ENTITY} different elements are expected, got ${distinct.size}`
+    distinct.clear()
   }
   if (reason !== undefined) misfits.push({ property: name, reason })
-  return [...different.values()]
+  return [...distinct.values()]
 }

@@ -16,7 +16,7 @@ import { mergeCatalogs, type Catalog } from './catalog.ts'
 import type { Closing } from './closing.ts'
 import { askMigratedShards } from './read-catalogs.ts'
 
-/** What a store is made of, for those who work beneath its face: the cleaner, the command line, tests. */
+/** The parts of an open store, for code below its public API: the cleaner, the command line, tests. */
 export interface EngineContext {
   readonly driver: Driver
   readonly router: Router
@@ -26,26 +26,26 @@ export interface EngineContext {
   readonly clock: VersionClock
   readonly catalog: CatalogHolder
   readonly events: StoreEvents
-  /** For what works beneath the store and ends with it. */
+  /** Stops work that runs on these parts when the store closes. */
   readonly closing: Closing
 }
 
-/** The process's own copy of the catalog. */
+/** The process's copy of the catalog. */
 export interface CatalogHolder {
   /**
-   * The copy at hand; nothing is sent. Throws `STORE_TOO_NEW` while the last reading has found something that this version
-   * does not know: to go on by the copy before it could do harm.
+   * Returns the copy without a statement. Throws `STORE_TOO_NEW` if the last reading found a feature that this version does not
+   * know: writes by an older copy could do harm.
    */
   current(): Catalog
-  /** The copy at hand, also while `current` throws: for reports alone, which no write and no query goes by. */
+  /** Returns the copy even while `current` throws. For reports only; no write or query may rely on it. */
   latest(): Catalog
   /**
-   * Reads all shards again, not before this call: one that is under way may have missed what the caller knows of. Calls
-   * that wait for the next one share it, and a signal ends the wait of its own call alone. A shard that does not answer
-   * keeps what is known of it; rejects when none answers.
+   * Reads the catalogs of all shards. The reading starts after this call, because one in flight may have missed a change that the
+   * caller knows of. Waiting calls share the next reading; a signal ends the wait of its own call only. A shard that does not answer
+   * keeps its last known catalog. Rejects if no shard answers.
    */
   reload(options?: CallOptions): Promise<Catalog>
-  /** Takes over a catalog that was just read. One that is behind is ignored. */
+  /** Takes over a catalog that was just read. Ignores one with a lower epoch of any shard. */
   adopt(catalog: Catalog): void
 }
 
@@ -63,7 +63,7 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
   }
 
   function adopt(catalog: Catalog): void {
-    // A reading with a lower epoch of any shard was overtaken by another one.
+    // A newer reading has overtaken one with a lower epoch.
     if (catalog.epochs.every((epoch, shard) => epoch >= (current.epochs[shard] ?? 0))) replace(catalog)
   }
 
@@ -75,7 +75,7 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
           catalogs.map((answer, shard) => answer ?? current.shards[shard]),
           [...silent.values()],
         )
-        // Nothing has overtaken it: then epochs are lower because a failover has lost a change of the catalog.
+        // If no reading has overtaken this one, a lower epoch means that a failover has lost a change of the catalog.
         if (adoptions === before) replace(catalog)
         else adopt(catalog)
         return current

@@ -3,10 +3,7 @@ import type { QueryPlan } from './plan-query.ts'
 import { propertyValue } from './property-value.ts'
 import type { PagePlan } from './row-source.ts'
 
-/**
- * Tells whether cleaners delete entities by an index: it has the time at which they expire, and nothing else, on the shards of the
- * entities.
- */
+/** Tells whether cleaners delete entities by an index: its only property is the time of `expires`, and `shardOn` is 'id'. */
 export function isExpiring({ expires, shardOn, properties }: IndexDefinitionData): boolean {
   const [property, ...others] = properties
   if (expires === undefined || property === undefined || others.length > 0 || shardOn !== 'id') return false
@@ -15,20 +12,20 @@ export function isExpiring({ expires, shardOn, properties }: IndexDefinitionData
   return of === expires && type === 'time' && isPlain
 }
 
-/** Whether the time under a path has come, in milliseconds since 1970. Without a Date there an entity never expires. */
+/** Tells whether an entity has expired by `now`, in milliseconds since 1970. An entity without a Date under the path never expires. */
 export function isExpired(bag: Bag, expires: string | undefined, now: number): boolean {
   if (expires === undefined) return false
   const time = propertyValue(bag, expires)
   return isDate(time) && time.getTime() <= now
 }
 
-/** The same plan without the entities that have expired by `now`, in milliseconds since 1970. */
+/** Returns a plan that leaves out entities which have expired by `now`, in milliseconds since 1970. */
 export function hideExpired(plan: QueryPlan, expires: string | undefined, now: number): QueryPlan {
   if (expires === undefined) return plan
   const { firstKey } = hideExpiredOfAny(plan, [expires], now)
   return {
     ...plan,
-    // A row does not have the time.
+    // A row does not hold the time of `expires`.
     rowsTellPlaces: false,
     rowsTellAnswers: false,
     firstKey,
@@ -36,7 +33,7 @@ export function hideExpired(plan: QueryPlan, expires: string | undefined, now: n
   }
 }
 
-/** As `hideExpired`, of a plan for several indexes. */
+/** Hides expired entities like `hideExpired`, in a plan for several indexes. */
 export function hideExpiredOfAny<Plan extends PagePlan>(
   plan: Plan,
   paths: readonly (string | undefined)[],

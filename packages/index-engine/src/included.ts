@@ -2,26 +2,27 @@ import type { Bag, Codec, IndexDefinitionData, PropertyValue } from '@looseleaf/
 import { openIndex } from './open-index.ts'
 import { propertyValue } from './property-value.ts'
 
-/** Bytes of what a row holds beside its key, at the most: rows are to be small, and stay in their page. */
+/** Largest number of bytes that a row includes, so that rows stay within their page of the table. */
 export const MAX_INCLUDED_BYTES = 4096
 
 /**
- * The part of a bag that rows of a covering index hold: what its properties and `on` are of, so that the part has the same rows
- * as the whole, and what is included. Each stands under its path as one name, which comes before what the path leads to.
+ * Returns the part of a bag that the rows of a covering index hold: the indexed properties, the properties of `on`, and the included
+ * ones. The part derives the same rows as the whole bag. Each value stands under its path as one name, and a name takes precedence
+ * over a path.
  */
 export function includedPart(definition: IndexDefinitionData, bag: Bag): Bag {
   const part: Record<string, PropertyValue> = {}
   const { include = [], on = {} } = definition
   const paths = [...openIndex(definition).properties.map(({ path }) => path), ...include, ...Object.keys(on)]
   for (const path of paths) {
-    // It comes from a bag, so that it can be stored again.
+    // Every value within a bag is a PropertyValue.
     const value = propertyValue(bag, path) as PropertyValue | undefined
     if (value !== undefined) part[path] = value
   }
   return part
 }
 
-/** The same as bytes; null where they are too many, undefined for an index whose rows are keys alone. */
+/** Encodes `includedPart`; null if it takes more than 4,096 bytes, undefined if the index does not include properties. */
 export function includedBytes(
   definition: IndexDefinitionData,
   bag: Bag,

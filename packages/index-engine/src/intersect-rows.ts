@@ -1,65 +1,65 @@
 import type { Direction, KeyRange } from '@looseleaf/core'
 import type { RowPlace } from './cursor.ts'
-import { indexOfPlace, placeOrder } from './place-order.ts'
+import { findPlace, placeOrder } from './place-order.ts'
 import type { QueryOrder } from './query-types.ts'
 import type { FetchRows, RowSource, RowsStart } from './row-source.ts'
 
-/** The range of one index of an intersection. */
+/** The range of one condition of an intersection. */
 export interface IntersectedRange {
-  /** Its place among the conditions. */
+  /** Number of the condition. */
   readonly index: number
   readonly range: KeyRange
-  /** Where its rows may be. */
+  /** Shards that may have rows of the range. */
   readonly shards: readonly number[]
 }
 
 export interface IntersectedRanges {
   /**
-   * Ranges whose rows are matched with each other. Where the rows of one entity stand together on one shard in every index, there
-   * is a group for each shard; otherwise one for all.
+   * Groups of ranges whose rows are matched with each other. If every index keeps the rows of an entity on the entity's shard, each
+   * shard is a group; otherwise one group has all ranges.
    */
   readonly groups: readonly (readonly IntersectedRange[])[]
-  /** Which way the columns behind the prefix of each range stand: the same in all. */
+  /** Directions of the columns after the prefix, the same for every range. */
   readonly directions: readonly Direction[]
 }
 
-/** The rows of one range on one shard, by what stands behind its prefix. */
+/** The rows of one range on one shard. Their keys lack the prefix of the range. */
 interface Stream extends Omit<IntersectedRange, 'shards'> {
   readonly shard: number
-  /** Read and not passed, in order, from `next` on. */
+  /** Rows of the last scan, in order. The rows from `next` on are not passed yet. */
   rows: readonly RowPlace[]
   next: number
-  /** True when there is nothing behind `rows`. */
+  /** True if the shard has no row behind `rows`. */
   ended: boolean
-  /** Rows to ask for next. */
+  /** Rows of the last scan that were asked for; 0 before the first scan. */
   size: number
-  /** How many times the others have stopped it among its `rows`. */
+  /** Number of seeks that ended among `rows`. */
   stops: number
 }
 
 /** The common places of one group. */
 interface Group {
-  /** The streams of each range, one for each of its shards. */
+  /** The streams of each range, one per shard. */
   readonly ranges: readonly (readonly Stream[])[]
-  /** Where the rest begins: all before it is decided. */
+  /** Start of the undecided places: every place before it is decided. */
   from: RowsStart | undefined
-  /** A common place that was found and not given yet. */
+  /** A common place that is found but not taken yet. */
   head: RowPlace | undefined
   ended: boolean
 }
 
-/** Rows of one scan, after the first. */
+/** Bounds for the rows of a scan, after the first scan. */
 const MIN_FETCH = 16
 const MAX_FETCH = 1000
-/** So many rows more are read at once rather than to begin another statement. */
-const ROWS_WORTH_A_STATEMENT = 100
+/** Reading so many rows costs about as much as another statement. */
+const ROWS_PER_STATEMENT_COST = 100
 
 /**
- * The places that have a row in every range: a zigzag. The range whose next row comes last says where the others go on, and they
- * seek to it: by the rows in hand, or by a scan that begins there. A scan reads the more rows the more often the others have
- * stopped among those of the last one, and the fewer the more of them were passed for nothing.
+ * Finds the places that have a row in every range, by zigzag: the range whose next row is furthest sets the place, and the other
+ * ranges seek to it, among the rows in memory or by a scan from there. A stream doubles the size of its scans if seeks often end among
+ * its rows, and halves it if they skip most of them.
  *
- * A place at an inclusive start comes first, whether or not it has rows: what stands at it is told by the entity.
+ * An inclusive start always comes first, with or without rows, because only the entity tells whether it still stands there.
  */
 export function intersectRows(
   { groups: all, directions }: IntersectedRanges,
@@ -81,21 +81,21 @@ export function intersectRows(
   let rowsRead = 0
   let stopped: RowsStart | undefined
 
-  /** Brings a stream to its first row from a place on, among those in hand; false when it has to read on for that. */
-  function pass(stream: Stream, from: RowsStart | undefined): boolean {
+  /** Moves a stream to its first row from `from` on. Returns false if the stream has to scan for that. */
+  function seek(stream: Stream, from: RowsStart | undefined): boolean {
     const { rows, next } = stream
     if (from !== undefined && next < rows.length) {
       const distance = compare(rows[next] as RowPlace, from)
       if (distance < 0 || (distance === 0 && !from.inclusive)) {
-        const { at, isThere } = indexOfPlace(rows, from, compare)
-        stream.next = isThere && !from.inclusive ? at + 1 : at
+        const { position, isFound } = findPlace(rows, from, compare)
+        stream.next = isFound && !from.inclusive ? position + 1 : position
         stream.stops++
       }
     }
     return stream.ended || stream.next < rows.length
   }
 
-  async function readOn(stream: Stream, from: RowsStart | undefined, wanted: number): Promise<void> {
+  async function scan(stream: Stream, from: RowsStart | undefined, wanted: number): Promise<void> {
     const { range, shard, index } = stream
     const { prefix } = range
     stream.size = nextSize(stream, wanted)
@@ -108,7 +108,7 @@ export function intersectRows(
     stream.ended = rows.length < stream.size
   }
 
-  /** The first row in hand of a range's streams. */
+  /** Returns the first of the next rows of a range's streams. */
   function headOf(streams: readonly Stream[]): RowPlace | undefined {
     let head: RowPlace | undefined
     for (const { rows, next } of streams) {
@@ -118,14 +118,14 @@ export function intersectRows(
     return head
   }
 
-  /** Finds the next common place of a group, until there is none or enough was read. */
+  /** Finds the next common place of a group. Returns without one at the end of the group, or after `maxRows`. */
   async function findNext(group: Group, wanted: number): Promise<void> {
     while (group.head === undefined && !group.ended) {
       const { from } = group
-      const short = group.ranges.flat().filter((stream) => !pass(stream, from))
-      if (short.length > 0) {
+      const exhausted = group.ranges.flat().filter((stream) => !seek(stream, from))
+      if (exhausted.length > 0) {
         if (rowsRead >= maxRows) return
-        await Promise.all(short.map((stream) => readOn(stream, from, wanted)))
+        await Promise.all(exhausted.map((stream) => scan(stream, from, wanted)))
       }
       const heads = group.ranges.map(headOf)
       let last: RowPlace | undefined
@@ -143,8 +143,8 @@ export function intersectRows(
     }
   }
 
-  /** Where the places of a group that were not given begin; undefined at its end. */
-  function restOf({ head, from, ended }: Group): RowsStart | undefined {
+  /** Returns the start of a group's remaining places; undefined at its end. */
+  function remainderOf({ head, from, ended }: Group): RowsStart | undefined {
     if (head !== undefined) return { ...head, inclusive: true }
     return ended ? undefined : from
   }
@@ -167,10 +167,10 @@ export function intersectRows(
       while (taken.length < count) {
         await Promise.all(groups.map((group) => findNext(group, count)))
         if (groups.some(({ head, ended }) => head === undefined && !ended)) {
-          stopped = firstOf(groups.map(restOf))
+          stopped = firstOf(groups.map(remainderOf))
           return taken
         }
-        const first = firstOf(groups.map(restOf))
+        const first = firstOf(groups.map(remainderOf))
         const group = groups.find(({ head }) => head !== undefined && compare(head, first as RowsStart) === 0)
         if (group === undefined) return taken
         taken.push(group.head as RowPlace)
@@ -180,18 +180,18 @@ export function intersectRows(
     },
     mayCome: (place) =>
       groups.some((group) => {
-        const rest = restOf(group)
-        if (rest === undefined) return false
-        const distance = compare(place, rest)
-        return distance > 0 || (distance === 0 && rest.inclusive)
+        const remainder = remainderOf(group)
+        if (remainder === undefined) return false
+        const distance = compare(place, remainder)
+        return distance > 0 || (distance === 0 && remainder.inclusive)
       }),
     stoppedAt: () => stopped,
   }
 }
 
-/** Rows to ask for: at first as many as are wanted, then by how those of the last scan were used. */
+/** Returns the size of the next scan: first the wanted number, then by the use of the last scan. */
 function nextSize({ size, rows, stops }: Stream, wanted: number): number {
   if (size === 0) return Math.max(MIN_FETCH, wanted)
-  const isWorthIt = rows.length <= ROWS_WORTH_A_STATEMENT * stops
-  return isWorthIt ? Math.min(MAX_FETCH, size * 2) : Math.max(MIN_FETCH, size >> 1)
+  const wasUseful = rows.length <= ROWS_PER_STATEMENT_COST * stops
+  return wasUseful ? Math.min(MAX_FETCH, size * 2) : Math.max(MIN_FETCH, size >> 1)
 }

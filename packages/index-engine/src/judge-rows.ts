@@ -1,47 +1,50 @@
 import { idKey } from '@looseleaf/core'
 import type { RowPlace } from './cursor.ts'
-import { indexOfPlace, placeOrder } from './place-order.ts'
+import { findPlace, placeOrder } from './place-order.ts'
 import type { QueryOrder } from './query-types.ts'
 import type { PagePlan, RowSource, RowsStart } from './row-source.ts'
 import type { ReadEntity } from './to-entity.ts'
 
-/** Decides at which row of a call an entity is taken, batch by batch; see `runQuery` for the rule. */
+/** Decides at which row of a call an entity goes on the page, batch by batch. `runQuery` has the rule. */
 export interface RowJudge {
-  /** Begins with the next batch of rows: gives a row of each entity that has to be read for it, see `QueryPorts.read`. */
+  /** Starts a batch of rows. Returns one row per entity that the batch needs and the call has not read, see `QueryPorts.read`. */
   begin(batch: readonly RowPlace[]): readonly RowPlace[]
-  /** Takes in the next ones that were read, in the order that `begin` asked for. */
+  /** Receives the next entities, in the order in which `begin` listed their rows. */
   learn(entities: readonly (ReadEntity | undefined)[]): void
-  /** Whether the entity of this row of the batch was read. */
+  /** Tells whether the entity of row `i` of the batch was read. */
   knows(i: number): boolean
-  /** The entity to take at this row of the batch; undefined when the row is to be discarded. All before it were judged. */
+  /** Returns the entity that goes on the page at row `i`; undefined if the row is discarded. Call it for the rows in turn. */
   entityAt(i: number): ReadEntity | undefined
-  /** Says that the entity which `entityAt` has just given is on the page: no other row gives it again. */
+  /** Marks the entity of `entityAt(i)` as being on the page, so that no other row gives it again. */
   markTaken(i: number): void
   /**
-   * Takes an entity that was passed over because its own row was still to come, and did not, since it was deferred: the
-   * first of those whose place is before this one, or of all.
+   * Takes the first postponed entity whose own row has not come by this place, because the row is deferred. Without a place: the first
+   * postponed entity.
    */
   takeOverdue(before?: RowPlace): Candidate | undefined
-  /** Bytes of the entities that were passed over and not taken since, see `ReadEntity`. */
-  passedBytes(): number
+  /** Bytes of all postponed entities, see `ReadEntity`. */
+  postponedBytes(): number
 }
 
-/** An answer, and where it stands: at the first row, in the query's order, that it should have; so, backward, at the last. */
+/**
+ * A matching entity and its place: the first of its matching rows in the query's order. A page that is read backward meets that row
+ * last.
+ */
 export interface Candidate extends RowPlace {
   readonly entity: ReadEntity
-  readonly owner: Met
+  readonly owner: FoundEntity
 }
 
-/** An entity that rows have led to. */
-interface Met {
+/** An entity to which at least one row has led. */
+interface FoundEntity {
   readonly entityId: Uint8Array
-  /** Its number among those that its batch has asked for. */
+  /** Its position in the list that `begin` returned. */
   readonly number: number
-  /** Undefined until it was read. Null: not an answer, or not one any more. */
+  /** Undefined until the entity is read. Null: it does not match, or is taken already. */
   candidate: Candidate | null | undefined
 }
 
-/** `order` is that in which the rows come: the query's, or the reverse for a page backward. */
+/** Creates a judge of rows that come in this order: the query's, or the reverse of it for a page that is read backward. */
 export function createJudge(
   plan: PagePlan,
   order: QueryOrder,
@@ -49,19 +52,19 @@ export function createJudge(
   rows: RowSource,
 ): RowJudge {
   const compare = placeOrder(plan.directions, order)
-  /** By the entity's identity. */
-  const met = new Map<string, Met>()
+  /** By `idKey`. */
+  const found = new Map<string, FoundEntity>()
   let batch: readonly RowPlace[] = []
-  /** Of each row of the batch. */
-  let entities: Met[] = []
-  /** Those that were passed over, by their places in this order: on a page backward there may be many. */
-  const passed: Candidate[] = []
-  let passedBytes = 0
-  /** What was asked for, in order, and how many of it were learned. */
-  let asked: Met[] = []
+  /** The entity of each row of the batch. */
+  let entities: FoundEntity[] = []
+  /** Sorted by place. A page that is read backward may postpone many entities. */
+  const postponed: Candidate[] = []
+  let postponedBytes = 0
+  /** Entities that `begin` requested, in order. The first `learned` of them have come. */
+  let requested: FoundEntity[] = []
   let learned = 0
 
-  function candidateOf(entity: ReadEntity | undefined, owner: Met): Candidate | null {
+  function candidateOf(entity: ReadEntity | undefined, owner: FoundEntity): Candidate | null {
     if (entity === undefined) return null
     const key = entity.key ?? plan.firstKey(entity.bag)
     if (key === undefined) return null
@@ -70,36 +73,36 @@ export function createJudge(
     return distance > 0 || (distance === 0 && start?.inclusive === true) ? candidate : null
   }
 
-  function pass(candidate: Candidate): void {
-    const { at, isThere } = indexOfPlace(passed, candidate, compare)
-    if (isThere) return
-    passed.splice(at, 0, candidate)
-    passedBytes += candidate.entity.bytes
+  function postpone(candidate: Candidate): void {
+    const { position, isFound } = findPlace(postponed, candidate, compare)
+    if (isFound) return
+    postponed.splice(position, 0, candidate)
+    postponedBytes += candidate.entity.bytes
   }
 
   function take(candidate: Candidate): void {
     candidate.owner.candidate = null
-    if (passed.length === 0) return
-    const { at, isThere } = indexOfPlace(passed, candidate, compare)
-    if (!isThere) return
-    passed.splice(at, 1)
-    passedBytes -= candidate.entity.bytes
+    if (postponed.length === 0) return
+    const { position, isFound } = findPlace(postponed, candidate, compare)
+    if (!isFound) return
+    postponed.splice(position, 1)
+    postponedBytes -= candidate.entity.bytes
   }
 
   return {
     begin(next) {
       batch = next
       entities = []
-      asked = []
+      requested = []
       learned = 0
       const unread: RowPlace[] = []
       for (const row of batch) {
         const identity = idKey(row.entityId)
-        let entity = met.get(identity)
+        let entity = found.get(identity)
         if (entity === undefined) {
           entity = { entityId: row.entityId, number: unread.length, candidate: undefined }
-          met.set(identity, entity)
-          asked.push(entity)
+          found.set(identity, entity)
+          requested.push(entity)
           unread.push(row)
         } else if (entity.candidate === undefined && isLater(row, unread[entity.number]!)) {
           unread[entity.number] = row
@@ -109,10 +112,10 @@ export function createJudge(
       return unread
     },
     learn(read) {
-      for (const one of read) {
-        const entity = asked[learned++]
-        if (entity === undefined) return
-        entity.candidate = candidateOf(one, entity)
+      for (const entity of read) {
+        const owner = requested[learned++]
+        if (owner === undefined) return
+        owner.candidate = candidateOf(entity, owner)
       }
     },
     knows: (i) => entities[i]!.candidate !== undefined,
@@ -121,27 +124,27 @@ export function createJudge(
       const { candidate } = entities[i]!
       if (candidate === undefined || candidate === null) return undefined
       if (compare(candidate, row) <= 0) return candidate.entity
-      // Of the batch, those before this row are before the place too.
-      const stillComes = indexOfPlace(batch, candidate, compare).isThere || rows.mayCome(candidate)
-      if (!stillComes) return candidate.entity
-      pass(candidate)
+      // The place is behind this row, so a row at it is in the rest of the batch or has not come yet.
+      const mayCome = findPlace(batch, candidate, compare).isFound || rows.mayCome(candidate)
+      if (!mayCome) return candidate.entity
+      postpone(candidate)
       return undefined
     },
     markTaken(i) {
       take(entities[i]!.candidate as Candidate)
     },
     takeOverdue(before) {
-      const first = passed[0]
+      const first = postponed[0]
       if (first === undefined) return undefined
       if (before !== undefined && compare(first, before) >= 0) return undefined
       take(first)
       return first
     },
-    passedBytes: () => passedBytes,
+    postponedBytes: () => postponedBytes,
   }
 }
 
-/** A place where a page begins has no version: it comes first. */
+/** Tells whether a row has a later stamp. The start of a page has no version and stays the row to read. */
 function isLater({ version = 0 }: RowPlace, other: RowPlace): boolean {
   return version > (other.version ?? Infinity)
 }

@@ -3,24 +3,24 @@ import { describeKind, LooseleafError, type ColumnType } from '@looseleaf/core'
 import { clip, isObject } from './bad-index.ts'
 import type { ValueOf } from './property-types.ts'
 
-/** What an index may keep instead of a property's value itself. */
+/** A function whose result an index keeps in place of the value of a property. */
 export interface KeyFunction {
-  /** As definitions and catalogs name it: `lower`, `prefix(3)`, or `slug@1` for one of a program's own. */
+  /** The name in definitions and catalogs: `lower`, `prefix(3)`, or `slug@1` for a function of the program. */
   readonly name: string
-  /** The type of property that it takes. */
+  /** The type of the property. */
   readonly from: ColumnType
-  /** The type of what it gives. */
+  /** The type of the result. */
   readonly to: ColumnType
   /**
-   * The key of a value. It is given what a property holds, of its type, and what a query asks for, so that a query may give
-   * any value with the same key. The same value has to give the same key on every machine, for ever.
+   * Returns the key of a value. The index applies it to the values of properties and of queries, so a query finds every value with the
+   * same key. The result for a value must be the same on every machine, for ever.
    */
   readonly derive: (value: never) => unknown
-  /** What a value has to be that it has a key of, in words, where not every value of the type has one. */
+  /** Describes the values that have a key, for messages. Only for a function that has no key for some values of its type. */
   readonly expected?: string | undefined
 }
 
-/** The key functions that every store has. A number stands in the brackets of `prefix`. */
+/** The key functions that every store has. The number in `prefix(n)` counts characters, up to 999. */
 export type BuiltInKey =
   | 'lower'
   | 'lowerNfc'
@@ -32,14 +32,14 @@ export type BuiltInKey =
   | 'month'
 
 export interface KeyOptions<F extends ColumnType = ColumnType, T extends ColumnType = F> {
-  /** Lower case letters, digits and `_`, beginning with a letter; at most 40 of them. */
+  /** At most 40 lower case letters, digits and `_`; the first is a letter. */
   readonly name: string
-  /** From 1 on. A function that gives another key for any value is another version, and an index with it another index. */
+  /** From 1 on. Raise it if the function gives another key for any value: an index with another version is another generation. */
   readonly version: number
   readonly from: F
-  /** The type of what it gives. Default: as `from`. */
+  /** The type of the result. Default: `from`. */
   readonly to?: T | undefined
-  /** A method by its type, so that it may be written for `number` where integers may be `bigint` too. */
+  /** Returns the key of a value; null and undefined are misfits. Declared as a method, so that `(value: number) => …` is accepted for integers, which may be `bigint`. */
   derive(value: ValueOf<F>): ValueOf<T> | null | undefined
 }
 
@@ -63,7 +63,7 @@ const bucket = (name: string, derive: (time: Date) => number): KeyFunction => ({
 
 const builtIn: readonly KeyFunction[] = [
   text('lower', (value) => value.toLowerCase()),
-  // Composed before as well, since the case of a letter may depend on the marks behind it.
+  // Composes before the change of case as well, because the case of a letter may depend on the marks after it.
   text('lowerNfc', (value) => value.normalize('NFC').toLowerCase().normalize('NFC')),
   { ...text('host', hostOf), expected: 'a URL with a host, or a host name' },
   { name: 'hash', from: 'string', to: 'uuid', derive: hashOf },
@@ -74,21 +74,21 @@ const builtIn: readonly KeyFunction[] = [
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** By name, those of programs too: an index is defined, and its catalog understood, wherever a program has named them. */
+/** All key functions of this process by name, including those of `defineKey`. Global, because catalogs refer to key functions by name. */
 const known = new Map(builtIn.map((each) => [each.name, each]))
 
-/** The key function of this name; undefined where this process does not have it. */
+/** Returns the key function of this name; undefined if this process does not have it. */
 export function keyFunction(name: string): KeyFunction | undefined {
   const found = known.get(name)
   if (found !== undefined) return found
   const length = Number(PREFIX.exec(name)?.[1] ?? 0)
   if (length === 0) return undefined
-  const made = text(name, (value) => firstCharacters(value, length))
-  known.set(name, made)
-  return made
+  const prefix = text(name, (value) => firstCharacters(value, length))
+  known.set(name, prefix)
+  return prefix
 }
 
-/** The same, where one has to be known. Throws `STORE_TOO_NEW`. */
+/** Returns the key function of this name. Throws `STORE_TOO_NEW` if this process does not have it. */
 export function requireKey(name: string, shard?: string): KeyFunction {
   const found = keyFunction(name)
   if (found !== undefined) return found
@@ -100,30 +100,32 @@ export function requireKey(name: string, shard?: string): KeyFunction {
 }
 
 /**
- * A key function of one's own, for the `key` of a property of an index. It is known in the whole process from then on, and has to
- * be defined in every process that opens a store with such an index, the cleaner's included: one without it refuses with
- * `STORE_TOO_NEW`. A value for which it throws, or gives nothing, is a misfit. It is told from another one of its name and version by
- * its text, so what it goes by has to stand in it, or in its name. Throws `BAD_INDEX`.
+ * Defines a key function of the program, for the `key` of an indexed property. The function is known in the whole process. Every
+ * process that opens a store with such an index has to define it, the cleaner's too; otherwise `STORE_TOO_NEW` is thrown there. A value
+ * for which `derive` throws, or gives null or undefined, is a misfit.
+ *
+ * Throws `BAD_INDEX` for invalid options, and for a second definition with the same name and version but another source text. Values
+ * from outside the function do not count as its text, so put them into the name.
  */
 export function defineKey<const F extends ColumnType, const T extends ColumnType = F>(
   options: KeyOptions<F, T>,
 ): KeyFunction {
   if (!isObject(options))
-    refuse(
-      'A key',
-      "is defined by options such as { name: 'slug', version: 1, from: 'string', derive }",
-      options,
-    )
+    refuse('A key', "needs options such as { name: 'slug', version: 1, from: 'string', derive }", options)
   const { name, version, from, to = from, derive } = options
   if (typeof name !== 'string' || !NAME.test(name)) {
-    refuse('The name of a key', 'begins with a letter and has lower case letters, digits and "_"', name)
+    refuse(
+      'The name of a key',
+      'begins with a letter and has lower case letters, digits and "_", 40 characters at the most',
+      name,
+    )
   }
   if (!Number.isSafeInteger(version) || version < 1) {
-    refuse(`The version of the key ${name}`, 'is a whole number from 1 on', version)
+    refuse(`The version of the key ${name}`, 'has to be a whole number from 1 on', version)
   }
   for (const type of [from, to]) {
     if (!COLUMN_TYPES.includes(type))
-      refuse(`The key ${name}`, `is from and to ${COLUMN_TYPES.join(', ')}`, type)
+      refuse(`The key ${name}`, `needs from and to to be one of ${COLUMN_TYPES.join(', ')}`, type)
   }
   for (const option of Object.keys(options)) {
     if (OPTIONS.includes(option)) continue
@@ -133,17 +135,17 @@ export function defineKey<const F extends ColumnType, const T extends ColumnType
     )
   }
   if (typeof derive !== 'function') refuse(`The key ${name}`, 'needs a function as derive', derive)
-  const made: KeyFunction = Object.freeze({ name: `${name}@${version}`, from, to, derive })
-  const before = known.get(made.name)
-  // A module may be loaded twice, by a tool that reloads what has changed.
-  if (before !== undefined && !isSame(before, made)) {
+  const key: KeyFunction = Object.freeze({ name: `${name}@${version}`, from, to, derive })
+  const earlier = known.get(key.name)
+  // A tool that reloads changed modules may load a module twice.
+  if (earlier !== undefined && !isSame(earlier, key)) {
     throw new LooseleafError(
       'BAD_INDEX',
-      `The key ${made.name} is defined twice, differently. A definition that gives other keys needs another version.`,
+      `The key ${key.name} is defined twice, differently. A definition that gives other keys needs another version.`,
     )
   }
-  known.set(made.name, made)
-  return made
+  known.set(key.name, key)
+  return key
 }
 
 function isSame(a: KeyFunction, b: KeyFunction): boolean {
@@ -158,7 +160,7 @@ function firstCharacters(value: string, count: number): string {
   return value.slice(0, end)
 }
 
-/** The host name in a URL, without a port; of a host name, itself; nothing for anything else. */
+/** Returns the host name of a URL, or of a bare host with or without a port; undefined for any other text. */
 function hostOf(value: string): string | undefined {
   const host = hostIn(value) || (BARE_HOST.test(value) && hostIn(`https://${value}`))
   return host ? host.toLowerCase() : undefined
@@ -175,7 +177,7 @@ function hashOf(value: string): string {
   return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-function refuse(what: string, expected: string, got: unknown): never {
+function refuse(subject: string, expected: string, got: unknown): never {
   const shown = typeof got === 'number' ? String(got) : describeKind(got)
-  throw new LooseleafError('BAD_INDEX', `${what} ${expected}; got ${shown}.`)
+  throw new LooseleafError('BAD_INDEX', `${subject} ${expected}; got ${shown}.`)
 }

@@ -1,6 +1,6 @@
 import { isBytes, type Key } from '@looseleaf/core'
 
-/** A string that two keys of one index share exactly when they are equal; for maps and sets. */
+/** Returns a string for maps and sets. Two keys of one index have the same string exactly if they are equal. */
 export function keyIdentity(key: Key): string {
   let identity = ''
   for (const value of key) {
@@ -9,7 +9,7 @@ export function keyIdentity(key: Key): string {
   return identity
 }
 
-/** Whether two keys of one index are equal. */
+/** Tells whether two keys of one index are equal. */
 export function isSameKey(a: Key, b: Key): boolean {
   return a.every((value, column) => {
     const other = b[column]

@@ -1,8 +1,8 @@
 import { compareKeys, type Direction, type Key, type KeyRange } from '@looseleaf/core'
 
 /**
- * Which of these ranges has the prefix that a key begins with; -1 for none. They are in the order of the index, with prefixes
- * of one length.
+ * Returns the position of the range whose prefix a key begins with; -1 if there is none. The ranges are in the order of the index, and
+ * their prefixes have the same length.
  */
 export function rangeOf(
   ranges: readonly Pick<KeyRange, 'prefix'>[],

@@ -12,11 +12,11 @@ import {
   isBytes,
 } from '@looseleaf/core'
 
-/** The value as an index keeps it, or why it cannot, in words that name kinds and never values. */
+/** The value as an index keeps it, or the reason why it cannot. The reason names kinds, never values. */
 export type KeyValueResult =
   | {
       readonly value: KeyValue
-      /** As `value`, but all bytes of a string, however long: what a comparison has to go by. */
+      /** Like `value`, but with all bytes of a string. Comparisons use it. */
       readonly exact: KeyValue
     }
   | { readonly misfit: string }
@@ -26,10 +26,14 @@ const MIN_INTEGER = -(2n ** 63n)
 const MAX_INTEGER = 2n ** 63n - 1n
 
 /**
- * A property's value as an index of this type keeps it.
- * `string`: UTF-8 bytes, from 513 on the first 512 and a SHA-256 of the whole. `time`: a Date as µs since 1970.
- * `integer`: a whole number up to 2^53 - 1 or a bigint of 64 bits with sign. `number`: any finite number, no bigint.
- * `uuid`: 16 bytes of the usual text form in either case. `boolean`: 0n or 1n. -0 is 0.
+ * Converts a property's value to the form in which an index of this type keeps it.
+ *
+ * - `string`: up to 512 bytes of UTF-8; of a longer string the first 512 bytes and a SHA-256 of the whole.
+ * - `time`: a Date as microseconds since 1970.
+ * - `integer`: a whole number up to 2^53 - 1, or a signed bigint of 64 bits.
+ * - `number`: any finite number; -0 becomes 0. A bigint is a misfit.
+ * - `uuid`: 16 bytes of the usual text form in either case.
+ * - `boolean`: 0n or 1n.
  */
 export function toKeyValue(type: ColumnType, value: unknown): KeyValueResult {
   switch (type) {
@@ -54,9 +58,9 @@ export function toKeyValue(type: ColumnType, value: unknown): KeyValueResult {
 }
 
 /**
- * The value of a column as a property would hold it; undefined for a string of more than 512 bytes, which a column
- * does not hold whole, and for anything that `toKeyValue` could not have given. Integers beyond 2^53 - 1 come as bigint;
- * a time loses its microseconds.
+ * Converts the value of a column back to the value of a property. Returns undefined for a string of more than 512 bytes, which a
+ * column does not hold whole, and for anything that `toKeyValue` does not return. Integers beyond 2^53 - 1 become bigints. A time loses
+ * its microseconds.
  */
 export function fromKeyValue(
   type: ColumnType,

@@ -7,22 +7,22 @@ import {
 } from '@looseleaf/core'
 import { tableSpec } from './define-index.ts'
 
-/** Those of these indexes whose table is missing on a shard, on one at the least. */
+/** Returns the indexes whose table is missing on at least one shard. Reads at most one row per table. */
 export async function indexesWithLostTables(
   driver: Driver,
   entries: readonly CatalogEntry[],
   options?: CallOptions,
 ): Promise<readonly CatalogEntry[]> {
-  const lost = await Promise.all(
+  const isComplete = await Promise.all(
     entries.map(async (entry) => {
-      const there = await Promise.all(driver.shards.map((shard) => hasIndexTable(shard, entry, options)))
-      return !there.every(Boolean)
+      const hasTable = await Promise.all(driver.shards.map((shard) => hasIndexTable(shard, entry, options)))
+      return hasTable.every(Boolean)
     }),
   )
-  return entries.filter((_, i) => lost[i])
+  return entries.filter((_, i) => !isComplete[i])
 }
 
-/** Whether the table of an index is there on a shard. */
+/** Tells whether a shard has the table of an index. */
 export async function hasIndexTable(
   shard: Shard,
   entry: CatalogEntry,

@@ -1,16 +1,16 @@
 import type { Direction, KeyRange } from '@looseleaf/core'
 import type { RowPlace } from './cursor.ts'
 import { rangeOf } from './key-ranges.ts'
-import { indexOfPlace, placeOrder } from './place-order.ts'
+import { findPlace, placeOrder } from './place-order.ts'
 import type { PlannedRange } from './plan-query.ts'
 import type { QueryOrder } from './query-types.ts'
 import type { FetchRows, RowsStart } from './row-source.ts'
 
-/** Index rows of several ranges and shards as one sequence in an order. */
+/** Index rows of several ranges and shards as one ordered sequence. */
 export interface MergedRows {
-  /** The next rows, at most so many; none when the shards have no more. */
+  /** Takes at most `count` of the next rows; none at the end. */
   take(count: number): Promise<readonly RowPlace[]>
-  /** Whether a row that is not among those taken may still come: it is in hand, or its place was not fetched yet. */
+  /** Tells whether a row at this place may still come: it is fetched and not taken, or its place is not fetched yet. */
   mayCome(shard: number, place: RowPlace): boolean
 }
 
@@ -18,24 +18,24 @@ export interface MergedRows {
 interface Stream {
   readonly range: KeyRange
   readonly shard: number
-  /** Fetched and not taken, in order, from `next` on. */
+  /** Rows of the last fetch, in order. The rows from `next` on are not taken yet. */
   rows: readonly RowPlace[]
   next: number
   /** The last row that was fetched. */
   reached: RowPlace | undefined
-  /** True when there is nothing behind `reached`. */
+  /** True if the shard has no row behind `reached`. */
   ended: boolean
 }
 
-/** Scans that are begun at once for ranges whose turn has not come, at the most. */
+/** Largest number of scans that start together. */
 const MAX_AHEAD = 16
 
 /**
- * Merges the shards of each range, and gives the ranges one after the other: they are in the order of the index and have no
- * row in common. A range is not asked for before those that come first have given less than is wanted; then the next ones are
- * begun together, one at first and ever more, so that neither many full ranges nor many empty ones take long.
+ * Merges the shards of each range, and gives the ranges in the order of the index. Ranges have no row in common. A range is fetched
+ * only if the ranges before it have too few rows. Then the scans of 1, 2, 4, 8 and at most 16 streams start together, so that neither
+ * many full ranges nor many empty ones take long.
  *
- * A row at an inclusive start comes first, whether or not it is there: what stands at it is told by the entity.
+ * An inclusive start always comes first, with or without a row, because only the entity tells whether it still stands there.
  */
 export function mergeRows(
   {
@@ -52,16 +52,16 @@ export function mergeRows(
     shards.map((shard): Stream => ({ range, shard, rows: [], next: 0, reached: undefined, ended: false })),
   )
   const inTurn = order === 'asc' ? streamsOf : streamsOf.toReversed()
-  /** The range whose turn it is. */
+  /** The range that rows are taken from. */
   let turn = 0
   if (start !== undefined) {
-    // There is one: a cursor of a place in no range of its query is refused.
+    // Some range contains the start, because `decodeCursor` refuses any other cursor.
     const streams = streamsOf[rangeOf(sorted, start.key, directions)] as Stream[]
     turn = inTurn.indexOf(streams)
     const { key, entityId } = start
     for (const stream of streams) stream.reached = { key, entityId }
   }
-  /** The first range that was not begun. */
+  /** The first range without a scan. */
   let begun = turn
   let ahead = 1
   let atStart = start?.inclusive === true ? start : undefined
@@ -74,7 +74,7 @@ export function mergeRows(
     stream.ended = rows.length < size
   }
 
-  /** The streams of the next ranges, together at least `ahead`. */
+  /** Begins whole ranges, until they have at least `ahead` streams together. */
   function begin(): readonly Stream[] {
     const streams: Stream[] = []
     while (begun < inTurn.length && streams.length < ahead) streams.push(...(inTurn[begun++] as Stream[]))
@@ -82,7 +82,7 @@ export function mergeRows(
     return streams
   }
 
-  /** The stream whose next row comes first. Every stream has rows in hand or has ended. */
+  /** Returns the stream whose next row comes first. Requires that every stream has a row or has ended. */
   function first(streams: readonly Stream[]): Stream | undefined {
     let best: Stream | undefined
     for (const stream of streams) {
@@ -101,16 +101,16 @@ export function mergeRows(
       atStart = undefined
       while (taken.length < count && turn < inTurn.length) {
         const streams = inTurn[turn] as readonly Stream[]
-        const empty =
+        const exhausted =
           turn < begun ? streams.filter(({ ended, next, rows }) => !ended && next >= rows.length) : begin()
-        if (empty.length === 1) await refill(empty[0]!, count)
-        else if (empty.length > 1) await Promise.all(empty.map((stream) => refill(stream, count)))
+        if (exhausted.length === 1) await refill(exhausted[0]!, count)
+        else if (exhausted.length > 1) await Promise.all(exhausted.map((stream) => refill(stream, count)))
         const stream = first(streams)
         if (stream === undefined) {
           turn++
           continue
         }
-        // One that is alone is not held against others row by row.
+        // A single stream needs no comparison, so its rows are taken in one go.
         const end = streams.length > 1 ? stream.next + 1 : stream.next + count - taken.length
         while (stream.next < end && stream.next < stream.rows.length)
           taken.push(stream.rows[stream.next++] as RowPlace)
@@ -124,8 +124,8 @@ export function mergeRows(
       if (stream === undefined) return false
       const { reached, ended, rows, next } = stream
       if (!ended && (reached === undefined || compare(reached, place) < 0)) return true
-      const { at, isThere } = indexOfPlace(rows, place, compare)
-      return isThere && at >= next
+      const { position, isFound } = findPlace(rows, place, compare)
+      return isFound && position >= next
     },
   }
 }

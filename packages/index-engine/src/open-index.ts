@@ -11,89 +11,89 @@ import {
 } from '@looseleaf/core'
 import { columnName } from './column-name.ts'
 import { requireKey, type KeyFunction } from './key-functions.ts'
-import { toKeyValue } from './key-value.ts'
+import { toKeyValue, type KeyValueResult } from './key-value.ts'
 import { predicateOf } from './predicate.ts'
 import { propertyValue } from './property-value.ts'
 
-/** What a property gives to the key of a row: the values of its columns. */
+/** The columns that a property contributes to the key of a row. */
 export interface Cells {
   readonly value: readonly KeyValue[]
-  /** As `value`, but all bytes of a string, however long: what a comparison has to go by. */
+  /** Like `value`, but with all bytes of a string. Comparisons use it. */
   readonly exact: readonly KeyValue[]
 }
 
-/** A property of an index, as rows and queries use it. */
+/** A property of an index, prepared for rows and queries. */
 export interface OpenProperty {
   readonly name: string
-  /** The type of what the bag holds, and of what a query gives. */
+  /** The type of the values of bags and queries; the key function may give another one. */
   readonly type: ColumnType
   readonly many: boolean
-  /** Whether the order of what is kept says something of the order of values. */
+  /** False if the order of the keys says nothing about the values, as for hashes. */
   readonly isOrdered: boolean
-  /** Whether the key of a string's beginning is a beginning of its key. */
+  /** Whether the key of a string's beginning is a beginning of the string's key. */
   readonly keepsBeginnings: boolean
-  /** Where the bag has it. */
+  /** The path of the property in the bag. */
   readonly path: string
-  /** The columns of a row in which nothing is there; undefined for a property without which there is no row. */
+  /** The columns of a row without a value; undefined if an entity without a value has no row. */
   readonly absent: Cells | undefined
-  /** What stands before the column of a value that is there: nothing, or the mark that it is. */
+  /** The mark before the column of a value, see `nulls`; empty without `nulls`. */
   readonly present: readonly KeyValue[]
-  /** Which way its columns stand. */
+  /** Directions of its columns. */
   readonly directions: readonly Direction[]
-  /** What the bag holds. */
+  /** Reads the value from a bag. */
   read(bag: Bag): unknown
-  /** The columns of a value, or why it gives none. */
+  /** Converts a value to its columns, or tells why the index cannot hold it. */
   toCells(value: unknown): Cells | { readonly misfit: string }
 }
 
-/** An index ready for use: what would be worked out for every row again is worked out once. */
+/** An index prepared for use: it holds everything that does not depend on a row. */
 export interface OpenIndex {
   readonly properties: readonly OpenProperty[]
-  /** The types of all columns of the key. */
+  /** Types of all columns of the key. */
   readonly types: readonly ColumnType[]
-  /** Which way each of them stands. */
+  /** Directions of all columns of the key. */
   readonly directions: readonly Direction[]
-  /** The column that says on which shard a row stands; undefined where it stands with its entity. */
+  /** The column that decides the shard of a row; undefined if a row stands on the shard of its entity. */
   readonly shardColumn: number | undefined
   /** Whether the rows of one entity may stand on several shards. */
   readonly isSpread: boolean
-  /** Whether an entity with this bag is one that the index is of. */
+  /** Tells whether a bag has the values of `on`. */
   isOf(bag: Bag): boolean
-  /** Whether this key is one that an entity may have to itself: nothing of it is absent. */
+  /** Tells whether a key is claimed in a unique index: no value of it is absent. */
   isClaimed(key: Key): boolean
 }
 
-/** Definitions and catalog entries stay the same objects for as long as a process knows them. */
-const opened = new WeakMap<object, OpenIndex>()
+/** By definition or catalog entry, which stay the same objects until the process reads another catalog. */
+const cache = new WeakMap<object, OpenIndex>()
 
 type Definition = Pick<IndexDefinitionData, 'properties' | 'shardOn' | 'on'>
 
-/** The same object for the same definition. Throws `STORE_TOO_NEW` where a key function is not known. */
+/** Prepares an index; returns the same object for the same definition. Throws `STORE_TOO_NEW` for an unknown key function. */
 export function openIndex(definition: Definition): OpenIndex {
-  let index = opened.get(definition)
-  if (index === undefined) opened.set(definition, (index = open(definition)))
+  let index = cache.get(definition)
+  if (index === undefined) cache.set(definition, (index = prepareIndex(definition)))
   return index
 }
 
-/** The columns of an index's key, with their names as tables have them. */
+/** Returns the columns of an index's key, as its tables have them. */
 export function keyColumns({ properties }: Pick<Definition, 'properties'>): IndexTableSpec['columns'] {
   return properties.flatMap((property) => {
     const { name, nulls, order } = property
-    const own = { name: columnName(name), type: keyTypeOf(property), ...(order && { order }) }
+    const valueColumn = { name: columnName(name), type: keyTypeOf(property), ...(order && { order }) }
     return nulls === undefined
-      ? [own]
-      : [{ name: columnName(`${name}${MARKS[nulls]}`), type: 'boolean' as const }, own]
+      ? [valueColumn]
+      : [{ name: columnName(`${name}${MARKS[nulls]}`), type: 'boolean' as const }, valueColumn]
   })
 }
 
-/** How the column is called that says whether a value is there. 0 comes first, whichever way the values stand. */
+/** Suffix of the column that marks whether a value is present. Its 0 sorts before its 1, whatever the direction of the values. */
 const MARKS = { first: '_is_there', last: '_is_null' } as const
 
-function open({ properties, shardOn, on }: Definition): OpenIndex {
-  const all = properties.map(openProperty)
+function prepareIndex({ properties, shardOn, on }: Definition): OpenIndex {
+  const all = properties.map(prepareProperty)
   const columns = keyColumns({ properties })
-  const kept = properties.findIndex((property) => property.name === shardOn)
-  const shardColumn = all.slice(0, kept).reduce((sum, { present }) => sum + present.length + 1, 0)
+  const shardProperty = properties.findIndex((property) => property.name === shardOn)
+  const columnsBefore = all.slice(0, shardProperty).reduce((sum, { present }) => sum + present.length + 1, 0)
   const marks = marksOf(all)
   return {
     isOf: predicateOf(on),
@@ -101,30 +101,31 @@ function open({ properties, shardOn, on }: Definition): OpenIndex {
     properties: all,
     types: columns.map(({ type }) => type),
     directions: directionsOf(columns),
-    shardColumn: kept === -1 ? undefined : shardColumn + (all[kept] as OpenProperty).present.length,
-    isSpread: all[kept]?.many === true,
+    shardColumn:
+      shardProperty === -1 ? undefined : columnsBefore + (all[shardProperty] as OpenProperty).present.length,
+    isSpread: all[shardProperty]?.many === true,
   }
 }
 
-/** Where a key says that something is there, and how. */
+/** Returns the mark columns of a key, each with its value for a present property. */
 function marksOf(properties: readonly OpenProperty[]): { column: number; present: KeyValue }[] {
-  let column = 0
+  let nextColumn = 0
   return properties.flatMap(({ present }) => {
-    const at = column
-    column += present.length + 1
-    return present.map((value) => ({ column: at, present: value }))
+    const column = nextColumn
+    nextColumn += present.length + 1
+    return present.map((value) => ({ column, present: value }))
   })
 }
 
-function openProperty(property: IndexedProperty): OpenProperty {
+function prepareProperty(property: IndexedProperty): OpenProperty {
   const { name, type, many, nulls, of: path = name, key } = property
-  const keyed = key === undefined ? undefined : requireKey(key)
-  const keyType = keyed?.to ?? type
-  const isThere = nulls === 'first' ? 1n : 0n
-  const present = nulls === undefined ? [] : [isThere]
-  const nothing = [1n - isThere, EMPTY[keyType]]
+  const keyFunction = key === undefined ? undefined : requireKey(key)
+  const keyType = keyFunction?.to ?? type
+  const presentMark = nulls === 'first' ? 1n : 0n
+  const present = nulls === undefined ? [] : [presentMark]
+  const absent = [1n - presentMark, EMPTY[keyType]]
   const withMark = (value: KeyValue): readonly KeyValue[] =>
-    nulls === undefined ? [value] : [isThere, value]
+    nulls === undefined ? [value] : [presentMark, value]
   return {
     name,
     type,
@@ -132,18 +133,18 @@ function openProperty(property: IndexedProperty): OpenProperty {
     isOrdered: key !== 'hash',
     keepsBeginnings: type === 'string' && keepsBeginnings(key),
     path,
-    absent: nulls === undefined ? undefined : { value: nothing, exact: nothing },
+    absent: nulls === undefined ? undefined : { value: absent, exact: absent },
     present,
     directions: directionsOf(keyColumns({ properties: [property] })),
     read: (bag) => propertyValue(bag, path),
     toCells(given) {
-      // As the property has it: whatever the function makes of another type would be a surprise.
-      const own = toKeyValue(type, given)
-      if ('misfit' in own) return own
-      const found = keyed === undefined ? own : derived(keyed, given)
-      if ('misfit' in found) return found
-      const value = withMark(found.value)
-      return { value, exact: found.exact === found.value ? value : withMark(found.exact) }
+      // Checks the type first, because a key function must not see a value of another type.
+      const plain = toKeyValue(type, given)
+      if ('misfit' in plain) return plain
+      const result = keyFunction === undefined ? plain : deriveKey(keyFunction, given)
+      if ('misfit' in result) return result
+      const value = withMark(result.value)
+      return { value, exact: result.exact === result.value ? value : withMark(result.exact) }
     },
   }
 }
@@ -152,20 +153,22 @@ function keepsBeginnings(key: string | undefined): boolean {
   return key === undefined || key === 'lower' || key === 'lowerNfc' || key.startsWith('prefix(')
 }
 
-function derived({ name, to, derive, expected }: KeyFunction, given: unknown): ReturnType<typeof toKeyValue> {
+function deriveKey({ name, to, derive, expected }: KeyFunction, given: unknown): KeyValueResult {
   let key: unknown
   try {
-    // It fits the type that the function is from.
+    // The caller has checked that the value has the type `from`.
     key = derive(given as never)
   } catch {
-    return { misfit: `the key ${name} of it cannot be told: its function threw` }
+    return { misfit: `the function of the key ${name} threw` }
   }
   if (key === undefined && expected !== undefined) return { misfit: `${expected} is expected` }
-  const found = toKeyValue(to, key)
-  return 'misfit' in found ? { misfit: `the key ${name} gave something else: ${found.misfit}` } : found
+  const result = toKeyValue(to, key)
+  return 'misfit' in result
+    ? { misfit: `the function of the key ${name} gave a wrong type: ${result.misfit}` }
+    : result
 }
 
-/** What stands in the column of a value that is not there. */
+/** Placeholders in the column of an absent value. */
 const EMPTY: Readonly<Record<ColumnType, KeyValue>> = {
   uuid: Buffer.alloc(16),
   string: Buffer.alloc(0),

@@ -2,7 +2,7 @@ import { describeKind, LooseleafError } from '@looseleaf/core'
 import { DEFAULT_LIMIT, MAX_LIMIT, type QueryOrder } from './query-types.ts'
 
 /*
- * What a page is asked for by. Each throws `BAD_QUERY`, with the subject: `Index entries_by_user`, for one.
+ * Options of a page. Each function throws `BAD_QUERY` for an invalid one. `subject` begins the message: `Index entries_by_user`.
  */
 
 export function parseOrder(subject: string, order: unknown): QueryOrder {
@@ -17,10 +17,10 @@ export function parseOrder(subject: string, order: unknown): QueryOrder {
 export function parseLimit(subject: string, limit: unknown): number {
   if (limit === undefined) return DEFAULT_LIMIT
   if (typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
-  const what = typeof limit === 'number' ? String(limit) : describeKind(limit)
+  const got = typeof limit === 'number' ? String(limit) : describeKind(limit)
   throw new LooseleafError(
     'BAD_QUERY',
-    `${subject}: limit has to be a whole number from 1 to ${MAX_LIMIT}; got ${what}.`,
+    `${subject}: limit has to be a whole number from 1 to ${MAX_LIMIT}; got ${got}.`,
   )
 }
 

@@ -8,7 +8,7 @@ const NULLS: readonly unknown[] = [undefined, 'first', 'last', 'skip'] satisfies
 const ORDERS: readonly unknown[] = [undefined, 'asc', 'desc'] satisfies PropertyOptions['order'][]
 const MAX_PROPERTY_NAME = 64
 
-/** A property of a definition, from what a program says of it: a type, or options. Throws `BAD_INDEX`. */
+/** Parses a property as a program gives it: a type, or `PropertyOptions`. Throws `BAD_INDEX`. */
 export function parseProperty(index: string, name: unknown, spec: unknown): IndexedProperty {
   checkPropertyName(index, name)
   if (!isObject(spec)) return { name, ...parseType(index, name, spec) }
@@ -20,13 +20,13 @@ export function parseProperty(index: string, name: unknown, spec: unknown): Inde
   const { of, nulls, order } = spec
   if (of !== undefined) {
     checkPropertyName(index, of)
-    if (name.includes('.')) throw bad(index, `${name} is where "of" says, so its own name has no dots`)
+    if (name.includes('.')) throw bad(index, `${name} has its path in "of", so its name may not have dots`)
   }
   if (!NULLS.includes(nulls)) {
-    throw bad(index, `nulls of ${name} have to be 'first', 'last' or 'skip'; got ${what(nulls)}`)
+    throw bad(index, `nulls of ${name} have to be 'first', 'last' or 'skip'; got ${describe(nulls)}`)
   }
   if (!ORDERS.includes(order)) {
-    throw bad(index, `the order of ${name} has to be 'asc' or 'desc'; got ${what(order)}`)
+    throw bad(index, `the order of ${name} has to be 'asc' or 'desc'; got ${describe(order)}`)
   }
   return propertyData({
     name,
@@ -34,13 +34,13 @@ export function parseProperty(index: string, name: unknown, spec: unknown): Inde
     many,
     of: of === name ? undefined : of,
     key: parseKey(index, name, type, spec['key']),
-    // Catalogs leave defaults out, so that a default that is spelled out is the same index.
+    // Catalogs omit defaults, so that an explicit default makes no other index.
     order: order === 'desc' ? order : undefined,
     nulls: nulls === 'skip' ? undefined : (nulls as IndexedProperty['nulls']),
   })
 }
 
-/** The same, from plain data such as a catalog's. Throws `BAD_INDEX`. */
+/** Parses a property of plain data, such as a catalog's. Throws `BAD_INDEX`. */
 export function propertyFromData(index: string, property: unknown): IndexedProperty {
   if (!isObject(property)) refuse(index, 'needs objects in its list of properties', property)
   const { name, many, ...options } = property
@@ -48,7 +48,7 @@ export function propertyFromData(index: string, property: unknown): IndexedPrope
   return parseProperty(index, name, { ...options, type })
 }
 
-/** The plain data of a property, and nothing else: what is not said is not there. */
+/** Picks the plain data of a property; omits undefined options. */
 export function propertyData({ name, type, many, of, key, order, nulls }: IndexedProperty): IndexedProperty {
   return {
     name,
@@ -61,7 +61,7 @@ export function propertyData({ name, type, many, of, key, order, nulls }: Indexe
   }
 }
 
-/** A property as a program writes it. */
+/** Returns a property as a program writes it. */
 export function propertySpec({
   type,
   many,
@@ -75,27 +75,27 @@ export function propertySpec({
   return Object.freeze({
     type: written,
     ...(of !== undefined && { of }),
-    // It was one of these when it was parsed.
+    // `parseKey` has checked it.
     ...(key !== undefined && { key: key as PropertyOptions['key'] & string }),
     ...(order !== undefined && { order }),
     ...(nulls !== undefined && { nulls }),
   })
 }
 
-/** A property in words, such as `initial prefix(1) of title string desc, nulls first`. */
+/** Describes a property for people, for example `initial prefix(1) of title string desc, nulls first`. */
 export function propertyText({ name, type, many, of, key, order, nulls }: IndexedProperty): string {
-  const taken = [key, key !== undefined && 'of', (key !== undefined || of !== undefined) && (of ?? name)]
+  const source = [key, key !== undefined && 'of', (key !== undefined || of !== undefined) && (of ?? name)]
   const words = [
     name,
     key === undefined && of !== undefined && 'is',
-    ...taken,
+    ...source,
     many ? `${type}[]` : type,
     order,
   ]
   return `${words.filter(Boolean).join(' ')}${nulls === undefined ? '' : `, nulls ${nulls}`}`
 }
 
-/** True when both give the same columns of a row. */
+/** Tells whether two properties give the same columns of a row. */
 export function sameProperty(a: IndexedProperty, b: IndexedProperty | undefined): boolean {
   return (
     a.name === b?.name &&
@@ -140,30 +140,27 @@ function parseType(index: string, name: string, type: unknown): Pick<IndexedProp
   if (found !== undefined) return { type: found, many }
   throw bad(
     index,
-    `the type of ${name} has to be 'uuid', 'string', 'integer', 'number', 'boolean' or 'time', with [] for an array of it; got ${what(type)}`,
+    `the type of ${name} has to be 'uuid', 'string', 'integer', 'number', 'boolean' or 'time', with [] for an array of it; got ${describe(type)}`,
   )
 }
 
 function parseKey(index: string, name: string, type: ColumnType, key: unknown): string | undefined {
   if (key === undefined) return undefined
-  const named = isObject(key) ? key['name'] : key
-  const found = typeof named === 'string' ? keyFunction(named) : undefined
+  const keyName = isObject(key) ? key['name'] : key
+  const found = typeof keyName === 'string' ? keyFunction(keyName) : undefined
   if (found === undefined) {
     throw bad(
       index,
-      `the key of ${name} has to be 'lower', 'lowerNfc', 'prefix(n)' for n characters up to 999, 'host', 'hash', 'hour', 'day', 'month', or what defineKey gave; got ${what(key)}`,
+      `the key of ${name} has to be 'lower', 'lowerNfc', 'prefix(n)' for n characters up to 999, 'host', 'hash', 'hour', 'day', 'month', or what defineKey gave; got ${describe(key)}`,
     )
   }
   if (found.from !== type) {
-    throw bad(
-      index,
-      `the key ${found.name} is taken of properties of type ${found.from}; ${name} is of type ${type}`,
-    )
+    throw bad(index, `the key ${found.name} needs a property of type ${found.from}; ${name} has type ${type}`)
   }
   return found.name
 }
 
-function what(got: unknown): string {
+function describe(got: unknown): string {
   return typeof got === 'string' ? `'${clip(got)}'` : describeKind(got)
 }
 

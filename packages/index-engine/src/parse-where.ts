@@ -19,43 +19,44 @@ import { rangeOf } from './key-ranges.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 import { servingIndexText } from './serving-index.ts'
 
-/** A bound as it was asked for, with the whole of a string. */
+/** A bound of a query, with the whole of a string. */
 export interface ExactBound {
   readonly value: KeyValue
   readonly inclusive: boolean
 }
 
-/** `where`, checked: what to scan, and what holds exactly. */
+/** A checked `where`: the ranges to scan, and the exact conditions. */
 export interface ParsedWhere {
   /**
-   * The ranges of the index that have every row in question, and a few more where bounds are long strings: one, or with lists
-   * one for each of their values, so none for an empty list. In the order of the index, with different prefixes of one length.
+   * Ranges of the index that contain every matching row. If a bound is a long string, they contain a few other rows too. One range
+   * without lists; with lists, one per combination of their values, so none for an empty list. In the order of the index, with distinct
+   * prefixes of the same length.
    */
   readonly ranges: readonly KeyRange[]
-  /** For each range the values that the leading properties have. */
+  /** The exact prefix of each range: the whole strings of the leading properties. */
   readonly equal: readonly Key[]
   readonly lower: ExactBound | undefined
   readonly upper: ExactBound | undefined
-  /** How many of the leading properties have a value or a list. */
+  /** Number of leading properties with a value or a list. */
   readonly given: number
-  /** How many leading columns the prefix of each range has. */
+  /** Number of columns in the prefix of each range. */
   readonly depth: number
-  /** Whether one entity may have rows in several ranges: there is a list for a property that holds arrays. */
+  /** Whether an entity may have rows in several ranges, because a list is on an array property. */
   readonly overlaps: boolean
-  /** Those of the index's columns. */
+  /** Directions of the columns of the index. */
   readonly directions: readonly Direction[]
 }
 
-/** Values of a list, and ranges of a query with several lists, at the most. */
+/** Largest number of distinct values of a list, and of ranges of a query. */
 const MAX_RANGES = 100
-/** Values of a list, those that repeat counted as well: whoever hands on what a client has sent looks at no more. */
+/** Largest length of a list, repeats included. Bounds the work for a list that a client has sent. */
 const MAX_LIST = 10_000
 
 const VALUE = 'a value, a range such as { gte: … } or a list such as { in: [ … ] }'
 const OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
 type Operator = (typeof OPERATORS)[number]
 
-/** Throws `BAD_QUERY`, with the index, the property and what was expected. */
+/** Checks a `where` against an index. Throws `BAD_QUERY` with the index, the property and the expectation. */
 export function parseWhere(definition: IndexDefinitionData, where: unknown): ParsedWhere {
   const { name: index } = definition
   const { properties, directions } = openIndex(definition)
@@ -73,7 +74,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     if (value !== undefined)
       refuse(
         index,
-        `is of entities with ${typeof value === 'object' ? 'any of some values' : 'one value'} of ${clip(name)}, see \`on\` in its definition: leave it out`,
+        `has ${clip(name)} in the \`on\` of its definition, so a query cannot name it: leave it out`,
       )
     refuseToServe(`has no property ${clip(name)}; it has ${properties.map((p) => p.name).join(', ')}`)
   }
@@ -112,7 +113,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
       bounds = parseRange(index, property, condition)
       rangeOn = name
       depth--
-      // It is one of values that are there.
+      // A range selects among present values.
       choices.push([{ value: property.present, exact: property.present }])
     }
   }
@@ -136,7 +137,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
   }
 }
 
-/** One choice of each, one behind the other, in every combination: in order where those of each are. */
+/** Returns every concatenation of one choice per property; sorted if the choices of each property are. */
 function combinations(choices: readonly (readonly Cells[])[]): readonly Cells[] {
   let prefixes: readonly Cells[] = [{ value: [], exact: [] }]
   for (const cells of choices) {
@@ -150,9 +151,9 @@ function combinations(choices: readonly (readonly Cells[])[]): readonly Cells[] 
   return prefixes
 }
 
-/** Whether a row of a bag satisfies the query, on the whole values. */
+/** Tells whether a row satisfies the query, by whole strings. */
 export function satisfies({ ranges, equal, lower, upper, directions }: ParsedWhere, row: ExactRow): boolean {
-  // The values of one range say all that its prefix does.
+  // The comparison below covers the prefix of a single range.
   const values = equal[ranges.length === 1 ? 0 : rangeOf(ranges, row.key, directions)]
   if (values === undefined) return false
   for (let i = 0; i < values.length; i++) {
@@ -168,7 +169,7 @@ function within(distance: number, bound: ExactBound): boolean {
   return bound.inclusive ? distance >= 0 : distance > 0
 }
 
-/** The different values of a list, in order; none of an empty one, which nothing matches. */
+/** Returns the distinct values of a list, sorted. An empty list has none, and matches nothing. */
 function parseList(
   index: string,
   property: OpenProperty,
@@ -186,21 +187,21 @@ function parseList(
   const { length } = list
   if (length > MAX_LIST)
     refuse(index, `takes arrays of up to ${MAX_LIST} values for in for ${name}; got ${length}`)
-  const different = new Map<string, Cells>()
-  // By number: it may come from anywhere, and an iterator of its own need not end.
-  let looked = 0
-  while (looked < length && different.size <= MAX_RANGES) {
-    const choice = valueOf(index, property, list[looked++], 'values for in')
-    different.set(keyIdentity(choice.value), choice)
+  const distinct = new Map<string, Cells>()
+  // Reads by number, because an array of the caller may have an iterator that does not end.
+  let read = 0
+  while (read < length && distinct.size <= MAX_RANGES) {
+    const choice = valueOf(index, property, list[read++], 'values for in')
+    distinct.set(keyIdentity(choice.value), choice)
   }
-  if (different.size > MAX_RANGES) {
-    const more = looked < length ? ' and more' : ''
+  if (distinct.size > MAX_RANGES) {
+    const more = read < length ? ' and more' : ''
     refuse(
       index,
-      `takes up to ${MAX_RANGES} different values for in for ${name}; got ${different.size}${more}`,
+      `takes up to ${MAX_RANGES} different values for in for ${name}; got ${distinct.size}${more}`,
     )
   }
-  return [...different.values()].toSorted((a, b) => compareKeys(a.value, b.value, property.directions))
+  return [...distinct.values()].toSorted((a, b) => compareKeys(a.value, b.value, property.directions))
 }
 
 export interface Bounds {
@@ -242,7 +243,7 @@ function parseRange(index: string, property: OpenProperty, range: Record<string,
   return boundsOf(bound('gt', 'gte'), bound('lt', 'lte'))
 }
 
-/** Bounds as they were asked for, and those of the index rows in question. */
+/** Makes bounds for a scan from exact ones. */
 export function boundsOf(lower: ExactBound | undefined, upper: ExactBound | undefined): Bounds {
   return {
     lower,
@@ -254,7 +255,7 @@ export function boundsOf(lower: ExactBound | undefined, upper: ExactBound | unde
   }
 }
 
-/** All strings with this beginning: from it to before the least that comes after all of them. */
+/** Returns the bounds of all strings with this beginning. The upper one is the least string after all of them. */
 function beginningWith(
   index: string,
   property: OpenProperty,
@@ -269,9 +270,9 @@ function beginningWith(
     )
   }
   const bytes = boundOf(index, property, beginning, 'a string for startsWith') as Uint8Array
-  // Every string has the empty beginning.
+  // Every string begins with the empty string.
   if (bytes.length === 0) return [{ value: bytes, inclusive: true }, undefined]
-  // No byte of UTF-8 is the greatest there is.
+  // The last byte can grow, because UTF-8 has no byte 0xff.
   const last = bytes.length - 1
   const after = Buffer.from(bytes)
   after[last] = (bytes[last] as number) + 1
@@ -284,8 +285,8 @@ function beginningWith(
 const AFTER_EVERY_HASH = Buffer.alloc(32, 0xff)
 
 /**
- * The index keeps long strings as a beginning and a hash, which says nothing of their order. So a long bound becomes one
- * around everything with its beginning; what is too much is sorted out on the bag.
+ * Widens a bound on a long string to all strings with its beginning. The index keeps a long string as a beginning and a hash, and the
+ * hash says nothing about the order. The check against the bag removes the surplus.
  */
 function widened(bound: ExactBound, side: 'lower' | 'upper'): ExactBound {
   const { value } = bound
@@ -297,20 +298,20 @@ function widened(bound: ExactBound, side: 'lower' | 'upper'): ExactBound {
   }
 }
 
-/** The columns of a value, or of null where the index has rows for it. */
+/** Returns the columns of a value, or of null if the index has rows for absent values. */
 function valueOf(index: string, property: OpenProperty, value: unknown, expected: string): Cells {
   const { name, many, absent } = property
-  const what = many ? `${expected} (of an element)` : expected
+  const expectation = many ? `${expected} (of an element)` : expected
   if (value === null && absent !== undefined) return absent
   if (value === undefined || value === null) {
-    refuse(index, `needs ${what} for ${name}; got ${describeKind(value)}, which no index row has`)
+    refuse(index, `needs ${expectation} for ${name}; got ${describeKind(value)}, which no index row has`)
   }
   const cells = property.toCells(value)
-  if ('misfit' in cells) refuse(index, `needs ${what} for ${name}: ${cells.misfit}`)
+  if ('misfit' in cells) refuse(index, `needs ${expectation} for ${name}: ${cells.misfit}`)
   return cells
 }
 
-/** A bound is one of values that are there. */
+/** Returns the exact value of a bound. Null is no bound, even if the index has rows for it. */
 function boundOf(index: string, property: OpenProperty, value: unknown, expected: string): KeyValue {
   if (value === null) refuse(index, `needs ${expected} for ${property.name}; got null, which has no order`)
   return valueOf(index, property, value, expected).exact.at(-1) as KeyValue

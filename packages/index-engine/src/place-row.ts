@@ -1,7 +1,7 @@
 import { isBytes, type IndexDefinitionData, type Key, type KeyValue, type Router } from '@looseleaf/core'
 import { openIndex, type OpenIndex } from './open-index.ts'
 
-/** The shard of an index row. Decided by the row alone, so that it is the same for a writer and a cleaner. */
+/** Returns the shard of an index row. It depends on the row alone, so writers and cleaners agree on it. */
 export function shardOfRow(
   definition: IndexDefinitionData,
   router: Router,
@@ -15,10 +15,7 @@ export function shardOfRow(
     : shardOfColumn(index, router, shardColumn, key)
 }
 
-/**
- * The shards that can have rows with these leading values: one if the property that the index is kept by is among them,
- * or else all.
- */
+/** Returns the shards that may have rows with this prefix: one shard if the prefix contains `shardOn`, otherwise all shards. */
 export function shardsOfQuery(
   definition: IndexDefinitionData,
   router: Router,
@@ -38,7 +35,7 @@ function shardOfColumn(index: OpenIndex, router: Router, column: number, key: Ke
   return router.shardOfId(value as Uint8Array)
 }
 
-/** Bytes that stand for a value for ever: rows are where these say, so this never changes. */
+/** Returns the bytes that decide the shard of a value. Stored rows depend on them, so they must never change. */
 function stableBytes(value: KeyValue): Uint8Array {
   if (isBytes(value)) return value
   const bytes = Buffer.alloc(8)

@@ -21,18 +21,18 @@ import { requireShards, shardsOf } from './plan-query.ts'
 import type { QueryOptions } from './query-types.ts'
 import type { PagePlan } from './row-source.ts'
 
-/** Indexes that one intersection reads at the most. */
+/** Largest number of conditions of an intersection. */
 export const MAX_CONDITIONS = 8
 
-/** One condition of an intersection: an index with the generation of its table, and what is asked of it. */
+/** A condition of an intersection: an index with the generation of its table, and an unchecked `where`. */
 export interface PlannedCondition {
   readonly index: IndexDefinitionData & { readonly generation: number }
   readonly where: unknown
 }
 
-/** An intersection that was checked and worked out. */
+/** A checked intersection, ready to run. */
 export interface IntersectionPlan extends PagePlan {
-  /** The shards of all ranges, from the first one on. */
+  /** The shards of all ranges, in ascending order. */
   readonly shards: readonly number[]
 }
 
@@ -41,15 +41,15 @@ interface ParsedCondition {
   readonly where: ParsedWhere
 }
 
-/** A condition with its one range, whose prefix is what it gives values for. */
+/** A condition with its only range. The prefix of the range has the given values. */
 interface Condition extends ParsedCondition {
   readonly range: KeyRange
 }
 
 /**
- * Works out which entities match several conditions at once, of different indexes or of one, in the order of what stands behind
- * the values given: the same properties in all. A range on the first of these goes for all. Throws `BAD_QUERY` with what was
- * expected.
+ * Plans which entities match several conditions at once, on different indexes or on one. After the properties with given values, all
+ * indexes need the same properties, in the order of which the page comes. A range on the first of them applies to all conditions.
+ * Throws `BAD_QUERY` with the expectation.
  */
 export function planIntersection(
   given: readonly PlannedCondition[],
@@ -61,7 +61,7 @@ export function planIntersection(
   const limit = parseLimit(`Indexes ${name}`, options.limit)
   const scatter = parseScatter(`Indexes ${name}`, options.scatter)
   const parsed = given.map(({ index, where }) => ({ index, where: parseWhere(index, where) }))
-  for (const other of parsed.slice(1)) requireSameRest(parsed[0] as ParsedCondition, other)
+  for (const other of parsed.slice(1)) requireSameOrder(parsed[0] as ParsedCondition, other)
   if (parsed.some(({ where }) => where.ranges.length === 0)) {
     for (const { index, where } of parsed) requireShards(index, where.depth, scatter)
     return emptyPlan({ order, limit, scope: intersectionScope(parsed, { ...NO_COLUMNS, name, order }) })
@@ -76,7 +76,7 @@ export function planIntersection(
     return { index: i, range: condition.range, shards }
   })
   const shards = shardsOf(ranges)
-  // Rows that are all with their entity meet on its shard.
+  // Rows on the shards of their entities can be matched shard by shard.
   const groups = conditions.every((condition) => condition.index.shardOn === 'id')
     ? shards.map((shard) => ranges.map((each) => ({ ...each, shards: [shard] })))
     : [ranges]
@@ -95,9 +95,9 @@ export function planIntersection(
     firstKey(bag) {
       let common: Map<string, Key> | undefined
       for (const condition of conditions) {
-        const rests = restsOf(condition, bag)
+        const places = placesOf(condition, bag)
         common =
-          common === undefined ? rests : new Map([...common].filter(([identity]) => rests.has(identity)))
+          common === undefined ? places : new Map([...common].filter(([identity]) => places.has(identity)))
         if (common.size === 0) return undefined
       }
       let first: Key | undefined
@@ -106,21 +106,24 @@ export function planIntersection(
       }
       return first
     },
-    open: (way, start, maxRows, fetch) => intersectRows({ groups, directions }, way, start, maxRows, fetch),
+    open: (readOrder, start, maxRows, fetch) =>
+      intersectRows({ groups, directions }, readOrder, start, maxRows, fetch),
   }
 }
 
-/** What stands behind the values given in the rows of a bag that satisfy a condition, by the whole of each string. */
-function restsOf({ index, where, range }: Condition, bag: Bag): Map<string, Key> {
+/**
+ * Returns the places of a bag's rows that satisfy a condition: their keys after the prefix. The identity of a place is by whole strings.
+ */
+function placesOf({ index, where, range }: Condition, bag: Bag): Map<string, Key> {
   const depth = range.prefix.length
-  const rests = new Map<string, Key>()
+  const places = new Map<string, Key>()
   for (const row of deriveExactRows(index, bag).rows) {
-    if (satisfies(where, row)) rests.set(keyIdentity(row.exact.slice(depth)), row.key.slice(depth))
+    if (satisfies(where, row)) places.set(keyIdentity(row.exact.slice(depth)), row.key.slice(depth))
   }
-  return rests
+  return places
 }
 
-/** The plan of an intersection with an empty list: no entity matches, whatever the other conditions are. */
+/** Returns the plan of an intersection with an empty list, which no entity matches. */
 function emptyPlan(plan: Pick<IntersectionPlan, 'order' | 'limit' | 'scope'>): IntersectionPlan {
   return {
     ...plan,
@@ -148,7 +151,7 @@ function withRange({ index, where }: ParsedCondition): Condition {
   return { index, where, range }
 }
 
-/** The same conditions, each with the range that all of them together leave of the first property behind their values. */
+/** Gives every condition the intersection of all ranges on the first property after the given values. */
 function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
   const wheres = conditions.map(({ where }) => where)
   const lower = narrowest(
@@ -164,7 +167,7 @@ function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
   return conditions.map(({ index, where }) => {
     const [equal = []] = where.equal
     const hasRange = where.lower !== undefined || where.upper !== undefined
-    // It is one of values that are there.
+    // A range selects among present values.
     const present = hasRange ? [] : (openIndex(index).properties[where.given]?.present ?? [])
     const prefix = [...(where.ranges[0]?.prefix ?? []), ...present]
     const range = { prefix, ...scan }
@@ -176,30 +179,30 @@ function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
   })
 }
 
-/** Of some bounds the one that leaves least: the greatest of lower ones (1), the least of upper ones (-1). */
+/** Returns the narrowest bound: the greatest lower bound (side 1), or the least upper bound (side -1). */
 function narrowest(bounds: readonly (ExactBound | undefined)[], side: 1 | -1): ExactBound | undefined {
-  let found: ExactBound | undefined
+  let narrow: ExactBound | undefined
   for (const bound of bounds) {
     if (bound === undefined) continue
-    const distance = found === undefined ? 1 : side * compareKeyValues(bound.value, found.value)
-    if (distance > 0 || (distance === 0 && !bound.inclusive)) found = bound
+    const distance = narrow === undefined ? 1 : side * compareKeyValues(bound.value, narrow.value)
+    if (distance > 0 || (distance === 0 && !bound.inclusive)) narrow = bound
   }
-  return found
+  return narrow
 }
 
-/** Rows of two indexes can be matched when what stands behind the values given is the same, in the same order. */
-function requireSameRest(a: ParsedCondition, b: ParsedCondition): void {
-  const restOf = ({ index, where }: ParsedCondition): readonly IndexedProperty[] =>
+/** Throws `BAD_QUERY` unless both indexes have the same properties after the given values, in the same order. */
+function requireSameOrder(a: ParsedCondition, b: ParsedCondition): void {
+  const orderedBy = ({ index, where }: ParsedCondition): readonly IndexedProperty[] =>
     index.properties.slice(where.given)
-  const [own, others] = [restOf(a).map(orderText), restOf(b).map(orderText)]
-  if (own.length === others.length && own.every((text, i) => text === others[i])) return
+  const [first, second] = [orderedBy(a).map(orderText), orderedBy(b).map(orderText)]
+  if (first.length === second.length && first.every((text, i) => text === second[i])) return
   throw new LooseleafError(
     'BAD_QUERY',
-    `Indexes ${a.index.name} and ${b.index.name} cannot be read together: after the properties with given values they need the same order. The first has ${own.join(', ') || 'ids'}, the second ${others.join(', ') || 'ids'}.`,
+    `Indexes ${a.index.name} and ${b.index.name} cannot be read together: after the properties with given values they need the same order. The first has ${first.join(', ') || 'ids'}, the second ${second.join(', ') || 'ids'}.`,
   )
 }
 
-/** What a property's column holds and how it stands, in words; its name in the index makes no difference. */
+/** Describes the column of a property and its order. Its name in the index makes no difference. */
 function orderText({ name, of = name, type, many, key, order, nulls }: IndexedProperty): string {
   const words = [of, `${type}${many ? '[]' : ''}`, key && `by ${key}`, order, nulls && `nulls ${nulls}`]
   return words.filter(Boolean).join(' ')

@@ -7,7 +7,7 @@ import {
   type Router,
   isBytes,
 } from '@looseleaf/core'
-import { answerKey } from './answer-key.ts'
+import { matchingKey } from './answer-key.ts'
 import { cursorScope } from './cursor.ts'
 import { mergeRows } from './merge-rows.ts'
 import { openIndex } from './open-index.ts'
@@ -17,45 +17,44 @@ import { shardOfRow, shardsOfQuery } from './place-row.ts'
 import type { QueryOptions } from './query-types.ts'
 import type { PagePlan } from './row-source.ts'
 
-/** A range of an index, and the shards to scan for it, from the first one on. */
+/** A range of an index, and the shards to scan for it, in ascending order. */
 export interface PlannedRange {
   readonly range: KeyRange
   readonly shards: readonly number[]
 }
 
-/** A query that was checked and worked out. It can be run any number of times, with the cursors of its own pages. */
+/** A checked query. It can run any number of times, with the cursors of its own pages. */
 export interface QueryPlan extends PagePlan {
   /** The index's name. */
   readonly index: string
   /**
-   * The ranges of the index to scan, in its order: one, or with lists one for each value. They may hold rows that do not
-   * match: where bounds are strings of over 512 bytes.
+   * The ranges to scan, in the order of the index: one, or with lists one per combination of values. If a bound is a string of more
+   * than 512 bytes, they contain rows that do not match.
    */
   readonly ranges: readonly PlannedRange[]
-  /** The shards of all ranges, from the first one on. */
+  /** The shards of all ranges, in ascending order. */
   readonly shards: readonly number[]
-  /** Whether `where` does not say which shards have the rows, so that all are asked. */
+  /** Whether the query asks all shards, because `where` does not decide the shard. */
   readonly scatter: boolean
   /**
-   * Whether the entities of the rows in each range, counted on each of its shards, are the answers while nothing is in flight.
-   * Not where a bound is a string of over 512 bytes, and not where the rows of one entity are in several of these ranges, or on
-   * several of these shards.
+   * Whether the count of distinct entities in the rows of each range and shard is exact while no write is in flight. False if a bound
+   * is a string of more than 512 bytes, and if an entity may have rows in several ranges or on several shards.
    */
   readonly canCountRows: boolean
   /**
-   * Whether a row says all of where its entity stands and whether it is an answer, for who believes it: an entity has one key at
-   * the most, which its part would give too, and no bound is a string of over 512 bytes.
+   * Whether a row with its entity's version tells the place of the entity and that it matches. True if an entity has at most one key,
+   * and no bound is a string of more than 512 bytes.
    */
   readonly rowsTellPlaces: boolean
-  /** Whether the entity of a row that has its version is an answer, though its bag was not looked at. */
+  /** Whether a row with its entity's version tells that the entity matches, without its bag. */
   readonly rowsTellAnswers: boolean
-  /** Whether an entity with this bag is an answer: some row of it satisfies the query on its whole values. */
+  /** Tells whether an entity with this bag matches: at least one of its rows satisfies the query, by whole strings. */
   matches(bag: Bag): boolean
 }
 
 /**
- * Works out a query on an index, given as its definition with the generation of its table. Throws `BAD_QUERY` with the
- * index, the property and what was expected. The cursor among the options is looked at by `runQuery`.
+ * Plans a query on an index, given by its definition and the generation of its table. Throws `BAD_QUERY` with the index, the property
+ * and the expectation. Does not read `options.cursor`; `runQuery` does.
  */
 export function planQuery(
   index: IndexDefinitionData & { readonly generation: number },
@@ -72,7 +71,7 @@ export function planQuery(
   const { isSpread, directions, properties } = openIndex(index)
   requireShards(index, depth, scatter)
 
-  const firstKey = answerKey(index, parsed, order)
+  const firstKey = matchingKey(index, parsed, order)
   const ranges = parsed.ranges.map((range) => ({ range, shards: shardsOfQuery(index, router, range.prefix) }))
   const shards = ranges.length === 1 ? ranges[0]!.shards : shardsOf(ranges)
   const isCountable = !parsed.overlaps && !(isSpread && shards.length > 1)
@@ -91,8 +90,8 @@ export function planQuery(
     scope: cursorScope(index, parsed, order),
     matches: (bag) => firstKey(bag) !== undefined,
     firstKey,
-    open(way, start, _, fetch) {
-      const merged = mergeRows({ ranges, directions }, way, start, fetch)
+    open(readOrder, start, _, fetch) {
+      const merged = mergeRows({ ranges, directions }, readOrder, start, fetch)
       return {
         take: merged.take,
         mayCome: (place) => merged.mayCome(shardOfRow(index, router, place.key, place.entityId), place),
@@ -102,10 +101,7 @@ export function planQuery(
   }
 }
 
-/**
- * Throws `BAD_QUERY` where rows with so many leading columns given may be on any shard, and it is not said that all are to be
- * asked.
- */
+/** Throws `BAD_QUERY` if a query without `scatter` may need every shard. `depth`: leading columns with given values. */
 export function requireShards(
   index: Pick<IndexDefinitionData, 'name' | 'properties' | 'shardOn'>,
   depth: number,
@@ -121,13 +117,13 @@ export function requireShards(
   )
 }
 
-/** Whether rows with so many leading columns given may be on any shard. */
+/** Tells whether a matching row may be on any shard. */
 function isAnywhere(index: Pick<IndexDefinitionData, 'properties' | 'shardOn'>, depth: number): boolean {
   const { shardColumn } = openIndex(index)
   return shardColumn === undefined || shardColumn >= depth
 }
 
-/** Each once, in their order. */
+/** Returns the distinct shards of all ranges, in ascending order. */
 export function shardsOf(ranges: readonly Pick<PlannedRange, 'shards'>[]): readonly number[] {
   return [...new Set(ranges.flatMap((each) => each.shards))].toSorted((a, b) => a - b)
 }

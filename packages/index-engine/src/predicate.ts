@@ -7,7 +7,7 @@ const MAX_PROPERTIES = 4
 const MAX_VALUES = 16
 const MAX_STRING = 256
 
-/** The predicate of a partial index, from what a program or a catalog says. Throws `BAD_INDEX`. */
+/** Parses the `on` of a program or a catalog. Throws `BAD_INDEX`. */
 export function parsePredicate(index: string, on: unknown): IndexPredicate {
   if (!isObject(on)) refuse(index, `needs on to be properties and values such as { kind: 'issue' }`, on)
   const names = Object.keys(on)
@@ -24,7 +24,7 @@ export function parsePredicate(index: string, on: unknown): IndexPredicate {
   return Object.freeze(Object.fromEntries(values))
 }
 
-/** Whether bags have these values; all have none. */
+/** Returns a test for the values of `on`. Without `on` every bag passes. */
 export function predicateOf(on: IndexPredicate = {}): (bag: Bag) => boolean {
   const tests = Object.entries(on).map(([name, value]) => ({ name, fits: fitting(value) }))
   return (bag) => tests.every(({ name, fits }) => fits(propertyValue(bag, name)))
@@ -35,12 +35,12 @@ function fitting(value: IndexPredicate[string]): (found: unknown) => boolean {
   return values.length === 1 ? (found) => found === values[0] : (found) => values.includes(found)
 }
 
-/** The values of which a property has to have one. */
+/** Returns the values of which a property needs one. */
 export function valuesIn(value: IndexPredicate[string]): readonly PredicateValue[] {
   return typeof value === 'object' ? value : [value]
 }
 
-/** Neither the order of properties nor that of a list's values makes a difference. */
+/** Compares two predicates. The order of properties, and of the values of a list, makes no difference. */
 export function samePredicate(a: IndexPredicate = {}, b: IndexPredicate = {}): boolean {
   const names = Object.keys(a)
   return (
@@ -49,18 +49,18 @@ export function samePredicate(a: IndexPredicate = {}, b: IndexPredicate = {}): b
   )
 }
 
-/** Each list has a value once. */
+/** Compares two values or lists without repeats, in any order. */
 function sameValues(a: IndexPredicate[string], b: IndexPredicate[string]): boolean {
   const values = valuesIn(a)
   const others = valuesIn(b)
   return values.length === others.length && values.every((value) => others.includes(value))
 }
 
-/** A predicate in words, such as `kind = "issue" and open = true`, or `kind in ("issue", "task")`. */
+/** Describes a predicate for people: `kind = "issue" and open = true`, or `kind in ("issue", "task")`. */
 export function predicateText(on: IndexPredicate): string {
   return Object.entries(on)
     .map(([name, value]) => {
-      const values = valuesIn(value).map((one) => JSON.stringify(one))
+      const values = valuesIn(value).map((each) => JSON.stringify(each))
       return values.length === 1
         ? `${name} = ${values.join('')}`
         : `${name} in (${values.toSorted().join(', ')})`
@@ -69,10 +69,10 @@ export function predicateText(on: IndexPredicate): string {
     .join(' and ')
 }
 
-/** One value as such, several as a list, so that a predicate is written in one way only. */
+/** Parses a value or a list. A list of one value is refused, so that a predicate has only one form. */
 function parseValues(index: string, name: string, value: unknown): IndexPredicate[string] {
   if (!Array.isArray(value)) return parseValue(index, name, value)
-  const values = Array.from(value as readonly unknown[], (one) => parseValue(index, name, one))
+  const values = Array.from(value as readonly unknown[], (each) => parseValue(index, name, each))
   const isList = values.length >= 2 && values.length <= MAX_VALUES && new Set(values).size === values.length
   return isList ? Object.freeze(values) : refuseValue(index, name, value)
 }

@@ -1,32 +1,37 @@
 import type { Bag, ColumnType, Entity, PropertyValue } from '@looseleaf/core'
 import type { BuiltInKey, KeyFunction } from './key-functions.ts'
 
-/** What an index says of a property: the type of its value, or `type[]` for an array with a row per different element. */
+/** The type of an indexed property, or `type[]` for an array with a row per distinct element. */
 export type PropertyType = ColumnType | `${ColumnType}[]`
 
-/** What an index keeps of a property that is more than its value under its name. */
+/** Options of an indexed property. */
 export interface PropertyOptions {
-  /** The type of what the bag holds, and of what queries give. */
+  /** The type of the values in bags and queries. */
   readonly type: PropertyType
-  /** Where the bag has it, dots leading into objects, when the index calls it otherwise. */
+  /** The path of the value in the bag, if it differs from the name in the index. Dots lead into objects. */
   readonly of?: string | undefined
   /**
-   * Keeps the result of a function in place of the value: `lower` (small letters; a composed `é` and an `e` with a combining accent
-   * stay different), `lowerNfc` (small letters in Unicode's form NFC, so that both are one), `prefix(3)` (characters), `host` (of a
-   * URL, without a port), `hash` (SHA-256, for long strings that are asked for whole), `hour`, `day` and `month` (their beginnings in
-   * UTC), or a function of the program, see `defineKey`. Queries give values as bags hold them, and find what has the same key.
+   * Indexes the result of a function in place of the value:
+   * - `lower`: lower case. A composed `é` differs from an `e` with a combining accent.
+   * - `lowerNfc`: lower case in Unicode's form NFC, so that both are equal.
+   * - `prefix(3)`: the first characters.
+   * - `host`: the host of a URL, without the port.
+   * - `hash`: 16 bytes of a SHA-256, for equality of long strings.
+   * - `hour`, `day`, `month`: their beginnings, in UTC.
+   * - a function of the program, see `defineKey`.
+   *
+   * Queries give plain values, and find every value with the same key.
    */
   readonly key?: BuiltInKey | KeyFunction | `${string}@${number}` | undefined
   /**
-   * `desc`: a query gives the property's values from the greatest to the least; with `order: 'desc'` of the query, which turns the
-   * whole order round, from the least to the greatest. Default: `asc`.
+   * Direction of the property in the order of the index. `desc`: from the greatest value to the least. A query with `order: 'desc'`
+   * reverses the whole order. Default: `asc`.
    */
   readonly order?: 'asc' | 'desc' | undefined
   /**
-   * Says how an entity is indexed in which the property is absent, null or an empty array. `first`, `last`: it has a row before, or behind,
-   * all others where the query does not turn the order round, whichever way the values themselves stand, and queries ask for it by
-   * `null`. `skip` (default): it has no row, so no query of the index finds it. One property of an index has to skip, unless the index
-   * has `on`.
+   * Handles an entity in which the property is absent, null or an empty array. `first`, `last`: it has a row before, or after, all
+   * values in the order of the index, whatever `order` the property has; a query finds it by `null`. `skip` (default): it has no row, so
+   * no query of the index finds it. At least one property of an index without `on` has to skip.
    */
   readonly nulls?: 'first' | 'last' | 'skip' | undefined
 }
@@ -34,15 +39,15 @@ export interface PropertyOptions {
 /** The properties of an index with their types, in the order of its key. */
 export type IndexProperties = { readonly [property: string]: PropertyType | PropertyOptions }
 
-/** The type that is said of a property. */
+/** The type of an indexed property, with or without options. */
 export type TypeOf<S extends PropertyType | PropertyOptions> = S extends PropertyOptions ? S['type'] : S
 
-/** Null where entities without the property have rows. */
+/** `null` if entities without the property have rows, otherwise `never`. */
 export type NullOf<S extends PropertyType | PropertyOptions> = S extends { readonly nulls: 'first' | 'last' }
   ? null
   : never
 
-/** The JavaScript value of a type; of an element for `type[]`. */
+/** The JavaScript type of a value; of an element for `type[]`. */
 export type ValueOf<T extends PropertyType> = T extends 'uuid' | 'uuid[]' | 'string' | 'string[]'
   ? string
   : T extends 'integer' | 'integer[]'
@@ -76,21 +81,21 @@ export interface Beginning extends NoLower, NoUpper {
   readonly in?: never
 }
 
-/** Any of these values, up to 100 different ones; an empty list matches nothing. */
+/** Any of these values, up to 100 distinct ones. An empty list matches nothing. */
 export interface ValueList<V> extends NoLower, NoUpper {
   readonly in: readonly V[]
   readonly startsWith?: never
 }
 
-/** What a range may say of a property: bounds, or of a string its beginning. */
+/** A range of a property: bounds, or the beginning of a string. */
 export type RangeOf<T extends PropertyType> =
   | Range<ValueOf<T>>
   | (T extends 'string' | 'string[]' ? Beginning : never)
 
 /**
- * What a query asks of an index: values for its first properties, then at most one range on the next. In place of a value there
- * may be a list of which any will do; lists for several properties may make 100 combinations at the most.
- * For a property of type `type[]` an element is given.
+ * Conditions of a query: values for the first properties of the index, then at most one range on the next. A list in place of a value
+ * means any of its values; lists for several properties may make up to 100 combinations. For a property of type `type[]`, give a value
+ * of an element.
  */
 export type Where<P extends IndexProperties = IndexProperties> = {
   readonly [K in keyof P]?:
@@ -101,9 +106,9 @@ export type Where<P extends IndexProperties = IndexProperties> = {
 }
 
 /**
- * The bag of an entity that a query on this index gave: every indexed property is there with its type, but for those with
- * `nulls`. The array of a `type[]` property may hold more than what is indexed, so its elements are of any kind. Of what lies
- * within objects, or is called otherwise, nothing is said.
+ * The bag of an entity that a query on this index returned. Each indexed property is present with its type, and may be absent if it has
+ * `nulls`. The array of a `type[]` property may hold elements that are not indexed, so their type is open. Properties with a path, or
+ * with `of`, are not typed.
  */
 export type IndexedBag<P extends IndexProperties = IndexProperties> = string extends keyof P
   ? Bag
@@ -119,5 +124,5 @@ export type IndexedBag<P extends IndexProperties = IndexProperties> = string ext
         | (null extends NullOf<P[K]> ? null | undefined : never)
     }
 
-/** An entity that a query on this index gave. */
+/** An entity that a query on this index returned. */
 export type IndexedEntity<P extends IndexProperties = IndexProperties> = Entity<IndexedBag<P>>

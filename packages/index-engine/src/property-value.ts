@@ -1,34 +1,36 @@
 import { isPlainObject, type Bag } from '@looseleaf/core'
 
 /**
- * What an index finds in a bag under the name of a property: the property of that very name, or, where the bag has none and
- * the name has dots, what they lead to step by step through objects. Through an array they lead to all that is found in its
- * elements, as one array: rows for a property with [], and a misfit for one without. Undefined where they lead to nothing.
+ * Reads a property of a bag by name or path. The property with the whole name takes precedence. Otherwise the dots of the name lead
+ * through objects. An array on the way gives one array with the values of all its elements: rows for a property with `[]`, a misfit for
+ * one without. Undefined if there is no value.
  */
 export function propertyValue(bag: Bag, name: string): unknown {
-  const own: unknown = Object.hasOwn(bag, name) ? bag[name] : undefined
-  if (own !== undefined) return own
+  const value: unknown = Object.hasOwn(bag, name) ? bag[name] : undefined
+  if (value !== undefined) return value
   return isPath(name) ? follow(bag, stepsOf(name), 0) : undefined
 }
 
-/** Whether a name leads into objects. */
+/** Tells whether a name leads into objects. */
 export function isPath(name: string): boolean {
   return name.includes('.')
 }
 
-function follow(value: unknown, steps: readonly string[], at: number): unknown {
-  const step = steps[at]
+function follow(value: unknown, steps: readonly string[], position: number): unknown {
+  const step = steps[position]
   if (step === undefined) return value
   if (Array.isArray(value)) {
-    // Arrays at the end of the path are laid together, which `flatMap` does.
-    const found = value.flatMap((element: unknown) => follow(element, steps, at) ?? []).filter(isThere)
-    return found.length === 0 ? undefined : found
+    // `flatMap` also concatenates arrays at the end of the path.
+    const values = value
+      .flatMap((element: unknown) => follow(element, steps, position) ?? [])
+      .filter(isPresent)
+    return values.length === 0 ? undefined : values
   }
   if (!isPlainObject(value) || !Object.hasOwn(value, step)) return undefined
-  return follow(value[step], steps, at + 1)
+  return follow(value[step], steps, position + 1)
 }
 
-/** Of the names of properties in definitions, of which there are few. */
+/** By name. Unbounded, because the names come from definitions. */
 const paths = new Map<string, readonly string[]>()
 
 function stepsOf(name: string): readonly string[] {
@@ -37,6 +39,6 @@ function stepsOf(name: string): readonly string[] {
   return steps
 }
 
-function isThere(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== null && value !== undefined
 }

@@ -9,7 +9,7 @@ import {
 import { mergeCatalogs, type Catalog } from './catalog.ts'
 import { requireUnderstood } from './understood.ts'
 
-/** A shard's catalog, undefined where there is none. Throws `STORE_TOO_NEW` for one that this version must not go by. */
+/** Reads a shard's catalog; undefined if there is none. Throws `STORE_TOO_NEW` if it requires a feature that this version lacks. */
 export async function loadShardCatalog(
   shard: Shard,
   options?: CallOptions,
@@ -19,18 +19,15 @@ export async function loadShardCatalog(
   return catalog
 }
 
-/** What the shards have said of themselves, in their order. */
+/** The answers of all shards to a reading of their catalogs. */
 export interface ShardAnswers {
-  /** Undefined where there is no catalog, and for a shard that does not answer. */
+  /** In the order of the shards. Undefined for a shard without a catalog, and for one that does not answer. */
   readonly catalogs: readonly (ShardCatalog | undefined)[]
-  /** What has kept a shard from answering, by its number. */
+  /** Errors of the shards that did not answer, by shard number. */
   readonly silent: ReadonlyMap<number, LooseleafError>
 }
 
-/**
- * Asks every shard for its catalog. Rejects when none answers, and with whatever a shard says but that it is not to be
- * reached now.
- */
+/** Reads every shard's catalog. Rejects if no shard answers, and with any error that is not an outage of its shard. */
 export async function askShards(driver: Driver, options?: CallOptions): Promise<ShardAnswers> {
   const silent = new Map<number, LooseleafError>()
   const answers = await Promise.allSettled(driver.shards.map((shard) => loadShardCatalog(shard, options)))
@@ -44,17 +41,17 @@ export async function askShards(driver: Driver, options?: CallOptions): Promise<
   return { catalogs, silent }
 }
 
-/** As `askShards`, where every shard has to have a catalog. Throws `NOT_MIGRATED` where one that answers has none. */
+/** Reads every shard's catalog like `askShards`. Rejects with `NOT_MIGRATED` if a shard that answers has none. */
 export async function askMigratedShards(driver: Driver, options?: CallOptions): Promise<ShardAnswers> {
   const answers = await askShards(driver, options)
-  const none = answers.catalogs.findIndex(
+  const missing = answers.catalogs.findIndex(
     (catalog, number) => catalog === undefined && !answers.silent.has(number),
   )
-  if (none !== -1) throw notMigrated(driver.shards[none] as Shard)
+  if (missing !== -1) throw notMigrated(driver.shards[missing] as Shard)
   return answers
 }
 
-/** Reads every shard's catalog. Rejects when one does not answer, and with `NOT_MIGRATED` where one has none. */
+/** Reads every shard's catalog. Rejects if a shard does not answer, and with `NOT_MIGRATED` if a shard has no catalog. */
 export async function loadShardCatalogs(
   driver: Driver,
   options?: CallOptions,

@@ -1,6 +1,6 @@
 import { describeKind, isRecord, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 
-/** Throws `BAD_INDEX` for what is no definition at all. Whether the store has such an index is another question. */
+/** Throws `BAD_INDEX` unless a value is a definition. Does not tell whether the store has the index. */
 export function requireDefinition(
   call: string,
   definition: unknown,
@@ -18,12 +18,12 @@ function isLikeDefinition(value: unknown): boolean {
   return typeof name === 'string' && hasLists && isRecord(on)
 }
 
-/** Whether it has definitions and is none: what `defineKind` gives. */
+/** Tells whether a value looks like a kind, which has indexes but is no definition. */
 export function isLikeKind(value: unknown): boolean {
   return isRecord(value) && Array.isArray(value['indexes']) && value['properties'] === undefined
 }
 
-/** What came in place of a definition, and where the definition is, if it has one. */
+/** Describes a value that is no definition, and how to get the definition from it. */
 function describeNoDefinition(value: unknown): string {
   if (isLikeKind(value)) return 'a kind, whose collection has its indexes, each with its `definition`'
   if (isRecord(value) && isLikeDefinition(value['definition']))

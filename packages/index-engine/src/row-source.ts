@@ -2,14 +2,14 @@ import type { Bag, Direction, Key, KeyRange } from '@looseleaf/core'
 import type { CursorScope, RowPlace } from './cursor.ts'
 import type { QueryOrder } from './query-types.ts'
 
-/** Where rows begin: behind a place, or with it where it is inclusive. */
+/** The start of a sequence of rows: behind a place, or at it if inclusive. */
 export interface RowsStart extends RowPlace {
   readonly inclusive: boolean
 }
 
 /**
- * Reads rows of a range on a shard, behind a place or from the range's beginning, as many as there are up to `size`. Their keys
- * are whole. `index` says which of the indexes of an intersection it is; a query has number 0 alone.
+ * Reads up to `size` rows of a range on a shard, behind a place or from the beginning of the range. Fewer rows mean the end of the range.
+ * The keys include the prefix. `index` is the number of the condition of an intersection; 0 for a query.
  */
 export type FetchRows = (
   range: KeyRange,
@@ -19,26 +19,26 @@ export type FetchRows = (
   index: number,
 ) => Promise<readonly RowPlace[]>
 
-/** The places that a page is made of, one after the other in an order. */
+/** The ordered sequence of places that a page examines. */
 export interface RowSource {
-  /** The next places, at most so many; none when there are no more, or when it has stopped. */
+  /** Takes at most `count` of the next places; none at the end, or once the source has stopped at a bound. */
   take(count: number): Promise<readonly RowPlace[]>
-  /** Whether a place behind those taken may still come: it is in hand, or was not read yet. */
+  /** Tells whether a place that was not taken may still come: it is fetched, or not read yet. */
   mayCome(place: RowPlace): boolean
-  /** Where the next places begin when it has stopped with more to read, for it has read as much as a call may. */
+  /** Start of the remaining places, if the source has stopped because it has read as many rows as a call may; otherwise undefined. */
   stoppedAt(): RowsStart | undefined
 }
 
-/** What pages are made by: a query on an index, or an intersection of several. */
+/** The plan of a page: a query on one index, or an intersection. */
 export interface PagePlan {
   readonly order: QueryOrder
   readonly limit: number
-  /** Which way the columns of a place's key stand. */
+  /** Directions of the columns of a place's key. */
   readonly directions: readonly Direction[]
-  /** What cursors of these pages are bound to. */
+  /** The query that cursors of these pages belong to. */
   readonly scope: CursorScope
-  /** The key of the first place, in the plan's order, by which this bag is an answer; undefined when it is none. */
+  /** Returns the key of the first place, in the plan's order, at which this bag matches; undefined if it does not match. */
   firstKey(bag: Bag): Key | undefined
-  /** The places from a start on, in the plan's order or against it. `maxRows`: rows that it may read. */
+  /** Opens the places from a start on, in the plan's order or against it. Reads about `maxRows` rows before it stops. */
   open(order: QueryOrder, start: RowsStart | undefined, maxRows: number, fetch: FetchRows): RowSource
 }

@@ -6,9 +6,9 @@ import { MAX_LIMIT, type QueryCost, type QueryPage } from './query-types.ts'
 import type { FetchRows, PagePlan, RowsStart } from './row-source.ts'
 import { toEntity, type ReadEntity } from './to-entity.ts'
 
-/** What a query needs of a store. */
+/** The reads of a store that a query needs. */
 export interface QueryPorts {
-  /** Rows of the plan's index on one shard, as `IndexTable.scan` gives them; of an intersection, of the index of this number. */
+  /** Scans index rows of one shard, like `IndexTable.scan`. `index` is the number of the condition of an intersection; 0 for a query. */
   scan(
     shard: number,
     scan: IndexScan,
@@ -16,85 +16,88 @@ export interface QueryPorts {
     index: number,
   ): Promise<readonly IndexRow[]>
   /**
-   * Reads the living entities that these rows lead to, and hands them over in their order, in groups that are small enough to
-   * be held; undefined for one that is not there or was deleted. Entities do not repeat: of several rows in hand there is the
-   * one that was written last. Ends when `take` answers that it has enough.
+   * Reads the entities of these rows and passes them to `take` in the same order, in groups that fit into memory; undefined for an
+   * entity that is missing or deleted. The rows have distinct entities: of several rows of an entity, the one with the latest stamp.
+   * Resolves early once `take` returns false.
    */
   read(rows: readonly RowPlace[], signal: AbortSignal | undefined, take: TakeGroup): Promise<void>
 }
 
-/** Takes the next entities, and answers whether it wants more. */
+/** Takes the next entities. Returns whether it needs more. */
 export type TakeGroup = (group: readonly (ReadEntity | undefined)[]) => boolean
 
 export interface RunOptions {
   /** The `cursor` or the `previous` of another page. */
   readonly cursor?: string | undefined
   readonly signal?: AbortSignal | undefined
-  /** Index rows that one call examines at the most; 10,000 by default. */
+  /** Largest number of index rows that a call examines. Default: 10,000. */
   readonly maxRowsExamined?: number | undefined
-  /** Index rows that one call of an intersection reads at the most; 100,000 by default. */
+  /** Number of index rows after which an intersection stops to read. Default: 100,000. */
   readonly maxRowsRead?: number | undefined
-  /** Bytes of entities with which a page ends, see `ReadEntity`; 32 MiB by default. */
+  /** A page ends with the entity that brings it to so many bytes, see `ReadEntity`. Default: 32 MiB. */
   readonly maxBytes?: number | undefined
-  /** Bytes that several pages share, in place of `maxBytes`. Each page examines a row at least. */
+  /** Bytes that several pages share, in place of `maxBytes`. Each page examines at least one row. */
   readonly budget?: ByteBudget | undefined
 }
 
-/** Bytes of entities that pages may still take, see `ReadEntity`. What they take is subtracted. */
+/** Bytes that pages may still take, see `ReadEntity`. Each page subtracts its bytes. */
 export interface ByteBudget {
   left: number
 }
 
-/** Index rows that one call examines at the most, unless it is told otherwise. */
+/** Default of `maxRowsExamined`. */
 export const MAX_ROWS_EXAMINED = 10_000
 
-/** Index rows that an intersection reads at the most, unless it is told otherwise: most of them lead to no entity. */
+/** Default of `maxRowsRead`. Higher than `MAX_ROWS_EXAMINED`, because most rows of an intersection lead to no read of an entity. */
 const MAX_ROWS_READ = 100_000
 
-/** Bytes of entities with which a page ends, unless it is told otherwise. */
+/** Default of `maxBytes`. */
 export const MAX_PAGE_BYTES: number = 32 * 1024 * 1024
 
-/** Rows of one scan and ids of one look-up, after the first. */
+/** Largest number of rows of a scan, and of entities of a read, after the first. */
 const MAX_FETCH = 1000
-/** A page of the greatest limit, and one row to see whether another follows. */
+/** A full page of the largest limit, and one row that tells whether another follows. */
 const MAX_FIRST_FETCH = MAX_LIMIT + 1
-/** The second fetch is at least of twice so many; each further one of twice the one before. */
+/** The second fetch has at least twice so many rows. The minimum doubles with each further fetch. */
 const MIN_FETCH = 4
 
 const REVERSE = { asc: 'desc', desc: 'asc' } as const
 
-/** What a run over the rows of a query has come to. */
+/** The result of a run over the rows of a query. */
 interface QueryRun {
   readonly cost: QueryCost
-  /** Where it has begun; undefined at the front. */
+  /** Start of the run; undefined for the first page. */
   readonly start: PageStart | undefined
-  /** Where another entity may follow: behind a place, or at it where it is inclusive. Undefined where nothing does. */
+  /** Place behind which (or at which, if inclusive) another entity may follow; undefined if none does. */
   readonly next: RowsStart | undefined
 }
 
 /**
- * One page of a query: entities in key order, each once, that match it as they are now.
+ * Reads one page of a query: entities that match now, in key order, each once.
  *
- * An entity stands where the first of its rows that match stands (it has several in an index over an array). Rows are
- * written before an entity and deleted after it, so a row may be there whose entity has moved on. Such a row is passed
- * over when the entity's place is on an earlier page, or when its row is still to come; if that does not come, because it
- * was deferred, the entity is taken at its place all the same. Where it would be lost, because its place was passed before
- * the row got there, it is taken where it was met. Rows that an entity has lost stay for as
- * long as a call may take, so one that moves during the call is met by its old row or its new one. So an entity that
- * matches from before the call until its end, and stands on this page for as long, is found; one that nobody writes, and whose
- * row is there, is found exactly once by paging. One that moves between two pages may be met again, or missed when it moves to an earlier
- * one: pages are no snapshot.
+ * **Place of an entity.** An entity stands at the first of its matching rows; in an index over an array it may have several. Rows are
+ * written before their entity and deleted after it, so a row may lead to an entity that has moved. The rule for such a row:
+ * 1. If the entity's place is before the start of the page, the row is discarded: the entity belongs to an earlier page.
+ * 2. If the row at the entity's place may still come, the entity is postponed. If that row does not come, because it is deferred, the
+ *    entity is taken at its place.
+ * 3. Otherwise the place was read before its row was written. The entity is taken at the row that led to it, because it would be missed
+ *    otherwise.
  *
- * A page is what stands between two cuts through the order, each before or behind some row: the one where it begins, and the
- * one up to which rows were examined. Its cursors lead on from these cuts, away from it. So whoever pages, to and fro as they
- * like, is given what stands between two cuts whenever they go from the one to the other. To go backward the rows are read in
- * the reverse order, and the page is turned round in the end; an entity stands where it always stands, which then is the last
- * of its rows that comes. Until it does the entity is in hand, and its bytes count as if it were on the page.
+ * Lost rows stay for as long as a call may take, so an entity that moves during the call is found by its old row or its new one. An
+ * entity that matches during the whole call, and stands on this page all the time, is on the page. Paging finds an entity that is not
+ * written, and whose row is not deferred, exactly once. An entity that moves between two pages may come again, or be missed if it
+ * moves to an earlier page: pages are no snapshot.
  *
- * There is a cursor in the direction of reading exactly when another entity follows there, or when the call reached its bound
- * on work or on bytes (`cost.complete: false` if that happened with the page not full). There is one in the other direction
- * on every page that was begun with a cursor. Of large entities a page has few: it ends with the one that brings it to 32 MiB.
- * Throws `BAD_CURSOR`, `ABORTED`, and what the ports throw.
+ * **Cuts.** A page lies between two cuts in the order, each before or behind a row: its start, and the last examined row. Its cursors
+ * lead away from these cuts, so a caller that pages forward and back between two cuts gets what lies between them. A backward page
+ * reads the rows in reverse and is reversed at the end. The place of an entity stays its first row, which then comes last; until then
+ * the entity is postponed, and its bytes count as if it were on the page.
+ *
+ * **Cursors.** A page has a cursor in the direction of reading if another entity follows, or if the call reached a bound on work or
+ * bytes. `cost.complete` is false if it reached the bound before the page was full. A page that began with a cursor always has one
+ * in the other direction. A page ends with the entity that brings it to 32 MiB.
+ *
+ * Throws `BAD_CURSOR`, `ABORTED`, and the errors of the ports.
  */
 export async function runQuery<P extends IndexProperties = IndexProperties>(
   ports: QueryPorts,
@@ -112,7 +115,7 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
       maxRead: Math.max(1, options.maxRowsRead ?? MAX_ROWS_READ),
       budget: options.budget ?? { left: options.maxBytes ?? MAX_PAGE_BYTES },
     },
-    // It matches, so it has the properties of P with their types.
+    // A matching entity has the properties of P with their types.
     (entity) => items.push(toEntity(entity) as IndexedEntity<P>),
   )
   const backward = start?.backward === true
@@ -129,15 +132,15 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
 }
 
 /**
- * Every entity that matches, in key order, each once: as one page that is as long as it takes. Whoever moves during the
- * call is not missed, as it might be between two pages. Throws `ABORTED` and what the ports throw.
+ * Passes every matching entity to `onMatch` in key order, each once, as one page without bounds. So no entity that moves during the
+ * call is missed, as it might be between two pages. Throws `ABORTED` and the errors of the ports.
  */
 export async function forEachMatch(
   ports: QueryPorts,
   plan: PagePlan,
   options: {
     readonly signal?: AbortSignal | undefined
-    /** Rows that are likely there, so that the first fetch is no longer and may share a statement. */
+    /** Expected number of rows. It bounds the first fetch, so that the scan can share a statement. */
     readonly likelyRows?: number | undefined
   },
   onMatch: (entity: ReadEntity) => void,
@@ -162,12 +165,12 @@ async function run(
   const start = options.cursor === undefined ? undefined : decodeCursor(plan.scope, options.cursor)
   const backward = start?.backward === true
   const order = backward ? REVERSE[plan.order] : plan.order
-  const asked = new Set<number>()
+  const shardsRead = new Set<number>()
   const spent = { indexReads: 0, rowsRead: 0, entityReads: 0, rowsExamined: 0, entitiesRead: 0 }
   const fetch: FetchRows = async (range, shard, after, size, index) => {
     throwIfAborted(options.signal)
     spent.indexReads++
-    asked.add(shard)
+    shardsRead.add(shard)
     const place = after && { key: after.key, entityId: after.entityId, inclusive: after.inclusive }
     const read = await ports.scan(
       shard,
@@ -181,12 +184,12 @@ async function run(
   const rows = plan.open(order, start, maxRead, fetch)
   const judge = createJudge(plan, order, start, rows)
   let matched = 0
-  /** Up to here, and with it, rows were examined. */
+  /** The last examined place. */
   let last: RowPlace | undefined = start
 
   const end = (more: boolean, complete: boolean, next = last && { ...last, inclusive: false }): QueryRun => ({
     cost: {
-      shards: asked.size,
+      shards: shardsRead.size,
       ...spent,
       rowsMatched: matched,
       rowsDiscarded: spent.rowsExamined - matched,
@@ -202,7 +205,7 @@ async function run(
     budget.left -= entity.bytes
   }
 
-  /** Takes those whose own row, before this one, has not come; or answers how the run ends with them. */
+  /** Takes the postponed entities whose row has not come by this place. Returns the result if the run ends with one of them. */
   function takeOverdue(before?: RowPlace): QueryRun | undefined {
     for (;;) {
       const overdue = judge.takeOverdue(before)
@@ -214,7 +217,7 @@ async function run(
     }
   }
 
-  /** Takes a row of the batch, or answers how the run ends before it or with it. */
+  /** Examines a row of the batch. Returns the result if the run ends before it. */
   function examine(row: RowPlace, i: number): QueryRun | undefined {
     const ended = takeOverdue(row)
     if (ended !== undefined) return ended
@@ -229,9 +232,10 @@ async function run(
     return undefined
   }
 
-  // A budget that others have used up ends a page that has got somewhere, so that its cursor leads on.
+  // Other pages may have used up the budget. This page still examines one row, so that its cursor makes progress.
   const hasEnough = (): boolean =>
-    spent.rowsExamined >= maxRows || (last !== start && budget.left <= (backward ? judge.passedBytes() : 0))
+    spent.rowsExamined >= maxRows ||
+    (last !== start && budget.left <= (backward ? judge.postponedBytes() : 0))
 
   for (let round = 0; ; round++) {
     const size = nextSize(
@@ -240,7 +244,7 @@ async function run(
       matched,
       spent.rowsExamined,
     )
-    // One row more than may be examined: it tells whether the bound cuts anything off.
+    // One row more than the bound, to know whether the bound cuts rows off.
     const wanted = Math.min(size, maxRows - spent.rowsExamined + 1)
     const batch = await rows.take(wanted)
     if (batch.length === 0) {
@@ -274,7 +278,7 @@ async function run(
   }
 }
 
-/** Rows to fetch next: as many as will likely give what is wanted, and ever more while they do not. */
+/** Returns the rows to fetch next: the number that likely gives the wanted entities, growing with each round. */
 function nextSize(round: number, wanted: number, matched: number, examined: number): number {
   if (round === 0) return Math.min(wanted, MAX_FIRST_FETCH)
   const likely = Math.ceil((wanted * examined) / Math.max(matched, 1))

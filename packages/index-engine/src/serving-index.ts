@@ -9,13 +9,13 @@ import {
 import { definitionFromData } from './define-index.ts'
 import { propertySpec } from './parse-property.ts'
 
-/** Values of these types are of columns that are called alike. */
+/** JavaScript types whose column type has the same name. */
 const TYPES = ['string', 'number', 'boolean'] as const satisfies ColumnType[]
 
 /**
- * A sentence about the properties of an index that would serve this `where`: those with a value or a list first, then the one
- * with a range. Their types are those of this index, else what the values are. Without its full stop. Undefined where no index would serve it, by what
- * `parse` says of it, or where the values do not tell their type.
+ * Returns a sentence, without its full stop, that names the properties of an index which would serve a `where`: the properties with a
+ * value or a list first, then the one with a range. A property takes its type from this index, or else from its value. Undefined if a
+ * value does not tell its type, or if no index could serve the `where`, which is checked by `parse`.
  */
 export function servingIndexText(
   index: IndexDefinitionData,
@@ -25,7 +25,7 @@ export function servingIndexText(
   const names = Object.keys(where).toSorted((a, b) => Number(isRange(where[a])) - Number(isRange(where[b])))
   const properties: IndexedProperty[] = []
   for (const name of names) {
-    const property = index.properties.find((own) => own.name === name) ?? propertyFor(name, where[name])
+    const property = index.properties.find((each) => each.name === name) ?? propertyFor(name, where[name])
     if (property === undefined) return undefined
     properties.push(property)
   }
@@ -41,10 +41,10 @@ export function servingIndexText(
   return `An index with properties { ${specs.join(', ')} } would serve it`
 }
 
-/** By the first value: whether the others are of its kind is for `parse` to say. */
+/** Guesses the type of a property by the first value of its condition; `parse` checks the others. */
 function propertyFor(name: string, condition: unknown): IndexedProperty | undefined {
-  const [given] = isPlainObject(condition) ? Object.values(condition) : [condition]
-  const type = typeOf(Array.isArray(given) ? given[0] : given)
+  const [value] = isPlainObject(condition) ? Object.values(condition) : [condition]
+  const type = typeOf(Array.isArray(value) ? value[0] : value)
   return type && { name, type, many: false }
 }
 

@@ -5,14 +5,14 @@ import { samePredicate } from './predicate.ts'
 import type { QueryOptions } from './query-types.ts'
 
 /**
- * An older generation of an index that answers queries of the newest one while that is being filled. It is read in its own order
- * and on its own shards; entities are judged by the newest definition.
+ * An older generation of an index that answers queries while the newest one is filled. Its rows are read in its order and from its
+ * shards. Entities have to match by the newest definition too.
  */
 export interface StandIn extends CatalogEntry {
   readonly standsFor: CatalogEntry
 }
 
-/** The entry that answers queries: of the definition itself, or a generation that stands in for it. */
+/** The catalog entry that answers queries of a definition: its own entry, or a stand-in. */
 export type ServingEntry = CatalogEntry & Partial<StandIn>
 
 export function isStandIn(entry: ServingEntry): entry is StandIn {
@@ -20,9 +20,9 @@ export function isStandIn(entry: ServingEntry): entry is StandIn {
 }
 
 /**
- * Finds the latest generation that can stand in for a building one: it is ready, and it has a row for every entity that has one in
- * the building index. So each of its properties is a property of the new definition too, with the same values, and it does
- * not leave out entities that the new definition takes.
+ * Finds the latest generation that can stand in for a building one. It has to be ready and not hidden, and to have a row for every
+ * entity with a row in the building index. So each of its properties is in the new definition too, with the same values, and its `on`
+ * does not exclude an entity that the new definition includes.
  */
 export function findStandIn(wanted: CatalogEntry, indexes: readonly CatalogEntry[]): StandIn | undefined {
   const older = indexes.filter(
@@ -37,15 +37,15 @@ export function findStandIn(wanted: CatalogEntry, indexes: readonly CatalogEntry
   return latest && standIn(latest, wanted)
 }
 
-/** The last one of each generation, since plans and cursors remember what they know of an entry by its object. */
-const known = new WeakMap<CatalogEntry, StandIn>()
+/** The last stand-in per generation. It stays the same object, because plans and cursors cache by entry. */
+const cache = new WeakMap<CatalogEntry, StandIn>()
 
 function standIn(older: CatalogEntry, wanted: CatalogEntry): StandIn {
-  const last = known.get(older)
-  if (last?.standsFor === wanted) return last
-  const made = { ...older, standsFor: wanted }
-  known.set(older, made)
-  return made
+  const cached = cache.get(older)
+  if (cached?.standsFor === wanted) return cached
+  const entry = { ...older, standsFor: wanted }
+  cache.set(older, entry)
+  return entry
 }
 
 function hasEveryEntityOf(older: CatalogEntry, wanted: CatalogEntry): boolean {
@@ -63,8 +63,8 @@ function hasEveryValueOf(older: IndexedProperty, wanted: IndexedProperty): boole
 }
 
 /**
- * Works out a query of the building definition on the generation that stands in for it. Undefined if that generation cannot
- * serve this `where`; throws `BAD_QUERY` as the building definition does.
+ * Plans a query of the building definition on its stand-in. Undefined if the stand-in cannot serve this `where`. Throws `BAD_QUERY` if
+ * the building definition cannot serve it either.
  */
 export function planByStandIn(
   entry: StandIn,
@@ -78,7 +78,7 @@ export function planByStandIn(
   try {
     plan = planQuery(entry, where, { ...options, scatter }, router)
   } catch {
-    // The building definition takes it, so this one lacks a property, or has it elsewhere.
+    // The building definition serves the query, so the stand-in lacks a property, or has it in another position.
     return undefined
   }
   return {

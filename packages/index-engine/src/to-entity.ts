@@ -1,23 +1,23 @@
 import { formatId, setMeta, type Bag, type Entity, type EntityId, type Key } from '@looseleaf/core'
 
-/** An entity as a store has read and decoded it. */
+/** A decoded entity. */
 export interface ReadEntity {
   /** 16 bytes. */
   readonly id: Uint8Array
   readonly bag: Bag
-  /** Where it stands, as its row says, where that is believed; undefined where its bag has to tell. */
+  /** The key of its row, if the row alone decides the place; undefined if the place follows from the bag. */
   readonly key?: Key | undefined
   readonly version: number
-  /** Microseconds since 1970 by the database's clock; undefined for what an index row says of an entity. */
+  /** Microseconds since 1970 by the database's clock; undefined if the entity comes from an index row. */
   readonly updated: number | undefined
-  /** How much its body stands for, see `Codec.decodedBytes`. */
+  /** Size of its body in memory, see `Codec.decodedBytes`. */
   readonly bytes: number
 }
 
-/** What people get: the properties beside the id, and version and time for `metaOf` where they are known. */
+/** Makes the entity that callers get: the id and the properties. Version and time are set for `metaOf` if `updated` is known. */
 export function toEntity(read: ReadEntity): Entity {
   const id = formatId(read.id)
-  // It comes first for whoever prints it, and no stored property can stand in its place.
+  // The id comes first in print. It is assigned again, because the bag may have a property `id`.
   const entity: { id: EntityId } & Bag = { id, ...read.bag }
   entity.id = id
   if (read.updated !== undefined) {

@@ -2,14 +2,14 @@ import { LooseleafError, type IndexedProperty, type Requirement, type ShardCatal
 import { requireKey } from './key-functions.ts'
 import { isPath } from './property-value.ts'
 
-/** The form in which this version writes catalogs. */
+/** Format of the catalogs that this version reads and writes. */
 export const CATALOG_FORMAT = 1
 
 type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs' | 'definitions'>
 
-/** What this version understands of what stores may require, and which stores do. */
+/** The features that a store may require of its processes. */
 const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean })[] = [
-  // Index rows that a write made superfluous stay for a time.
+  // Lost index rows stay for a time.
   {
     name: 'delete-delay',
     since: '0.1.0',
@@ -19,58 +19,59 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
   {
     name: 'paths',
     since: '0.1.0',
-    isRequired: (contents) => keptOf(contents).some(({ name }) => isPath(name)),
+    isRequired: (contents) => indexedProperties(contents).some(({ name }) => isPath(name)),
   },
-  // Indexes of something else than values under their names.
+  // Indexed properties with `of` or `key`.
   {
     name: 'keys',
     since: '0.1.0',
-    isRequired: (contents) => keptOf(contents).some(({ of, key }) => of !== undefined || key !== undefined),
+    isRequired: (contents) =>
+      indexedProperties(contents).some(({ of, key }) => of !== undefined || key !== undefined),
   },
-  // Rows of entities that have nothing there.
+  // Rows of entities with an absent property.
   {
     name: 'nulls',
     since: '0.1.0',
-    isRequired: (contents) => keptOf(contents).some(({ nulls }) => nulls !== undefined),
+    isRequired: (contents) => indexedProperties(contents).some(({ nulls }) => nulls !== undefined),
   },
-  // Properties whose values stand from the greatest to the least.
+  // Properties in descending order.
   {
     name: 'descending',
     since: '0.1.0',
-    isRequired: (contents) => keptOf(contents).some(({ order }) => order !== undefined),
+    isRequired: (contents) => indexedProperties(contents).some(({ order }) => order !== undefined),
   },
-  // Rows that hold properties of their entity, and so are written with each of its writes.
+  // Covering indexes, whose rows every write of an entity rewrites.
   {
     name: 'include',
     since: '0.1.0',
     isRequired: ({ indexes }) => indexes.some(({ state, include }) => state !== 'dropped' && include),
   },
-  // Indexes of some entities only: other processes would write rows of all.
+  // Partial indexes. An older process would write rows of all entities.
   {
     name: 'partial',
     since: '0.1.0',
     isRequired: ({ indexes }) => indexes.some(({ state, on }) => state !== 'dropped' && on),
   },
-  // Partial indexes of entities with any of some values: other processes would take a list for a value that no entity has.
+  // Lists in the `on` of partial indexes. An older process would take a list for a value that no entity has.
   {
     name: 'partial-lists',
     since: '0.1.0',
     isRequired: ({ indexes }) =>
       indexes.some(({ state, on = {} }) => state !== 'dropped' && Object.values(on).some(Array.isArray)),
   },
-  // Times from which entities are deleted: other processes would show them, and take the index for one that they may change.
+  // Expiry of entities. An older process would show expired entities, and take the index for a plain one.
   {
     name: 'expires',
     since: '0.1.0',
     isRequired: ({ indexes }) => indexes.some(({ state, expires }) => state !== 'dropped' && expires),
   },
-  // Bodies that are read with what is stored beside them.
+  // Shapes and dictionaries of the codec, without which bodies cannot be decoded.
   {
     name: 'definitions',
     since: '0.1.0',
     isRequired: ({ definitions }) => definitions === true,
   },
-  // Claims, which writers take before they commit.
+  // Claims, which writers have to take before they commit.
   {
     name: 'unique',
     since: '0.1.0',
@@ -78,21 +79,18 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
   },
 ]
 
-/** The properties of all indexes that have rows. */
-function keptOf({ indexes }: Contents): readonly IndexedProperty[] {
+/** Returns the properties of all indexes that are not dropped. */
+function indexedProperties({ indexes }: Contents): readonly IndexedProperty[] {
   return indexes.flatMap(({ state, properties }) => (state === 'dropped' ? [] : properties))
 }
 
-/** What a process has to understand that takes part in a store with such a catalog; undefined for nothing. */
+/** Returns the features that a store with this catalog requires of its processes; undefined if there are none. */
 export function requirementsOf(contents: Contents): readonly Requirement[] | undefined {
   const required = KNOWN.filter(({ isRequired }) => isRequired(contents))
   return required.length === 0 ? undefined : required.map(({ name, since }) => ({ name, since }))
 }
 
-/**
- * Makes sure that this process understands a store, by the catalog of one of its shards: the form of it, and all that it
- * requires. Throws `STORE_TOO_NEW`.
- */
+/** Throws `STORE_TOO_NEW` if this process lacks the format, a feature or a key function that a shard's catalog requires. */
 export function requireUnderstood(shardName: string, catalog: ShardCatalog): void {
   const { format = 1, requires = [] } = catalog
   if (format !== CATALOG_FORMAT) {
@@ -105,17 +103,17 @@ export function requireUnderstood(shardName: string, catalog: ShardCatalog): voi
   if (unknown.length > 0) {
     throw tooNew(shardName, `the store requires ${list(unknown)}, which this version does not know`)
   }
-  // After what no version of this process could know: its program has to say what its own keys are.
-  for (const { key } of keptOf(catalog)) if (key !== undefined) requireKey(key, shardName)
+  // Last, because its advice differs: the program has to define its key functions, while the errors above need a newer version.
+  for (const { key } of indexedProperties(catalog)) if (key !== undefined) requireKey(key, shardName)
 }
 
 const list = (requires: readonly Requirement[]): string =>
   requires.map(({ name, since }) => `${name} (in @looseleaf/store from ${since} on)`).join(', ')
 
-function tooNew(shard: string, what: string): LooseleafError {
+function tooNew(shard: string, reason: string): LooseleafError {
   return new LooseleafError(
     'STORE_TOO_NEW',
-    `Shard ${shard}: ${what}. Nothing was written. Update the Looseleaf packages of this process.`,
+    `Shard ${shard}: ${reason}. Nothing was written. Update the Looseleaf packages of this process.`,
     { shard },
   )
 }

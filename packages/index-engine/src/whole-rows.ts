@@ -1,10 +1,10 @@
 import type { BoundedRow, CallOptions, Codec, EntityRow, EntityTable } from '@looseleaf/core'
 import { bytesInHand } from './decode-row.ts'
 
-/** Bodies in hand at once, in bytes, where many entities are gone through, as they are stored and as what they become; or one body. */
+/** Bound on the bytes of bodies in memory at once, stored or decoded. A single larger body is allowed. */
 const BODIES_IN_HAND = 8 * 1024 * 1024
 
-/** The longest body that an answer of so many rows should give: together they are in hand at once. */
+/** Returns the longest body that a statement of so many rows should return, so that all of them fit into memory. In bytes. */
 export function longestBody(rows: number): number {
   return Math.floor(BODIES_IN_HAND / rows)
 }
@@ -12,9 +12,9 @@ export function longestBody(rows: number): number {
 export type WholeRow<Row extends BoundedRow> = Omit<Row, keyof EntityRow> & EntityRow
 
 /**
- * Rows with all their bodies, in their order and in runs, so that no more bodies are in hand than those of `rows` and those
- * of one run, which may be decoded together: they are what they are before compression. What was left out is read for several
- * runs at the most, and is as it is then. A row that is gone by then is left out.
+ * Completes rows with the bodies that a statement left out for their length. Yields the rows in their order, in runs whose decoded
+ * bodies take at most 8 MiB, or one row. A body that was left out is read shortly before its run, and has its state of then. A row that
+ * has been deleted by then is left out.
  */
 export async function* wholeRows<Row extends BoundedRow>(
   table: Pick<EntityTable, 'read'>,
@@ -49,7 +49,7 @@ async function readAll<Row extends BoundedRow>(
   })
 }
 
-/** Runs of rows of some MiB, or one row, by the bytes of each. */
+/** Splits rows into runs of at most 8 MiB, or one row. `bytesOf` returns the bytes of a row. */
 export function* bodyRuns<Row>(
   rows: readonly Row[],
   bytesOf: (row: Row) => number,
@@ -57,13 +57,13 @@ export function* bodyRuns<Row>(
   let start = 0
   let bytes = 0
   for (let i = 0; i < rows.length; i++) {
-    const own = bytesOf(rows[i] as Row)
-    if (i > start && bytes + own > BODIES_IN_HAND) {
+    const rowBytes = bytesOf(rows[i] as Row)
+    if (i > start && bytes + rowBytes > BODIES_IN_HAND) {
       yield rows.slice(start, i)
       start = i
       bytes = 0
     }
-    bytes += own
+    bytes += rowBytes
   }
   if (start < rows.length) yield start === 0 ? rows : rows.slice(start)
 }
