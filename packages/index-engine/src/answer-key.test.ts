@@ -37,20 +37,20 @@ const wheres = few<object>(
   { owner: { gt: `${long}1` } },
 )
 
-test('an entity has the key of the row that it derives and that satisfies the query, whatever came before it', () => {
+test('matchingKey gives the key of the derived row that satisfies the query, whatever bags came before', () => {
   fc.assert(
     fc.property(wheres, fc.array(bags, { maxLength: 20 }), (where, all) => {
       const parsed = parseWhere(index, where)
       const keyOf = matchingKey(index, parsed, 'asc')
       for (const bag of all) {
-        const row = deriveExactRows(index, bag).rows.find((one) => satisfies(parsed, one))
+        const row = deriveExactRows(index, bag).rows.find((each) => satisfies(parsed, each))
         expect(keyOf(bag)).toEqual(row?.key)
       }
     }),
   )
 })
 
-test('a long string behind another property is compared as a whole', () => {
+test('matchingKey compares long strings as a whole, also after another property', () => {
   const state = `${long}1`
   const keyOf = matchingKey(index, parseWhere(index, { owner: 'a', state }), 'asc')
   const bag = { kind: 'task', owner: 'a', state, due: new Date(1), size: 1 }
@@ -59,7 +59,7 @@ test('a long string behind another property is compared as a whole', () => {
   expect(keyOf({ ...bag, owner: 'b' })).toBeUndefined()
 })
 
-test('a date that is changed has another key', () => {
+test('matchingKey gives another key after a Date was mutated', () => {
   const keyOf = matchingKey(index, parseWhere(index, { owner: 'a' }), 'asc')
   const bag = { kind: 'task', owner: 'a', due: new Date(1), size: 1 }
   const before = keyOf(bag)

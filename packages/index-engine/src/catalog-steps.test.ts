@@ -33,8 +33,8 @@ const catalogOf = (shardNumber: number, epoch: number, state: IndexState): Shard
   queryTimeMs: 700,
 })
 
-describe('a catalog of which a shard has said nothing', () => {
-  it('is what the others have said', () => {
+describe('a catalog without an answer from one shard', () => {
+  it('a shard that never answered leaves the catalog to the other shards', () => {
     const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
     const catalog = mergeCatalogs([undefined, catalogOf(1, 7, 'ready'), catalogOf(2, 8, 'ready')], [away])
     expect(catalog).toMatchObject({
@@ -50,7 +50,7 @@ describe('a catalog of which a shard has said nothing', () => {
   })
 })
 
-/** Shard 0 is ahead of the others. */
+/** Creates shards of which shard 0 has a newer catalog. */
 async function shardsApart(): Promise<ReferenceDriver> {
   const reference = createReferenceDriver({ shards: 3 })
   for (const [shard, { catalog }] of reference.shards.entries())
@@ -58,14 +58,14 @@ async function shardsApart(): Promise<ReferenceDriver> {
   return reference
 }
 
-describe('shards that are brought into step', () => {
-  /** `operation shard` when a call is sent, `operation shard ended` when it has been done. */
+describe('propagateCatalog', () => {
+  /** `operation shard` for each call that begins, `operation shard ended` for each that has ended. */
   let log: string[]
   beforeEach(() => {
     log = []
   })
 
-  /** The further back a shard is, the longer its calls take. */
+  /** Calls of a shard take longer the higher its number is. */
   const slow = (reference: ReferenceDriver) =>
     faultyDriver(reference, ({ shard, operation }) => {
       log.push(`${operation} ${shard}`)
@@ -78,7 +78,7 @@ describe('shards that are brought into step', () => {
     })
   const times = (call: string): number => log.filter((each) => each === call).length
 
-  it('are each copied to once, then flushed, then read', async () => {
+  it('propagateCatalog copies to each shard once, then flushes, then reads again', async () => {
     expect((await propagateCatalog(slow(await shardsApart()))).epochs).toEqual([9, 9, 9])
     expect([times('change 1'), times('change 2')]).toEqual([1, 1])
     const firstFlush = log.findIndex((each) => each.startsWith('flush'))
@@ -89,7 +89,7 @@ describe('shards that are brought into step', () => {
     }
   })
 
-  it('are copied to when the first has taken over what another one has', async () => {
+  it('shard 0 takes over a newer catalog before it is copied to the others', async () => {
     const reference = await shardsApart()
     const { catalog } = reference.shards[1]!
     await catalog.change(catalogOf(1, 12, 'retiring'), 5)
@@ -103,8 +103,8 @@ describe('shards that are brought into step', () => {
   })
 })
 
-describe('a shard that does not answer when the catalog is read again', () => {
-  it('counts with what it has said last, and what keeps it is told', async () => {
+describe('a shard that does not answer a reload', () => {
+  it('a shard that does not answer keeps its last known catalog, and its error is reported', async () => {
     const reference = await shardsApart()
     const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
     let isAway = false
@@ -119,20 +119,20 @@ describe('a shard that does not answer when the catalog is read again', () => {
   })
 })
 
-describe('a shard that forgets what was copied to it', () => {
+describe('a shard that loses a copied catalog', () => {
   let reference: ReferenceDriver
   let plan: FaultPlan
   beforeEach(async () => {
     reference = await shardsApart()
   })
 
-  /** Shard 2 falls back so many times. */
-  function forgets(times: number): { readonly copies: number } {
+  /** Makes shard 2 lose its copy so many times. */
+  function loseCopies(times: number): { readonly copies: number } {
     let copies = 0
     const { catalog } = reference.shards[2]!
     plan = ({ shard, operation }) => {
       if (shard !== 2 || operation !== 'change') return undefined
-      if (++copies > 60) throw new Error('It is copied to without end.')
+      if (++copies > 60) throw new Error('The copies do not end.')
       return copies > times
         ? undefined
         : { after: async () => void (await catalog.change(catalogOf(2, 5, 'building'), 9)) }
@@ -144,8 +144,8 @@ describe('a shard that forgets what was copied to it', () => {
     }
   }
 
-  it('is copied to again', async () => {
-    const seen = forgets(2)
+  it('a shard that loses its copy gets another one', async () => {
+    const seen = loseCopies(2)
     expect(await propagateCatalog(faultyDriver(reference, (call) => plan(call)))).toMatchObject({
       epochs: [9, 9, 9],
       indexes: [{ state: 'ready' }],
@@ -153,8 +153,8 @@ describe('a shard that forgets what was copied to it', () => {
     expect(seen.copies).toBe(3)
   })
 
-  it('is given up after fifty times, and what it says counts', async () => {
-    const seen = forgets(Infinity)
+  it('a shard that loses 50 copies keeps its old catalog, which counts in the merged one', async () => {
+    const seen = loseCopies(Infinity)
     expect(await propagateCatalog(faultyDriver(reference, (call) => plan(call)))).toMatchObject({
       epochs: [9, 9, 5],
       indexes: [{ state: 'building' }],

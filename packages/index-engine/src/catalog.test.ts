@@ -14,19 +14,19 @@ function shardCatalog(fields: Partial<ShardCatalog>): ShardCatalog {
   return { epoch: 1, storeId: 'store', ...layout, indexes: [], mayDefer: undefined, ...fields }
 }
 
-/** The state of an index that the shards have in these states; undefined for one that has not heard of it. */
+/** Merges the states of an index on several shards; undefined for a shard without it. */
 function merged(...states: (IndexState | undefined)[]): IndexState | undefined {
   const shards = states.map((state) => shardCatalog({ indexes: state === undefined ? [] : [entry(state)] }))
   return mergeCatalogs(shards).indexes[0]?.state
 }
 
-describe('the state of an index that the shards disagree on', () => {
+describe('the merged state of an index', () => {
   it.each([
     ['ready', ['ready', 'ready']],
     ['building', ['building', 'building']],
     ['retiring', ['retiring', 'retiring']],
     [undefined, ['dropped', 'dropped']],
-    // Queried only when all say so.
+    // Ready only if all shards are ready.
     ['building', ['ready', 'building']],
     ['building', ['building', 'ready']],
     ['building', ['ready', undefined]],
@@ -34,21 +34,21 @@ describe('the state of an index that the shards disagree on', () => {
     ['building', ['building', undefined]],
     ['retiring', ['ready', 'retiring']],
     ['retiring', ['retiring', 'ready']],
-    // Written until all say that it is dropped.
+    // Written until all shards have dropped it.
     ['retiring', ['dropped', 'ready']],
     ['retiring', ['retiring', 'dropped']],
     ['building', ['dropped', 'building']],
-    // A name that was taken, and nothing else.
+    // A reserved name only.
     [undefined, ['dropped', undefined]],
     [undefined, [undefined, 'dropped']],
-  ] as const)('is %s where they say %j', (state, states) => {
+  ] as const)('the merged state is %s if the states of the shards are %j', (state, states) => {
     expect(merged(...states)).toBe(state)
     expect(merged(...states, ...states)).toBe(state)
   })
 })
 
-describe('what is merged of catalogs', () => {
-  it('has every index that any of them has, each once and each by its own table', () => {
+describe('a merged catalog', () => {
+  it('a merged catalog has every index of any shard, once per table', () => {
     const { indexes } = mergeCatalogs([
       shardCatalog({ indexes: [entry('ready'), entry('building', 2)] }),
       shardCatalog({ indexes: [entry('ready'), entry('building', 2), entry('building', 3)] }),
@@ -60,7 +60,7 @@ describe('what is merged of catalogs', () => {
     ])
   })
 
-  it('has the epoch of each, in their order, and the name of the store', () => {
+  it('a merged catalog has the epochs in the order of the shards, and the id of the store', () => {
     const shards = [3, 1, 2].map((epoch) => shardCatalog({ epoch }))
     expect(mergeCatalogs(shards)).toMatchObject({ epochs: [3, 1, 2], storeId: 'store' })
   })
@@ -72,12 +72,12 @@ describe('what is merged of catalogs', () => {
     [true, false, { mayDefer: true, everyoneLooks: true }],
     [false, true, { mayDefer: true, everyoneLooks: true }],
     [true, true, { mayDefer: true, everyoneLooks: true }],
-  ] as const)('may defer as soon as one says so (%s, %s)', (one, other, expected) => {
-    const shards = [shardCatalog({ mayDefer: one }), shardCatalog({ mayDefer: other })]
+  ] as const)('a merged catalog may defer as soon as one shard may (%s, %s)', (first, second, expected) => {
+    const shards = [shardCatalog({ mayDefer: first }), shardCatalog({ mayDefer: second })]
     expect(mergeCatalogs(shards)).toMatchObject(expected)
   })
 
-  it('goes by the most careful policies that any shard has', () => {
+  it('a merged catalog has the most careful policies of all shards', () => {
     const shards = [
       shardCatalog({ deleteDelayMs: 5, onIndexFailure: 'fail' }),
       shardCatalog({ deleteDelayMs: 7, onIndexFailure: 'defer', keepTombstonesMs: 800_000_000 }),

@@ -20,7 +20,7 @@ const entry = (state: IndexState): CatalogEntry => ({
   state,
 })
 
-/** Of the shards, in microseconds. */
+/** Clock of the shards, in microseconds. */
 let now: number
 let reference: ReferenceDriver
 let plan: FaultPlan
@@ -41,7 +41,7 @@ const stored = (): (ShardCatalog | undefined)[] => reference.shards.map((shard) 
 const epochs = (): (number | undefined)[] => stored().map((catalog) => catalog?.epoch)
 const states = (): (IndexState | undefined)[] => stored().map((catalog) => catalog?.indexes[0]?.state)
 
-/** Puts a shard to an epoch and a state, whatever it had. */
+/** Gives a shard an epoch and a state. */
 async function put(shard: number, epoch: number, state: IndexState): Promise<void> {
   const { catalog } = reference.shards[shard]!
   const current = (await catalog.load())!
@@ -50,15 +50,15 @@ async function put(shard: number, epoch: number, state: IndexState): Promise<voi
 
 const toReady = (): CatalogEntry[] => [entry('ready')]
 
-describe('a change', () => {
-  it('is on every shard when it returns, each of which keeps what is its own', async () => {
+describe('changeCatalog', () => {
+  it('a change is on every shard when the call resolves, and each shard keeps its own fields', async () => {
     const catalog = await changeCatalog(driver, toReady)
     expect(catalog).toMatchObject({ epochs: [1_000, 1_000, 1_000], indexes: [{ state: 'ready' }] })
     expect(states()).toEqual(['ready', 'ready', 'ready'])
-    expect(stored().map((one) => one?.shardNumber)).toEqual([0, 1, 2])
+    expect(stored().map((catalog) => catalog?.shardNumber)).toEqual([0, 1, 2])
   })
 
-  it('goes first to shard 0, then to the others', async () => {
+  it('a change goes to shard 0 first, then to the others', async () => {
     const order: string[] = []
     plan = ({ table, operation, shard }) =>
       table === 'catalog' && operation === 'change'
@@ -72,26 +72,26 @@ describe('a change', () => {
     ])
   })
 
-  it('has an epoch of the clock of shard 0, and a greater one where that has run back', async () => {
+  it('the epoch is the time of shard 0, or one more than the last if its clock has gone back', async () => {
     now = 5
     expect((await changeCatalog(driver, toReady)).epochs).toEqual([6, 6, 6])
     now = 7
     expect((await changeCatalog(driver, toReady)).epochs).toEqual([7, 7, 7])
   })
 
-  it('may be to leave all as it is, which finishes what another one has begun', async () => {
+  it('a call without a change completes the change of another process', async () => {
     await put(0, 9, 'ready')
     expect(await changeCatalog(driver, () => undefined)).toMatchObject({ epochs: [9, 9, 9] })
     expect(states()).toEqual(['ready', 'ready', 'ready'])
   })
 
-  it('may be of what the shards say besides', async () => {
+  it('changeCatalogContents changes other fields than indexes', async () => {
     const changed = await changeCatalogContents(driver, ({ indexes }) => ({ indexes, mayDefer: true }))
     expect(changed).toMatchObject({ everyoneLooks: true, indexes: [{ state: 'building' }] })
     expect(stored().map((catalog) => catalog?.mayDefer)).toEqual([true, true, true])
   })
 
-  it('is made again on what another process has put there meanwhile', async () => {
+  it('a change is repeated on the catalog that another process has stored', async () => {
     const seen: (IndexState | undefined)[] = []
     let isFirst = true
     plan = ({ operation, shard }) => {
@@ -107,11 +107,11 @@ describe('a change', () => {
     expect(states()).toEqual(['ready', 'ready', 'ready'])
   })
 
-  it('is made again when any shard has forgotten it, and ends in CONFLICT when that goes on', async () => {
+  it('a change is repeated when a shard loses it, and rejects with CONFLICT after 50 attempts', async () => {
     let changes = 0
-    let forgets = 1
+    let losses = 1
     plan = ({ operation, shard }) =>
-      operation === 'change' && shard === 2 && forgets-- > 0
+      operation === 'change' && shard === 2 && losses-- > 0
         ? { after: () => put(2, 6, 'building') }
         : undefined
     const change = (): CatalogEntry[] => {
@@ -122,7 +122,7 @@ describe('a change', () => {
     expect((await changeCatalog(driver, change)).epochs).toEqual([1_002, 1_002, 1_002])
     expect(changes).toBe(2)
 
-    forgets = Infinity
+    losses = Infinity
     await expect(changeCatalog(driver, change)).rejects.toMatchObject({
       code: 'CONFLICT',
       shard: 'reference shard 0',
@@ -130,7 +130,7 @@ describe('a change', () => {
     expect(changes).toBe(2 + 50)
   })
 
-  it('is made again while what it was for does not hold on every shard', async () => {
+  it('a change is repeated until `holds` is true on every shard', async () => {
     let undone = 1
     plan = ({ operation, shard }) =>
       operation === 'change' && shard === 1 && undone-- > 0
@@ -151,30 +151,30 @@ describe('a change', () => {
     expect(states()).toEqual(['ready', 'ready', 'ready'])
   })
 
-  it('ends with the signal', async () => {
+  it('a change passes its signal to every statement', async () => {
     const controller = new AbortController()
     const { signal } = controller
-    const given: unknown[] = []
+    const signals: unknown[] = []
     plan = ({ table, args, operation }) => {
       if (table === 'catalog' || operation === 'now')
-        given.push((args.at(-1) as { signal?: unknown } | undefined)?.signal)
+        signals.push((args.at(-1) as { signal?: unknown } | undefined)?.signal)
       return undefined
     }
     await changeCatalog(driver, toReady, { signal })
-    expect(given.length).toBeGreaterThan(5)
-    expect(new Set(given)).toEqual(new Set([signal]))
+    expect(signals.length).toBeGreaterThan(5)
+    expect(new Set(signals)).toEqual(new Set([signal]))
   })
 })
 
-describe('shards that are apart', () => {
-  it('come to what shard 0 has, where it is ahead', async () => {
+describe('shards with different catalogs', () => {
+  it('shards behind shard 0 take over its catalog', async () => {
     await put(0, 9, 'ready')
     await put(1, 7, 'retiring')
     expect(await propagateCatalog(driver)).toMatchObject({ epochs: [9, 9, 9] })
     expect(states()).toEqual(['ready', 'ready', 'ready'])
   })
 
-  it('come to what the one has that is furthest ahead, where shard 0 has forgotten that', async () => {
+  it('shards take over the newest catalog if shard 0 has lost it', async () => {
     await put(1, 9, 'retiring')
     await put(2, 7, 'ready')
     expect(await propagateCatalog(driver)).toMatchObject({ epochs: [9, 9, 9] })
@@ -183,7 +183,7 @@ describe('shards that are apart', () => {
     expect(await propagateCatalog(driver)).toMatchObject({ epochs: [11, 11, 11] })
   })
 
-  it('keep a later change that another process makes meanwhile', async () => {
+  it('a shard keeps a newer catalog that another process stores during the copy', async () => {
     await put(0, 9, 'ready')
     plan = ({ operation, shard }) => {
       if (operation !== 'change' || shard !== 1) return undefined
@@ -196,7 +196,7 @@ describe('shards that are apart', () => {
     expect(epochs()).toEqual([12, 12, 12])
   })
 
-  it('are copied to again where another process has copied something older meanwhile', async () => {
+  it('a shard is copied to again if another process stores an older catalog during the copy', async () => {
     await put(0, 9, 'ready')
     plan = ({ operation, shard }) => {
       if (operation !== 'change' || shard !== 1) return undefined
@@ -208,7 +208,7 @@ describe('shards that are apart', () => {
     expect(states()).toEqual(['ready', 'ready', 'ready'])
   })
 
-  it('are not written to where nothing is to be copied', async () => {
+  it('propagateCatalog writes nothing if all catalogs are equal', async () => {
     let changes = 0
     plan = ({ operation }) => {
       if (operation === 'change') changes++
@@ -219,14 +219,14 @@ describe('shards that are apart', () => {
   })
 })
 
-it('a shard without a catalog is NOT_MIGRATED', async () => {
+it('reading a shard without a catalog rejects with NOT_MIGRATED', async () => {
   const empty = createReferenceDriver({ shards: 1 })
   for (const load of [loadCatalog, loadShardCatalogs, propagateCatalog]) {
     await expect(load(empty)).rejects.toMatchObject({ code: 'NOT_MIGRATED', shard: 'reference shard 0' })
   }
 })
 
-it('one that loses its catalog while it is copied to is NOT_MIGRATED too', async () => {
+it('copying to a shard that loses its catalog rejects with NOT_MIGRATED', async () => {
   await put(0, 9, 'ready')
   let loads = 0
   const [first, second, third] = reference.shards

@@ -2,16 +2,14 @@ import { systemTime, type Time } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { createClosing } from './closing.ts'
 
-/** Whose sleeps last until they are called off. */
+/** A time whose sleeps last until they are aborted. */
 const endless: Time = {
   ...systemTime,
   sleep: (_, signal) =>
-    new Promise((_resolve, reject) =>
-      signal?.addEventListener('abort', () => reject(new Error('called off'))),
-    ),
+    new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
 }
 
-test('what has joined ends, and what was taken back does not', async () => {
+test('closing stops the work that joined, and not the work that was removed', async () => {
   const ended: string[] = []
   const closing = createClosing(endless)
   closing.join(async () => void ended.push('stays'), 1_000)
@@ -20,7 +18,7 @@ test('what has joined ends, and what was taken back does not', async () => {
   expect(ended).toEqual(['stays'])
 })
 
-test('what joins while others end is ended too, and waited for', async () => {
+test('work that joins during closing is stopped and awaited', async () => {
   const ended: string[] = []
   const closing = createClosing(endless)
   closing.join(async () => {
@@ -35,7 +33,7 @@ test('what joins while others end is ended too, and waited for', async () => {
   expect(ended).toEqual(['first', 'late'])
 })
 
-test('what joins until the store is closed is ended, and afterwards nothing is', async () => {
+test('closing stops late work until the store is closed, and nothing afterwards', async () => {
   const ended: string[] = []
   const closing = createClosing(endless)
   const closed = Promise.withResolvers<void>()
@@ -49,7 +47,7 @@ test('what joins until the store is closed is ended, and afterwards nothing is',
   expect(ended).toEqual(['late'])
 })
 
-test('an end that fails keeps no other from its own', async () => {
+test('a stop that rejects does not prevent other stops', async () => {
   const ended: string[] = []
   const closing = createClosing(endless)
   closing.join(() => Promise.reject(new Error('fails')), 1_000)
@@ -61,11 +59,11 @@ test('an end that fails keeps no other from its own', async () => {
   expect(ended).toEqual(['other'])
 })
 
-test('no end is waited for beyond what leases last', async () => {
-  const asked: number[] = []
-  const closing = createClosing({ ...systemTime, sleep: async (ms) => void asked.push(ms) })
+test('closing waits for a stop at most five seconds, or as long as its lease', async () => {
+  const sleeps: number[] = []
+  const closing = createClosing({ ...systemTime, sleep: async (ms) => void sleeps.push(ms) })
   closing.join(() => new Promise(() => {}), 30_000)
   closing.join(() => new Promise(() => {}), 200)
   await closing.end(Promise.resolve())
-  expect(asked).toEqual([5_000, 200])
+  expect(sleeps).toEqual([5_000, 200])
 })

@@ -2,11 +2,11 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { columnName } from './column-name.ts'
 
-it('keeps a plain lower-case name, also when it is a word of SQL', () => {
+it('a plain lower-case name stays, even a word of SQL', () => {
   for (const name of ['user_id', 'published', 'a1', 'order']) expect(columnName(name)).toBe(name)
 })
 
-it('gives these columns for ever: tables are made with them', () => {
+it('the column of a property never changes, because tables have it', () => {
   expect(columnName('userId')).toBe('userid_6ccb2121')
   expect(columnName('user-id')).toBe('user_id_a7571dde')
   expect(columnName('Größe')).toBe('gr_e_aedc3f80')
@@ -16,7 +16,7 @@ it('gives these columns for ever: tables are made with them', () => {
   expect(columnName('entity_id')).toBe('entity_id_5364bf08')
 })
 
-it('never takes the name of another column, and is safe in SQL between quotes or without', () => {
+it('columns are distinct, and safe in SQL with and without quotes', () => {
   const name = fc.oneof(
     fc.string({ minLength: 1, unit: 'grapheme' }),
     fc.stringMatching(/^[a-cA-C_]{1,4}(_[0-9a-f]{8})?$/),

@@ -48,7 +48,7 @@ const place = { key, entityId: idOf(9), ...behind }
 const cursor = encodeCursor(scopeOf(), place)
 
 describe('a cursor', () => {
-  it('gives back the place that it was made of', () => {
+  it('a cursor decodes to its place', () => {
     fc.assert(
       fc.property(
         bagArbitrary,
@@ -66,25 +66,25 @@ describe('a cursor', () => {
     )
   })
 
-  /** The same in all of them: the entity's id and the key. */
+  /** The part with the entity's id and the key, which all of them share. */
   const PLACE = 'AAAAAAAAAAAAAAAAAAAACQAQAAAAAAAAAAAAAAAAAAAAAgABYQAAAAAAAAABP-AAAAAAAAAAAAAAAAAAAQAAAAAAABtY'
   it.each([
     ['asc', { user }, `AQCrzOhks0YPWR7py6B5CwGY${PLACE}Iy3tZ_aA`],
     ['asc', { user, title: { gte: 'a' } }, `AQCrzOhks0YPWdTjgb9XmP3S${PLACE}ayGCVzfG`],
     ['desc', { user }, `AQGrzOhks0YPWR7py6B5CwGY${PLACE}sfGlJw15`],
     ['desc', { user, title: { gte: 'a' } }, `AQGrzOhks0YPWdTjgb9XmP3S${PLACE}BW12_3I3`],
-  ])('that goes on behind a place is what it was before there were others: %s %j', (order, where, text) => {
+  ])('a forward cursor keeps its first format: %s %j', (order, where, text) => {
     const scope = scopeOf(where, { order })
     expect(encodeCursor(scope, place)).toBe(text)
     expect(decodeCursor(scope, text)).toEqual(place)
   })
 
-  it('goes on with the values of a list in another order, and with repeats', () => {
+  it('a cursor is valid for a list in another order, and with repeats', () => {
     const text = encodeCursor(scopeOf({ user, title: { in: ['a', 'b'] } }), place)
     expect(decodeCursor(scopeOf({ user, title: { in: ['b', 'a', 'b'] } }), text).key).toEqual(key)
   })
 
-  it('is never too long to come back', () => {
+  it('the cursor of the longest key decodes', () => {
     const strings = Object.fromEntries([...'abcde'].map((name) => [name, 'string'] as const))
     const index = defineIndex('wide', {
       properties: { ...strings, f: 'uuid', g: 'uuid', h: 'uuid' },
@@ -99,7 +99,7 @@ describe('a cursor', () => {
     ).toEqual(derived)
   })
 
-  it('goes on with another limit, and with the same values written otherwise', () => {
+  it('a cursor is valid for another limit, and for another spelling of the same values', () => {
     expect(decodeCursor(scopeOf({ user }, { limit: 3 }), cursor).entityId).toEqual(idOf(9))
     const upper = '0000ABCD-0000-0000-0000-000000000002'
     const other = {
@@ -112,7 +112,7 @@ describe('a cursor', () => {
   })
 })
 
-describe('a cursor is refused', () => {
+describe('a bad cursor', () => {
   const other = (name: string): IndexDefinition => ({ ...byAll, name })
   it.each<[string, CursorScope, unknown, RegExp]>([
     [
@@ -132,7 +132,7 @@ describe('a cursor is refused', () => {
     ['with something behind it', scopeOf(), `${cursor}A`, /damaged/],
     ['with blanks in it', scopeOf(), `${cursor.slice(0, 8)} ${cursor.slice(8)}`, /damaged/],
     ['in plain base64', scopeOf(), `${cursor}=`, /damaged/],
-  ])('%s', (_, scope, text, message) => {
+  ])('a cursor %s is refused', (_, scope, text, message) => {
     const error = errorOf(() => decodeCursor(scope, text))
     expect(error.code).toBe('BAD_CURSOR')
     expect(error.message).toMatch(message)
@@ -154,13 +154,13 @@ describe('a cursor is refused', () => {
       { user, title: { gt: 'x'.repeat(600) } },
       { user, title: { gt: 'x'.repeat(601) } },
     ],
-  ])('of a where with %s', (_, one, another) => {
-    const text = encodeCursor(scopeOf(one), place)
-    expect(decodeCursor(scopeOf(one), text).key).toEqual(key)
-    expect(errorOf(() => decodeCursor(scopeOf(another), text)).code).toBe('BAD_CURSOR')
+  ])('a cursor is refused for a where with %s', (_, where, otherWhere) => {
+    const text = encodeCursor(scopeOf(where), place)
+    expect(decodeCursor(scopeOf(where), text).key).toEqual(key)
+    expect(errorOf(() => decodeCursor(scopeOf(otherWhere), text)).code).toBe('BAD_CURSOR')
   })
 
-  it('when any bit of it is changed', () => {
+  it('a cursor with a changed bit is refused', () => {
     const bytes = Buffer.from(cursor, 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes)
@@ -169,14 +169,14 @@ describe('a cursor is refused', () => {
     }
   })
 
-  /** With a checksum that fits, as only someone who knows how would make it. */
+  /** Encodes a payload with a valid checksum, which only a forged cursor has. */
   const sealed = (payload: Uint8Array): string => {
     const checksum = createHash('sha256').update(payload).digest().subarray(0, 6)
     return Buffer.concat([payload, checksum]).toString('base64url')
   }
   const payload = Buffer.from(cursor, 'base64url').subarray(0, -6)
 
-  it('when it is of a later format', () => {
+  it('a cursor of a later format is refused', () => {
     const later = Buffer.from(payload)
     later[0] = 3
     expect(errorOf(() => decodeCursor(scopeOf(), sealed(later))).message).toMatch(
@@ -184,7 +184,7 @@ describe('a cursor is refused', () => {
     )
   })
 
-  it('when its way is not one that its format knows, or that there is', () => {
+  it('a cursor with a direction that its format lacks is refused', () => {
     for (const [format, wayByte] of [
       [1, 2],
       [1, 4],
@@ -198,7 +198,7 @@ describe('a cursor is refused', () => {
     }
   })
 
-  it('when its key is not one of the index or of the query, although its checksum fits', () => {
+  it('a cursor with a valid checksum and a key outside the query is refused', () => {
     const elsewhere = Buffer.from(payload)
     elsewhere.writeUInt8(7, 34 + 2 + 15)
     const notFinite = Buffer.from(payload)
@@ -218,7 +218,7 @@ describe('a cursor is refused', () => {
     }
   })
 
-  it('with BAD_CURSOR and nothing else, whatever is given', () => {
+  it('decodeCursor throws BAD_CURSOR and nothing else for any input', () => {
     const garbage = fc.oneof(
       fc.anything(),
       fc.string(),

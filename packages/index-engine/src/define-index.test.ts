@@ -21,11 +21,11 @@ const entriesByUser = defineIndex('entries_by_user', {
   shardOn: 'user_id',
 })
 
-/** As a program without types calls it. */
+/** `defineIndex` for a program without types. */
 const define = defineIndex as (name: unknown, options: unknown) => IndexDefinition
 
 describe('a definition', () => {
-  it('is plain data in the order of its properties, refusing misfits unless told otherwise', () => {
+  it('a definition is plain data in the order of its properties, and refuses misfits by default', () => {
     expect(definitionData(entriesByUser)).toEqual({
       name: 'entries_by_user',
       properties: [
@@ -39,26 +39,26 @@ describe('a definition', () => {
     expect(entriesByUser.types).toEqual({ user_id: 'uuid', tags: 'string[]', published: 'time' })
   })
 
-  it('cannot be changed', () => {
+  it('a definition is frozen', () => {
     expect(Object.isFrozen(entriesByUser)).toBe(true)
     expect(Object.isFrozen(entriesByUser.properties)).toBe(true)
     expect(Object.isFrozen(entriesByUser.properties[0])).toBe(true)
     expect(Object.isFrozen(entriesByUser.types)).toBe(true)
   })
 
-  it('comes back from its plain data, through JSON too', () => {
+  it('a definition survives plain data and JSON', () => {
     const data = JSON.parse(JSON.stringify(definitionData(entriesByUser)))
     expect(definitionData(definitionFromData(data))).toEqual(definitionData(entriesByUser))
     expect(definitionFromData(data).types).toEqual(entriesByUser.types)
   })
 
-  it('may have a property on any name that objects have by nature', () => {
+  it('a property may have a name of Object.prototype', () => {
     expect(define('a', { properties: { constructor: 'uuid' }, shardOn: 'constructor' }).shardOn).toBe(
       'constructor',
     )
   })
 
-  it('reads by itself from a store', async () => {
+  it('getAll of a definition calls getAll of the store', async () => {
     const calls: unknown[] = []
     const store = { getAll: async (...call: unknown[]) => (calls.push(call), []) }
     const user_id = '00112233-4455-6677-8899-aabbccddeeff'
@@ -67,7 +67,7 @@ describe('a definition', () => {
   })
 })
 
-describe('a definition that is not valid is refused', () => {
+describe('an invalid definition', () => {
   const properties = { user_id: 'uuid' }
   const shardOn = 'user_id'
   const strings = (count: number): object =>
@@ -112,7 +112,7 @@ describe('a definition that is not valid is refused', () => {
     ['no options', 'a', undefined, /Index a needs options .* got nothing/],
     ['no properties', 'a', { shardOn }, /Index a needs properties .* got nothing/],
     ['a list of properties', 'a', { properties: ['user_id'], shardOn }, /got an array of 1 elements/],
-    ['properties that are none', 'a', { properties: {}, shardOn }, /1 to 8 properties; got 0/],
+    ['empty properties', 'a', { properties: {}, shardOn }, /1 to 8 properties; got 0/],
     [
       'nine properties',
       'a',
@@ -145,7 +145,7 @@ describe('a definition that is not valid is refused', () => {
       /type of p has to be .* got 'text'/,
     ],
     [
-      'a type that only objects have',
+      'a name of Object.prototype as a type',
       'a',
       { properties: { p: 'constructor' }, shardOn: 'p' },
       /got 'constructor'/,
@@ -158,7 +158,7 @@ describe('a definition that is not valid is refused', () => {
       /"authors\[\].id" has \[\] in its name/,
     ],
     [
-      '[] in what is included',
+      '[] in include',
       'a',
       { properties: { p: 'uuid' }, shardOn: 'p', include: ['tags[]'] },
       /"tags\[\]" has \[\] in its name/,
@@ -178,7 +178,7 @@ describe('a definition that is not valid is refused', () => {
     ],
     ['no shardOn', 'a', { properties }, /shardOn to be one of 'user_id', 'id'; got nothing/],
     [
-      'an option of a property that there is not',
+      'an unknown option of a property',
       'a',
       { properties: { user_id: { type: 'uuid', unique: true } }, shardOn },
       /Index a: user_id has no option "unique"; there are type, of, key, order, nulls\./,
@@ -190,7 +190,7 @@ describe('a definition that is not valid is refused', () => {
       /type of user_id .* got nothing/,
     ],
     [
-      'a key that there is not',
+      'an unknown key',
       'a',
       { properties: { user_id: { type: 'string', key: 'upper' } }, shardOn },
       /key of user_id has to be 'lower', .* or what defineKey gave; got 'upper'/,
@@ -199,16 +199,16 @@ describe('a definition that is not valid is refused', () => {
       'a key of another type',
       'a',
       { properties: { user_id: { type: 'string', key: 'day' } }, shardOn },
-      /key day is taken of properties of type time; user_id is of type string/,
+      /key day needs a property of type time; user_id has type string/,
     ],
     [
-      'nulls in the middle',
+      'nulls as a boolean',
       'a',
       { properties: { a: 'uuid', b: { type: 'uuid', nulls: true } }, shardOn: 'a' },
       /nulls of b have to be 'first', 'last' or 'skip'; got a boolean/,
     ],
     [
-      'an order that is none',
+      'an unknown order',
       'a',
       { properties: { a: 'uuid', b: { type: 'uuid', order: 'down' } }, shardOn: 'a' },
       /the order of b has to be 'asc' or 'desc'; got 'down'/,
@@ -220,19 +220,19 @@ describe('a definition that is not valid is refused', () => {
       /nulls for all of its properties, so every entity of the store would have a row/,
     ],
     [
-      'a reserved name as the place of a property',
+      'a reserved name as the path of a property',
       'a',
       { properties: { user_id: { type: 'uuid', of: 'id' } }, shardOn },
       /cannot have the property id/,
     ],
     [
-      'dots in a name that says nothing of the place',
+      'dots in the name of a property with of',
       'a',
       { properties: { 'a.b': { type: 'uuid', of: 'c' } }, shardOn: 'id' },
-      /a\.b is where "of" says, so its own name has no dots/,
+      /a\.b has its path in "of", so its name may not have dots/,
     ],
     [
-      'a mark of nulls that is named like a property',
+      'a property with the name of a mark column',
       'a',
       { properties: { a: { type: 'uuid', nulls: 'first' }, a_is_there: 'uuid' }, shardOn: 'a' },
       /column would have the same name/,
@@ -250,18 +250,18 @@ describe('a definition that is not valid is refused', () => {
       /up to 3280 bytes with its 6 strings of up to 544 bytes each; MySQL holds 3072/,
     ],
     [
-      'names that objects put in another order',
+      'names whose order objects do not keep',
       'a',
       { properties: { user: 'uuid', 7: 'uuid' }, shardOn: 'user' },
       /do not keep the order/,
     ],
-  ])('%s', (_, name, options, message) => {
+  ])('defineIndex refuses %s', (_, name, options, message) => {
     const error = errorOf(() => define(name, options))
     expect(error.code).toBe('BAD_INDEX')
     expect(error.message).toMatch(message)
   })
 
-  it('also when it comes as plain data', () => {
+  it('invalid plain data is refused', () => {
     for (const data of [
       undefined,
       { name: 'a' },
@@ -276,7 +276,7 @@ describe('a definition that is not valid is refused', () => {
     ).toMatch(/twice/)
   })
 
-  it('but five strings and three others are not, nor a year in the name with letters behind it', () => {
+  it('five strings with three other properties are valid, and so is a year within a name', () => {
     expect(
       define('a', { properties: { ...strings(5), q: 'uuid', r: 'time', s: 'number' }, shardOn: 'q' }).name,
     ).toBe('a')
@@ -297,7 +297,7 @@ describe('a property with options', () => {
     shardOn: 'initial',
   })
 
-  it('is plain data with what was said, and nothing else', () => {
+  it('the plain data of a property has the given options only', () => {
     expect(JSON.parse(JSON.stringify(index.properties))).toStrictEqual([
       { name: 'user_id', type: 'uuid', many: false },
       { name: 'initial', type: 'string', many: true, of: 'author.names', key: 'prefix(1)', nulls: 'last' },
@@ -314,32 +314,32 @@ describe('a property with options', () => {
     })
   })
 
-  it('comes back from that', () => {
+  it('a property with options survives JSON', () => {
     const data = JSON.parse(JSON.stringify(definitionData(index)))
     expect(definitionFromData(data).types).toEqual(index.types)
     expect(sameRows(definitionFromData(data), index)).toBe(true)
   })
 
-  it.each(['of', 'key', 'order', 'nulls'])('is another one with another %s', (option) => {
+  it.each(['of', 'key', 'order', 'nulls'])('a property with another %s gives other rows', (option) => {
     const properties = index.properties.map((property) => ({ ...property, [option]: undefined }))
     expect(sameRows({ ...index, properties }, index)).toBe(false)
     expect(sameRows(index, { ...index, properties })).toBe(false)
   })
 
-  it('has the columns of its keys, and one that says whether it is there', () => {
+  it('a property with nulls has a mark column before its column', () => {
     expect(tableSpec({ ...index, table: 't' }).columns).toEqual([
       { name: 'user_id', type: 'uuid' },
       { name: 'initial_is_null', type: 'boolean' },
       { name: 'initial', type: 'string' },
       { name: 'link', type: 'uuid' },
-      // What is not there stands first, whichever way the values do.
+      // Absent values come first, whatever the direction of the values.
       { name: 'score_is_there', type: 'boolean' },
       { name: 'score', type: 'integer', order: 'desc' },
       { name: 'rank', type: 'integer' },
     ])
   })
 
-  it('is told in words', () => {
+  it('propertyText describes a property', () => {
     const due = defineIndex('b', {
       properties: { due: { type: 'time', of: 'dates.due', nulls: 'first' }, s: 'string' },
       shardOn: 's',
@@ -360,7 +360,7 @@ describe('a unique definition', () => {
   const options = { properties: { mail: 'string' }, shardOn: 'mail' } as const
   const unique = defineIndex('users_by_mail', { ...options, unique: true })
 
-  it('says so in its plain data, and comes back from that', () => {
+  it('the plain data of a unique definition says so, and survives JSON', () => {
     expect(definitionData(unique)).toMatchObject({ name: 'users_by_mail', unique: true })
     expect(definitionData(definitionFromData(JSON.parse(JSON.stringify(unique))))).toEqual(
       definitionData(unique),
@@ -368,7 +368,7 @@ describe('a unique definition', () => {
     expect(definitionData(defineIndex('a', { ...options, unique: false }))).not.toHaveProperty('unique')
   })
 
-  it('has an entry for its rows, and one for its claims with a table of another name', () => {
+  it('a unique definition has an entry for its rows and one for its claims, with tables of their own', () => {
     const [rows, claims] = entriesOf(unique)
     expect(rows).toEqual(definitionData(defineIndex('users_by_mail', options)))
     expect(claims).toEqual(definitionData(unique))
@@ -381,15 +381,15 @@ describe('a unique definition', () => {
   })
 
   it.each([
-    ['what is included', { include: ['name'] }, true],
-    ['what becomes of misfits', { onMisfit: 'skip' }, true],
-    ['the name', { name: 'users' }, false],
-    ['the entities that it is of', { on: { kind: 'user' } }, false],
-    ['the order', { properties: { mail: { type: 'string', order: 'desc' } } }, false],
-    ['the key', { properties: { mail: { type: 'string', key: 'lower' } } }, false],
-    ['where it is from', { properties: { mail: { type: 'string', of: 'address' } } }, false],
-    ['another property', { properties: { mail: 'string', n: { type: 'integer', nulls: 'last' } } }, false],
-  ])('shares claims with one of the same keys: differs in %s', (_, change, isShared) => {
+    ['include', { include: ['name'] }, true],
+    ['onMisfit', { onMisfit: 'skip' }, true],
+    ['name', { name: 'users' }, false],
+    ['on', { on: { kind: 'user' } }, false],
+    ['order', { properties: { mail: { type: 'string', order: 'desc' } } }, false],
+    ['key', { properties: { mail: { type: 'string', key: 'lower' } } }, false],
+    ['path', { properties: { mail: { type: 'string', of: 'address' } } }, false],
+    ['property', { properties: { mail: 'string', n: { type: 'integer', nulls: 'last' } } }, false],
+  ])('a definition shares claims only with one of the same keys: another %s', (_, change, isShared) => {
     const { name, ...changed } = { name: unique.name, ...options, unique: true, ...change }
     const other = define(name, changed)
     const [rows, claims] = entriesOf(other)
@@ -400,7 +400,7 @@ describe('a unique definition', () => {
     expect(sameEntry(rows!, claims!)).toBe(false)
   })
 
-  it('has the rows of one that is not', () => {
+  it('a unique definition has the same rows as one that is not unique', () => {
     expect(sameRows(unique, defineIndex('users_by_mail', options))).toBe(true)
   })
 })
@@ -409,7 +409,7 @@ describe('two definitions', () => {
   const other = (change: object): IndexDefinition =>
     definitionFromData({ ...definitionData(entriesByUser), ...change })
 
-  it('have the same rows when they include the same, in whatever order', () => {
+  it('definitions have the same rows if they include the same properties in any order', () => {
     const include = (...names: string[]): IndexDefinition => other({ include: names })
     expect(sameRows(include('a', 'b'), include('b', 'a'))).toBe(true)
     expect(sameRows(include('a', 'b'), include('a,b'))).toBe(false)
@@ -417,7 +417,7 @@ describe('two definitions', () => {
     expect(sameRows(include('a'), include('a', 'b'))).toBe(false)
   })
 
-  it('have the same rows when nothing differs, or onMisfit alone', () => {
+  it('definitions have the same rows if only onMisfit differs', () => {
     expect(sameRows(entriesByUser, other({}))).toBe(true)
     expect(sameRows(entriesByUser, other({ onMisfit: 'skip' }))).toBe(true)
   })
@@ -425,7 +425,7 @@ describe('two definitions', () => {
   it.each([
     ['name', { name: 'b' }],
     ['shardOn', { shardOn: 'id' }],
-    ['order', { properties: entriesByUser.properties.toReversed() }],
+    ['order of properties', { properties: entriesByUser.properties.toReversed() }],
     ['number of properties', { properties: entriesByUser.properties.slice(0, 2) }],
     [
       'type',
@@ -434,15 +434,15 @@ describe('two definitions', () => {
       },
     ],
     ['arrays', { properties: entriesByUser.properties.map((p) => ({ ...p, many: false })) }],
-    ['what is included', { include: ['a'] }],
-    ['the entities that they are of', { on: { kind: 'user' } }],
-  ])('have other rows when they differ in %s', (_, change) => {
+    ['include', { include: ['a'] }],
+    ['on', { on: { kind: 'user' } }],
+  ])('definitions have other rows if they differ in %s', (_, change) => {
     expect(sameRows(entriesByUser, other(change))).toBe(false)
     expect(sameRows(other(change), entriesByUser)).toBe(false)
   })
 })
 
-it('has a table of its own for each generation, with a column for each property', () => {
+it('each generation has a table of its own, with a column per property', () => {
   expect(tableName(entriesByUser, 1)).toBe('index_entries_by_user')
   expect(tableName(entriesByUser, 2)).toBe('index_entries_by_user_2')
   const entry: CatalogEntry = {

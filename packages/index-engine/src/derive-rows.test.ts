@@ -10,15 +10,15 @@ const byUser = defineIndex('by_user', { properties: { user: 'string', at: 'time'
 const byTag = defineIndex('by_tag', { properties: { tags: 'string[]', rank: 'integer' }, shardOn: 'id' })
 const at = new Date(1)
 
-describe('a bag gives', () => {
-  it('one row when every property is there', () => {
+describe('deriveRows', () => {
+  it('a bag with every property has one row', () => {
     expect(deriveRows(byUser, { user: 'a', at, other: 1 })).toEqual({
       keys: [[Buffer.from('a'), 1000n]],
       misfits: [],
     })
   })
 
-  it('a row per different element of an array, nulls left out', () => {
+  it('an array has a row per distinct element that is not null', () => {
     const { keys, misfits } = deriveRows(byTag, { tags: ['b', 'a', null, 'b', undefined] as never, rank: 5 })
     expect(keys).toEqual([
       [Buffer.from('b'), 5n],
@@ -32,19 +32,19 @@ describe('a bag gives', () => {
     ['is undefined', { user: 'a', at: undefined }],
     ['is null', { user: 'a', at: null }],
     ['is absent, whatever the others hold', { at: 'yesterday' }],
-  ])('neither rows nor misfits when a property %s', (_, bag) => {
+  ])('a bag has neither rows nor misfits if a property %s', (_, bag) => {
     expect(deriveRows(byUser, bag)).toEqual({ keys: [], misfits: [] })
   })
 
   it.each<[string, Bag]>([
     ['is empty', { tags: [], rank: 1 }],
     ['holds nulls alone', { tags: [null], rank: 'x' }],
-    ['holds what is undefined', { tags: [undefined, null] as never, rank: 'x' }],
-  ])('neither rows nor misfits when its array %s', (_, bag) => {
+    ['holds undefined', { tags: [undefined, null] as never, rank: 'x' }],
+  ])('a bag has neither rows nor misfits if its array %s', (_, bag) => {
     expect(deriveRows(byTag, bag)).toEqual({ keys: [], misfits: [] })
   })
 
-  it('nothing for names that objects have by nature', () => {
+  it('a name of Object.prototype is no property of a bag', () => {
     const index = defineIndex('a', { properties: { constructor: 'string' }, shardOn: 'id' })
     expect(deriveRows(index, {})).toEqual({ keys: [], misfits: [] })
   })
@@ -54,7 +54,7 @@ describe('values within objects', () => {
   const byAuthors = defineIndex('by_authors', { properties: { 'authors.id': 'integer[]' }, shardOn: 'id' })
   const byAuthor = defineIndex('by_author', { properties: { 'author.id': 'integer' }, shardOn: 'id' })
 
-  it('give rows', () => {
+  it('values within objects give rows', () => {
     expect(deriveRows(byAuthor, { author: { id: 5 } }).keys).toEqual([[5n]])
     expect(deriveRows(byAuthors, { authors: [{ id: 5 }, { id: 6 }, {}, { id: 5 }] }).keys).toEqual([
       [5n],
@@ -62,7 +62,7 @@ describe('values within objects', () => {
     ])
   })
 
-  it('that are misfits are told without a number, which would be that of no element of the bag', () => {
+  it('a misfit along a path has no element number, which would not be that of the bag', () => {
     const { keys, misfits } = deriveRows(byAuthors, { authors: [{}, { id: null }, { id: 'x' }, { id: 5 }] })
     expect(keys).toEqual([[5n]])
     expect(misfits).toEqual([
@@ -70,7 +70,7 @@ describe('values within objects', () => {
     ])
   })
 
-  it('are misfits where there are several for one', () => {
+  it('several values along a path are a misfit of a scalar property', () => {
     expect(deriveRows(byAuthor, { author: [{ id: 5 }] })).toEqual({
       keys: [],
       misfits: [{ property: 'author.id', reason: expect.stringMatching(/got an array of 1 elements/) }],
@@ -78,7 +78,7 @@ describe('values within objects', () => {
     expect(deriveRows(byAuthor, { author: [5, {}] })).toEqual({ keys: [], misfits: [] })
   })
 
-  it('are misfits where there is one for several', () => {
+  it('one value along a path is a misfit of an array property', () => {
     expect(deriveRows(byAuthors, { authors: { id: 5 } }).misfits).toEqual([
       { property: 'authors.id', reason: expect.stringMatching(/^an array is expected/) },
     ])
@@ -94,7 +94,7 @@ describe('a key function', () => {
     shardOn: 'title',
   })
 
-  it('gives the key in place of the value, wherever the bag has that', () => {
+  it('a key function replaces the value, also of a property with a path', () => {
     const bag = { title: 'How', meta: { at: new Date('2009-02-27T12:00:00Z') }, day: 'another' }
     expect(deriveRows(byTitle, bag)).toEqual({
       keys: [[Buffer.from('how'), BigInt(Date.parse('2009-02-27')) * 1000n]],
@@ -102,7 +102,7 @@ describe('a key function', () => {
     })
   })
 
-  it('gives one row for elements with one key', () => {
+  it('elements with the same key have one row', () => {
     const index = defineIndex('a', {
       properties: { tags: { type: 'string[]', key: 'lower' } },
       shardOn: 'id',
@@ -113,7 +113,7 @@ describe('a key function', () => {
     ])
   })
 
-  it('tells what has no key of what has one', () => {
+  it('a value without a key is a misfit', () => {
     const index = defineIndex('a', { properties: { link: { type: 'string', key: 'host' } }, shardOn: 'id' })
     expect(deriveRows(index, { link: 'no host' })).toEqual({
       keys: [],
@@ -121,7 +121,7 @@ describe('a key function', () => {
     })
   })
 
-  it('is asked of values of its type alone', () => {
+  it('a key function gets values of its type only', () => {
     expect(deriveRows(byTitle, { title: 5, meta: { at: new Date(0) } }).misfits).toEqual([
       { property: 'title', reason: 'a string is expected, got a number' },
     ])
@@ -133,19 +133,19 @@ describe('a key function', () => {
       () => {
         throw new Error('secret')
       },
-      'the key of_test_1@1 of it cannot be told: its function threw',
+      'the function of the key of_test_1@1 threw',
     ],
     [
       'gives nothing',
       () => undefined,
-      'the key of_test_2@1 gave something else: a string is expected, got nothing',
+      'the function of the key of_test_2@1 gave a wrong type: a string is expected, got nothing',
     ],
     [
       'gives another type',
       () => 5,
-      'the key of_test_3@1 gave something else: a string is expected, got a number',
+      'the function of the key of_test_3@1 gave a wrong type: a string is expected, got a number',
     ],
-  ])('of a program that %s makes a misfit', (_, derive, reason) => {
+  ])('a key function that %s makes a misfit', (_, derive, reason) => {
     const key = defineKey({
       name: `of_test_${derived++}`,
       version: 1,
@@ -158,7 +158,7 @@ describe('a key function', () => {
   let derived = 1
 })
 
-describe('with nulls', () => {
+describe('a property with nulls', () => {
   const first = defineIndex('a', {
     properties: { kind: 'string', due: { type: 'time', nulls: 'first' } },
     shardOn: 'id',
@@ -169,25 +169,25 @@ describe('with nulls', () => {
   })
   const user = Buffer.alloc(16, 7)
 
-  it('an entity has a row where the property is absent or null, marked before its column', () => {
+  it('an entity without the property has a row, with a mark before its column', () => {
     for (const bag of [{ kind: 'a' }, { kind: 'a', due: null }, { kind: 'a', due: undefined }]) {
       expect(deriveRows(first, bag).keys).toEqual([[Buffer.from('a'), 0n, 0n]])
     }
     expect(deriveRows(first, { kind: 'a', due: at }).keys).toEqual([[Buffer.from('a'), 1n, 1000n]])
   })
 
-  it('it has one row where an array has no elements', () => {
+  it('an entity with an empty array has one row', () => {
     for (const users of [undefined, null, [], [null]]) {
       expect(deriveRows(last, { users, rank: 5 } as Bag).keys).toEqual([[1n, Buffer.alloc(16), 5n]])
     }
     expect(deriveRows(last, { users: [formatId(user), null], rank: 5 }).keys).toEqual([[0n, user, 5n]])
   })
 
-  it('it has none where another property is absent', () => {
+  it('an entity that lacks a property without nulls has no row', () => {
     expect(deriveRows(first, { due: at })).toEqual({ keys: [], misfits: [] })
   })
 
-  it('misfits are misfits', () => {
+  it('a misfit of a property with nulls stays a misfit', () => {
     expect(deriveRows(first, { kind: 'a', due: 5 })).toEqual({
       keys: [],
       misfits: [{ property: 'due', reason: 'a valid Date is expected, got a number' }],
@@ -195,7 +195,7 @@ describe('with nulls', () => {
   })
 })
 
-describe('what an entity has to itself in a unique index', () => {
+describe('claims in a unique index', () => {
   const seats = defineIndex('a', {
     properties: {
       car: { type: 'integer', nulls: 'last' },
@@ -206,7 +206,7 @@ describe('what an entity has to itself in a unique index', () => {
     unique: true,
   })
 
-  it('is each of its keys of which nothing is absent', () => {
+  it('an entity claims its keys without absent values', () => {
     const train = Buffer.from('ICE 1')
     const claims = (bag: Bag): unknown => deriveClaims(seats, { train: 'ICE 1', ...bag })
     expect(claims({ car: 2, seats: [5, 6] })).toEqual([
@@ -221,14 +221,14 @@ describe('what an entity has to itself in a unique index', () => {
     })
   })
 
-  it('is not asked of the entry of its rows', () => {
+  it('the entry of the rows also has keys with absent values', () => {
     const [rows] = entriesOf(seats)
     expect(deriveEntryRows(rows!, { train: 'ICE 1', car: 2 }).keys).toHaveLength(1)
   })
 })
 
 describe('a misfit', () => {
-  it('is an array in place of a scalar, whatever it holds', () => {
+  it('an array in place of a scalar is a misfit, whatever its elements', () => {
     const reason = 'a string is expected, got an array of 1 elements'
     expect(deriveRows(byUser, { user: [null], at })).toEqual({
       keys: [],
@@ -236,7 +236,7 @@ describe('a misfit', () => {
     })
   })
 
-  it('gives no row and says why', () => {
+  it('a misfit gives no row, and a reason', () => {
     expect(deriveRows(byUser, { user: 5, at: 'x' })).toEqual({
       keys: [],
       misfits: [
@@ -246,7 +246,7 @@ describe('a misfit', () => {
     })
   })
 
-  it('among the elements of an array leaves the rows of the others', () => {
+  it('a misfit among elements leaves the rows of the other elements', () => {
     expect(deriveRows(byTag, { tags: ['a', 7, 'b', 8], rank: 1 })).toEqual({
       keys: [
         [Buffer.from('a'), 1n],
@@ -256,7 +256,7 @@ describe('a misfit', () => {
     })
   })
 
-  it('is an array where a scalar is expected, and the reverse', () => {
+  it('a scalar in place of an array is a misfit', () => {
     expect(deriveRows(byUser, { user: ['a'], at }).misfits[0]?.reason).toBe(
       'a string is expected, got an array of 1 elements',
     )
@@ -265,7 +265,7 @@ describe('a misfit', () => {
     ])
   })
 
-  it('is an array of more than 1,000 different elements; 1,000 are none', () => {
+  it('an array of more than 1,000 distinct elements is a misfit', () => {
     const tags = Array.from({ length: 1001 }, (_, i) => String(i))
     expect(deriveRows(byTag, { tags, rank: 1 })).toEqual({
       keys: [],
@@ -276,7 +276,7 @@ describe('a misfit', () => {
   })
 })
 
-it('never gives a key twice, whatever a bag holds', () => {
+it('deriveRows never gives a key twice', () => {
   fc.assert(
     fc.property(fc.array(fc.anything({ withDate: true, withBigInt: true })), fc.anything(), (tags, rank) => {
       const { keys } = deriveRows(byTag, { tags, rank } as Bag)

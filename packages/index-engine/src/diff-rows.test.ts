@@ -21,8 +21,8 @@ const keysOf = (bag: Bag | undefined): readonly Key[] =>
   bag === undefined ? [] : deriveRows(byTag, bag).keys
 const rowsOf = (bag: Bag | undefined): Set<string> => setOf(keysOf(bag))
 
-describe('what a write does to the rows', () => {
-  it('gains what the new bag has more, loses what it has less, and leaves what both have', () => {
+describe('diffRows', () => {
+  it('a write gains the new keys, loses the old ones, and leaves the common ones', () => {
     fc.assert(
       fc.property(bagArbitrary, bagArbitrary, (before, after) => {
         const { gained, lost } = diffRows(byTag, keysOf(before), after)
@@ -34,7 +34,7 @@ describe('what a write does to the rows', () => {
     )
   })
 
-  it('is named by the misfits of the new bag alone', () => {
+  it('diffRows reports the misfits of the new bag only', () => {
     const bad = { tags: [5], rank: 1 }
     expect(diffRows(byTag, keysOf(bad), { tags: ['a'], rank: 1 }).misfits).toEqual([])
     expect(diffRows(byTag, [], bad).misfits).toHaveLength(1)
@@ -46,7 +46,7 @@ describe('what a write does to the rows', () => {
     })
   })
 
-  it('says whether the entity has a row afterwards', () => {
+  it('diffRows tells whether the entity has a row afterwards', () => {
     fc.assert(
       fc.property(bagArbitrary, bagArbitrary, (before, after) => {
         expect(diffRows(byTag, keysOf(before), after).isIndexed).toBe(rowsOf(after).size > 0)

@@ -7,7 +7,7 @@ import { createCatalogHolder, type CatalogHolder } from './engine-context.ts'
 
 let reference: ReferenceDriver
 let holder: CatalogHolder
-/** Loads of shard 0 that have begun, each of which ends when it is let go. */
+/** Loads of shard 0 that have begun. Each ends when the test resolves it. */
 let loads: PromiseWithResolvers<void>[]
 
 beforeEach(async () => {
@@ -30,7 +30,7 @@ function shardCatalog(epoch: number, shardNumber: number): ShardCatalog {
   return { ...layout, epoch, indexes: [], mayDefer: undefined }
 }
 
-/** Another process has changed the catalog. */
+/** Changes the catalog as another process does. */
 async function change(...epochs: number[]): Promise<void> {
   for (const [shard, epoch] of epochs.entries()) {
     const { catalog } = reference.shards[shard]!
@@ -42,8 +42,8 @@ async function change(...epochs: number[]): Promise<void> {
 const epochs = (): readonly number[] => holder.current().epochs
 const turns = async (): Promise<void> => void (await new Promise((resolve) => setImmediate(resolve)))
 
-describe('reading the catalog', () => {
-  it('takes over what is there', async () => {
+describe('reload of the catalog', () => {
+  it('a reload takes over the stored catalogs', async () => {
     await change(5, 6)
     const reading = holder.reload()
     await turns()
@@ -53,12 +53,12 @@ describe('reading the catalog', () => {
     expect(epochs()).toEqual([5, 6])
   })
 
-  it('begins after the call, and is shared by all who wait for that', async () => {
+  it('a reload begins after its call, and waiting calls share it', async () => {
     const first = holder.reload()
     await turns()
     const later = [holder.reload(), holder.reload()]
     await turns()
-    // One is under way, which may have missed what the later callers know of.
+    // The reload in flight may have missed a change that the later callers know of.
     expect(loads).toHaveLength(1)
     await change(7, 7)
     loads[0]!.resolve()
@@ -75,7 +75,7 @@ describe('reading the catalog', () => {
     loads[2]!.resolve()
   })
 
-  it('that finds what this version does not know leaves nothing to go by, until one finds it no more', async () => {
+  it('current throws STORE_TOO_NEW from the reload that finds an unknown feature until one that does not', async () => {
     const { catalog } = reference.shards[1]!
     const known = (await catalog.load())!
     await catalog.change({ ...known, epoch: 2, requires: [{ name: 'folding', since: '7.8.9' }] }, 1)
@@ -90,7 +90,7 @@ describe('reading the catalog', () => {
     expect(epochs()).toEqual([1, 3])
   })
 
-  it('that fails fails for those who waited for it, and the next one is made', async () => {
+  it('a reload that fails rejects its own callers, and the next one still begins', async () => {
     const first = holder.reload()
     await turns()
     const second = holder.reload()
@@ -103,7 +103,7 @@ describe('reading the catalog', () => {
     expect((await second).epochs).toEqual([3, 3])
   })
 
-  it('that fails is not the last one', async () => {
+  it('a reload works after one that has failed', async () => {
     const first = holder.reload()
     await turns()
     loads[0]!.reject(new Error('away'))
@@ -114,7 +114,7 @@ describe('reading the catalog', () => {
     expect((await second).epochs).toEqual([1, 1])
   })
 
-  it('is given up by a signal, for its own call alone', async () => {
+  it('a signal aborts its own call of reload only', async () => {
     const controller = new AbortController()
     const given = holder.reload({ signal: controller.signal })
     const other = holder.reload()
@@ -127,13 +127,13 @@ describe('reading the catalog', () => {
     expect((await other).epochs).toEqual([1, 1])
   })
 
-  it('is not begun when the signal has fired before', async () => {
+  it('an aborted signal prevents a reload', async () => {
     await expect(holder.reload({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' })
     await turns()
     expect(loads).toHaveLength(0)
   })
 
-  it('with a signal that does not fire is as without', async () => {
+  it('a reload with a signal resolves if the signal does not fire', async () => {
     const { signal } = new AbortController()
     const reading = holder.reload({ signal })
     await turns()
@@ -142,10 +142,10 @@ describe('reading the catalog', () => {
   })
 })
 
-describe('a catalog that was just read by others', () => {
+describe('adopt', () => {
   const read = (...all: number[]) => mergeCatalogs(all.map((epoch, shard) => shardCatalog(epoch, shard)))
 
-  it('is taken over unless it is behind, on any shard', () => {
+  it('adopt takes over a catalog unless any shard of it is behind', () => {
     for (const [given, expected] of [
       [
         [2, 2],
@@ -173,12 +173,12 @@ describe('a catalog that was just read by others', () => {
     }
   })
 
-  it('may have a shard more than was known', () => {
+  it('adopt takes over a catalog with an added shard', () => {
     holder.adopt(read(2, 2, 1))
     expect(epochs()).toEqual([2, 2, 1])
   })
 
-  it('stays when a reading ends that has begun before it', async () => {
+  it('an adopted catalog survives an older reload', async () => {
     const reading = holder.reload()
     await turns()
     holder.adopt(read(9, 9))
@@ -187,7 +187,7 @@ describe('a catalog that was just read by others', () => {
     expect(epochs()).toEqual([9, 9])
   })
 
-  it('gives way to a reading with a higher epoch all the same', async () => {
+  it('an adopted catalog gives way to a reload with higher epochs', async () => {
     await change(12, 12)
     const reading = holder.reload()
     await turns()
@@ -196,7 +196,7 @@ describe('a catalog that was just read by others', () => {
     expect((await reading).epochs).toEqual([12, 12])
   })
 
-  it('gives way to a reading with lower epochs that begins after it: a failover has lost the change', async () => {
+  it('an adopted catalog gives way to a later reload with lower epochs, after a failover that lost the change', async () => {
     holder.adopt(read(9, 9))
     const reading = holder.reload()
     await turns()

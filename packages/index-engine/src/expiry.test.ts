@@ -17,7 +17,7 @@ it.each([
   expect(isExpired(bag as never, 'until', 1000)).toBe(expired)
 })
 
-test('a time may lie within an object, and without a path nothing expires', () => {
+test('expires may be a path, and without it nothing expires', () => {
   const bag = { lease: { until: at(5) } }
   expect(isExpired(bag, 'lease.until', 5)).toBe(true)
   expect(isExpired(bag, undefined, 5)).toBe(false)
@@ -29,7 +29,7 @@ it.each([
   ['the time alone', time, true],
   ['under another name', { ...time, properties: { end: { type: 'time', of: 'until' } } }, true],
   ['of some entities', { ...time, on: { kind: 'session' } }, true],
-  ['no word of it', { properties: time.properties, shardOn: 'id' }, false],
+  ['no expires', { properties: time.properties, shardOn: 'id' }, false],
   ['another path', { ...time, expires: 'end' }, false],
   ['the shard of the time', { ...time, shardOn: 'until' }, false],
   ['a second property', { ...time, properties: { until: 'time', user: 'string' } }, false],
@@ -44,19 +44,19 @@ it.each([
 ] as const)('entities are deleted by an index with %s: %j is %s', (_, options, expiring) => {
   const index = defineIndex('ends', options as never)
   expect(isExpiring(index)).toBe(expiring)
-  // Only that is for the store to know.
+  // A store keeps expires for such an index only.
   const [entry] = entriesOf(index) as [IndexDefinitionData]
   expect(entry.expires).toBe(expiring ? 'until' : undefined)
   expect(sameRows(entry, index)).toBe(true)
   expect(definitionFromData(entry).expires).toBe(entry.expires)
 })
 
-test('an index that deletes is another one than the same that does not', () => {
+test('an index by which entities are deleted has other rows than a plain one', () => {
   const { expires: _, ...plain } = time
   expect(sameRows(defineIndex('ends', time), defineIndex('ends', plain))).toBe(false)
 })
 
-test('claims of an index say nothing of what expires', () => {
+test('the claims of an index do not store expires', () => {
   const index = defineIndex('by_token', {
     properties: { token: 'string' },
     shardOn: 'token',
@@ -66,7 +66,7 @@ test('claims of an index say nothing of what expires', () => {
   expect(entriesOf(index).map((entry) => 'expires' in entry)).toEqual([false, false])
 })
 
-test('a path that is no name is refused', () => {
+test('expires has to be a property name', () => {
   expect(() => defineIndex('ends', { ...time, expires: 7 as never })).toThrow(
     expect.objectContaining({ code: 'BAD_INDEX' }),
   )

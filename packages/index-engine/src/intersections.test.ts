@@ -2,7 +2,7 @@ import type { Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../test/codes.ts'
-import { planOf, severalIndexes, type Asked, type SeveralIndexes } from '../test/intersections.ts'
+import { planOf, severalIndexes, type TestCondition, type SeveralIndexes } from '../test/intersections.ts'
 import { numberOf, numbersOf } from '../test/pages.ts'
 import { defineIndex, type IndexDefinition } from './define-index.ts'
 import type { IntersectionPlan } from './plan-intersection.ts'
@@ -30,7 +30,7 @@ const openTags = defineIndex('open_tags', {
   shardOn: 'id',
 })
 
-// Random intersections, and what they should give, said in the plainest way.
+// Random intersections, and a naive reference for their results.
 
 const words = ['a', 'b', 'c']
 const word = fc.constantFrom(...words)
@@ -43,8 +43,8 @@ const rankRange: fc.Arbitrary<RankRange> = fc.oneof(
 )
 
 interface Case {
-  readonly asked: readonly Asked[]
-  /** Where an entity stands that matches: the least of its places. None: at its id. */
+  readonly conditions: readonly TestCondition[]
+  /** Returns the places of a matching bag; the entity stands at the least. Empty if it does not match; an empty place sorts by id alone. */
   places(bag: Bag): readonly (readonly (string | number)[])[]
 }
 
@@ -56,25 +56,25 @@ const within = (value: number, range: RankRange['rank'] = {}): boolean =>
 const cases: fc.Arbitrary<Case> = fc.oneof(
   fc
     .tuple(fc.array(word, { minLength: 1, maxLength: 3 }), fc.boolean(), word, rankRange, rankRange)
-    .map(([tags, withUser, user, own, other]): Case => ({
-      asked: [
-        ...tags.map((tag, i) => ({ index: byTag, where: { tags: tag, ...(i === 0 && own) } })),
+    .map(([tags, withUser, user, tagRange, userRange]): Case => ({
+      conditions: [
+        ...tags.map((tag, i) => ({ index: byTag, where: { tags: tag, ...(i === 0 && tagRange) } })),
         ...(withUser
-          ? [{ index: byUser, where: { user, open: true, ...(other.rank && { place: other.rank }) } }]
+          ? [{ index: byUser, where: { user, open: true, ...(userRange.rank && { place: userRange.rank }) } }]
           : []),
       ],
       places: (bag) => {
         const hasAll = tags.every((tag) => tagsOf(bag).includes(tag))
         const hasUser = !withUser || (bag['user'] === user && bag['open'] === true)
         if (!hasAll || !hasUser) return []
-        const ranges = [own.rank, withUser ? other.rank : undefined]
+        const ranges = [tagRange.rank, withUser ? userRange.rank : undefined]
         return ranks(bag)
           .filter((value) => ranges.every((range) => within(value, range)))
           .map((value) => [value])
       },
     })),
   fc.tuple(word, word, word).map(([one, other, user]): Case => ({
-    asked: [
+    conditions: [
       { index: tagOnly, where: { tags: one } },
       { index: userOnly, where: { user } },
       { index: tagOnly, where: { tags: other } },
@@ -83,7 +83,7 @@ const cases: fc.Arbitrary<Case> = fc.oneof(
       [one, other].every((tag) => tagsOf(bag).includes(tag)) && bag['user'] === user ? [[]] : [],
   })),
   fc.tuple(word, word, rankRange).map(([tag, user, range]): Case => ({
-    asked: [
+    conditions: [
       { index: tagDown, where: { tags: tag } },
       { index: userDown, where: { user, ...range } },
     ],
@@ -95,7 +95,7 @@ const cases: fc.Arbitrary<Case> = fc.oneof(
     },
   })),
   fc.tuple(word, word, word).map(([user, from, to]): Case => ({
-    asked: [
+    conditions: [
       { index: userTags, where: { user, tags: { gte: from } } },
       { index: openTags, where: { open: true, tags: { lte: to } } },
     ],
@@ -135,19 +135,19 @@ const bags: fc.Arbitrary<Bag> = fc.record(
 const entities = fc.array(
   fc.record({
     now: fc.option(bags, { nil: undefined, freq: 8 }),
-    left: fc.array(bags, { maxLength: 1 }),
+    old: fc.array(bags, { maxLength: 1 }),
   }),
   { maxLength: 30 },
 )
 
 function fill(
-  { asked }: Case,
-  all: readonly { readonly now: Bag | undefined; readonly left: readonly Bag[] }[],
+  { conditions }: Case,
+  all: readonly { readonly now: Bag | undefined; readonly old: readonly Bag[] }[],
   shards: number,
 ): SeveralIndexes {
-  const store = severalIndexes(asked, shards)
-  for (const [number, { now, left }] of all.entries()) {
-    for (const bag of left) store.addRows(number, bag)
+  const store = severalIndexes(conditions, shards)
+  for (const [number, { now, old }] of all.entries()) {
+    for (const bag of old) store.addRows(number, bag)
     if (now !== undefined) store.addRows(number, now)
     store.commit(number, now)
   }
@@ -180,34 +180,34 @@ const random = fc.record({
   shards: fc.integer({ min: 1, max: 3 }),
 })
 
-describe('paging through an intersection that nobody writes', () => {
-  it('gives exactly what matches all, in order, full pages, and the same backward', async () => {
+describe('paging through an intersection without writes', () => {
+  it('pages of an intersection have exactly the matching entities, in order, full, and the same backward', async () => {
     await fc.assert(
       fc.asyncProperty(random, async ({ case: one, all, order, limit, shards }) => {
         const store = fill(one, all, shards)
-        const plan = planOf(one.asked, { order, limit }, shards)
-        const right = expected(
+        const plan = planOf(one.conditions, { order, limit }, shards)
+        const matching = expected(
           one,
           all.map(({ now }) => now),
           order,
         )
-        const there = await pagesOf(store, plan, 'cursor', undefined)
-        expect(numbersOf(there)).toEqual(right)
-        expect(there).toHaveLength(Math.max(1, Math.ceil(right.length / limit)))
-        for (const { cost, items } of there) {
+        const forward = await pagesOf(store, plan, 'cursor', undefined)
+        expect(numbersOf(forward)).toEqual(matching)
+        expect(forward).toHaveLength(Math.max(1, Math.ceil(matching.length / limit)))
+        for (const { cost, items } of forward) {
           expect(cost.complete).toBe(true)
           expect(cost.rowsMatched).toBe(items.length)
         }
-        const last = there.at(-1)!
+        const last = forward.at(-1)!
         if (last.previous === undefined) return
-        const back = await pagesOf(store, plan, 'previous', last.previous)
-        expect([...numbersOf(back.toReversed()), ...last.items.map(numberOf)]).toEqual(right)
+        const backward = await pagesOf(store, plan, 'previous', last.previous)
+        expect([...numbersOf(backward.toReversed()), ...last.items.map(numberOf)]).toEqual(matching)
       }),
       { numRuns: 600 },
     )
   })
 
-  it('gives the same when a call may read or examine a few rows only', async () => {
+  it('pages of an intersection have the same entities if a call may read or examine a few rows only', async () => {
     const bounds = fc.record({
       maxRowsRead: fc.integer({ min: 1, max: 12 }),
       maxRowsExamined: fc.integer({ min: 1, max: 4 }),
@@ -215,35 +215,35 @@ describe('paging through an intersection that nobody writes', () => {
     await fc.assert(
       fc.asyncProperty(random, bounds, async ({ case: one, all, order, limit, shards }, options) => {
         const store = fill(one, all, shards)
-        const plan = planOf(one.asked, { order, limit }, shards)
-        const right = expected(
+        const plan = planOf(one.conditions, { order, limit }, shards)
+        const matching = expected(
           one,
           all.map(({ now }) => now),
           order,
         )
-        const there = await pagesOf(store, plan, 'cursor', undefined, options)
-        expect(numbersOf(there)).toEqual(right)
-        for (const { cost, items, cursor } of there) {
+        const forward = await pagesOf(store, plan, 'cursor', undefined, options)
+        expect(numbersOf(forward)).toEqual(matching)
+        for (const { cost, items, cursor } of forward) {
           expect(cost.complete).toBe(items.length === limit || cursor === undefined)
         }
-        const { previous, items } = there.at(-1)!
+        const { previous, items } = forward.at(-1)!
         if (previous === undefined) return
-        const back = await pagesOf(store, plan, 'previous', previous, options)
-        expect([...numbersOf(back.toReversed()), ...items.map(numberOf)]).toEqual(right)
+        const backward = await pagesOf(store, plan, 'previous', previous, options)
+        expect([...numbersOf(backward.toReversed()), ...items.map(numberOf)]).toEqual(matching)
       }),
       { numRuns: 600 },
     )
   })
 })
 
-describe('an entity that matches all the time', () => {
-  const two: readonly Asked[] = [
+describe('an entity that matches during a whole call', () => {
+  const two: readonly TestCondition[] = [
     { index: byTag, where: { tags: 'a' } },
     { index: byTag, where: { tags: 'b' } },
   ]
   const tags = ['a', 'b']
 
-  it('is found although it moves during the call, wherever it moves to and whenever', async () => {
+  it('an entity that moves during a call is found, wherever and whenever it moves', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -255,7 +255,7 @@ describe('an entity that matches all the time', () => {
         fc.boolean(),
         async ({ from, to, at, limit }, isDown) => {
           const store = severalIndexes(two, 1)
-          // Rows of each tag that others lack, so that the two are read in several scans.
+          // Rows with one of the tags only, so that both indexes are read in several scans.
           for (let number = 1; number <= 60; number++) {
             const bag = { tags: [tags[number % 2]!], rank: number }
             store.addRows(number, bag)
@@ -266,7 +266,7 @@ describe('an entity that matches all the time', () => {
           let scans = 0
           store.onScan = () => {
             if (scans++ !== at) return
-            // Rows first, then the entity; what it has lost stays for as long as a query may take.
+            // Rows first, then the entity. The lost row stays during the query.
             store.addRows(100, { tags, rank: to })
             store.commit(100, { tags, rank: to })
           }
@@ -279,7 +279,7 @@ describe('an entity that matches all the time', () => {
     )
   })
 
-  it('is given although its row in one of the indexes is deferred and does not come', async () => {
+  it('an entity is found although its row in one index is deferred', async () => {
     const store = severalIndexes(two, 1)
     for (const [number, place] of [
       [1, 1],
@@ -289,7 +289,7 @@ describe('an entity that matches all the time', () => {
       store.addRows(number, { tags, rank: place })
       store.commit(number, { tags, rank: place })
     }
-    // It has moved behind the second, and there the first index has a row alone.
+    // Entity 1 has moved behind entity 2, where only the first index has its row.
     store.commit(1, { tags, rank: 7 })
     store.addRows(1, { tags, rank: 7 }, [0])
     for (const limit of [2, 5]) {
@@ -299,26 +299,26 @@ describe('an entity that matches all the time', () => {
   })
 })
 
-describe('what an intersection reads', () => {
+describe('the work of an intersection', () => {
   const pair = (
     ofFirst: (number: number) => boolean,
     ofSecond: (number: number) => boolean,
     count: number,
   ) => {
-    const asked = [
+    const conditions = [
       { index: userOnly, where: { user: 'a' } },
       { index: tagOnly, where: { tags: 'x' } },
     ]
-    const store = severalIndexes(asked, 1)
+    const store = severalIndexes(conditions, 1)
     for (let number = 0; number < count; number++) {
       const bag = { user: ofFirst(number) ? 'a' : 'b', tags: ofSecond(number) ? ['x'] : [] }
       store.addRows(number, bag)
       store.commit(number, bag)
     }
-    return { store, plan: planOf(asked, { limit: 50 }) }
+    return { store, plan: planOf(conditions, { limit: 50 }) }
   }
 
-  it('is of one scan each where all rows of a page are common', async () => {
+  it('an intersection scans each index once if all rows are common', async () => {
     const { store, plan } = pair(
       () => true,
       () => true,
@@ -335,7 +335,7 @@ describe('what an intersection reads', () => {
     })
   })
 
-  it('is few rows of the long one where the other is short', async () => {
+  it('an intersection reads few rows of a long range if the other range is short', async () => {
     const { store, plan } = pair(
       (number) => number % 1000 === 999,
       () => true,
@@ -347,7 +347,7 @@ describe('what an intersection reads', () => {
     expect(cost.indexReads).toBeLessThan(12)
   })
 
-  it('skips what lies between two clusters', async () => {
+  it('an intersection skips the rows between two clusters', async () => {
     const { store, plan } = pair(
       (number) => number < 3000 || number === 5999,
       (number) => number >= 3000,
@@ -359,7 +359,7 @@ describe('what an intersection reads', () => {
     expect(cost.indexReads).toBeLessThan(8)
   })
 
-  it('is all rows, in ever fewer scans, where they lie between each other', async () => {
+  it('an intersection reads alternating rows in ever larger scans', async () => {
     const { store, plan } = pair(
       (number) => number % 2 === 0 || number === 5999,
       (number) => number % 2 === 1,
@@ -371,27 +371,27 @@ describe('what an intersection reads', () => {
     expect(cost.indexReads).toBeLessThan(24)
   })
 
-  it('is of each shard alone where all rows are with their entities, and ends with the first index that does', async () => {
-    const asked = [
+  it('an intersection of indexes sharded on id works shard by shard, and ends with the shorter range', async () => {
+    const conditions = [
       { index: userOnly, where: { user: 'a' } },
       { index: tagOnly, where: { tags: 'x' } },
     ]
-    const store = severalIndexes(asked, 3)
+    const store = severalIndexes(conditions, 3)
     const bag = { user: 'a', tags: ['x'] }
     for (let number = 0; number < 30; number++) {
       store.addRows(number, bag)
       store.commit(number, bag)
     }
-    const { items, cost } = await runQuery(store, planOf(asked, {}, 3))
+    const { items, cost } = await runQuery(store, planOf(conditions, {}, 3))
     expect(items).toHaveLength(30)
     expect(cost).toMatchObject({ shards: 3, indexReads: 6, rowsRead: 60 })
   })
 })
 
-describe('an intersection that cannot be', () => {
-  const refused: [string, readonly Asked[], object, RegExp][] = [
+describe('an invalid intersection', () => {
+  const refused: [string, readonly TestCondition[], object, RegExp][] = [
     [
-      'of other properties behind the values',
+      'with other properties after the values',
       [
         { index: byTag, where: { tags: 'a' } },
         { index: userOnly, where: { user: 'a' } },
@@ -400,7 +400,7 @@ describe('an intersection that cannot be', () => {
       /Indexes by_tag and user_only cannot be read together: .* The first has rank integer, the second ids/,
     ],
     [
-      'of another direction',
+      'with another direction',
       [
         { index: byTag, where: { tags: 'a' } },
         { index: userDown, where: { user: 'a' } },
@@ -409,7 +409,7 @@ describe('an intersection that cannot be', () => {
       /The first has rank integer, the second rank integer desc nulls last/,
     ],
     [
-      'of a list',
+      'with a list',
       [
         { index: byTag, where: { tags: { in: ['a', 'b'] } } },
         { index: byTag, where: { tags: 'a' } },
@@ -418,7 +418,7 @@ describe('an intersection that cannot be', () => {
       /Index by_tag got a list of 2 values; an intersection takes one value of each property/,
     ],
     [
-      'on all shards, without saying so',
+      'on all shards without scatter',
       [
         { index: userOnly, where: { user: 'a' } },
         { index: tagOnly, where: { tags: 'a' } },
@@ -427,26 +427,26 @@ describe('an intersection that cannot be', () => {
       /Index user_only has its rows on the shards of their entities/,
     ],
     [
-      'of a bad order',
+      'with a bad order',
       [{ index: userOnly, where: { user: 'a' } }],
       { order: 'up' },
       /Indexes user_only: order has/,
     ],
-    ['of a bad limit', [{ index: userOnly, where: { user: 'a' } }], { limit: 0 }, /limit has to be/],
+    ['with a bad limit', [{ index: userOnly, where: { user: 'a' } }], { limit: 0 }, /limit has to be/],
   ]
-  it.each(refused)('%s is BAD_QUERY', (_, asked, options, message) => {
-    const error = errorOf(() => planOf(asked, options))
+  it.each(refused)('an intersection %s is BAD_QUERY', (_, conditions, options, message) => {
+    const error = errorOf(() => planOf(conditions, options))
     expect(error).toMatchObject({ code: 'BAD_QUERY' })
     expect(error.message).toMatch(message)
   })
 })
 
 describe('the cursor of an intersection', () => {
-  const asked = (tag: string): readonly Asked[] => [
+  const conditions = (tag: string): readonly TestCondition[] => [
     { index: byTag, where: { tags: tag } },
     { index: byTag, where: { tags: 'b' } },
   ]
-  async function cursorOf(conditions: readonly Asked[]): Promise<string> {
+  async function cursorOf(conditions: readonly TestCondition[]): Promise<string> {
     const store = severalIndexes(conditions, 1)
     for (const number of [1, 2]) {
       store.addRows(number, { tags: ['a', 'b', 'c'], rank: number })
@@ -456,18 +456,20 @@ describe('the cursor of an intersection', () => {
     return cursor as string
   }
   const read = (plan: IntersectionPlan | ReturnType<typeof planQuery>, cursor: string) =>
-    runQuery(severalIndexes(asked('a'), 1), plan, { cursor })
+    runQuery(severalIndexes(conditions('a'), 1), plan, { cursor })
 
-  it('is good for the same conditions in any order, and for no others', async () => {
-    const cursor = await cursorOf(asked('a'))
-    await expect(read(planOf(asked('a')), cursor)).resolves.toMatchObject({ items: [] })
-    await expect(read(planOf(asked('a').toReversed()), cursor)).resolves.toMatchObject({ items: [] })
-    await expect(read(planOf(asked('c')), cursor)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
-    await expect(read(planOf(asked('a').slice(0, 1)), cursor)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
+  it('a cursor is valid for the same conditions in any order, and for no others', async () => {
+    const cursor = await cursorOf(conditions('a'))
+    await expect(read(planOf(conditions('a')), cursor)).resolves.toMatchObject({ items: [] })
+    await expect(read(planOf(conditions('a').toReversed()), cursor)).resolves.toMatchObject({ items: [] })
+    await expect(read(planOf(conditions('c')), cursor)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
+    await expect(read(planOf(conditions('a').slice(0, 1)), cursor)).rejects.toMatchObject({
+      code: 'BAD_CURSOR',
+    })
     const query = (index: IndexDefinition) =>
       planQuery({ ...index, generation: 1 }, { tags: 'a' }, { scatter: true }, lastByteRouter(1))
     await expect(read(query(byTag), cursor)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
-    const single = await cursorOf(asked('a').slice(0, 1))
+    const single = await cursorOf(conditions('a').slice(0, 1))
     await expect(read(query(byTag), single)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
   })
 })

@@ -13,7 +13,7 @@ test.each([
   ['lowerNfc', 'How FRIENDFEED', 'how friendfeed'],
   ['lowerNfc', '\u00c9', '\u00e9'],
   ['lowerNfc', 'E\u0301', '\u00e9'],
-  // The signs for kelvin and angstrom are letters in another place.
+  // The signs for kelvin and angstrom are compatibility forms of letters.
   ['lowerNfc', '\u212a\u212b', 'k\u00e5'],
   ['prefix(1)', 'a', 'a'],
   ['prefix(3)', 'abcd', 'abc'],
@@ -63,12 +63,12 @@ test.each([
   expect(derive(name, new Date(time))).toEqual(new Date(begins))
 })
 
-test('a query may give a key where it may give a value: the key of a key is the key', () => {
+test('the key of a key is the key, so a query may give either', () => {
   const texts = fc.oneof(fc.string({ unit: 'grapheme' }), fc.webUrl(), fc.domain(), fc.string())
   fc.assert(
     fc.property(texts, fc.constantFrom('lower', 'lowerNfc', 'prefix(3)', 'host'), (value, name) => {
       const key = derive(name, value)
-      // What stands for a host in a URL of a scheme of one's own may be none elsewhere.
+      // The host of a URL with another scheme may not be a host of an https URL.
       if (key === undefined || (name === 'host' && !/^https?:/i.test(value))) return
       expect(derive(name, key)).toBe(key)
     }),
@@ -81,7 +81,7 @@ test('a query may give a key where it may give a value: the key of a key is the 
   )
 })
 
-test('texts that differ only in how their letters are composed have one key lowerNfc', () => {
+test('lowerNfc gives one key to composed and decomposed letters', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       const key = derive('lowerNfc', text)
@@ -97,7 +97,7 @@ test.each(['prefix(0)', 'prefix(1000)', 'prefix(03)', 'prefix()', 'upper', 'slug
   },
 )
 
-test('a key of a program is known by its name and version', () => {
+test('defineKey registers a key function by name and version', () => {
   const domain = defineKey({
     name: 'mail_domain',
     version: 2,
@@ -108,7 +108,7 @@ test('a key of a program is known by its name and version', () => {
   expect(keyFunction('mail_domain@2')).toBe(domain)
   expect(keyFunction('mail_domain@1')).toBeUndefined()
   const other = { name: 'mail_domain', version: 2, from: 'string' as const }
-  // As a module that is loaded once more does.
+  // A module that is loaded twice defines the key again.
   defineKey({ ...other, derive: (mail: string) => mail.split('@')[1] })
   expect(errorOf(() => defineKey({ ...other, derive: (mail: string) => mail }))).toMatchObject({
     code: 'BAD_INDEX',
@@ -118,16 +118,16 @@ test('a key of a program is known by its name and version', () => {
 
 test.each<[string, object, RegExp]>([
   ['a name with capitals', { name: 'Slug' }, /name of a key begins with a letter .* got/],
-  ['a version below 1', { version: 0 }, /version of the key slug is a whole number from 1 on; got 0/],
+  ['a version below 1', { version: 0 }, /version of the key slug has to be a whole number from 1 on; got 0/],
   ['a version that is not whole', { version: 1.5 }, /got 1.5/],
-  ['an unknown type', { from: 'text' }, /key slug is from and to uuid, string, .* got/],
+  ['an unknown type', { from: 'text' }, /key slug needs from and to to be one of uuid, string, .* got/],
   [
-    'an option that there is not',
+    'an unknown option',
     { unique: true },
     /key slug has no option "unique"; there are name, version, from, to, derive/,
   ],
   ['no function', { derive: undefined }, /key slug needs a function as derive; got nothing/],
-])('a key with %s is refused', (_, wrong, message) => {
+])('defineKey refuses %s', (_, wrong, message) => {
   const options = { name: 'slug', version: 1, from: 'string' as const, derive: String, ...wrong }
   expect(errorOf(() => defineKey(options))).toMatchObject({
     code: 'BAD_INDEX',
@@ -135,9 +135,9 @@ test.each<[string, object, RegExp]>([
   })
 })
 
-test.each([undefined, null, 'slug'])('a key without options is refused: %o', (options) => {
+test.each([undefined, null, 'slug'])('defineKey refuses options that are no object: %o', (options) => {
   expect(errorOf(() => defineKey(options as never))).toMatchObject({
     code: 'BAD_INDEX',
-    message: expect.stringMatching(/A key is defined by options such as/),
+    message: expect.stringMatching(/A key needs options such as/),
   })
 })

@@ -11,7 +11,7 @@ const key = fc.tuple(
   fc.bigInt({ min: -2n, max: 2n }),
 )
 
-it('gives two keys one identity exactly when they are equal', () => {
+it('two keys have one identity exactly if they are equal', () => {
   fc.assert(
     fc.property(key, key, (a, b) => {
       expect(keyIdentity(a) === keyIdentity(b)).toBe(compareKeys(a, b, [1, 1, 1]) === 0)

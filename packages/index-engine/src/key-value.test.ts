@@ -10,8 +10,8 @@ function keyOf(type: ColumnType, value: unknown): Uint8Array | number | bigint {
   return result.value
 }
 
-describe('a value as an index keeps it', () => {
-  it('is as the ports have it', () => {
+describe('toKeyValue', () => {
+  it('each type has its own form in a key', () => {
     expect(keyOf('uuid', '00112233-4455-6677-8899-AABBCCDDEEFF')).toEqual(
       Buffer.from('00112233445566778899aabbccddeeff', 'hex'),
     )
@@ -23,12 +23,12 @@ describe('a value as an index keeps it', () => {
     expect(keyOf('time', new Date(-1))).toBe(-1000n)
   })
 
-  it('has no negative zero', () => {
+  it('a key has no negative zero', () => {
     expect(Object.is(keyOf('number', -0), 0)).toBe(true)
     expect(keyOf('integer', -0)).toBe(0n)
   })
 
-  it('is the whole of a string of 512 bytes, and of a longer one its beginning and SHA-256', () => {
+  it('a key has up to 512 bytes of a string, and a SHA-256 of a longer one', () => {
     const fits = 'é'.repeat(256)
     expect(keyOf('string', fits)).toEqual(Buffer.from(fits))
     const long = `${fits}!`
@@ -78,7 +78,7 @@ describe('a misfit', () => {
     ['time', 1_700_000_000_000, 'a valid Date is expected, got a number'],
     ['time', new Date(Number.NaN), 'a valid Date is expected, got an invalid Date'],
     ['string', ['x'], 'a string is expected, got an array of 1 elements'],
-  ])('for %s says what was expected and what kind came', (type, value, reason) => {
+  ])('a misfit for %s names the expectation and the kind of value', (type, value, reason) => {
     expect(toKeyValue(type, value)).toEqual({ misfit: reason })
   })
 })
@@ -92,8 +92,8 @@ const arbitraries: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
   time: fc.date({ noInvalidDate: true }),
 }
 
-describe('a value that went in', () => {
-  it.each(Object.keys(arbitraries) as ColumnType[])('comes back: %s', (type) => {
+describe('fromKeyValue', () => {
+  it.each(Object.keys(arbitraries) as ColumnType[])('a value survives its key: %s', (type) => {
     fc.assert(
       fc.property(arbitraries[type], (value) => {
         expect(fromKeyValue(type, keyOf(type, value))).toEqual(value)
@@ -101,12 +101,12 @@ describe('a value that went in', () => {
     )
   })
 
-  it('comes back as a bigint beyond 2^53 - 1, and not at all when the index has only its beginning', () => {
+  it('an integer beyond 2^53 - 1 becomes a bigint, and a string cut by its column is undefined', () => {
     expect(fromKeyValue('integer', 2n ** 53n)).toBe(2n ** 53n)
     expect(fromKeyValue('string', keyOf('string', 'x'.repeat(513)))).toBeUndefined()
   })
 
-  it('comes back as nothing when the column cannot be one of its type', () => {
+  it('a column of another type gives undefined', () => {
     expect(fromKeyValue('uuid', new Uint8Array(15))).toBeUndefined()
     expect(fromKeyValue('string', Uint8Array.of(0xff))).toBeUndefined()
     expect(fromKeyValue('time', 2n ** 63n - 1n)).toBeUndefined()
@@ -116,7 +116,7 @@ describe('a value that went in', () => {
   })
 })
 
-it('keeps the order of strings by code point, up to 512 bytes', () => {
+it('keys keep the order of strings by code point, up to 512 bytes', () => {
   const text = fc.string({ unit: 'binary', maxLength: 5 })
   fc.assert(
     fc.property(text, text, (a, b) => {

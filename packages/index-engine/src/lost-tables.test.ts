@@ -24,19 +24,19 @@ beforeEach(async () => {
 const drop = (shard: number, entry: number): Promise<void> =>
   reference.shards[shard]!.dropIndexTable(tableSpec(entries[entry]!))
 
-describe('indexes with lost tables', () => {
-  it('are none when all are there', async () => {
+describe('indexes with missing tables', () => {
+  it('no index is listed if all tables exist', async () => {
     expect(await indexesWithLostTables(driver, entries)).toEqual([])
   })
 
-  it('are those that lack a table on any shard', async () => {
+  it('an index is listed if any shard lacks its table', async () => {
     await drop(2, 0)
     for (const shard of [0, 1, 2]) await drop(shard, 2)
     expect(await indexesWithLostTables(driver, entries)).toEqual([entries[0], entries[2]])
     expect(await indexesWithLostTables(driver, entries.slice(1, 2))).toEqual([])
   })
 
-  it('are not known where a shard cannot be asked', async () => {
+  it('an unreachable shard makes the call reject', async () => {
     plan = ({ operation, shard }) =>
       operation === 'scan' && shard === 1
         ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
@@ -45,7 +45,7 @@ describe('indexes with lost tables', () => {
   })
 })
 
-it('a table is looked for by reading one row at the most', async () => {
+it('hasIndexTable reads at most one row', async () => {
   const scans: unknown[] = []
   plan = ({ operation, args }) => {
     if (operation === 'scan') scans.push(args[0])

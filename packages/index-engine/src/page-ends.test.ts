@@ -17,7 +17,7 @@ interface Page {
   readonly complete: boolean
 }
 
-/** All pages: what is on each, and whether it says that it is complete. */
+/** Reads all pages. */
 async function pagesOf(limit: number, options: RunOptions = {}): Promise<Page[]> {
   const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit }, router)
   const pages: Page[] = []
@@ -30,7 +30,7 @@ async function pagesOf(limit: number, options: RunOptions = {}): Promise<Page[]>
   return pages
 }
 
-describe('entities whose own rows are deferred', () => {
+describe('entities with deferred rows', () => {
   const BYTES = 10
   beforeEach(() => {
     const [one, other, last] = [idOf(0), idOf(1), idOf(2)]
@@ -43,11 +43,11 @@ describe('entities whose own rows are deferred', () => {
     store.commit(last, { rank: 9 })
   })
 
-  it('are given at their places, in order, and not again at rows that were left', async () => {
+  it('entities with deferred rows come at their places, in order, and not again at their lost rows', async () => {
     expect(await pagesOf(3)).toEqual([{ ranks: [5, 6, 9], complete: true }])
   })
 
-  it('end a page that they make full, and are not on the next one', async () => {
+  it('an entity with a deferred row can fill a page, and is not on the next one', async () => {
     expect(await pagesOf(1)).toEqual([
       { ranks: [5], complete: true },
       { ranks: [6], complete: true },
@@ -55,7 +55,7 @@ describe('entities whose own rows are deferred', () => {
     ])
   })
 
-  it('end a page that they bring to its bytes, which is complete where it is full', async () => {
+  it('an entity with a deferred row ends a page by its bytes, and the page is complete if it is full', async () => {
     expect(await pagesOf(3, { maxBytes: BYTES })).toEqual([
       { ranks: [5], complete: false },
       { ranks: [6, 9], complete: true },
@@ -72,7 +72,7 @@ describe('a page', () => {
     }
   }
 
-  it('ends with the entity that brings it to 32 MiB, unless it is told otherwise', async () => {
+  it('a page ends with the entity that brings it to 32 MiB', async () => {
     fill(3, 16 * 1024 * 1024)
     expect(await pagesOf(10)).toEqual([
       { ranks: [0, 1], complete: false },
@@ -80,12 +80,12 @@ describe('a page', () => {
     ])
   })
 
-  it('has no cursor where it is full of bytes and nothing follows', async () => {
+  it('a page that ends by its bytes has no cursor if nothing follows', async () => {
     fill(2, 16 * 1024 * 1024)
     expect(await pagesOf(10)).toEqual([{ ranks: [0, 1], complete: true }])
   })
 
-  it('of the greatest limit takes one scan of one row more', async () => {
+  it('a page of the largest limit takes one scan with one more row', async () => {
     fill(MAX_LIMIT, 1)
     const [page, ...others] = await pagesOf(MAX_LIMIT)
     expect(page!.ranks).toHaveLength(MAX_LIMIT)
@@ -95,43 +95,43 @@ describe('a page', () => {
   })
 })
 
-describe('the sizes of the scans of a call', () => {
-  /** The first ones are there; of the others only the rows were left. */
-  async function sizesOf(there: number, all: number, options: RunOptions = {}): Promise<number[]> {
-    for (let rank = 0; rank < all; rank++) {
+describe('the size of a scan', () => {
+  /** Sizes of the scans over `rows` rows, of which only the first `entities` lead to an entity. */
+  async function sizesOf(entities: number, rows: number, options: RunOptions = {}): Promise<number[]> {
+    for (let rank = 0; rank < rows; rank++) {
       store.addRows(idOf(rank), { rank })
-      if (rank < there) store.commit(idOf(rank), { rank })
+      if (rank < entities) store.commit(idOf(rank), { rank })
     }
     const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit: 4 }, router)
     await runQuery(store, plan, options)
     return store.calls.flatMap((call) => ('scan' in call ? [call.scan.limit] : []))
   }
 
-  it('go by the part of the rows that has matched, where none has', async () => {
+  it('scans grow to 1,000 rows while no row matches', async () => {
     expect(await sizesOf(0, 1_300)).toEqual([5, 25, 150, 900, 1_000])
   })
 
-  it('are at least twice as many as before', async () => {
+  it('scans at least double', async () => {
     expect(await sizesOf(3, 100)).toEqual([5, 8, 16, 32, 64])
   })
 
-  it('are of one row more than may be examined', async () => {
+  it('a scan has at most one row more than the call may examine', async () => {
     expect(await sizesOf(3, 100, { maxRowsExamined: 7 })).toEqual([5, 3])
   })
 })
 
-describe('no entity is read', () => {
+describe('reads of entities', () => {
   const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit: 4 }, router)
   beforeEach(() => {
     for (let rank = 0; rank < 10; rank++) store.addRows(idOf(rank), { rank })
   })
 
-  it('behind the last row that may be examined', async () => {
+  it('no entity is read behind the last row that may be examined', async () => {
     const { cost } = await runQuery(store, plan, { maxRowsExamined: 5 })
     expect(cost).toMatchObject({ rowsExamined: 5, entitiesRead: 5, complete: false })
   })
 
-  it('when the signal has fired since the rows were asked for', async () => {
+  it('no entity is read if the signal fires during the scan', async () => {
     const controller = new AbortController()
     store.onCall = () => controller.abort()
     await expect(runQuery(store, plan, { signal: controller.signal })).rejects.toMatchObject({

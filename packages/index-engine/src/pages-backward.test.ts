@@ -10,11 +10,11 @@ import { runQuery, type RunOptions } from './run-query.ts'
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 const byTags = defineIndex('by_tags', { properties: { tags: 'string[]' }, shardOn: 'id' })
 
-const there = (bag: Bag): { now: Bag; left: Bag[] } => ({ now: bag, left: [] })
-const gone = (...left: Bag[]): { now: undefined; left: Bag[] } => ({ now: undefined, left })
-const ranks = (...all: number[]): { now: Bag; left: Bag[] }[] => all.map((rank) => there({ rank }))
+const stored = (bag: Bag): { now: Bag; old: Bag[] } => ({ now: bag, old: [] })
+const deleted = (...old: Bag[]): { now: undefined; old: Bag[] } => ({ now: undefined, old })
+const ranks = (...all: number[]): { now: Bag; old: Bag[] }[] => all.map((rank) => stored({ rank }))
 
-/** The page before the last one, of all that are of this limit. */
+/** Returns the cursor of the page before the last one. */
 async function beforeLast(store: ModelStore, limit: number): Promise<string> {
   const { previous } = (await pagesOf(store, plan(byRank, {}, { limit }))).at(-1) as QueryPage
   return previous as string
@@ -23,7 +23,7 @@ async function beforeLast(store: ModelStore, limit: number): Promise<string> {
 const numbersOn = ({ items }: QueryPage): number[] => items.map(numberOf)
 
 describe('a page backward', () => {
-  it('is one scan and one look-up when nothing is left over, and has both cursors', async () => {
+  it('a backward page takes one scan and one read without lost rows, and has both cursors', async () => {
     const store = fill(byRank, ranks(...Array.from({ length: 100 }, (_, i) => i)), 1)
     const query = plan(byRank, {}, { limit: 20 })
     const forward = await pagesOf(store, query)
@@ -45,7 +45,7 @@ describe('a page backward', () => {
     expect(store.calls[0]).toMatchObject({ scan: { order: 'desc' } })
   })
 
-  it('may be of another limit, and leads on from where it ends', async () => {
+  it('a backward page may have another limit, and its cursors continue at its ends', async () => {
     const store = fill(byRank, ranks(0, 1, 2, 3, 4, 5, 6), 1)
     const cursor = await beforeLast(store, 6)
     const pages: QueryPage[] = []
@@ -61,10 +61,10 @@ describe('a page backward', () => {
     expect(numbersOn(await runQuery(store, plan(byRank, {}, {}), { cursor: next.previous }))).toEqual([0, 1])
   })
 
-  it('has what was written in front of its end since, and not what was deleted', async () => {
+  it('a backward page has entities that were written before its cut since then, and no deleted ones', async () => {
     const store = fill(byRank, ranks(0, 10, 20, 30, 40), 1)
     const cursor = await beforeLast(store, 2)
-    // The last one of the page, by whose row the place is told.
+    // The last entity of the page, whose row is the place of the cursor.
     store.removeRows(idOf(3), { rank: 30 })
     store.commit(idOf(3), undefined)
     store.addRows(idOf(9), { rank: 25 })
@@ -74,14 +74,14 @@ describe('a page backward', () => {
     expect(page.previous).toBeDefined()
   })
 
-  it('finds what stands at its very end by its place, also where the row of it is deferred', async () => {
+  it('a backward page has the entity at its cut although the row is missing', async () => {
     const store = fill(byRank, ranks(0, 1, 2), 1)
     const cursor = await beforeLast(store, 2)
     store.removeRows(idOf(1), { rank: 1 })
     expect(numbersOn(await runQuery(store, plan(byRank, {}, {}), { cursor }))).toEqual([0, 1])
   })
 
-  it('is empty, without a way on, where all that stood there has gone', async () => {
+  it('a backward page is empty and has no previous if all of its entities were deleted', async () => {
     const store = fill(byRank, ranks(0, 1, 2), 1)
     const cursor = await beforeLast(store, 2)
     for (const number of [0, 1]) store.commit(idOf(number), undefined)
@@ -91,7 +91,7 @@ describe('a page backward', () => {
     expect(numbersOn(await runQuery(store, plan(byRank, {}, {}), { cursor: page.cursor }))).toEqual([2])
   })
 
-  it('leaves an entity that has moved to a page behind it to that page', async () => {
+  it('a backward page leaves out an entity that has moved behind its cut', async () => {
     const store = fill(byRank, ranks(0, 1, 2, 3), 1)
     const cursor = await beforeLast(store, 2)
     store.addRows(idOf(0), { rank: 9 })
@@ -103,8 +103,8 @@ describe('a page backward', () => {
     expect(numbersOn(next)).toEqual([2, 3, 0])
   })
 
-  it('says that it is not complete when its rows are too many, and leads on', async () => {
-    const store = fill(byRank, [there({ rank: 0 }), gone(...[1, 2, 3, 4].map((rank) => ({ rank })))], 1)
+  it('a backward page with too many rows is not complete, and has a previous', async () => {
+    const store = fill(byRank, [stored({ rank: 0 }), deleted(...[1, 2, 3, 4].map((rank) => ({ rank })))], 1)
     store.addRows(idOf(2), { rank: 5 })
     store.commit(idOf(2), { rank: 5 })
     store.addRows(idOf(3), { rank: 6 })
@@ -121,7 +121,7 @@ describe('a page backward', () => {
 })
 
 describe('an entity that is written while a page is read backward', () => {
-  it('is never missed when it moves on in the direction of reading, on one shard', async () => {
+  it('an entity that moves in the direction of reading is not missed on one shard, backward', async () => {
     const steps = fc
       .array(fc.nat(12), { minLength: 3, maxLength: 3 })
       .map((at) => at.toSorted((a, b) => a - b))
@@ -131,8 +131,8 @@ describe('an entity that is written while a page is read backward', () => {
         fc.array(move, { minLength: 1, maxLength: 12 }),
         fc.integer({ min: 1, max: 6 }),
         async (moves, limit) => {
-          const store = fill(byRank, [...ranks(...moves.map(({ from }) => from)), there({ rank: 99 })], 1)
-          // The last page begins behind all that move.
+          const store = fill(byRank, [...ranks(...moves.map(({ from }) => from)), stored({ rank: 99 })], 1)
+          // The last page begins behind all moving entities.
           const all = await runQuery(store, plan(byRank, {}, { limit: moves.length }))
           const last = await runQuery(store, plan(byRank, {}, {}), { cursor: all.cursor })
           expect(numbersOn(last)).toEqual([moves.length])
@@ -157,9 +157,9 @@ describe('an entity that is written while a page is read backward', () => {
   })
 
   it.each([2, 3])(
-    'is given at its place although its row is deferred and does not come, on pages of %i',
+    'an entity with a deferred row comes at its place, backward, on pages of %i',
     async (limit) => {
-      const store = fill(byRank, [gone({ rank: 4 }), gone({ rank: 6 }), ...ranks(9, 8)], 1)
+      const store = fill(byRank, [deleted({ rank: 4 }), deleted({ rank: 6 }), ...ranks(9, 8)], 1)
       store.addRows(idOf(4), { rank: 7 })
       store.commit(idOf(4), { rank: 5 })
       const last = (await pagesOf(store, plan(byRank, {}, { limit: 1 }))).at(-1) as QueryPage
@@ -170,10 +170,10 @@ describe('an entity that is written while a page is read backward', () => {
   )
 })
 
-describe('an entity of several rows', () => {
-  const letters = (text: string): { now: Bag; left: Bag[] } => there({ tags: [...text] })
+describe('an entity with several rows', () => {
+  const letters = (text: string): { now: Bag; old: Bag[] } => stored({ tags: [...text] })
 
-  it('stands at the first of them, also where the page is read from behind', async () => {
+  it('an entity stands at the first of its rows, also on a backward page', async () => {
     const store = fill(byTags, [letters('ad'), letters('bf'), letters('ce'), letters('e')], 1)
     const query = plan(byTags, {}, { limit: 1 })
     const forward = await pagesOf(store, query)
@@ -185,10 +185,10 @@ describe('an entity of several rows', () => {
     expect(page?.cost).toMatchObject({ rowsExamined: 5, entitiesRead: 3 })
   })
 
-  /** Entities of 10 bytes with these tags, and one behind them, from whose page they are read backward. */
+  /** Reads 100 entities of 10 bytes backward, from the page of one more entity behind them. */
   async function pagesOfTens(tagsOf: (text: string) => string[], maxBytes: number): Promise<QueryPage[]> {
-    const all = Array.from({ length: 100 }, (_, i) => there({ tags: tagsOf(`${1000 + i}`), bytes: 10 }))
-    const store = fill(byTags, [...all, there({ tags: ['z'] })], 1)
+    const all = Array.from({ length: 100 }, (_, i) => stored({ tags: tagsOf(`${1000 + i}`), bytes: 10 }))
+    const store = fill(byTags, [...all, stored({ tags: ['z'] })], 1)
     const query = plan(byTags, {}, { limit: 100 })
     const last = (await pagesOf(store, query)).at(-1) as QueryPage
     expect(numbersOn(last)).toEqual([100])
@@ -200,20 +200,20 @@ describe('an entity of several rows', () => {
   const sizesOf = (pages: readonly QueryPage[]): number[] => pages.map(({ items }) => items.length)
   const times = (count: number, size: number): number[] => Array.from({ length: count }, () => size)
 
-  it('counts with its bytes from the row on at which it is met: what is in hand is bounded', async () => {
+  it('a postponed entity counts with its bytes, so that memory is bounded', async () => {
     const pages = await pagesOfTens((text) => [`a${text}`, `b${text}`], 100)
     expect(sizesOf(pages)).toEqual([...times(10, 0), ...times(10, 10)])
     for (const { cost } of pages.slice(0, -1)) expect(cost.rowsExamined).toBe(10)
   })
 
-  it('counts once, however many of its rows are met', async () => {
+  it('a postponed entity counts once, however many of its rows are examined', async () => {
     const pages = await pagesOfTens((text) => [`a${text}`, `b${text}`, `b${text}1`], 100)
     expect(pages[0]?.cost.rowsExamined).toBe(19)
   })
 
-  it('does not count twice when it is taken', async () => {
+  it('a postponed entity does not count again when it is taken', async () => {
     const pages = await pagesOfTens((text) => [`a${text}`, `a${text}1`], 100)
-    // The tenth is met, and left to the next page.
+    // The tenth entity is postponed, and comes on the next page.
     expect(pages[0]?.items).toHaveLength(9)
     expect(pages[1]?.items).toHaveLength(9)
   })

@@ -5,25 +5,25 @@ import { defineIndex, type IndexDefinition } from './define-index.ts'
 import { toKeyValue } from './key-value.ts'
 import { shardOfRow, shardsOfQuery } from './place-row.ts'
 
-/** Writes down what it was asked. */
-function recordingRouter(): Router & { asked: string[] } {
-  const asked: string[] = []
+/** A router that records its calls. */
+function recordingRouter(): Router & { calls: string[] } {
+  const calls: string[] = []
   const note = (kind: string) => (bytes: Uint8Array) =>
-    asked.push(`${kind} ${Buffer.from(bytes).toString('hex')}`)
-  return { ...lastByteRouter(4), asked, shardOfId: note('id'), shardOfKey: note('key') }
+    calls.push(`${kind} ${Buffer.from(bytes).toString('hex')}`)
+  return { ...lastByteRouter(4), calls, shardOfId: note('id'), shardOfKey: note('key') }
 }
 
-describe('a row stands on the shard', () => {
-  it('of its entity, when the index is kept by id', () => {
+describe('the shard of a row', () => {
+  it('a row stands on the shard of its entity if shardOn is id', () => {
     const index = defineIndex('a', { properties: { rank: 'integer' }, shardOn: 'id' })
     expect(shardOfRow(index, lastByteRouter(4), [5n], idOf(3))).toBe(3)
   })
 
-  it('of the uuid that the index is kept by, as of an entity with that id', () => {
+  it('a row stands on the shard of its uuid, like an entity with that id', () => {
     const index = defineIndex('a', { properties: { rank: 'integer', user: 'uuid' }, shardOn: 'user' })
     const router = recordingRouter()
     shardOfRow(index, router, [5n, idOf(2)], idOf(3))
-    expect(router.asked).toEqual([`id ${'0'.repeat(31)}2`])
+    expect(router.calls).toEqual([`id ${'0'.repeat(31)}2`])
   })
 
   it.each<[string, string | number | bigint | boolean | Date, string]>([
@@ -32,30 +32,30 @@ describe('a row stands on the shard', () => {
     ['number', 1.5, '3ff8000000000000'],
     ['boolean', true, '0000000000000001'],
     ['time', new Date(1), '00000000000003e8'],
-  ])('that the router gives for these bytes of a %s, for ever', (type, value, bytes) => {
+  ])('the bytes that decide the shard of a %s never change', (type, value, bytes) => {
     const index = defineIndex('a', { properties: { p: type as 'string' }, shardOn: 'p' }) as IndexDefinition
     const result = toKeyValue(type as 'string', value)
     const router = recordingRouter()
     shardOfRow(index, router, 'value' in result ? [result.value] : [], idOf(3))
-    expect(router.asked).toEqual([`key ${bytes}`])
+    expect(router.calls).toEqual([`key ${bytes}`])
   })
 
-  it('of its own element, when the index is kept by an array', () => {
+  it('a row of an array stands on the shard of its element', () => {
     const index = defineIndex('a', { properties: { users: 'uuid[]' }, shardOn: 'users' })
     const router = lastByteRouter(4)
     expect([1, 2].map((user) => shardOfRow(index, router, [idOf(user)], idOf(3)))).toEqual([1, 2])
   })
 })
 
-describe('a query goes to', () => {
+describe('the shards of a query', () => {
   const index = defineIndex('a', { properties: { user: 'uuid', rank: 'integer' }, shardOn: 'user' })
 
-  it('the one shard that has its rows when the property is given', () => {
+  it('a query with a value for shardOn goes to one shard', () => {
     expect(shardsOfQuery(index, lastByteRouter(4), [idOf(2)])).toEqual([2])
     expect(shardsOfQuery(index, lastByteRouter(4), [idOf(2), 1n])).toEqual([2])
   })
 
-  it('all shards when it is not', () => {
+  it('a query without a value for shardOn goes to all shards', () => {
     expect(shardsOfQuery(index, lastByteRouter(4), [])).toEqual([0, 1, 2, 3])
     const byId = defineIndex('b', { properties: { user: 'uuid' }, shardOn: 'id' })
     expect(shardsOfQuery(byId, lastByteRouter(3), [idOf(2)])).toEqual([0, 1, 2])

@@ -27,14 +27,14 @@ function plan(index: IndexDefinition, where: unknown, options: object = {}): Que
 
 const rangesOf = ({ ranges }: QueryPlan): KeyRange[] => ranges.map(({ range }) => range)
 
-/** The range of a query that has one. */
+/** Returns the only range of a query. */
 function rangeOf(query: QueryPlan): KeyRange {
   const [range, ...others] = rangesOf(query)
   expect(others).toEqual([])
   return range as KeyRange
 }
 
-describe('whether rows may be counted in place of entities', () => {
+describe('canCountRows', () => {
   const byOwner = defineIndex('by_owner', { properties: { owners: 'string[]' }, shardOn: 'owners' })
   const long = 'x'.repeat(513)
 
@@ -58,12 +58,12 @@ describe('whether rows may be counted in place of entities', () => {
     ['rows of a list of elements on one shard', false, byOwner, { owners: { in: ['a', 'e'] } }, {}],
     ['rows of a list of one element', true, byOwner, { owners: { in: ['a', 'a'] } }, {}],
     ['rows behind a short string', true, byTitle, { title: { gt: long.slice(1) } }, { scatter: true }],
-  ])('%s: %s', (_, expected, index, where, options) => {
+  ])('canCountRows of %s is %s', (_, expected, index, where, options) => {
     expect(plan(index, where, options).canCountRows).toBe(expected)
   })
 })
 
-describe('a query of properties that stand high to low', () => {
+describe('a query on descending properties', () => {
   const index = defineIndex('a', {
     properties: {
       tag: { type: 'string', order: 'desc' },
@@ -74,7 +74,7 @@ describe('a query of properties that stand high to low', () => {
   })
   const text = (value: string): Buffer => Buffer.from(value)
 
-  it('has the bounds of its values, whichever way they stand', () => {
+  it('a range on a descending property keeps its bounds', () => {
     expect(rangesOf(plan(index, { tag: 'a', score: { gt: 1, lte: 5 } }))).toEqual([
       {
         prefix: [text('a'), 0n],
@@ -91,7 +91,7 @@ describe('a query of properties that stand high to low', () => {
     ])
   })
 
-  it('reads the values of lists in the order of the index: those that are there from the greatest on, then null', () => {
+  it('a list on a descending property is read from the greatest value on, then null', () => {
     const where = { tag: { in: ['a', 'b'] }, score: { in: [1, null, 3] } }
     expect(rangesOf(plan(index, where)).map(({ prefix }) => prefix)).toEqual([
       [text('b'), 0n, 3n],
@@ -106,7 +106,7 @@ describe('a query of properties that stand high to low', () => {
   })
 })
 
-describe('a query of keys and nulls', () => {
+describe('a query on keys and nulls', () => {
   const index = defineIndex('a', {
     properties: {
       host: { type: 'string', of: 'link', key: 'host' },
@@ -121,12 +121,12 @@ describe('a query of keys and nulls', () => {
 
   const onlyRange = ({ ranges }: QueryPlan): KeyRange => ranges[0]!.range
 
-  it('asks for the key of a value', () => {
+  it('a query scans the key of a value', () => {
     expect(onlyRange(plan(index, { host: link }))).toEqual({ prefix: [host] })
     expect(onlyRange(plan(index, { host: 'EXAMPLE.com' }))).toEqual({ prefix: [host] })
   })
 
-  it('asks for what is not there by null', () => {
+  it('null selects absent values', () => {
     expect(onlyRange(plan(index, { host: link, due: null }))).toEqual({ prefix: [host, 0n, 0n] })
     expect(onlyRange(plan(index, { host: link, due: null, title: null })).prefix.slice(3)).toEqual([
       1n,
@@ -134,7 +134,7 @@ describe('a query of keys and nulls', () => {
     ])
   })
 
-  it('asks for a value, or a range, among those that are there', () => {
+  it('a value or a range selects among present values', () => {
     expect(onlyRange(plan(index, { host: link, due: published }))).toEqual({ prefix: [host, 1n, 5000n] })
     expect(onlyRange(plan(index, { host: link, due: { gt: published } }))).toEqual({
       prefix: [host, 1n],
@@ -147,7 +147,7 @@ describe('a query of keys and nulls', () => {
     })
   })
 
-  it('matches what has the key, and nothing that is not there by a range', () => {
+  it('a query matches by key, and a range never matches an absent value', () => {
     const matches = (where: object, bag: Bag): boolean => plan(index, where).matches({ link, ...bag })
     expect(matches({ host: 'example.com' }, {})).toBe(true)
     expect(matches({ host: 'example.org' }, {})).toBe(false)
@@ -159,7 +159,7 @@ describe('a query of keys and nulls', () => {
     expect(matches({ host: link, due: null, title: 'HOW' }, { title: 'now' })).toBe(false)
   })
 
-  it('goes to the shard of the key', () => {
+  it('a query goes to the shard of the key', () => {
     const byDay = defineIndex('b', {
       properties: { kind: 'string', user: { type: 'uuid', nulls: 'last' } },
       shardOn: 'user',
@@ -182,19 +182,19 @@ describe('a query of keys and nulls', () => {
       /has hashes of link, which have no order/,
     ],
     [
-      'a beginning of keys that have none',
+      'startsWith on keys that do not keep beginnings',
       { host: { startsWith: 'exa' } },
       /knows startsWith for strings, .* host has keys that do not begin as its values do/,
     ],
     ['a value of another type', { host: 5 }, /for host: a string is expected, got a number/],
-  ])('is refused with %s', (_, where, message) => {
+  ])('a query on keys and nulls refuses %s', (_, where, message) => {
     expect(errorOf(() => plan(index, where))).toMatchObject({
       code: 'BAD_QUERY',
       message: expect.stringMatching(message),
     })
   })
 
-  it('takes null among the values of a list, in the order of the index', () => {
+  it('null may stand in a list, and is read in the order of the index', () => {
     const { ranges } = plan(index, { host: link, due: { in: [published, null, new Date(1)] } })
     expect(ranges.map(({ range }) => range.prefix.slice(1))).toEqual([
       [0n, 0n],
@@ -203,17 +203,17 @@ describe('a query of keys and nulls', () => {
     ])
   })
 
-  it('takes values with one key for one', () => {
+  it('values with one key count once in a list', () => {
     expect(plan(index, { host: { in: [link, 'EXAMPLE.COM', 'example.org'] } }).ranges).toHaveLength(2)
   })
 
-  it('may count rows', () => {
+  it('rows with keys and nulls can be counted', () => {
     expect(plan(index, { host: link, due: null }).canCountRows).toBe(true)
   })
 })
 
-describe('a query that fits its index', () => {
-  it('scans what its values say, on the shard that has it', () => {
+describe('a valid query', () => {
+  it('a query scans the range of its values, on the shard of shardOn', () => {
     const query = plan(byUser, { user, published: { gt: published, lte: new Date(9) } })
     expect(rangesOf(query)).toEqual([
       {
@@ -226,7 +226,7 @@ describe('a query that fits its index', () => {
   })
 
   it.each(['a', 'how ', 'é', '\u{10ffff}', ''])(
-    'about strings that begin with %j scans from there to behind all of them',
+    'startsWith %j scans all strings with this beginning',
     (startsWith) => {
       const range = rangeOf(plan(byTitle, { title: { startsWith } }, { scatter: true }))
       expect(range.lower).toEqual({ value: Buffer.from(startsWith), inclusive: true })
@@ -239,7 +239,7 @@ describe('a query that fits its index', () => {
     },
   )
 
-  it('about a beginning matches what has it, as a whole, and nothing else', () => {
+  it('startsWith matches strings with the whole beginning, and no others', () => {
     const long = 'x'.repeat(600)
     for (const [startsWith, title, expected] of [
       ['a', 'abc', true],
@@ -257,18 +257,18 @@ describe('a query that fits its index', () => {
       expect(plan(byTitle, { title: { startsWith } }, { scatter: true }).matches({ title })).toBe(expected)
   })
 
-  it('may be about the whole index', () => {
+  it('an empty where scans the whole index', () => {
     expect(plan(byUser, {}, { scatter: true })).toMatchObject({
       ranges: [{ range: { prefix: [] } }],
       shards: [0, 1, 2, 3],
     })
   })
 
-  it('asks one shard also when it may ask all', () => {
+  it('a query with scatter and a value for shardOn still asks one shard', () => {
     expect(plan(byUser, { user }, { scatter: true }).shards).toEqual([2])
   })
 
-  it('matches a bag that has all properties of the index and satisfies the conditions', () => {
+  it('a query matches a bag that has all properties and satisfies the conditions', () => {
     const query = plan(byUser, { user, published: { gte: published } })
     expect(query.matches({ user, published, title: '' })).toBe(true)
     expect(query.matches({ user: user.toUpperCase(), published, title: '' })).toBe(true)
@@ -277,7 +277,7 @@ describe('a query that fits its index', () => {
     expect(query.matches({ user: [user], published, title: '' })).toBe(false)
   })
 
-  it('matches a bag by any element of its array, and puts it where the first of them stands', () => {
+  it('a query matches a bag by any element, and places it at the first matching one', () => {
     const bag = { tags: ['c', 'a', 'b'], rank: 1 }
     const where = { tags: { gte: 'b' } }
     expect(plan(byTag, { tags: 'b' }, { scatter: true }).firstKey(bag)).toEqual([Buffer.from('b'), 1n])
@@ -292,21 +292,21 @@ describe('a list of values', () => {
   const a = Buffer.from('a')
   const b = Buffer.from('b')
 
-  it('is a range for each different value, in the order of the index, on the shard that has it', () => {
+  it('a list makes a range per distinct value, in the order of the index, on the shard of each', () => {
     const query = plan(byTitle, { title: { in: ['b', '', 'a', 'b'] } }, { order: 'desc' })
     expect(prefixesOf(query)).toEqual([[Buffer.alloc(0)], [a], [b]])
-    // By the last byte, of four.
+    // The router takes the last byte modulo four.
     expect(query.ranges.map(({ shards }) => shards)).toEqual([[0], [1], [2]])
     expect(query.shards).toEqual([0, 1, 2])
   })
 
-  it('has integers by their size, and the two zeros once', () => {
+  it('a list of integers is sorted by size, and has zero once', () => {
     const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'rank' })
     const query = plan(byRank, { rank: { in: [10, 9, -1n, 0, -0, 2n ** 63n - 1n] } })
     expect(prefixesOf(query)).toEqual([[-1n], [0n], [9n], [10n], [2n ** 63n - 1n]])
   })
 
-  it('may stand before a range, and before and behind values and lists', () => {
+  it('a list may stand before a range, and beside values and other lists', () => {
     const query = plan(byUser, {
       user: { in: [user3, user] },
       published: { in: [new Date(7), published] },
@@ -327,7 +327,7 @@ describe('a list of values', () => {
     ])
   })
 
-  it('matches what has any of its values, at the first row in the order of the query', () => {
+  it('a list matches any of its values, at the first row in the order of the query', () => {
     const where = { tags: { in: ['c', 'a'] }, rank: { gt: 0 } }
     const bag = { tags: ['b', 'c', 'a'], rank: 1 }
     expect(plan(byTag, where, { scatter: true }).firstKey(bag)).toEqual([a, 1n])
@@ -336,7 +336,7 @@ describe('a list of values', () => {
     expect(plan(byTag, where, { scatter: true }).matches({ tags: ['a'], rank: 0 })).toBe(false)
   })
 
-  it('takes strings of over 512 bytes by their whole', () => {
+  it('a list compares strings of more than 512 bytes as a whole', () => {
     const long = 'x'.repeat(600)
     const query = plan(byTitle, { title: { in: [`${long}b`, 'x', `${long}a`, `${long}b`] } })
     expect(query.ranges).toHaveLength(3)
@@ -351,30 +351,30 @@ describe('a list of values', () => {
       expect(query.matches({ title })).toBe(expected)
   })
 
-  it('has up to 100 different values, and so do all lists of a query together', () => {
+  it('a list with repeats may have 100 distinct values', () => {
     const ranks = Array.from({ length: 100 }, (_, i) => i)
     const where = { tags: { in: ['a'] }, rank: { in: [...ranks, 99] } }
     expect(plan(byTag, where, { scatter: true }).ranges).toHaveLength(100)
   })
 
-  it('looks at no more values of a list than it takes, however many there are', () => {
-    let looked = 0
-    const asked = (length: number): unknown[] =>
+  it('planQuery reads no more values of a list than it accepts', () => {
+    let reads = 0
+    const listOf = (length: number): unknown[] =>
       new Proxy(
         Array.from({ length }, (_, i) => i),
         {
           get(list, name) {
-            if (typeof name === 'string' && /^[0-9]+$/.test(name)) looked++
+            if (typeof name === 'string' && /^[0-9]+$/.test(name)) reads++
             return Reflect.get(list, name) as unknown
           },
         },
       )
     const refusal = (list: unknown): string =>
       errorOf(() => plan(byTag, { tags: 'a', rank: { in: list } }, { scatter: true })).message
-    expect(refusal(asked(5_000))).toMatch(/up to 100 different values for in for rank; got 101 and more/)
-    expect(looked).toBe(101)
-    expect(refusal(asked(10_001))).toMatch(/takes arrays of up to 10000 values for in for rank; got 10001/)
-    expect(looked).toBe(101)
+    expect(refusal(listOf(5_000))).toMatch(/up to 100 different values for in for rank; got 101 and more/)
+    expect(reads).toBe(101)
+    expect(refusal(listOf(10_001))).toMatch(/takes arrays of up to 10000 values for in for rank; got 10001/)
+    expect(reads).toBe(101)
     const endless = Object.assign([1, 2], {
       *[Symbol.iterator]() {
         for (;;) yield 1
@@ -384,7 +384,7 @@ describe('a list of values', () => {
   })
 })
 
-describe('a query that does not fit its index is refused', () => {
+describe('an invalid query', () => {
   it.each<[string, IndexDefinition, unknown, object, RegExp]>([
     ['no where', byUser, undefined, {}, /Index by_user needs an object .* got nothing/],
     ['a list', byUser, [user], {}, /got an array of 1 elements/],
@@ -402,7 +402,7 @@ describe('a query that does not fit its index is refused', () => {
       defineIndex('open', { properties: { title: 'string' }, shardOn: 'id', on: { 'is.open': true } }),
       { 'is.open': true, title: 'x' },
       {},
-      /open is of entities with one value of is\.open, see `on` in its definition: leave it out/,
+      /open has is\.open in the `on` of its definition, so a query cannot name it: leave it out/,
     ],
     [
       'a property behind a range',
@@ -472,7 +472,7 @@ describe('a query that does not fit its index is refused', () => {
       /100 ranges for a query at the most; the lists for user and published make 102/,
     ],
     [
-      'what is no list',
+      'a string as a list',
       byTitle,
       { title: { in: 'ab' } },
       {},
@@ -520,7 +520,7 @@ describe('a query that does not fit its index is refused', () => {
     ['an undefined value', byUser, { user: undefined }, {}, /for user; got nothing, which no index row has/],
     ['null', byUser, { user: null }, {}, /for user; got null/],
     [
-      'an array where an element is meant',
+      'an array in place of an element',
       byTag,
       { tags: ['x'] },
       { scatter: true },
@@ -559,20 +559,20 @@ describe('a query that does not fit its index is refused', () => {
       { scatter: 'yes' },
       /scatter has to be true or false; got a string/,
     ],
-  ])('%s', (_, index, where, options, message) => {
+  ])('planQuery refuses %s', (_, index, where, options, message) => {
     const error = errorOf(() => plan(index, where, options))
     expect(error.code).toBe('BAD_QUERY')
     expect(error.message).toMatch(message)
   })
 
-  it('and the message has none of its values', () => {
+  it('the message of an invalid query has no values', () => {
     const error = errorOf(() => plan(byUser, { user: 'a secret' }))
     expect(error.message).not.toContain('secret')
   })
 })
 
 describe('a range over strings of more than 512 bytes', () => {
-  /** Titles that are the same, or nearly, up to and beyond the bytes that an index keeps. */
+  /** Titles that are equal, or nearly equal, up to and beyond the 512 bytes that an index keeps. */
   const title = fc
     .tuple(
       fc.constantFrom(0, 1, 510, 511, 512, 513, 600),
@@ -581,7 +581,7 @@ describe('a range over strings of more than 512 bytes', () => {
     .map(([length, end]) => 'x'.repeat(length) + end)
   const operator = fc.constantFrom('gt', 'gte', 'lt', 'lte')
 
-  it('scans every row that matches, and matches by the whole strings', () => {
+  it('a range scans every matching row, and matches by whole strings', () => {
     fc.assert(
       fc.property(title, operator, title, (stored, op, bound) => {
         const query = plan(byTitle, { title: { [op]: bound } }, { scatter: true })
@@ -596,7 +596,7 @@ describe('a range over strings of more than 512 bytes', () => {
     )
   })
 
-  it('scans no more than asked for when the bounds are short, and what shares their beginning when they are long', () => {
+  it('a short bound scans exactly its range, and a long bound all rows with its beginning', () => {
     const scanned = (bound: string, stored: string): boolean => {
       const [key = []] = deriveRows(byTitle, { title: stored }).keys
       return inRange(rangeOf(plan(byTitle, { title: { lt: bound } }, { scatter: true })), { key })
@@ -607,7 +607,7 @@ describe('a range over strings of more than 512 bytes', () => {
     expect(scanned(`${long}b`, 'y')).toBe(false)
   })
 
-  it('finds an equal one by its whole', () => {
+  it('equality compares long strings as a whole', () => {
     const long = 'x'.repeat(600)
     const query = plan(byTitle, { title: long })
     expect(query.matches({ title: long })).toBe(true)

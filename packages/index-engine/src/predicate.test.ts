@@ -34,7 +34,7 @@ describe('an index with on', () => {
     ['has a number that is a text', { ...issue, weight: '1' }],
     ['has a number that is a bigint', { ...issue, weight: 1n }],
     ['has a number that is a boolean', { ...issue, weight: true }],
-  ])('has neither rows nor misfits nor claims of a bag that %s', (_, bag) => {
+  ])('a partial index has neither rows nor misfits nor claims of a bag that %s', (_, bag) => {
     expect(deriveRows(issues, issue)).toEqual(row)
     expect(deriveRows(issues, bag)).toEqual(nothing)
     expect(deriveRows(issues, { ...bag, assignee: 5 })).toEqual(nothing)
@@ -42,7 +42,7 @@ describe('an index with on', () => {
     expect(entriesOf(issues).map((entry) => deriveEntryRows(entry, bag))).toEqual([nothing, nothing])
   })
 
-  it('with a list of values has the entities with any of them', () => {
+  it('a partial index with a list has the entities with any of its values', () => {
     const both = defineIndex('both', {
       properties: { assignee: 'string' },
       shardOn: 'assignee',
@@ -57,16 +57,16 @@ describe('an index with on', () => {
       expect(deriveRows(both, { ...issue, kind, assignee: 5 })).toEqual(nothing)
   })
 
-  it('has misfits of the others', () => {
+  it('a partial index reports misfits of its entities', () => {
     expect(deriveRows(issues, { ...issue, assignee: 5 }).misfits).toMatchObject([{ property: 'assignee' }])
   })
 
-  it('has the property of that very name before what dots lead to', () => {
+  it('a property with the whole name takes precedence over a path in on', () => {
     expect(deriveRows(issues, { ...issue, state: {}, 'state.open': true })).toEqual(row)
     expect(deriveRows(issues, { ...issue, 'state.open': false })).toEqual(nothing)
   })
 
-  it('gains and loses rows when a value changes', () => {
+  it('an entity gains and loses rows when a value of on changes', () => {
     const closed = { ...issue, state: { open: false } }
     expect(diffRows(issues, deriveRows(issues, issue).keys, closed)).toMatchObject({
       gained: [],
@@ -84,7 +84,7 @@ describe('an index with on', () => {
     })
   })
 
-  it('judges entities by it, and what rows include as well', () => {
+  it('queries check on, also against the included part of a row', () => {
     const index = { ...issues, generation: 1 }
     const where = { assignee: 'ada' }
     const router = lastByteRouter(4)
@@ -101,14 +101,14 @@ describe('an index with on', () => {
     expect(includedPart(issues, issue)).toEqual({ assignee: 'ada', title: 'a', ...on })
   })
 
-  it('may have nulls for all of its properties', () => {
+  it('a partial index may have nulls for all of its properties', () => {
     const properties = { assignee: { type: 'string', nulls: 'last' } } as const
     const all = defineIndex('all', { properties, shardOn: 'id', on: { kind: 'issue' } })
     expect(deriveRows(all, { kind: 'issue' }).keys).toHaveLength(1)
     expect(deriveRows(all, {}).keys).toEqual([])
   })
 
-  it('is plain data that cannot be changed, and comes back from it', () => {
+  it('on is frozen plain data, and survives JSON', () => {
     const data = definitionData(issues)
     expect(data.on).toStrictEqual(on)
     expect(Object.isFrozen(issues.on)).toBe(true)
@@ -120,7 +120,7 @@ describe('an index with on', () => {
 
 describe('on', () => {
   const withOn = (given: unknown): ReturnType<typeof defineIndex> =>
-    // What comes without types.
+    // A program without types may give anything.
     defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', on: given as IndexPredicate })
 
   it.each<[string, unknown, RegExp]>([
@@ -141,10 +141,10 @@ describe('on', () => {
     ['a list of lists', { kind: [['a'], ['b']] }, /for kind in on; got an array of 1/],
     ['a time', { at: new Date(0) }, /for at in on; got a Date/],
     ['a bigint', { n: 1n }, /for n in on; got a bigint/],
-    ['what is no number', { n: Number.NaN }, /a finite number .* for n in on; got NaN/],
+    ['NaN', { n: Number.NaN }, /a finite number .* for n in on; got NaN/],
     ['a long string', { s: 'x'.repeat(257) }, /up to 256 characters for s in on; got a string of 257/],
     ['half a character', { s: '\ud800' }, /a well-formed string .* for s in on/],
-  ])('is refused: %s', (_, given, message) => {
+  ])('on refuses %s', (_, given, message) => {
     const error = errorOf(() => withOn(given))
     expect(error.code).toBe('BAD_INDEX')
     expect(error.message).toMatch(message)
@@ -153,7 +153,7 @@ describe('on', () => {
     )
   })
 
-  it('may have four properties, and a string of 256 characters', () => {
+  it('on may have four properties, and a string of 256 characters', () => {
     expect(withOn({ a: 'x'.repeat(256), b: '', c: 0, d: false }).on).toHaveProperty('d', false)
   })
 
@@ -165,14 +165,14 @@ describe('on', () => {
     ['with one more', { a: 'x', b: 1, c: 1 }, false],
     ['with one less', { a: 'x' }, false],
     ['without it', undefined, false],
-  ])('%s is the same, or not', (_, other, isSame) => {
+  ])('a predicate %s equals the first one, or not: %j, %s', (_, other, isSame) => {
     const one = withOn({ a: 'x', b: 1 })
     expect(sameRows(one, withOn(other))).toBe(isSame)
     expect(sameRows(withOn(other), one)).toBe(isSame)
   })
 })
 
-test('lists with the same values are the same predicate, in whatever order', () => {
+test('lists with the same values are the same predicate, in any order', () => {
   const of = (kind: IndexPredicate[string]): ReturnType<typeof defineIndex> =>
     defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', on: { kind } })
   expect(sameRows(of(['x', 'y']), of(['y', 'x']))).toBe(true)
@@ -185,7 +185,7 @@ test('lists with the same values are the same predicate, in whatever order', () 
   expect(Object.isFrozen(data.on?.['kind'])).toBe(true)
 })
 
-test('a predicate is told in words', () => {
+test('predicateText describes a predicate', () => {
   expect(predicateText({ kind: ['task', 'issue'], n: 1 })).toBe('kind in ("issue", "task") and n = 1')
   expect(predicateText(on)).toBe('kind = "issue" and state.open = true and weight = 1')
 })

@@ -11,7 +11,7 @@ import { runQuery } from './run-query.ts'
 type Scalar = string | bigint | boolean
 type Condition = Scalar | { readonly [operator: string]: Scalar | readonly Scalar[] }
 
-/** The last two are in another order in UTF-8 than in UTF-16. */
+/** UTF-8 and UTF-16 sort the last two differently. */
 const WORDS = ['', 'a', 'ab', 'b', '\uffee', '\u{1f600}']
 const RANKS = [-(2n ** 60n), -1n, 0n, 1n, 2n ** 60n]
 const POOLS: Readonly<Record<string, readonly Scalar[]>> = {
@@ -39,7 +39,7 @@ const INDEXES: readonly IndexDefinition[] = [
   }),
 ]
 
-// What the index holds, said once more in the plainest way.
+// A naive reference for the rows of an index.
 
 function compareScalars(a: Scalar, b: Scalar): number {
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b))
@@ -80,7 +80,7 @@ function compareTuples(index: IndexDefinition, a: readonly Scalar[], b: readonly
   return orders.find((order) => order !== 0) ?? 0
 }
 
-/** The numbers of the entities that match, in order. */
+/** Returns the numbers of the matching entities, in order. */
 function oracle(
   index: IndexDefinition,
   bags: readonly (Bag | undefined)[],
@@ -120,8 +120,8 @@ const bagArbitrary: fc.Arbitrary<Bag> = fc.record(
 
 const entityArbitrary = fc.record({
   now: fc.option(bagArbitrary, { nil: undefined, freq: 8 }),
-  /** Bags whose rows were left behind. */
-  left: fc.array(bagArbitrary, { maxLength: 2 }),
+  /** Old bags whose rows still exist. */
+  old: fc.array(bagArbitrary, { maxLength: 2 }),
 })
 
 const rangeArbitrary = (pool: readonly Scalar[]): fc.Arbitrary<Condition> =>
@@ -168,8 +168,8 @@ const caseArbitrary = fc.record({
   shards: fc.integer({ min: 1, max: 3 }),
 })
 
-describe('paging through a store that nobody writes', () => {
-  it('gives exactly what matches, in order, full pages, and no cursor on the last one', async () => {
+describe('paging without writes', () => {
+  it('pages have exactly the matching entities, in order, full, and the last one has no cursor', async () => {
     await fc.assert(
       fc.asyncProperty(caseArbitrary, async ({ query: { index, where }, entities, order, limit, shards }) => {
         const store = fill(index, entities, shards)
@@ -193,7 +193,7 @@ describe('paging through a store that nobody writes', () => {
     )
   })
 
-  it('gives the same when a call may examine a few rows only', async () => {
+  it('pages have the same entities if a call may examine a few rows only', async () => {
     const maxRows = fc.integer({ min: 1, max: 4 })
     await fc.assert(
       fc.asyncProperty(caseArbitrary, maxRows, async (given, maxRowsExamined) => {
@@ -218,7 +218,7 @@ describe('paging through a store that nobody writes', () => {
     )
   })
 
-  it('gives the same when pages end for their bytes, in whatever groups the entities come', async () => {
+  it('pages have the same entities if they end by their bytes, in groups of any size', async () => {
     const sizes = fc.array(fc.nat(5), { minLength: 14, maxLength: 14 })
     const bounds = fc.record({
       maxBytes: fc.integer({ min: 1, max: 12 }),
@@ -228,9 +228,9 @@ describe('paging through a store that nobody writes', () => {
       fc.asyncProperty(caseArbitrary, sizes, bounds, async (given, bytes, { maxBytes, groupOf }) => {
         const { index, where } = given.query
         const { order, limit, shards } = given
-        const entities = given.entities.map(({ now, left }, i) => ({
+        const entities = given.entities.map(({ now, old }, i) => ({
           now: now && { ...now, bytes: bytes[i] as number },
-          left,
+          old,
         }))
         const store = fill(index, entities, shards)
         store.groupOf = groupOf
@@ -245,7 +245,7 @@ describe('paging through a store that nobody writes', () => {
         for (const { cost, items, cursor } of pages) {
           const weights = items.map((item) => Number(item['bytes']))
           const weight = weights.reduce((sum, each) => sum + each, 0)
-          // Only the last one may go beyond the bound.
+          // Only the last entity may exceed the bound.
           expect(weight - (weights.at(-1) ?? 0)).toBeLessThan(maxBytes)
           expect(cost.complete).toBe(items.length === limit || weight < maxBytes || cursor === undefined)
           if (weight < maxBytes && items.length < limit) expect(cursor).toBeUndefined()
@@ -255,8 +255,8 @@ describe('paging through a store that nobody writes', () => {
     )
   })
 
-  it('asks for no more entities than the page needs when they are large', async () => {
-    const large = Array.from({ length: 100 }, (_, rank) => ({ now: { rank, bytes: 10 }, left: [] }))
+  it('a page of large entities reads no more of them than it needs', async () => {
+    const large = Array.from({ length: 100 }, (_, rank) => ({ now: { rank, bytes: 10 }, old: [] }))
     const store = fill(byRank, large, 1)
     store.groupOf = 2
     let groups = 0
@@ -273,7 +273,7 @@ describe('paging through a store that nobody writes', () => {
     expect(cost).toMatchObject({ complete: false, rowsExamined: 4 })
   })
 
-  /** What a page's cursors lead to, from any page that was reached by any way. */
+  /** Steps from page to page, in any direction. */
   const walk = fc.array(
     fc.record({ way: fc.constantFrom('cursor', 'previous'), limit: fc.integer({ min: 1, max: 5 }) }),
     { minLength: 1, maxLength: 12 },
@@ -283,7 +283,7 @@ describe('paging through a store that nobody writes', () => {
     { requiredKeys: [] },
   )
 
-  it('gives the same backward as forward, each page in the order of the query, full but for the first', async () => {
+  it('backward pages have the same entities as forward ones, in the order of the query, and are full', async () => {
     await fc.assert(
       fc.asyncProperty(caseArbitrary, async ({ query: { index, where }, entities, order, limit, shards }) => {
         const store = fill(index, entities, shards)
@@ -301,14 +301,14 @@ describe('paging through a store that nobody writes', () => {
           expect(cost.rowsMatched).toBe(items.length)
           expect(cost.rowsExamined).toBe(cost.rowsMatched + cost.rowsDiscarded)
         }
-        // As many as there are in front of the last one: no empty page more.
+        // One page for each before the last, and no empty one.
         expect(backward).toHaveLength(forward.length - 1)
       }),
       { numRuns: 1000 },
     )
   })
 
-  it('to and fro gives what stands directly behind or before, with any limits and bounds', async () => {
+  it('paging back and forth gives the entities directly after or before, with any limits and bounds', async () => {
     await fc.assert(
       fc.asyncProperty(caseArbitrary, walk, bounds, async (given, steps, options) => {
         const { index, where } = given.query
@@ -326,7 +326,7 @@ describe('paging through a store that nobody writes', () => {
         for (const { way, limit } of steps) {
           const cursor = page?.[way]
           if (page !== undefined && cursor === undefined) {
-            // What has no cursor is the end.
+            // A page without the cursor is at the end.
             if (way === 'cursor') expect(to).toBe(expected.length)
             else expect(from).toBe(0)
             continue
@@ -349,7 +349,7 @@ describe('paging through a store that nobody writes', () => {
     )
   })
 
-  it('reads an entity once a call at the most, and counts what it asked for', async () => {
+  it('a call reads an entity at most once, and its cost counts every read', async () => {
     await fc.assert(
       fc.asyncProperty(caseArbitrary, async ({ query: { index, where }, entities, order, limit, shards }) => {
         const store = fill(index, entities, shards)
@@ -369,8 +369,8 @@ describe('paging through a store that nobody writes', () => {
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 const byTags = defineIndex('by_tags', { properties: { tags: 'string[]' }, shardOn: 'id' })
 
-describe('an entity that is written while it is being paged', () => {
-  it('is never missed when it moves on in the order, on one shard', async () => {
+describe('an entity that is written during paging', () => {
+  it('an entity that moves in the direction of reading is not missed on one shard', async () => {
     const steps = fc
       .array(fc.nat(30), { minLength: 3, maxLength: 3 })
       .map((at) => at.toSorted((a, b) => a - b))
@@ -382,7 +382,7 @@ describe('an entity that is written while it is being paged', () => {
         async (moves, limit) => {
           const store = fill(
             byRank,
-            moves.map(({ from }) => ({ now: { rank: from }, left: [] })),
+            moves.map(({ from }) => ({ now: { rank: from }, old: [] })),
             1,
           )
           let call = 0
@@ -407,24 +407,21 @@ describe('an entity that is written while it is being paged', () => {
   it.each([
     [2, [[3, 0], [4]]],
     [3, [[3, 0, 4]]],
-  ])(
-    'is given at its place although its row is deferred and does not come, on pages of %i',
-    async (limit, pages) => {
-      const gone = (rank: number) => ({ now: undefined, left: [{ rank }] })
-      const there = (rank: number) => ({ now: { rank }, left: [] })
-      const store = fill(byRank, [there(1), gone(2), gone(3), there(7), there(9)], 1)
-      store.onCall = () => {
-        if (store.calls.length === 1) store.commit(idOf(0), { rank: 8 })
-      }
-      const found = await pagesOf(store, plan(byRank, {}, { limit }))
-      expect(found.map(({ items }) => items.map(numberOf))).toEqual(pages)
-    },
-  )
+  ])('an entity with a deferred row comes at its place, on pages of %i', async (limit, pages) => {
+    const deleted = (rank: number) => ({ now: undefined, old: [{ rank }] })
+    const stored = (rank: number) => ({ now: { rank }, old: [] })
+    const store = fill(byRank, [stored(1), deleted(2), deleted(3), stored(7), stored(9)], 1)
+    store.onCall = () => {
+      if (store.calls.length === 1) store.commit(idOf(0), { rank: 8 })
+    }
+    const found = await pagesOf(store, plan(byRank, {}, { limit }))
+    expect(found.map(({ items }) => items.map(numberOf))).toEqual(pages)
+  })
 
-  it('is given as the last one, too', async () => {
+  it('an entity with a deferred row may be the last one', async () => {
     const store = fill(
       byRank,
-      [2, 4].map((rank) => ({ now: undefined, left: [{ rank }] })),
+      [2, 4].map((rank) => ({ now: undefined, old: [{ rank }] })),
       1,
     )
     store.addRows(idOf(2), { rank: 1 })
@@ -437,10 +434,10 @@ describe('an entity that is written while it is being paged', () => {
   it.each([
     ['back', 1],
     ['on, to a place that was fetched already', 7],
-  ])('is taken at the row that was met when it moves %s after its row was read', async (_, rank) => {
+  ])('an entity that moves %s after its row was read is taken at that row', async (_, rank) => {
     const store = fill(
       byRank,
-      [2, 4, 6, 8].map((now) => ({ now: { rank: now }, left: [] })),
+      [2, 4, 6, 8].map((now) => ({ now: { rank: now }, old: [] })),
       1,
     )
     store.onCall = () => {
@@ -453,14 +450,14 @@ describe('an entity that is written while it is being paged', () => {
     expect(page.items[1]?.['rank']).toBe(rank)
   })
 
-  it('is taken at the row that was met when its place was passed by on another shard too', async () => {
+  it('an entity is taken at its old row if its new place was read already on another shard', async () => {
     const store = fill(
       byRank,
-      [2, 4, 6, 8, 10, 12].map((now) => ({ now: { rank: now }, left: [] })),
+      [2, 4, 6, 8, 10, 12].map((now) => ({ now: { rank: now }, old: [] })),
       2,
     )
     store.onCall = () => {
-      // Both shards were scanned: what follows in hand is not its row.
+      // Both shards were scanned already, so its new row is not among the fetched rows.
       if (store.calls.length !== 2) return
       store.addRows(idOf(1), { rank: 11 })
       store.commit(idOf(1), { rank: 11 })
@@ -470,10 +467,10 @@ describe('an entity that is written while it is being paged', () => {
     expect(page.items[1]?.['rank']).toBe(11)
   })
 
-  it('is left to the page before when it moved there', async () => {
+  it('an entity that has moved to an earlier page is not on this one', async () => {
     const store = fill(
       byRank,
-      [2, 4, 6, 8].map((now) => ({ now: { rank: now }, left: [] })),
+      [2, 4, 6, 8].map((now) => ({ now: { rank: now }, old: [] })),
       1,
     )
     const query = plan(byRank, {}, { limit: 2 })
@@ -487,10 +484,10 @@ describe('an entity that is written while it is being paged', () => {
 })
 
 describe('the work of a call', () => {
-  const rows = (count: number): { now: Bag; left: Bag[] }[] =>
-    Array.from({ length: count }, (_, rank) => ({ now: { rank }, left: [] }))
+  const rows = (count: number): { now: Bag; old: Bag[] }[] =>
+    Array.from({ length: count }, (_, rank) => ({ now: { rank }, old: [] }))
 
-  it('is one scan of one row more than asked for and one look-up when nothing is left over', async () => {
+  it('a call without lost rows takes one scan with one more row, and one read', async () => {
     const store = fill(byRank, rows(100), 1)
     const { cost, cursor } = await runQuery(store, plan(byRank, {}, { limit: 20 }))
     expect(cursor).toBeDefined()
@@ -508,23 +505,23 @@ describe('the work of a call', () => {
     expect(store.calls[0]).toMatchObject({ scan: { limit: 21 } })
   })
 
-  it('is one scan a shard when all shards give less than was asked for', async () => {
+  it('a call takes one scan per shard if the shards have fewer rows than the limit', async () => {
     const store = fill(byRank, rows(5), 3)
     const { cost, items } = await runQuery(store, plan(byRank, {}, { limit: 20 }, 3))
     expect(items).toHaveLength(5)
     expect(cost).toMatchObject({ shards: 3, indexReads: 3, entityReads: 1, entitiesRead: 5 })
   })
 
-  it('is one scan for a list where its first values have enough, and some together where they have not', async () => {
+  it('a list takes one scan if its first value has enough rows, and several together otherwise', async () => {
     const list = Array.from({ length: 100 }, (_, i) => `${i + 100}`)
     const byUser = INDEXES[0] as IndexDefinition
-    const entities = list.map((user, rank) => ({ now: { user, rank }, left: [] }))
+    const entities = list.map((user, rank) => ({ now: { user, rank }, old: [] }))
     const store = fill(byUser, entities, 3)
     const query = (limit: number): QueryPlan => plan(byUser, { user: { in: list } }, { limit }, 3)
     const { cost } = await runQuery(store, query(1))
-    // The second one, to see whether another follows, and one beside it.
+    // One scan tells whether another entity follows, and one starts together with it.
     expect(cost).toMatchObject({ indexReads: 3, shards: 3, entitiesRead: 2, rowsExamined: 1 })
-    const several = Array.from({ length: 40 }, (_, rank) => ({ now: { user: '100', rank }, left: [] }))
+    const several = Array.from({ length: 40 }, (_, rank) => ({ now: { user: '100', rank }, old: [] }))
     const first = await runQuery(fill(byUser, several, 3), query(30))
     expect(first.cost).toMatchObject({ indexReads: 1, shards: 1, rowsExamined: 30 })
     const all = await runQuery(store, query(200))
@@ -532,9 +529,9 @@ describe('the work of a call', () => {
     expect(all.cost).toMatchObject({ indexReads: 100, shards: 3, entityReads: 1 })
   })
 
-  it('grows in few steps over many leftovers, and no scan is larger than 1,001 rows', async () => {
-    const left = Array.from({ length: 6000 }, (_, rank) => ({ now: undefined, left: [{ rank }] }))
-    const store = fill(byRank, [...left, { now: { rank: 6000 }, left: [] }], 1)
+  it('a call passes many lost rows in few scans of at most 1,001 rows', async () => {
+    const old = Array.from({ length: 6000 }, (_, rank) => ({ now: undefined, old: [{ rank }] }))
+    const store = fill(byRank, [...old, { now: { rank: 6000 }, old: [] }], 1)
     const { items, cost } = await runQuery(store, plan(byRank, {}, { limit: 1 }))
     expect(items).toHaveLength(1)
     expect(cost.rowsDiscarded).toBe(6000)
@@ -543,11 +540,11 @@ describe('the work of a call', () => {
       expect('scan' in call ? call.scan.limit : call.read.length).toBeLessThanOrEqual(1001)
   })
 
-  it('ends after 10,000 rows with what it has, a cursor, and the word that it is not complete', async () => {
-    const left = Array.from({ length: 10_005 }, (_, rank) => ({ now: undefined, left: [{ rank }] }))
+  it('a call ends after 10,000 rows, with a cursor and complete: false', async () => {
+    const old = Array.from({ length: 10_005 }, (_, rank) => ({ now: undefined, old: [{ rank }] }))
     const store = fill(
       byRank,
-      [{ now: { rank: -1 }, left: [] }, ...left, { now: { rank: 20_000 }, left: [] }],
+      [{ now: { rank: -1 }, old: [] }, ...old, { now: { rank: 20_000 }, old: [] }],
       1,
     )
     const query = plan(byRank, {}, { limit: 2 })
@@ -560,9 +557,9 @@ describe('the work of a call', () => {
     expect(second.cursor).toBeUndefined()
   })
 
-  it('reads an entity of many elements once, and gives it once', async () => {
+  it('an entity with many elements is read once and comes once', async () => {
     const tags = Array.from({ length: 200 }, (_, i) => `tag ${i}`)
-    const store = fill(byTags, [{ now: { tags }, left: [] }], 1)
+    const store = fill(byTags, [{ now: { tags }, old: [] }], 1)
     const { items, cost, cursor } = await runQuery(store, plan(byTags, {}, { limit: 10 }))
     expect(items).toHaveLength(1)
     expect(cursor).toBeUndefined()
@@ -570,16 +567,16 @@ describe('the work of a call', () => {
   })
 })
 
-describe('what a page holds', () => {
-  it('entities with their id first, and version and time beside them', async () => {
-    const store = fill(byRank, [{ now: { rank: 1, title: 'A page' }, left: [] }], 1)
+describe('the items of a page', () => {
+  it('an entity has its id first, and metaOf gives its version and time', async () => {
+    const store = fill(byRank, [{ now: { rank: 1, title: 'A page' }, old: [] }], 1)
     const [entity] = (await runQuery(store, plan(byRank, {}, {}))).items
     expect(Object.keys(entity ?? {})).toEqual(['id', 'rank', 'title'])
     expect(metaOf(entity ?? {})).toEqual({ version: 1, updated: new Date('2009-02-27T00:00:00Z') })
   })
 
-  it('nothing, when the signal has fired', async () => {
-    const store = fill(byRank, [{ now: { rank: 1 }, left: [] }], 1)
+  it('a call with an aborted signal reads nothing', async () => {
+    const store = fill(byRank, [{ now: { rank: 1 }, old: [] }], 1)
     const failure = await runQuery(store, plan(byRank, {}, {}), { signal: AbortSignal.abort() }).catch(
       (error: unknown) => error,
     )

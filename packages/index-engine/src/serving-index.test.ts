@@ -44,7 +44,7 @@ it.each<[string, object, string]>([
   ['a bigint', { n: 5n }, "n: 'integer'"],
   ['a boolean', { done: { in: [true, false] } }, "done: 'boolean'"],
   ['a time', { seen: { lt: at } }, "seen: 'time'"],
-])('names the index that would serve %s', (_, where, properties) => {
+])('an error names the index that would serve %s', (_, where, properties) => {
   const message = refusal(where)
   expect(message.endsWith(` An index with properties { ${properties} } would serve it.`)).toBe(true)
   expect(message).toMatch(/^Index tasks (has no property|cannot use) [^.]*(\.[a-z]+)?[^.]*\. An index/)
@@ -53,22 +53,22 @@ it.each<[string, object, string]>([
 it.each<[string, object]>([
   ['of two ranges', { due: { gte: at }, tags: { startsWith: 'a' } }],
   ['of null alone, which would be all entities', { weight: null }],
-  ['of null, whose type nobody knows', { owner: null }],
+  ['of null, whose type is unknown', { owner: null }],
   ['of null in a property that has no rows for it', { due: null }],
   ['of a value of another type', { status: 5, owner: 'a' }],
   ['of values of several types', { owner: { in: ['a', 5] } }],
   ['of a list without an end', { owner: { in: Object.assign([], { length: 2 ** 32 - 1 }) } }],
   ['of an empty list', { owner: { in: [] } }],
   ['of an object', { owner: { name: { first: 'a' } } }],
-  ['of an operator that there is not', { owner: { above: 'a' } }],
+  ['of an unknown operator', { owner: { above: 'a' } }],
   ['of the id', { id: 'a' }],
   ['of a name that no index can have', { 'a..b': 'a' }],
   ['of more properties than an index has', Object.fromEntries(Array.from('abcdefghi', (name) => [name, 1]))],
   ['of six strings, which no key holds', Object.fromEntries(Array.from('abcdef', (name) => [name, 'x']))],
-])('names none %s', (_, where) => {
+])('an error names no index for a where %s', (_, where) => {
   expect(refusal(where)).not.toContain('would serve')
 })
 
-it('says nothing of values', () => {
+it('an error contains no values', () => {
   expect(refusal({ owner: 'secret', due: { gte: at } })).not.toMatch(/secret|1970/)
 })

@@ -19,7 +19,7 @@ const indexes = (state: 'ready' | 'dropped'): ShardCatalog['indexes'] => [
 ]
 const all = requirementsOf({ indexes: indexes('ready'), deleteDelayMs: 5 }) ?? []
 
-test('what a store has says what it requires', () => {
+test('a store requires the features that it uses', () => {
   expect(all.map(({ name }) => name)).toEqual(['delete-delay', 'paths'])
   expect(requirementsOf({ indexes: indexes('ready') })).toEqual([{ name: 'paths', since: '0.1.0' }])
   expect(requirementsOf({ indexes: [], deleteDelayMs: 1 })).toEqual([
@@ -34,14 +34,14 @@ test.each<[string, PropertyOptions]>([
   ['keys', { type: 'string', of: 'title' }],
   ['nulls', { type: 'string', nulls: 'first' }],
   ['descending', { type: 'string', order: 'desc' }],
-])('it requires %s for %o', (name, options) => {
+])('a store requires %s for %o', (name, options) => {
   const index = defineIndex('a', { properties: { a: 'string', b: options }, shardOn: 'a' })
   const entry = { ...index, generation: 1, table: 'index_a' }
   expect(requirementsOf({ indexes: [{ ...entry, state: 'building' }] })).toEqual([{ name, since: '0.1.0' }])
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
-test('it requires unique for claims', () => {
+test('a store requires unique for claims', () => {
   const index = defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', unique: true })
   const entry = { ...index, generation: 1, table: 'claims_a' }
   const required = [{ name: 'unique', since: '0.1.0' }]
@@ -49,7 +49,7 @@ test('it requires unique for claims', () => {
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
-test('it requires partial for indexes of some entities', () => {
+test('a store requires partial for indexes with on', () => {
   const index = defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', on: { kind: 'user' } })
   const entry = { ...index, generation: 1, table: 'index_a' }
   const required = [{ name: 'partial', since: '0.1.0' }]
@@ -57,7 +57,7 @@ test('it requires partial for indexes of some entities', () => {
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
-test('it requires partial-lists for indexes of entities with any of some values', () => {
+test('a store requires partial-lists for indexes with a list in on', () => {
   const on = { kind: ['user', 'person'] }
   const index = defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', on })
   const entry = { ...index, generation: 1, table: 'index_a' }
@@ -66,7 +66,7 @@ test('it requires partial-lists for indexes of entities with any of some values'
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
-test('it requires expires for an index by which entities are deleted', () => {
+test('a store requires expires for an index by which entities are deleted', () => {
   const index = defineIndex('a', { properties: { a: 'time' }, shardOn: 'id', expires: 'a' })
   const entry = { ...index, generation: 1, table: 'index_a' }
   expect(requirementsOf({ indexes: [{ ...entry, state: 'ready' }] })).toEqual([
@@ -75,7 +75,7 @@ test('it requires expires for an index by which entities are deleted', () => {
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
-test('a store that keeps a key of its program is understood where that is defined', () => {
+test('a store with a key function of the program opens only where the function is defined', () => {
   const properties = [{ name: 'a', type: 'string', many: false, key: 'understood@1' }] as const
   const entry = { ...nested, properties, generation: 1, table: 'index_a' }
   const withKey = { ...catalog, indexes: [{ ...entry, state: 'retiring' as const }] }
@@ -88,12 +88,12 @@ test('a store that keeps a key of its program is understood where that is define
   expect(() => requireUnderstood('one', withKey)).not.toThrow()
 })
 
-test('a store that requires nothing, or what is known, is understood', () => {
+test('a store that requires nothing, or known features, opens', () => {
   expect(() => requireUnderstood('one', catalog)).not.toThrow()
   expect(() => requireUnderstood('one', { ...catalog, format: 1, requires: all })).not.toThrow()
 })
 
-test('what is not known is named, and that alone', () => {
+test('the error names the unknown features only', () => {
   const unknown = ['folding', 'moving'].map((name) => ({ name, since: '7.8.9' }))
   expect(() => requireUnderstood('one', { ...catalog, requires: [...all, ...unknown] })).toThrow(
     'Shard one: the store requires folding (in @looseleaf/store from 7.8.9 on), moving (in @looseleaf/store from 7.8.9 on), which',

@@ -1,6 +1,6 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
 
-/** The LooseleafError that the action throws; anything else fails the test. */
+/** Returns the LooseleafError that the action throws; any other outcome fails the test. */
 export function errorOf(action: () => unknown): LooseleafError {
   try {
     action()

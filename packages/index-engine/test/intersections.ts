@@ -5,24 +5,24 @@ import type { QueryOptions } from '../src/query-types.ts'
 import type { QueryPorts } from '../src/run-query.ts'
 import { idOf, lastByteRouter, modelStore } from './model.ts'
 
-/** A condition as a test writes it. */
-export interface Asked {
+/** A condition of a test. */
+export interface TestCondition {
   readonly index: IndexDefinition
   readonly where: object
 }
 
-/** Entities, and rows of them in the index of each condition. */
+/** A store with an index per condition. */
 export interface SeveralIndexes extends QueryPorts {
   commit(number: number, bag: Bag | undefined): void
-  /** In all indexes, or in some. */
+  /** Adds the rows of a bag to all indexes, or to some. */
   addRows(number: number, bag: Bag, indexes?: readonly number[]): void
   removeRows(number: number, bag: Bag): void
   /** Called before each scan. */
   onScan: () => void
 }
 
-export function severalIndexes(asked: readonly Asked[], shards: number): SeveralIndexes {
-  const stores = asked.map(({ index }) => modelStore(index, lastByteRouter(shards)))
+export function severalIndexes(given: readonly TestCondition[], shards: number): SeveralIndexes {
+  const stores = given.map(({ index }) => modelStore(index, lastByteRouter(shards)))
   const first = stores[0]!
   const several: SeveralIndexes = {
     onScan: () => {},
@@ -42,7 +42,11 @@ export function severalIndexes(asked: readonly Asked[], shards: number): Several
   return several
 }
 
-export function planOf(asked: readonly Asked[], options: QueryOptions = {}, shards = 1): IntersectionPlan {
-  const conditions = asked.map(({ index, where }) => ({ index: { ...index, generation: 1 }, where }))
+export function planOf(
+  given: readonly TestCondition[],
+  options: QueryOptions = {},
+  shards = 1,
+): IntersectionPlan {
+  const conditions = given.map(({ index, where }) => ({ index: { ...index, generation: 1 }, where }))
   return planIntersection(conditions, { scatter: true, ...options }, lastByteRouter(shards))
 }

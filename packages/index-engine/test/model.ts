@@ -12,7 +12,7 @@ import {
 import { openIndex } from '../src/open-index.ts'
 import { deriveRows, keyIdentity, shardOfRow, type QueryPorts, type ReadEntity } from '../src/index.ts'
 
-/** A router of the simplest kind: by the last byte. */
+/** Creates a router that takes the last byte modulo the number of shards. */
 export function lastByteRouter(shardCount: number): Router {
   const shardOf = (bytes: Uint8Array): number => (bytes.at(-1) ?? 0) % shardCount
   return {
@@ -24,24 +24,24 @@ export function lastByteRouter(shardCount: number): Router {
   }
 }
 
-/** An id that ends with this number. */
+/** Returns an id that ends with this number. */
 export function idOf(number: number): Buffer {
   const id = Buffer.alloc(16)
   id.writeUInt32BE(number, 12)
   return id
 }
 
-/** Index rows and entities in plain arrays, searched in the plainest way. */
+/** A naive store: index rows and entities in arrays. */
 export interface ModelStore extends QueryPorts {
-  /** What came to the ports, in order: 'scan' or 'read', with the ids of a read. */
+  /** Calls of the ports, in order. */
   readonly calls: ({ readonly scan: IndexScan } | { readonly read: readonly string[] })[]
-  /** Entities of one group of a read; all of them at first. */
+  /** Size of the groups of a read. Default: Infinity. */
   groupOf: number
   /** Called before each port call. */
   onCall: () => void
   /** Commits a bag, or a tombstone for undefined; rows are not touched. */
   commit(id: Uint8Array, bag: Bag | undefined): void
-  /** Adds the rows of a bag, whether or not the entity has it. */
+  /** Adds the rows of a bag. The entity need not have it. */
   addRows(id: Uint8Array, bag: Bag): void
   removeRows(id: Uint8Array, bag: Bag): void
 }
@@ -100,7 +100,7 @@ export function modelStore(definition: IndexDefinitionData, router: Router): Mod
   return store
 }
 
-/** As many as its `bytes` says. */
+/** Returns the property `bytes` of a bag, so that a test sets the size of an entity. Default: 1. */
 function bytesIn({ bytes }: Bag): number {
   return typeof bytes === 'number' ? bytes : 1
 }

@@ -5,15 +5,15 @@ import type { QueryOptions, QueryPage } from '../src/query-types.ts'
 import { runQuery, type RunOptions } from '../src/run-query.ts'
 import { idOf, lastByteRouter, modelStore, type ModelStore } from './model.ts'
 
-/** A store with these entities, and rows that were left behind by bags that they had. */
+/** Creates a store with these entities, and with the rows of their old bags. */
 export function fill(
   index: IndexDefinition,
-  entities: readonly { readonly now: Bag | undefined; readonly left: readonly Bag[] }[],
+  entities: readonly { readonly now: Bag | undefined; readonly old: readonly Bag[] }[],
   shards: number,
 ): ModelStore {
   const store = modelStore(index, lastByteRouter(shards))
-  for (const [number, { now, left }] of entities.entries()) {
-    for (const bag of left) store.addRows(idOf(number), bag)
+  for (const [number, { now, old }] of entities.entries()) {
+    for (const bag of old) store.addRows(idOf(number), bag)
     if (now !== undefined) store.addRows(idOf(number), now)
     store.commit(idOf(number), now)
   }
@@ -24,7 +24,7 @@ export function plan(index: IndexDefinition, where: unknown, options: QueryOptio
   return planQuery({ ...index, generation: 1 }, where, { scatter: true, ...options }, lastByteRouter(shards))
 }
 
-/** The first page, and all that lead on from it. */
+/** Reads all pages. */
 export const pagesOf = async (
   store: ModelStore,
   query: QueryPlan,
@@ -34,7 +34,7 @@ export const pagesOf = async (
   return [first, ...(await pagesFrom(store, query, first, 'cursor', options))]
 }
 
-/** The pages that follow this one in one direction, in the order in which they are reached. */
+/** Reads all pages after this one in one direction, nearest first. */
 export async function pagesFrom(
   store: ModelStore,
   query: QueryPlan,
@@ -50,7 +50,7 @@ export async function pagesFrom(
   return pages
 }
 
-/** The number that the entity's id was made of. */
+/** Returns the number of the entity's id, see `idOf`. */
 export const numberOf = (entity: Entity): number => Number.parseInt(entity.id.slice(-8), 16)
 export const numbersOf = (pages: readonly QueryPage[]): number[] =>
   pages.flatMap((page) => page.items.map(numberOf))
