@@ -34,13 +34,13 @@ test.each([
   ['title', false],
   ['size', false],
   ['made', false],
-  // A default is there when the entity is stored.
+  // A default is stored with the entity.
   ['status', false],
   ['due', true],
   ['assignee', true],
   ['note', true],
   ['word', true],
-  // As a variant of a union that lacks the property.
+  // Null alone counts like a variant that lacks the property.
   ['nothing', false],
   ['author.id', false],
   ['author.name', true],
@@ -49,11 +49,11 @@ test.each([
   ['tree.name', true],
   ['tree.parent.parent.name', true],
   ['missing', false],
-])('whether the property %s may be absent is %s by its schema', (path, expected) => {
+])('absenceBySchema of the property %s is %s', (path, expected) => {
   expect(absenceBySchema(schema)(path)).toBe(expected)
 })
 
-test('a variant of a union that lacks a property does not make it one that may be absent', () => {
+test('a property stays required although a variant of a union lacks it', () => {
   const click = z.object({ kind: z.literal('click'), element: z.string() })
   const buy = z.object({ kind: z.literal('buy'), product: z.string(), coupon: z.string().optional() })
   const mayBeAbsent = absenceBySchema(z.discriminatedUnion('kind', [click, buy]))
@@ -61,7 +61,7 @@ test('a variant of a union that lacks a property does not make it one that may b
   expect(absenceBySchema(click.and(buy.omit({ kind: true })))('coupon')).toBe(true)
 })
 
-test('a schema that does not describe itself says nothing', () => {
+test('absenceBySchema is false for a schema that does not describe itself', () => {
   expect(absenceBySchema(typed<{ due?: Date }>())('due')).toBe(false)
   const failing = { '~standard': { ...typed<object>()['~standard'], jsonSchema: { output: () => null } } }
   expect(absenceBySchema(failing)('due')).toBe(false)

@@ -2,9 +2,9 @@ import { isRecord } from '@looseleaf/core'
 import type { Schema } from './schema.ts'
 
 /**
- * Tells whether a property may be absent or null, as far as the schema describes itself: by Standard JSON Schema, which zod has. False
- * where the schema does not tell. The rules are those of `MayBeAbsent`, which the compiler goes by: a variant of a union that
- * lacks the property, or has null alone, does not count, and neither does anything in an array.
+ * Returns a function that tells whether a property may be absent or null. It works for schemas that describe themselves by Standard JSON
+ * Schema, such as those of zod; for any other schema it returns false. The rules are those of the type `MayBeAbsent`: a variant of a
+ * union that lacks the property, or allows only null, does not count, and neither does an element of an array.
  */
 export function absenceBySchema(schema: Schema): (path: string) => boolean {
   const root = jsonSchemaOf(schema)
@@ -18,12 +18,12 @@ function jsonSchemaOf(schema: Schema): JsonSchema | undefined {
   const output: unknown = isRecord(jsonSchema) ? jsonSchema['output'] : undefined
   if (typeof output !== 'function') return undefined
   try {
-    // JSON has no dates and no bigints; zod is to say nothing of those instead of failing.
-    const made: unknown = output({
+    // JSON has no dates and no bigints. With this option zod describes them as any value, instead of throwing.
+    const described: unknown = output({
       target: 'draft-2020-12',
       libraryOptions: { unrepresentable: 'any' },
     })
-    return isRecord(made) ? made : undefined
+    return isRecord(described) ? described : undefined
   } catch {
     return undefined
   }
@@ -42,33 +42,33 @@ function mayBeAbsent(root: JsonSchema, node: unknown, [head, ...rest]: readonly 
   })
 }
 
-/** The alternatives of a node, one type each. */
+/** Returns the alternatives of a node, each with one type. */
 function variantsOf(root: JsonSchema, node: unknown, depth = 0): JsonSchema[] {
-  // A type that refers to itself at once says nothing.
+  // A reference that leads back to itself has no alternatives.
   if (!isRecord(node) || depth > MAX_DEPTH) return []
   const ref = node['$ref']
-  if (typeof ref === 'string') return variantsOf(root, resolved(root, ref), depth + 1)
+  if (typeof ref === 'string') return variantsOf(root, resolveRef(root, ref), depth + 1)
   const parts = ['anyOf', 'oneOf', 'allOf'].flatMap((name) => (Array.isArray(node[name]) ? node[name] : []))
   if (parts.length > 0) return parts.flatMap((part: unknown) => variantsOf(root, part, depth + 1))
   const { type } = node
-  return Array.isArray(type) ? type.map((one: unknown) => ({ ...node, type: one })) : [node]
+  return Array.isArray(type) ? type.map((each: unknown) => ({ ...node, type: each })) : [node]
 }
 
 const MAX_DEPTH = 20
 
-/** `#`, or `#/$defs/name`. */
-function resolved(root: JsonSchema, ref: string): unknown {
+/** Resolves `#` or `#/$defs/name`. */
+function resolveRef(root: JsonSchema, ref: string): unknown {
   return ref
     .split('/')
     .slice(1)
     .reduce<unknown>((node, step) => (isRecord(node) ? node[step] : undefined), root)
 }
 
-function allowsNull({ type, enum: words, const: word }: JsonSchema): boolean {
-  return type === 'null' || word === null || (Array.isArray(words) && words.includes(null))
+function allowsNull({ type, enum: values, const: constant }: JsonSchema): boolean {
+  return type === 'null' || constant === null || (Array.isArray(values) && values.includes(null))
 }
 
 function isNull(value: JsonSchema): boolean {
-  const { enum: words } = value
-  return allowsNull(value) && !(Array.isArray(words) && words.length > 1)
+  const { enum: values } = value
+  return allowsNull(value) && !(Array.isArray(values) && values.length > 1)
 }

@@ -1,12 +1,12 @@
 import type { Mistake } from './mistake.ts'
 import type { ColumnAt, PathOf } from './property-paths.ts'
 
-/** The paths that may hold a time, for what an editor suggests. */
+/** The paths that may hold a time, for suggestions of editors. */
 export type TimeOf<T> = {
   [P in PathOf<T>]: 'time' extends ColumnAt<T, P> ? P : never
 }[PathOf<T>]
 
-/** Fits the path of a time; a sentence for any other. */
+/** Accepts the path of a time; for any other path a sentence with the mistake. */
 export type CheckedExpiry<T, Path> = Path extends string
   ? string extends Path
     ? unknown

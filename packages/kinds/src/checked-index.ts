@@ -3,19 +3,19 @@ import type { Mistake } from './mistake.ts'
 import type { ColumnAt, KeyOptions, MayBeAbsent, PathOf } from './property-paths.ts'
 
 /*
- * The mistakes of an index definition, as sentences: a `Mistake` stands where the compiler reports the index, so the error says what is
- * wrong with it.
+ * Types that describe the mistakes of an index definition in sentences. A wrong index gets the type `Mistake`, so the error of the
+ * compiler contains the sentence.
  */
 
 /** The options of an index of a kind. */
 type IndexOption = 'by' | 'shardOn' | 'unique' | 'include' | 'onMisfit'
 
-/** Fits an index without mistakes; a sentence for the first mistake of one that has some. */
+/** Accepts an index without mistakes; otherwise a sentence for the first mistake. */
 export type CheckedIndex<T, Index> = [MistakeOf<T, Index>] extends [never]
   ? unknown
   : Mistake<MistakeOf<T, Index>>
 
-/** The properties of an index, from its definition. */
+/** The properties of an index definition. */
 export type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] }
   ? Keys
   : never
@@ -29,7 +29,7 @@ type NameOf<Key> = {
   [K in keyof Key & string]: Key[K] extends { readonly as: infer Name extends string } ? Name : K
 }[keyof Key & string]
 
-/** Texts in a row, with commas: `a, b, c`. */
+/** Joins texts with commas: `a, b, c`. */
 export type Joined<Texts extends readonly string[]> = Texts extends readonly [
   infer First extends string,
   ...infer Rest extends readonly string[],
@@ -44,7 +44,7 @@ type MistakeOf<T, Index> = Or<
   Or<KeysMistake<T, KeysOf<Index>>, Or<ShardMistake<Index, NamesOf<KeysOf<Index>>>, IncludeMistake<T, Index>>>
 >
 
-/** The first of two mistakes, so that there is one sentence at a time. */
+/** The first of two mistakes, because an error has one sentence. */
 type Or<Sentence, Other> = [Sentence] extends [never] ? Other : Sentence
 
 type OptionMistake<Unknown extends string> = [Unknown] extends [never]
@@ -56,12 +56,12 @@ type KeysMistake<T, Keys extends readonly unknown[]> = Keys extends readonly [in
   : never
 
 type KeyMistake<T, Key> = [keyof Key] extends [never]
-  ? OwnObject
+  ? ObjectMistake
   : IsUnion<keyof Key> extends true
-    ? OwnObject
+    ? ObjectMistake
     : { [P in keyof Key & string]: PropertyMistake<T, P, Key[P]> }[keyof Key & string]
 
-type OwnObject =
+type ObjectMistake =
   "Each property of an index stands in an object of its own: [{ status: 'string' }, { due: 'time' }]."
 
 type PropertyMistake<T, Path extends string, Spec> =

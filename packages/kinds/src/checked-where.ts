@@ -4,11 +4,11 @@ import type { Mistake } from './mistake.ts'
 import type { NameOf, ValueIn } from './where.ts'
 
 /*
- * The mistakes of a query, as sentences: a `Mistake` stands where the compiler reports the query, so the error says what is wrong with
- * it. Beside it stands the suggested query, whose names and words an editor offers while a query is being written.
+ * Types that describe the mistakes of a query in sentences. A wrong query gets the type `Mistake`, so the error of the compiler contains
+ * the sentence. `SuggestedWhere` is for editors, which suggest its names and values.
  */
 
-/** A query as an editor suggests it: values, lists and ranges by the names of an index's properties. */
+/** The query that editors suggest: values, lists and ranges by the names of the index's properties. */
 type SuggestedWhere<T, Keys extends readonly unknown[]> = Keys extends readonly [infer Key, ...infer Rest]
   ? Suggested<T, Key> & SuggestedWhere<T, Rest>
   : unknown
@@ -23,8 +23,8 @@ type Suggested<T, Key> = {
 }
 
 /**
- * A query of an index, or a sentence for its first mistake. `Keys` and `ShardOn` are those of the index, `W` is the query, and
- * `Scatter` the option: a function over any index hands them on as type arguments.
+ * A query of an index, or a sentence for its first mistake. `Keys` and `ShardOn` come from the index, `W` is the query, and `Scatter` the
+ * option. A function over any index passes them on as type arguments.
  */
 export type CheckedWhere<T, Keys extends readonly unknown[], ShardOn, W, Scatter> = W &
   ([WhereMistake<NamesOf<Keys>, W>] extends [never]
@@ -34,7 +34,7 @@ export type CheckedWhere<T, Keys extends readonly unknown[], ShardOn, W, Scatter
     : Mistake<WhereMistake<NamesOf<Keys>, W>>) &
   SuggestedWhere<T, Keys>
 
-/** Many queries of an index. The second list tells the callback of a `map` which words a property takes. */
+/** Many queries of an index. The second list gives the callback of a `map` the values of union types. */
 export type CheckedWheres<T, Keys extends readonly unknown[], ShardOn, W, Scatter> = readonly CheckedWhere<
   T,
   Keys,
@@ -50,7 +50,7 @@ type WhereMistake<Names extends readonly string[], W> = W extends unknown
     : `The index has no property "${Exclude<keyof W, Names[number]> & string}"; it has ${Joined<Names>}.`
   : never
 
-/** Goes through the properties of the index in their order: values, then at most one range, then nothing. */
+/** Checks the properties of the index in order: values, then at most one range, then nothing. */
 type OrderMistake<Names extends readonly string[], W> = Names extends readonly [
   infer Name extends string,
   ...infer Rest extends readonly string[],
@@ -81,7 +81,7 @@ type FirstGiven<Names extends readonly string[], W> = Names extends readonly [
     : Name
   : never
 
-/** How a query gives a property. */
+/** The condition of a query on a property. */
 type GivenAs<W, Name extends string> = Name extends keyof W
   ? [Exclude<W[Name], undefined>] extends [never]
     ? 'none'
@@ -92,7 +92,7 @@ type GivenAs<W, Name extends string> = Name extends keyof W
         : 'value'
   : 'none'
 
-/** A range, whatever its values are. A string is none, although it has a method `startsWith`. */
+/** A range with values of any type. Excludes strings, which have a method `startsWith`. */
 type AnyRange = object & { readonly in?: never } & (
     | { readonly gt: unknown }
     | { readonly gte: unknown }
@@ -105,7 +105,7 @@ type ScatterMistake<Names extends readonly string[], ShardOn, W, Scatter> = true
   ? never
   : ShardOn extends 'id'
     ? 'The index has its rows on the shards of their entities: ask all shards with { scatter: true }.'
-    : KeptBy<Names, ShardOn> extends infer Name extends string
+    : ShardProperty<Names, ShardOn> extends infer Name extends string
       ? W extends unknown
         ? GivenAs<W, Name> extends 'value'
           ? never
@@ -113,5 +113,5 @@ type ScatterMistake<Names extends readonly string[], ShardOn, W, Scatter> = true
         : never
       : never
 
-/** The property that an index is sharded on: by default its first. */
-type KeptBy<Names extends readonly string[], ShardOn> = ShardOn extends string ? ShardOn : Names[0]
+/** The property that an index is sharded on. Default: the first. */
+type ShardProperty<Names extends readonly string[], ShardOn> = ShardOn extends string ? ShardOn : Names[0]

@@ -33,8 +33,8 @@ import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
 import type { PropertiesOf } from './where.ts'
 
 /**
- * The properties that change. `unset` removes one that is optional, and undefined is refused; names that are not there stay as they
- * are stored.
+ * A patch in object form: the properties to change. `unset` removes an optional property. `undefined` is refused. Other properties stay
+ * as they are stored.
  */
 export type Changes<T> = {
   readonly [K in keyof T]?:
@@ -43,50 +43,49 @@ export type Changes<T> = {
 }
 
 /**
- * The properties that change, or a whole value such as an item that was read; or a function that makes them of the entity. The function
- * may be called several times, and returns `unchanged` to leave the entity as it is.
+ * A change of an entity: an object with the properties to change, a whole value such as an item, or an edit. An edit is a function of the
+ * current entity that returns either of them, or `unchanged` to keep the entity. It may be called several times.
  */
 export type Patch<T> = Changes<T> | T | ((now: T) => Changes<T> | T | typeof unchanged)
 
 export interface NewOptions extends CallOptions {
-  /** Default: the value's own, or a fresh one. */
+  /** Default: the id of the value, or a new one. */
   readonly id?: EntityId | undefined
 }
 
 /**
- * The entities of one kind in a store. What is read has the kind's type, its id and its version; entities of other kinds are not
- * there. What was read may be given to `update`, `put` and `delete`, which then refuse with `VERSION_MISMATCH` where somebody
- * else has written meanwhile. `In` is what is written, `Out` what is read, without id and version.
+ * The entities of one kind in a store. Reads return items: values of the kind's type with id and version. Entities of other kinds do not
+ * exist for these calls. `update`, `put` and `delete` accept an item, and then reject with `VERSION_MISMATCH` if the entity was written
+ * since it was read. `In` is the type of written values, `Out` the type of items without id and version.
  */
 export interface Entities<In, Out> {
-  /** Returns the item of this id; undefined where there is none, or an entity of another kind. */
+  /** Returns the item with this id; undefined if there is no entity of this kind. */
   get(id: EntityId, options?: GetOptions): Promise<Item<Out> | undefined>
-  /** Whether there is one of this kind; it is read, and not checked. */
+  /** Tells whether an entity of this kind has this id. Reads it, without a check by the schema. */
   exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
-  /** In the order of the ids, undefined where there is none. */
+  /** Returns items in the order of the ids; undefined for each id without an entity of this kind. */
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<Out> | undefined)[]>
-  /** Writes one that must not be there yet; `ALREADY_EXISTS` otherwise. */
+  /** Inserts a new entity. Rejects with `ALREADY_EXISTS` if its id is in use. */
   insert(value: In, options?: NewOptions): Promise<Item<Out>>
-  /** Writes one whole, whatever was under its id before. With a version, as an item has it, only if that is still its version. */
+  /** Replaces an entity as a whole, or inserts it. A value with a version, such as an item, has to match the stored version. */
   put(
     value: In & { readonly id?: EntityId; readonly version?: number | string },
     options?: NewOptions,
   ): Promise<Item<Out>>
   /**
-   * Changes some properties, again and again until no other write came between; of `{ id, version }`, or of an item, only if that
-   * is still its version. Properties that only a newer program knows stay, with the thing that they
-   * are of. Values that are stored are not put through the schema
-   * again where it would change them. `NOT_FOUND` where there is none of this kind; `BAD_PROPERTY` for a value that is undefined.
+   * Changes properties of an entity, and retries until no other write interferes. A reference with a version, such as an item, has to
+   * match the stored version. Properties that only a newer program knows stay with their object. A stored value that the schema would
+   * change again stays as it is. Rejects with `NOT_FOUND` if there is no entity of this kind, and with `BAD_PROPERTY` for undefined.
    */
   update(of: Reference, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
-  /** Inserts the value where there is none of this id, or changes the one that is there. */
+  /** Inserts the value, or applies the patch if the entity exists. */
   upsert(id: EntityId, value: In, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
-  /** Answers whether it was there. */
+  /** Deletes an entity. Returns whether it existed. */
   delete(of: Reference, options?: CallOptions): Promise<boolean>
   /**
-   * Inserts many at once, and answers with the items in the order of the values. A value that fails does not keep the others: all are
-   * tried, and then the call rejects with `SOME_FAILED`, which has the `fates` of all of them. With `{ fates: true }` it resolves
-   * with these. So do `putMany`, `updateMany` and `deleteMany`.
+   * Inserts many entities, and returns their items in the order of the values. Tries all values, even if some fail. If any fails, the
+   * call rejects with `SOME_FAILED`, which has the `fates` of all; with `{ fates: true }` it resolves with the fates instead. `putMany`,
+   * `updateMany` and `deleteMany` do the same.
    */
   insertMany(
     values: readonly (In & { readonly id?: EntityId })[],
@@ -96,7 +95,7 @@ export interface Entities<In, Out> {
     values: readonly (In & { readonly id?: EntityId })[],
     options?: ValueOptions,
   ): Promise<Item<Out>[]>
-  /** Puts many at once; fails as `insertMany` does. */
+  /** Puts many entities. Fails as `insertMany` does. */
   putMany(
     values: readonly (In & { readonly id?: EntityId; readonly version?: number | string })[],
     options: FateOptions,
@@ -105,34 +104,31 @@ export interface Entities<In, Out> {
     values: readonly (In & { readonly id?: EntityId; readonly version?: number | string })[],
     options?: ValueOptions,
   ): Promise<Item<Out>[]>
-  /** Makes the same change of many; fails as `insertMany` does. */
+  /** Applies a patch to many entities. Fails as `insertMany` does. */
   updateMany(of: readonly Reference[], patch: Patch<Out>, options: FateOptions): Promise<Fate<Item<Out>>[]>
   updateMany(of: readonly Reference[], patch: Patch<Out>, options?: ValueOptions): Promise<Item<Out>[]>
-  /** Deletes many, and answers for each whether it was there; fails as `insertMany` does. */
+  /** Deletes many entities, and returns for each whether it existed. Fails as `insertMany` does. */
   deleteMany(of: readonly Reference[], options: FateOptions): Promise<Fate<boolean>[]>
   deleteMany(of: readonly Reference[], options?: ValueOptions): Promise<boolean[]>
   /**
-   * What becomes of entities of this kind, as `store.changes` has it. Deleted ones come whatever their kind was, since nobody knows it any
-   * more. An item that cannot be read as one, `SCHEMA_MISMATCH`, ends it: go on from the cursor of the change before.
+   * Iterates over the changes of entities of this kind, like `store.changes`. Includes every deletion of the store, because a tombstone
+   * has no kind. Ends with `SCHEMA_MISMATCH` at an entity that cannot become an item; the cursor of the change before it is still valid.
    */
   changes(options?: ChangesOptions): AsyncIterable<ItemChange<Out>>
   /**
-   * What a call of the store has read, as `get` would give it; undefined where it is of another kind. For what hands over entities of the
-   * store, such as `consume` and `watch`.
+   * Makes the item of an entity that a call of the store, `consume` or `watch` returned. Undefined for an entity of another kind, and for
+   * an expired one.
    */
   itemOf(entity: Entity): Item<Out> | undefined
 }
 
-/** The last state of an entity of a kind that was written, or that it was deleted. */
+/** A change of an entity of a kind: its last state, or its deletion. */
 export interface ItemChange<T> extends Omit<EntityChange, 'entity'> {
-  /** Undefined when it was deleted. */
+  /** Undefined if the entity was deleted, or has expired. */
   readonly item: Item<T> | undefined
 }
 
-/**
- * A page of items, in the order of the index. `cursor` leads to the next page, and `previous` to the one before; each is there where
- * another item may follow.
- */
+/** A page of items, in the order of the index. `cursor` and `previous` lead to the next page and to the page before, see `QueryPage`. */
 export interface Page<T> {
   readonly items: readonly Item<T>[]
   readonly cursor?: string
@@ -140,18 +136,18 @@ export interface Page<T> {
   readonly cost: QueryCost
 }
 
-/** A page, and how many entities match in all: exactly up to 1,000, see `count` of the store. */
+/** A page and the number of all matching entities. Up to 1,000 it is exact, see `count` of the store. */
 export interface PageWithCount<T> extends Page<T> {
   readonly count: number
 }
 
-/** What rows alone tell of an entity: the properties of the index and those that it includes, as far as they are at the top. */
+/** An item that comes from an index row alone: the indexed and included properties without a path. */
 export type ListItem<T, Keys extends readonly unknown[], Included> = { readonly id: EntityId } & Pick<
   T,
   Extract<Included | PathsOf<Keys[number]>, keyof T>
 >
 
-/** Known by the names and the types of its properties. */
+/** The type of an index's definition, with the names and types of its properties. */
 export type DefinitionOf<Keys extends readonly unknown[]> =
   PropertiesOf<Keys> extends infer P extends IndexProperties ? IndexDefinition<P> : IndexDefinition
 
@@ -164,31 +160,30 @@ export interface List<T, Keys extends readonly unknown[], Included> extends Omit
 }
 
 /**
- * The calls of one index of a kind. Each takes values, or lists of values, for the index's first properties, and at most one range
- * on the next. A query that leaves the shard of its rows open needs `{ scatter: true }` as well. A query that the index
- * cannot answer does not compile, and the error is a sentence; at run time it is `BAD_QUERY`. While the index is being filled every
- * query rejects with `INDEX_NOT_READY`.
+ * The calls of one index of a kind. Each takes values, or lists of values, for the first properties of the index, and at most one range
+ * on the next. A query without a value for `shardOn` needs `{ scatter: true }`. A query that the index cannot serve does not compile, and
+ * the error contains a sentence; at run time it rejects with `BAD_QUERY`. Queries reject with `INDEX_NOT_READY` until the index is
+ * filled.
  */
 export interface IndexOf<T, Keys extends readonly unknown[], Included = never, ShardOn = undefined> {
   /**
-   * The definition that the store knows, for calls that take one, such as `watch` of `@looseleaf/changes`; `itemOf` makes items of
-   * their entities.
+   * The definition of the index, for calls that take one, such as `watch` of `@looseleaf/changes`. `itemOf` makes items of the entities
+   * that such calls return.
    */
   readonly definition: DefinitionOf<Keys>
-  /** Tells whether this process may query the index: true once it is filled everywhere, as far as this process knows. */
+  /** Tells whether this process may query the index, by its copy of the catalog. */
   isReady(): boolean
   /**
-   * Returns a page of the items that match, in the order of the index, up to `limit` (50 by default, at most 1,000), with cursors to
-   * the next page and, where the page was reached by one, to the page before. Every item matches as it is now. `cost.complete: false`
-   * says that the page may lack one: go on with its cursor.
+   * Returns a page of matching items in the order of the index, with cursors to the next page and to the page before. `limit`: 1 to
+   * 1,000, default 50. If `cost.complete` is false, the page may lack an item; continue with its cursor.
    */
   page<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<QueryOptions, Scatter>,
   ): Promise<Page<T>>
   /**
-   * Returns the first page of each of up to 1,000 conditions, in their order, in a statement or two a shard. With `count: true` each
-   * has the number of all that match as well, as `count` gives it.
+   * Returns the first page of each of up to 1,000 conditions, in their order. Takes one or two statements per shard. With `count: true`
+   * each page has the number of all matching entities, as `count` returns it.
    */
   pageMany<
     const W extends object,
@@ -199,72 +194,66 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never, S
     options?: Scattered<QueryManyOptions, Scatter> & { readonly count?: Count },
   ): Promise<(Count extends true ? PageWithCount<T> : Page<T>)[]>
   /**
-   * Returns every item that matches, in the order of the index, for results that are known to be small. Rejects with `DEADLINE` where
-   * that takes longer than the store's `queryTimeMs`, 5 seconds by default, since an item might be missing then.
+   * Returns every matching item in the order of the index; for small results. Rejects with `DEADLINE` after the store's `queryTimeMs`
+   * (default: 5 seconds), because an item might be missing then.
    */
   all<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<GetAllOptions, Scatter>,
   ): Promise<Item<T>[]>
-  /** Returns the first item that matches, in the order of the index, or undefined. */
+  /** Returns the first matching item in the order of the index; undefined if none matches. */
   first<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<GetAllOptions, Scatter>,
   ): Promise<Item<T> | undefined>
-  /**
-   * Returns a page with the properties that the rows of an index with `include` hold, without reading bodies. `BAD_QUERY` for an index
-   * without `include`.
-   */
+  /** Returns a page from the rows of a covering index, without reading bodies. Rejects with `BAD_QUERY` if the index has no `include`. */
   list<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<ListOptions, Scatter>,
   ): Promise<List<T, Keys, Included>>
-  /**
-   * Returns a page of ids from index rows alone. Entities are not read, so an id may be there whose entity no longer matches, or is
-   * deleted.
-   */
+  /** Returns a page of ids from index rows alone, without reading entities. So the entity of an id may be deleted, or no longer match. */
   ids<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<QueryIdsOptions, Scatter>,
   ): Promise<IdPage>
-  /** Iterates over the items that match, page after page, from `cursor` on. A page is read when the loop gets to it. */
+  /** Iterates over the matching items from `cursor` on. Reads a page when the loop reaches it. */
   each<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<QueryOptions, Scatter>,
   ): AsyncIterable<Item<T>>
   /**
-   * Returns how many entities match. A number up to 1,000 is exact; a greater one counts index rows, in which an entity that has just
-   * moved may count twice. `{ exact: true }` looks at each entity, and rejects with `DEADLINE` where that takes longer than
-   * `queryTimeMs`; `{ exact: false }` counts rows, in one statement a shard.
+   * Returns the number of matching entities. Up to 1,000 it is exact; above, it counts index rows, and an entity that has just moved may
+   * count twice. `{ exact: true }` checks every entity, and rejects with `DEADLINE` after `queryTimeMs`. `{ exact: false }` counts rows,
+   * in one statement per shard.
    */
   count<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<CountOptions, Scatter>,
   ): Promise<number>
-  /** Returns `count` of each of many conditions, in their order, in shared statements. */
+  /** Returns the counts of many conditions, in their order. The conditions share statements. */
   countMany<const W extends object, Scatter extends boolean | undefined = undefined>(
     wheres: CheckedWheres<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<CountOptions, Scatter>,
   ): Promise<number[]>
-  /** Tells the plan of `page`: which shards it asks, for how many ranges, and about how many rows are there. Reads no entity. */
+  /** Returns the plan of `page`: its shards, the number of its ranges, and an estimate of their rows. Reads no entity. */
   explain<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<ExplainOptions, Scatter>,
   ): Promise<QueryExplanation>
-  /** Changes all items that match, page after page. An item that no longer matches when its turn comes is left alone. */
+  /** Changes all matching items, page after page. Skips an item that no longer matches when its turn comes. */
   updateWhere<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     patch: Patch<T>,
     options?: Scattered<ChangeWhereOptions, Scatter>,
   ): Promise<ChangedWhere>
-  /** Deletes all items that match, page after page. An item that no longer matches when its turn comes stays. */
+  /** Deletes all matching items, page after page. Skips an item that no longer matches when its turn comes. */
   deleteWhere<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<ChangeWhereOptions, Scatter>,
   ): Promise<ChangedWhere>
 }
 
-/** The options of a call, with its `scatter` known to the compiler. */
+/** The options of a call, with the literal type of `scatter`. */
 export type Scattered<Options, Scatter> = Options & { readonly scatter?: Scatter }
 
 /** A kind in a store: its entities, and its indexes by their names. */

@@ -4,7 +4,7 @@ import { defineKind, indexesOf, typed } from './index.ts'
 
 const schema = typed<{ title: string; status: string }>()
 
-test('indexes are named after the kind, and see it alone', () => {
+test('an index has the name of its kind, and the kind in its `on`', () => {
   const kind = defineKind('issue', {
     schema,
     indexes: { byStatus: { by: [{ status: 'string' }, { title: 'string' }], include: ['title'] } },
@@ -19,13 +19,13 @@ test('indexes are named after the kind, and see it alone', () => {
   })
 })
 
-test('names that mean two things are refused', () => {
-  const one = defineKind('issue', { schema, indexes: { byTitle: { by: [{ title: 'string' }] } } })
+test('indexesOf refuses two kinds or two indexes with the same name', () => {
+  const kind = defineKind('issue', { schema, indexes: { byTitle: { by: [{ title: 'string' }] } } })
   const other = defineKind('issue_by', { schema, indexes: { title: { by: [{ title: 'string' }] } } })
-  expect(() => indexesOf(one, other)).toThrow(/Two indexes of these kinds are called issue_by_title/)
-  expect(() => indexesOf(one, defineKind('issue', { schema }))).toThrow(/Two kinds are called issue/)
-  expect(() => indexesOf([one] as never)).toThrow(/indexesOf takes kinds.*got an array/)
-  expect(() => one.in(undefined as never)).toThrow(/in of kind issue takes a DataStore; got nothing/)
+  expect(() => indexesOf(kind, other)).toThrow(/Two indexes of these kinds have the name issue_by_title/)
+  expect(() => indexesOf(kind, defineKind('issue', { schema }))).toThrow(/Two kinds have the name issue/)
+  expect(() => indexesOf([kind] as never)).toThrow(/indexesOf takes kinds.*got an array/)
+  expect(() => kind.in(undefined as never)).toThrow(/in of kind issue takes a DataStore; got nothing/)
 })
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
   ],
   [/defineKind takes a name of up to 30/, 'Issue', { schema }],
   [/takes options such as \{ schema, indexes \}; got nothing/, 'issue', undefined],
-  [/takes as its schema one that speaks Standard Schema/, 'issue', { schema: {} }],
+  [/takes as its schema one that implements Standard Schema/, 'issue', { schema: {} }],
   [/takes as its schema/, 'issue', {}],
   [/has no option "index"; there are schema, indexes/, 'issue', { schema, index: {} }],
   [/takes as upgrades an array of functions; got a function/, 'issue', { schema, upgrades: () => ({}) }],
@@ -61,7 +61,7 @@ test.each([
     'issue',
     { schema, indexes: { byTitle: { by: [{ title: 'text' }] } } },
   ],
-])('%s', (message, name, options) => {
+])('defineKind refuses an invalid definition: %s', (message, name, options) => {
   expect(() => defineKind(name, options as never)).toThrow(message)
 })
 
@@ -73,14 +73,14 @@ test.each([
       throw new Error('in the check')
     },
   ],
-])('a schema that %s is refused when it is used', (_, check) => {
+])('a schema that %s is refused at the first write', (_, check) => {
   const { shape } = defineKind('issue', { schema: z.object({ title: z.string().refine(check) }) })
   expect(() => shape.toBag({ title: 'x' }, { mayBeOutput: false })).toThrow(
-    /The issue was not checked: its schema gave a promise, so it is asynchronous, or something in it throws/,
+    /The issue was not checked: its schema returned a promise, so it is asynchronous, or something in it throws/,
   )
 })
 
-test('an index without nulls is refused where the schema says that a property may be absent', () => {
+test('an index needs nulls if its property may be absent by the schema', () => {
   const issue = z.object({
     title: z.string(),
     due: z.date().optional(),
@@ -104,7 +104,7 @@ test('an index without nulls is refused where the schema says that a property ma
   expect(() => define({ 'labels.name': 'string[]' })).not.toThrow()
 })
 
-test("nulls: 'skip' is the same index as one that says nothing", () => {
+test("nulls: 'skip' makes the same index as no nulls", () => {
   const of = (title: object | string): unknown =>
     defineKind('issue', { schema, indexes: { byTitle: { by: [{ title }] } } } as never).indexes[0]?.properties
   expect(of({ type: 'string', nulls: 'skip' })).toEqual(of('string'))

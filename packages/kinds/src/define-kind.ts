@@ -18,64 +18,64 @@ import type { KeyOf, PathOf } from './property-paths.ts'
 import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
 import { createShape, type Item, type Shape, type Upgrade } from './shape.ts'
 
-/** An index of a kind: it has rows for the entities of this kind alone. */
+/** An index of a kind. Only entities of the kind have rows. */
 export interface KindIndex<T> extends Omit<
   IndexOptions,
   'properties' | 'shardOn' | 'include' | 'on' | 'expires'
 > {
-  /** One to eight properties in the order of the key, each with its type, in an object of its own. */
+  /** One to eight properties in the order of the key, each in an object of its own, with a type or options. */
   readonly by: readonly [KeyOf<T>, ...KeyOf<T>[]]
-  /** The property that says on which shard a row stands, or 'id': on its entity's shard. Default: the first. */
+  /** The property that decides on which shard a row stands, or 'id': a row stands on the shard of its entity. Default: the first property. */
   readonly shardOn?: string | undefined
   readonly include?: readonly (PathOf<T> | (string & {}))[] | undefined
 }
 
-/** A mistake in an index does not compile, and the error is a sentence. `KindIndex` is there for what an editor suggests. */
+/** Gives a wrong index the type of a sentence, so that it does not compile. `KindIndex` is for suggestions of editors. */
 type CheckedIndexes<T, Indexes> = {
   readonly [Name in keyof Indexes]: CheckedIndex<T, Indexes[Name]> & KindIndex<T>
 }
 
 export interface KindOptions<S extends Schema, Indexes, Expires = string> {
   /**
-   * Up to 15 names that the kind had before: entities stored under them are of this kind, and get its name at their next write. Never take
-   * one away: the indexes of the kind would be others, which have to be filled anew. See "Renaming a kind" in the README.
+   * Up to 15 former names of the kind. Entities stored under them belong to this kind, and get its name at their next write. Never remove
+   * a name: the indexes of the kind would change, and have to be filled again. See "Renaming a kind" in the README.
    */
   readonly formerly?: readonly string[] | undefined
-  /** A schema of any library that speaks Standard Schema, synchronous; or `typed<T>()`, which checks nothing. */
+  /** A synchronous schema of any library that implements Standard Schema; or `typed<T>()`, which checks nothing. */
   readonly schema: Fitting<S> & S
-  /** By the names under which a collection has them. Each is an index `<kind>_<name>` of the store, in lower case with "_". */
+  /** Indexes by their names in a collection. Index `byTitle` of kind `issue` is `issue_by_title` in the store. */
   readonly indexes?: (Indexes & CheckedIndexes<SchemaOutput<S>, Indexes>) | undefined
   /**
-   * The path of a time: from then on an entity of the kind is not there for its reads and writes, by the clock of the process, and a
-   * cleaner deletes it a minute later at the soonest. An entity without a time there stays. The kind has one index more, `<kind>_expires`.
+   * The path of a time from which reads and writes of the kind treat an entity as deleted, by the clock of the process. A cleaner deletes
+   * it at least a minute later. An entity without a time never expires. Adds an index `<kind>_expires`.
    */
   readonly expires?: (Expires & CheckedExpiry<SchemaOutput<S>, Expires>) | undefined
   /**
-   * What brings older shapes up, each from one shape to the next: an entity that has seen the first two gets the others when it is
-   * read, and is stored so when it is written next. Indexes see what is stored; `upgradeKinds` rewrites all that is old. Never take
-   * one away, and add new ones at the end.
+   * Functions that bring a bag from one shape to the next. A read applies those that an entity lacks; the next write stores the result.
+   * Indexes have the stored values until then; `upgradeKinds` writes all old entities. Never remove an upgrade, and add new ones at the
+   * end.
    */
   readonly upgrades?: readonly Upgrade[] | undefined
-  /** Check with the schema what is read, too, and give what that makes of it. Default: false: what is stored was checked. */
+  /** Applies the schema to every entity that is read, and returns its output. Default: false, because writes are checked. */
   readonly checkReads?: boolean | undefined
 }
 
-/** A kind, whatever its entities are. */
+/** A kind without the types of its entities. */
 export interface AnyKind {
   readonly name: string
-  /** Of all its indexes, for `indexes` of `DataStore.open`. */
+  /** All indexes of the kind, for `indexes` of `DataStore.open`. */
   readonly indexes: readonly IndexDefinition[]
   readonly shape: Shape
 }
 
-/** A kind of entities: what is known of it without a store. */
+/** A kind of entities, independent of a store. */
 export interface Kind<S extends Schema, Indexes> extends AnyKind {
   readonly schema: S
-  /** The collection of its entities in a store. */
+  /** Returns the collection of the kind's entities in a store. */
   in(store: DataStore): Collection<S, Indexes>
 }
 
-/** What `KindOptions` comes to without its types. */
+/** `KindOptions` without types. */
 interface PlainOptions {
   readonly formerly?: readonly string[]
   readonly schema: Schema
@@ -90,13 +90,13 @@ type PlainIndex = Omit<KindIndex<object>, 'by' | 'include'> & {
   readonly include?: readonly string[] | undefined
 }
 
-/** An entity of a kind as it is read: `ItemOf<typeof Issue>`. */
+/** The type of the kind's items: `ItemOf<typeof Issue>`. */
 export type ItemOf<K extends { readonly schema: Schema }> = Item<SchemaOutput<K['schema']>>
 
-/** What an update may change of an entity: `ChangesOf<typeof Issue>`. */
+/** The type of the kind's patches in object form: `ChangesOf<typeof Issue>`. */
 export type ChangesOf<K extends { readonly schema: Schema }> = Changes<SchemaOutput<K['schema']>>
 
-/** What a kind takes for a new entity: `InputOf<typeof Issue>`. */
+/** The type of the kind's new values: `InputOf<typeof Issue>`. */
 export type InputOf<K extends { readonly schema: Schema }> = SchemaInput<K['schema']>
 
 const OPTIONS: readonly string[] = [
@@ -108,8 +108,8 @@ const OPTIONS: readonly string[] = [
   'formerly',
 ] satisfies (keyof PlainOptions)[]
 
-/** What a collection has beside its indexes. */
-const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
+/** Names of a collection that an index may not have. */
+const RESERVED: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   get: true,
   exists: true,
   getMany: true,
@@ -127,13 +127,13 @@ const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   store: true,
 }
 const NAME = /^[a-z][a-z0-9_]{0,29}$/
-/** With the name of the kind these are the 16 values that `on` of an index takes. */
+/** With the name of the kind they make 16 values, as many as a list in `on` takes. */
 const MAX_FORMERLY = 15
 const INDEX_NAME = /^[a-z][A-Za-z0-9]*$/
 
 /**
- * Defines a kind; nothing is sent or created. The name has lower case letters, digits and `_`, and is stored with every entity.
- * Throws `BAD_OPTION` and `BAD_INDEX`.
+ * Defines a kind; sends and creates nothing. The name has up to 30 lower case letters, digits and `_`, and is stored with every entity.
+ * Throws `BAD_OPTION` for an invalid option, and `BAD_INDEX` for an invalid index.
  */
 export function defineKind<
   S extends Schema,
@@ -152,14 +152,14 @@ export function defineKind<
     schema,
     upgrades = [],
     checkReads = false,
-    indexes: given = {},
+    indexes: indexOptions = {},
     expires,
-  } = checked(name, options)
+  } = checkOptions(name, options)
   const indexes = new Map<string, IndexDefinition>()
   const onFill = createFillWarning(name, () => defined)
   const shape = createShape({ name, formerly, expires, schema, upgrades, checkReads, onFill })
   const mayBeAbsent = absenceBySchema(schema)
-  for (const [key, index] of Object.entries(given)) {
+  for (const [key, index] of Object.entries(indexOptions)) {
     const definition = kindIndex(shape, key, index)
     requireNulls(`Index ${key} of ${name}`, definition, index, mayBeAbsent)
     indexes.set(key, definition)
@@ -184,18 +184,18 @@ export function defineKind<
               shape,
               definition,
               entities,
-              addedInclude(definition, given[key]!.include),
+              addedInclude(definition, indexOptions[key]!.include),
             ),
           ] as const,
       )
-      // What the types say of each call is what its definition says.
+      // The types of the calls follow from the options; `Object.fromEntries` loses them.
       return { ...entities, ...Object.fromEntries(reads), store } as unknown as Collection<S, Indexes>
     },
   })
 }
 
-/** Throws `BAD_OPTION` for what JavaScript, or a slip of the hand, may give. */
-function checked(name: string, options: object): PlainOptions {
+/** Checks options of programs without types, and misspelt ones. Throws `BAD_OPTION`. */
+function checkOptions(name: string, options: object): PlainOptions {
   const call = `defineKind('${name}')`
   if (!isRecord(options)) throw badArgument(call, 'options such as { schema, indexes }', options)
   for (const option of Object.keys(options)) {
@@ -208,16 +208,16 @@ function checked(name: string, options: object): PlainOptions {
   const { schema, indexes, expires, upgrades, checkReads, formerly } = options as Readonly<
     Record<keyof PlainOptions, unknown>
   >
-  // A schema of arktype is a function.
+  // Schemas of arktype are functions.
   const standard: unknown =
     typeof schema === 'function' || isRecord(schema) ? Reflect.get(schema, '~standard') : undefined
   if (!hasMethods(standard, ['validate'])) {
-    throw badArgument(call, 'as its schema one that speaks Standard Schema, or typed<T>()', schema)
+    throw badArgument(call, 'as its schema one that implements Standard Schema, or typed<T>()', schema)
   }
   if (indexes !== undefined && !isRecord(indexes)) throw badArgument(call, 'as indexes an object', indexes)
   if (
     upgrades !== undefined &&
-    !(Array.isArray(upgrades) && upgrades.every((one) => typeof one === 'function'))
+    !(Array.isArray(upgrades) && upgrades.every((upgrade) => typeof upgrade === 'function'))
   ) {
     throw badArgument(call, 'as upgrades an array of functions', upgrades)
   }
@@ -228,19 +228,20 @@ function checked(name: string, options: object): PlainOptions {
     throw badArgument(call, 'as expires the path of a time', expires)
   }
   if (formerly !== undefined) checkFormerly(call, name, formerly)
-  // Looked at above; `kindIndex` looks at each index.
+  // Checked above; `kindIndex` checks each index.
   return options as unknown as PlainOptions
 }
 
 function checkFormerly(call: string, name: string, formerly: unknown): void {
   const areNames =
-    Array.isArray(formerly) && formerly.every((one) => typeof one === 'string' && NAME.test(one))
+    Array.isArray(formerly) && formerly.every((each) => typeof each === 'string' && NAME.test(each))
   if (!areNames || formerly.length > MAX_FORMERLY) {
     throw badArgument(call, `as formerly up to ${MAX_FORMERLY} names that the kind had before`, formerly)
   }
   const names = [name, ...(formerly as readonly string[])]
-  const twice = names.find((one, i) => names.indexOf(one) < i)
-  if (twice !== undefined) throw new LooseleafError('BAD_OPTION', `${call} has the name ${twice} twice.`)
+  const repeated = names.find((each, i) => names.indexOf(each) < i)
+  if (repeated !== undefined)
+    throw new LooseleafError('BAD_OPTION', `${call} has the name ${repeated} twice.`)
 }
 
 function kindIndex(
@@ -252,54 +253,54 @@ function kindIndex(
   if (!INDEX_NAME.test(key)) {
     throw new LooseleafError(
       'BAD_INDEX',
-      `An index of a kind has a name such as byAuthor: letters and digits, a small letter first; got "${key}" of ${kind}.`,
+      `An index of a kind has a name such as byAuthor: letters and digits, a lower case letter first; got "${key}" of ${kind}.`,
     )
   }
-  if (Object.hasOwn(TAKEN, key)) {
+  if (Object.hasOwn(RESERVED, key)) {
     throw new LooseleafError(
       'BAD_INDEX',
-      `Index ${key} of ${kind} needs another name: a collection has a call of this one.`,
+      `Index ${key} of ${kind} needs another name: a collection has a call with this name.`,
     )
   }
-  const what = `Index ${key} of ${kind}`
+  const subject = `Index ${key} of ${kind}`
   if (key === 'expires' && expires !== undefined) {
     throw new LooseleafError(
       'BAD_INDEX',
-      `${what} needs another name: the kind has an index of this one for what expires.`,
+      `${subject} needs another name: the option expires adds an index with this name.`,
     )
   }
   if ('on' in options) {
-    throw new LooseleafError('BAD_INDEX', `${what} has the entities of its kind, so it takes no \`on\`.`)
+    throw new LooseleafError('BAD_INDEX', `${subject} has the entities of its kind, so it takes no \`on\`.`)
   }
   if ('expires' in options) {
-    throw new LooseleafError('BAD_INDEX', `${what} takes no \`expires\`: it is an option of the kind.`)
+    throw new LooseleafError('BAD_INDEX', `${subject} takes no \`expires\`: it is an option of the kind.`)
   }
   if (!Array.isArray(by)) {
-    throw new LooseleafError('BAD_INDEX', `${what} needs a list \`by\` such as [{ status: 'string' }].`)
+    throw new LooseleafError('BAD_INDEX', `${subject} needs a list \`by\` such as [{ status: 'string' }].`)
   }
   const properties: Record<string, unknown> = {}
-  for (const property of by as readonly unknown[]) {
-    const [entry, ...others] = isRecord(property) ? Object.entries(property) : []
-    const [own, spec] = entry === undefined ? [] : named(...entry)
-    if (own === undefined || others.length > 0 || Object.hasOwn(properties, own)) {
+  for (const key of by as readonly unknown[]) {
+    const [entry, ...others] = isRecord(key) ? Object.entries(key) : []
+    const [property, spec] = entry === undefined ? [] : namedProperty(...entry)
+    if (property === undefined || others.length > 0 || Object.hasOwn(properties, property)) {
       throw new LooseleafError(
         'BAD_INDEX',
-        `${what} needs each property once, in an object of its own: [{ status: 'string' }, { due: 'time' }].`,
+        `${subject} needs each property once, in an object of its own: [{ status: 'string' }, { due: 'time' }].`,
       )
     }
-    properties[own] = spec
+    properties[property] = spec
   }
   return defineIndex(`${kind}_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`, {
     ...options,
     ...(expires !== undefined && { expires, ...withTime(options.include, properties, expires) }),
     on: ofKind(names),
-    // `defineIndex` looks at each.
+    // `defineIndex` checks each.
     properties: properties as IndexProperties,
     shardOn: shardOn ?? Object.keys(properties)[0] ?? 'id',
   })
 }
 
-/** Throws `BAD_INDEX` for a property that may be absent where the index does not say what becomes of such an entity. */
+/** Throws `BAD_INDEX` for a property that may be absent, unless it has `nulls`. */
 function requireNulls(
   index: string,
   { properties }: IndexDefinition,
@@ -308,8 +309,8 @@ function requireNulls(
 ): void {
   for (const [i, { name, of = name }] of properties.entries()) {
     const [spec] = Object.values((by as readonly object[])[i] ?? {}) as unknown[]
-    const isSaid = isRecord(spec) && spec['nulls'] !== undefined
-    if (isSaid || !mayBeAbsent(of)) continue
+    const hasNulls = isRecord(spec) && spec['nulls'] !== undefined
+    if (hasNulls || !mayBeAbsent(of)) continue
     throw new LooseleafError(
       'BAD_INDEX',
       `${index}: the property ${of} may be absent or null by its schema; add nulls: 'first' or 'last' to index such entities, or 'skip' to leave them out.`,
@@ -317,8 +318,8 @@ function requireNulls(
   }
 }
 
-/** A property as `defineIndex` takes it, under the name that the index has for it. */
-function named(path: string, spec: unknown): [name: string, spec: unknown] {
+/** Returns a property in the form of `defineIndex`: its name in the index, and its type or options. */
+function namedProperty(path: string, spec: unknown): [name: string, spec: unknown] {
   if (!isRecord(spec) || spec['as'] === undefined) return [path, spec]
   const { as, ...options } = spec
   return [String(as), { ...options, of: path }]

@@ -29,24 +29,24 @@ import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'
 import { createExpiry } from './expiry.ts'
-import { takePatch } from './patch.ts'
-import { takeReference, takeValue } from './reference.ts'
+import { parsePatch } from './patch.ts'
+import { parseReference, parseValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
 import { createUniqueCheck } from './unique-check.ts'
 
-/** Writes under way at once: enough to fill the lanes of many shards. */
+/** Largest number of writes in flight; enough to fill the lanes of many shards. */
 const CONCURRENCY = 512
 
 const CALL: OptionKinds<CallOptions> = { signal: optionKinds.signal }
 const BULK: OptionKinds<BulkOptions> = { ...CALL, fates: optionKinds.flag }
-/** `parseId` of the store looks at ids. */
+/** The store checks ids by `parseId`. */
 const NEW: OptionKinds<NewOptions> = { ...CALL, id: optionKinds.elsewhere }
 
 type AnyItem = Item<object>
-/** Fates where a call was asked for them. */
+/** Fates if the call has `{ fates: true }`. */
 type FatesOr<T> = Fate<T>[] | T[]
 
-/** What a collection does with single entities and with many of known ids. Nothing here is typed: the collection knows the types. */
+/** The calls of a collection by id, for one entity and for many. Untyped: `Entities` adds the types. */
 export interface UntypedEntities {
   get(id: EntityId, options?: GetOptions): Promise<AnyItem | undefined>
   exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
@@ -70,52 +70,52 @@ export function createEntities(
   indexes: readonly IndexDefinition[],
 ): UntypedEntities {
   const { name } = shape
-  const { isThere, inPlaceOfExpired } = createExpiry(store, shape)
+  const { isVisible, replaceExpired } = createExpiry(store, shape)
   const requireUnique = createUniqueCheck(store, shape, indexes)
 
   const notFound = (entity: EntityId): LooseleafError =>
     new LooseleafError('NOT_FOUND', `There is no ${name} ${entity}.`, { entity })
 
-  const written = (bag: Bag, id: EntityId, version: number): AnyItem => shape.toItem({ ...bag, id }, version)
+  const itemOfBag = (bag: Bag, id: EntityId, version: number): AnyItem =>
+    shape.toItem({ ...bag, id }, version)
 
   async function insert(value: object, options: NewOptions = {}): Promise<AnyItem> {
     checkOptions('insert', options, NEW)
-    const { id: given, signal } = options
-    // An item that was read has a version, which says nothing of the new entity.
-    const { id: own, version, properties } = takeValue('insert', value)
+    // An item may be inserted again; its version only tells that its values may be outputs of the schema.
+    const { id, version, properties } = parseValue('insert', value)
     const bag = shape.toBag(properties, { mayBeOutput: version !== undefined })(undefined)
-    return insertBag(bag, given ?? own, signal)
+    return insertBag(bag, options.id ?? id, options.signal)
   }
 
   async function insertBag(
     bag: Bag,
-    given: EntityId | undefined,
+    givenId: EntityId | undefined,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
-    const looking = requireUnique()
-    if (looking !== undefined) await looking
-    const { id, version } = await inPlaceOfExpired(
-      () => store.insert(bag, { ...idOf(given), signal }),
+    const checking = requireUnique()
+    if (checking !== undefined) await checking
+    const { id, version } = await replaceExpired(
+      () => store.insert(bag, { ...idOf(givenId), signal }),
       signal,
     )
-    return written(bag, id, version)
+    return itemOfBag(bag, id, version)
   }
 
-  /** Changes an entity that is of this kind, and of a shape that this program knows. */
+  /** Changes an entity. Throws unless it belongs to this kind and has a shape that this program knows. */
   async function change(
     id: EntityId,
     ifVersion: number | undefined,
     decide: (bag: Bag) => Bag | typeof unchanged,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
-    const looking = requireUnique()
-    if (looking !== undefined) await looking
+    const checking = requireUnique()
+    if (checking !== undefined) await checking
     let last: Bag = {}
     const attempt = (): ReturnType<DataStore['update']> =>
       store.update(
         id,
         (bag) => {
-          if (!isThere(bag)) throw notFound(id)
+          if (!isVisible(bag)) throw notFound(id)
           shape.requireKnown(bag, id)
           const decided = decide(bag)
           last = decided === unchanged ? bag : decided
@@ -123,48 +123,48 @@ export function createEntities(
         },
         { ...(ifVersion !== undefined && { ifVersion }), signal },
       )
-    const { version } = await inPlaceOfExpired(attempt, signal)
-    return written(last, id, version)
+    const { version } = await replaceExpired(attempt, signal)
+    return itemOfBag(last, id, version)
   }
 
   async function update(of: unknown, patch: unknown, options: CallOptions = {}): Promise<AnyItem> {
     checkOptions('update', options, CALL)
-    const { id, version } = takeReference('update', of)
-    const { mayBeOutput, ...taken } = takePatch('update', patch)
-    if (taken.id !== undefined && taken.id !== id) {
+    const { id, version } = parseReference('update', of)
+    const { mayBeOutput, ...parsed } = parsePatch('update', patch)
+    if (parsed.id !== undefined && parsed.id !== id) {
       throw new LooseleafError('BAD_ID', `The patch given for ${name} ${id} has another id.`, { entity: id })
     }
     const origin = { entity: id, mayBeOutput }
     return change(
       id,
-      version ?? taken.version,
-      (bag) => shape.patched(bag, taken.of, origin) ?? unchanged,
+      version ?? parsed.version,
+      (bag) => shape.patched(bag, parsed.of, origin) ?? unchanged,
       options.signal,
     )
   }
 
   async function put(value: object, options: NewOptions = {}): Promise<AnyItem> {
     checkOptions('put', options, NEW)
-    const { id: given, signal } = options
-    const { id: own, version, properties } = takeValue('put', value)
-    const id = given ?? own
+    const { signal } = options
+    const { id: idOfValue, version, properties } = parseValue('put', value)
+    const id = options.id ?? idOfValue
     const origin = { entity: id, mayBeOutput: version !== undefined }
     const toBag = shape.toBag(properties, origin)
     if (id === undefined) return insertBag(toBag(undefined), id, signal)
-    const changeIt = (): Promise<AnyItem> => change(id, version, toBag, signal)
-    return version === undefined ? orInsert(id, () => toBag(undefined), changeIt, signal) : changeIt()
+    const replace = (): Promise<AnyItem> => change(id, version, toBag, signal)
+    return version === undefined ? changeOrInsert(id, replace, () => toBag(undefined), signal) : replace()
   }
 
-  /** Changes what is there, or inserts where nothing is, again and again while others do the same. */
-  async function orInsert(
+  /** Changes the entity if it exists, otherwise inserts it. Retries when another process inserts or deletes it first. */
+  async function changeOrInsert(
     id: EntityId,
+    changeEntity: () => Promise<AnyItem>,
     toBag: () => Bag,
-    changeIt: () => Promise<AnyItem>,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
     for (;;) {
       try {
-        return await changeIt()
+        return await changeEntity()
       } catch (error) {
         if (!isLooseleafError(error, 'NOT_FOUND')) throw error
       }
@@ -172,7 +172,7 @@ export function createEntities(
         return await insertBag(toBag(), id, signal)
       } catch (error) {
         if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
-        // One of another kind stays.
+        // An entity of another kind keeps its id.
         const found = await store.get(id, { fresh: true, signal })
         if (found !== undefined && !shape.isOf(found)) throw error
       }
@@ -186,20 +186,20 @@ export function createEntities(
     options: CallOptions = {},
   ): Promise<AnyItem> {
     checkOptions('upsert', options, CALL)
-    takePatch('upsert', patch)
-    const { version, properties } = takeValue('upsert', value)
+    parsePatch('upsert', patch)
+    const { version, properties } = parseValue('upsert', value)
     const toBag = shape.toBag(properties, { entity: id, mayBeOutput: version !== undefined })
-    return orInsert(
+    return changeOrInsert(
       id,
-      () => toBag(undefined),
       () => update(id, patch, options),
+      () => toBag(undefined),
       options.signal,
     )
   }
 
   async function find(id: EntityId, options: GetOptions): Promise<Entity | undefined> {
     const entity = await store.get(id, options)
-    return entity !== undefined && isThere(entity) ? entity : undefined
+    return entity !== undefined && isVisible(entity) ? entity : undefined
   }
 
   async function get(id: EntityId, options: GetOptions = {}): Promise<AnyItem | undefined> {
@@ -210,39 +210,39 @@ export function createEntities(
   async function remove(of: unknown, options: CallOptions = {}): Promise<boolean> {
     checkOptions('delete', options, CALL)
     const { signal } = options
-    const { id, version } = takeReference('delete', of)
+    const { id, version } = parseReference('delete', of)
     for (;;) {
       const found = await find(id, { fresh: true, signal })
       if (found === undefined) return false
       try {
         return await store.delete(id, { ifVersion: version ?? versionOf(found), signal })
       } catch (error) {
-        // Whatever it is now may be of another kind.
+        // The entity has changed and may belong to another kind now, so the loop reads it again.
         if (version !== undefined || !isLooseleafError(error, 'VERSION_MISMATCH')) throw error
       }
     }
   }
 
-  /** `isRepeatable`: doing an item twice comes to the same as doing it once. */
+  /** Does `work` for each item. `isRepeatable` tells whether work on an item is idempotent, so that the call may be retried. */
   async function eachOf<In, Out>(
     call: string,
-    given: readonly In[],
+    items: readonly In[],
     options: BulkOptions = {},
-    work: (one: In, options: CallOptions) => Promise<Out>,
-    isRepeatable: (one: In) => boolean,
+    work: (item: In, options: CallOptions) => Promise<Out>,
+    isRepeatable: (item: In) => boolean,
   ): Promise<FatesOr<Out>> {
-    if (!Array.isArray(given)) throw badArgument(call, 'an array', given)
+    if (!Array.isArray(items)) throw badArgument(call, 'an array', items)
     checkOptions(call, options, BULK)
     const { fates: asFates = false, signal } = options
-    const settle = async (one: In): Promise<Fate<Out>> => {
+    const settle = async (item: In): Promise<Fate<Out>> => {
       try {
-        return { ok: true, value: await work(one, { signal }) }
+        return { ok: true, value: await work(item, { signal }) }
       } catch (error) {
         return { ok: false, error: toError(error) }
       }
     }
-    const fates = await store.holdOpen(() => pLimit(CONCURRENCY).map(given, settle))
-    return asFates ? fates : valuesOf(call, fates, (place) => isRepeatable(given[place] as In))
+    const fates = await store.holdOpen(() => pLimit(CONCURRENCY).map(items, settle))
+    return asFates ? fates : valuesOf(call, fates, (i) => isRepeatable(items[i] as In))
   }
 
   return {
@@ -251,52 +251,52 @@ export function createEntities(
     async getMany(ids, options = {}) {
       const found = await store.getMany(ids, options)
       return found.map((entity) =>
-        entity !== undefined && isThere(entity) ? readItem(shape, entity) : undefined,
+        entity !== undefined && isVisible(entity) ? readItem(shape, entity) : undefined,
       )
     },
     insert,
-    // Those of several calls are one to a store that is closed meanwhile.
+    // A call that takes several calls of the store holds it open, so that closing waits for all of them.
     put: (value, options) => store.holdOpen(() => put(value, options)),
     update,
     upsert: (id, value, patch, options) => store.holdOpen(() => upsert(id, value, patch, options)),
     delete: (of, options) => store.holdOpen(() => remove(of, options)),
     insertMany: (values, options) => eachOf('insertMany', values, options, insert, () => false),
-    putMany: (values, options) => eachOf('putMany', values, options, put, isSamePut),
+    putMany: (values, options) => eachOf('putMany', values, options, put, isIdempotentPut),
     async updateMany(of, patch, options) {
-      // A patch that is none is a mistake of the call, and no fate of its entities.
-      takePatch('updateMany', patch)
+      // An invalid patch rejects the whole call, before it becomes the fate of each entity.
+      parsePatch('updateMany', patch)
       return eachOf(
         'updateMany',
         of,
         options,
-        (one, each) => update(one, patch, each),
-        (one) => typeof one === 'string' && isRecord(patch) && !('version' in patch),
+        (reference, callOptions) => update(reference, patch, callOptions),
+        (reference) => typeof reference === 'string' && isRecord(patch) && !('version' in patch),
       )
     },
     deleteMany: (of, options) => eachOf('deleteMany', of, options, remove, () => true),
-    changes: (options) => changesOf(store.changes(options), shape, isThere),
+    changes: (options) => changesOf(store.changes(options), shape, isVisible),
     itemOf(entity) {
       if (!isRecord(entity) || metaOf(entity as Entity) === undefined)
         throw badArgument('itemOf', 'an entity that a store has read', entity)
-      return isThere(entity) ? readItem(shape, entity) : undefined
+      return isVisible(entity) ? readItem(shape, entity) : undefined
     },
   }
 }
 
-/** Without an id it would be another entity the next time; with a version it would be refused. */
-const isSamePut = (value: object): boolean =>
+/** Tells whether a put may be retried. Without an id a retry would put another entity; with a version it would be refused. */
+const isIdempotentPut = (value: object): boolean =>
   isRecord(value) && value['id'] !== undefined && !('version' in value)
 
 async function* changesOf(
   changes: AsyncIterable<EntityChange>,
   shape: Shape,
-  isThere: (bag: Bag) => boolean,
+  isVisible: (bag: Bag) => boolean,
 ): AsyncGenerator<ItemChange<object>, void, undefined> {
   for await (const change of changes) {
     const { id, version, updated, entity } = change
     if (entity !== undefined && !shape.isOf(entity)) continue
-    // An entity that has expired is as good as deleted.
-    const item = entity && isThere(entity) ? readItem(shape, entity) : undefined
+    // An expired entity counts as deleted.
+    const item = entity && isVisible(entity) ? readItem(shape, entity) : undefined
     yield {
       id,
       version,

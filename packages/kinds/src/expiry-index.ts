@@ -4,7 +4,7 @@ import type { Shape } from './shape.ts'
 
 type Names = Shape['names']
 
-/** The index by which cleaners find the entities of a kind that have expired. */
+/** Returns the index by which cleaners find expired entities of a kind. */
 export function expiryIndex(names: Names, expires: string): IndexDefinition {
   return defineIndex(`${names[0]}_expires`, {
     properties: { [expires]: 'time' },
@@ -14,12 +14,12 @@ export function expiryIndex(names: Names, expires: string): IndexDefinition {
   })
 }
 
-/** Only entities that are stored under one of these names. */
+/** Returns the `on` of entities that are stored under one of these names. */
 export function ofKind(names: Names): IndexPredicate {
   return { [KIND_PROPERTY]: names.length === 1 ? names[0] : names }
 }
 
-/** The same `include` with the time, so that a list from rows leaves out what has expired. Rows have their own properties anyway. */
+/** Adds the time to `include`, so that a list can leave out expired entities. An indexed time is in the rows already. */
 export function withTime(
   include: readonly string[] | undefined,
   properties: Readonly<Record<string, unknown>>,
@@ -32,10 +32,10 @@ export function withTime(
   return isIndexed ? {} : { include: [...new Set([...(include as readonly string[]), expires])] }
 }
 
-/** The property that `withTime` has added to what the program includes. */
+/** Returns the property that `withTime` has added to the program's `include`. */
 export function addedInclude(
   { include = [] }: IndexDefinition,
-  given: readonly string[] = [],
+  ofProgram: readonly string[] = [],
 ): string | undefined {
-  return include.find((path) => !given.includes(path))
+  return include.find((path) => !ofProgram.includes(path))
 }

@@ -3,15 +3,15 @@ import { isExpired } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { versionOf, type Shape } from './shape.ts'
 
-/** Treats entities of a kind whose time has passed as if they were deleted already. The clock is that of the process. */
+/** Treats expired entities of a kind as deleted, by the clock of the process. */
 export interface Expiry {
-  /** Tells whether an entity is of the kind and has not expired. */
-  isThere(bag: Bag): boolean
+  /** Tells whether an entity belongs to the kind and has not expired. */
+  isVisible(bag: Bag): boolean
   /**
-   * Makes a write. Deletes an expired entity of the kind that has its id, or a key of a unique index that it needs, and makes the write
-   * again.
+   * Runs a write. If an expired entity of the kind holds its id, or a unique key that it needs, deletes that entity and retries the
+   * write.
    */
-  inPlaceOfExpired<T>(write: () => Promise<T>, signal: AbortSignal | undefined): Promise<T>
+  replaceExpired<T>(write: () => Promise<T>, signal: AbortSignal | undefined): Promise<T>
 }
 
 export function createExpiry(store: DataStore, shape: Shape): Expiry {
@@ -19,7 +19,7 @@ export function createExpiry(store: DataStore, shape: Shape): Expiry {
   const { time } = store.context
   const hasExpired = (bag: Bag): boolean => isExpired(bag, expires, time.now())
 
-  /** Answers false where the entity of this id stays. */
+  /** Deletes an entity of the kind if it has expired; otherwise returns false. */
   async function deleteIfExpired(id: EntityId, signal: AbortSignal | undefined): Promise<boolean> {
     const found = await store.get(id, { fresh: true, signal })
     // A cleaner, or another write, was first.
@@ -28,13 +28,13 @@ export function createExpiry(store: DataStore, shape: Shape): Expiry {
     try {
       await store.delete(id, { ifVersion: versionOf(found), signal })
     } catch (error) {
-      // It was written or deleted meanwhile: the write that is made again meets what is there now.
+      // Another process has written or deleted the entity. The retried write sees its current state.
       if (!isLooseleafError(error, 'VERSION_MISMATCH')) throw error
     }
     return true
   }
 
-  async function inPlaceOfExpired<T>(write: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async function replaceExpired<T>(write: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     for (;;) {
       try {
         return await write()
@@ -46,12 +46,12 @@ export function createExpiry(store: DataStore, shape: Shape): Expiry {
   }
 
   return {
-    isThere: expires === undefined ? shape.isOf : (bag) => shape.isOf(bag) && !hasExpired(bag),
-    inPlaceOfExpired: expires === undefined ? (write) => write() : inPlaceOfExpired,
+    isVisible: expires === undefined ? shape.isOf : (bag) => shape.isOf(bag) && !hasExpired(bag),
+    replaceExpired: expires === undefined ? (write) => write() : replaceExpired,
   }
 }
 
-/** The entity that has the id or the key that a write needs. */
+/** Returns the entity that holds the id or the key which a write needs, by the write's error. */
 function holderIn(error: unknown): EntityId | undefined {
   if (isLooseleafError(error, 'DUPLICATE_KEY')) return error.holder
   return isLooseleafError(error, 'ALREADY_EXISTS') ? error.entity : undefined

@@ -1,6 +1,6 @@
 import { isError, type EntityId } from '@looseleaf/core'
 
-/** One of many that could not be done, and why. */
+/** An entity of a call with many that failed, and its error. */
 export interface Failure {
   readonly id: EntityId
   readonly error: Error
@@ -8,7 +8,7 @@ export interface Failure {
 
 const MAX_FAILURES = 100
 
-/** Takes failures, as many as somebody would read. */
+/** Adds a failure, up to 100. */
 export function addFailure(failures: Failure[], id: EntityId, error: unknown): void {
   if (failures.length < MAX_FAILURES) failures.push({ id, error: toError(error) })
 }

@@ -2,19 +2,20 @@ import type { EntityId } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 
 /**
- * Warns of entities that are read with a default, or a value of an upgrade, by which an index of the kind finds others: an index has the
- * stored values, so a query by the new value misses such an entity until it is written, and a unique index lets a second one in. Once for each property of a process, by `process.emitWarning`.
+ * Creates a warning for entities that are read with values which are not stored, from defaults or upgrades, if an index of the kind has
+ * the property. The index has the stored values only: a query by the new value misses such an entity until it is written, and a unique
+ * index accepts a second entity with its key. Warns once per property and process, by `process.emitWarning`.
  */
 export function createFillWarning(
   kind: string,
   indexes: () => readonly IndexDefinition[],
 ): (entity: EntityId, names: ReadonlySet<string>) => void {
-  /** Names that indexes have, with those of the objects around them, until they were met. Other names, such as keys of records, are without number. */
-  let left: Set<string> | undefined
+  /** Indexed paths, and the paths of their outer objects, without a warning yet. Bounded, unlike the names of bags, which may be keys of records. */
+  let unwarned: Set<string> | undefined
   return (entity, names) => {
-    left ??= new Set(indexes().flatMap(pathsOf).flatMap(withOuter))
+    unwarned ??= new Set(indexes().flatMap(pathsOf).flatMap(withOuter))
     for (const name of names) {
-      if (!left.delete(name)) continue
+      if (!unwarned.delete(name)) continue
       const missing = indexes().filter((index) =>
         pathsOf(index).some((path) => withOuter(path).includes(name)),
       )
@@ -31,6 +32,6 @@ const pathsOf = ({ properties, include = [] }: IndexDefinition): readonly string
   ...include,
 ]
 
-/** `a.b.c` with `a` and `a.b`. */
+/** Returns a path and the paths of its outer objects: `a.b.c`, `a.b` and `a`. */
 const withOuter = (path: string): readonly string[] =>
   path.split('.').map((_, i, steps) => steps.slice(0, i + 1).join('.'))

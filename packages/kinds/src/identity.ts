@@ -2,28 +2,28 @@ import { isPlainObject } from '@looseleaf/core'
 import { keyOf, sameValue, valueOf } from './same-value.ts'
 
 /*
- * Tells which object of a new value is the same thing as a stored one: the one with an equal `id`, or the one that looks the same.
- * A place in an array, or the name of a property, says nothing: another thing may stand there now.
+ * Matches the objects of a new value with stored objects: an object is the stored one if its `id` is equal, or if it looks the same. A
+ * position in an array, or a property name, is no evidence, because another object may be there now.
  */
 
-/** The `id` that makes an object known again. */
+/** Returns the `id` of an object in comparable form. */
 function idOf(value: unknown): string | undefined {
   const id = isPlainObject(value) ? valueOf(value, 'id') : undefined
   return id === undefined || id === null ? undefined : keyOf(id)
 }
 
-/** Tells whether an object is the stored one. `looks` are the values by which a program may know the stored one. */
+/** Tells whether an object is the stored one. `looks` returns the forms in which the program may have seen the stored object. */
 export function isSameThing(stored: unknown, looks: readonly (() => unknown)[], value: unknown): boolean {
-  const [before, now] = [idOf(stored), idOf(value)]
-  if (before !== undefined && now !== undefined) return before === now
+  const [storedId, id] = [idOf(stored), idOf(value)]
+  if (storedId !== undefined && id !== undefined) return storedId === id
   return looks.some((look) => sameValue(look(), value))
 }
 
 /**
- * Returns for each element of a new array the place in the stored one of the element that is the same thing. Elements that look alike
- * keep their own places first, and their order otherwise. If one of several that look alike is gone, and they are not stored alike, the
- * program cannot tell which one it was, and none is known again. `looks` give arrays by whose elements the stored ones may be known,
- * such as the stored array.
+ * Returns for each element of a new array its position in the stored array; undefined for a new element. Elements that look alike keep
+ * their positions first, and their order otherwise. If some of several elements that look alike are missing, and the stored ones differ,
+ * the missing ones cannot be identified, so none of them is matched. `looks` returns the arrays in which the program may have seen the
+ * stored elements.
  */
 export function placesOf(
   stored: readonly unknown[],
@@ -32,43 +32,43 @@ export function placesOf(
 ): (number | undefined)[] {
   const places = Array.from<number | undefined>({ length: now.length })
   const taken = new Set<number>()
-  const take = (i: number, place: number): void => {
+  const match = (i: number, place: number): void => {
     places[i] = place
     taken.add(place)
   }
   const idsBefore = uniqueIds(stored)
   for (const [id, i] of uniqueIds(now)) {
     const place = idsBefore.get(id)
-    if (place !== undefined) take(i, place)
+    if (place !== undefined) match(i, place)
   }
   for (const look of looks) {
     if (taken.size === stored.length || taken.size === now.length) break
-    const wanted = placesByKey(now, (i) => places[i] === undefined)
+    const unmatched = placesByKey(now, (i) => places[i] === undefined)
     for (const [key, free] of placesByKey(look(), (place) => !taken.has(place))) {
-      const alike = wanted.get(key)
+      const alike = unmatched.get(key)
       if (alike === undefined) continue
       if (free.length > alike.length && !allSame(free.map((place) => stored[place]))) continue
-      for (const [i, place] of pairs(alike, free)) take(i, place)
+      for (const [i, place] of pairs(alike, free)) match(i, place)
     }
   }
   return places
 }
 
-/** Pairs equal places first, and the others in their order. */
+/** Pairs equal positions first, and the others in their order. */
 function pairs(alike: readonly number[], free: readonly number[]): readonly (readonly [number, number])[] {
   const [i, place] = [alike[0]!, free[0]!]
   if (alike.length === 1 && free.length === 1) return [[i, place]]
   const isFree = new Set(free)
-  const own = new Set(alike.filter((one) => isFree.has(one)))
-  const others = free.filter((one) => !own.has(one))
-  const moved = alike.filter((one) => !own.has(one)).slice(0, others.length)
+  const unmoved = new Set(alike.filter((position) => isFree.has(position)))
+  const others = free.filter((position) => !unmoved.has(position))
+  const moved = alike.filter((position) => !unmoved.has(position)).slice(0, others.length)
   return [
-    ...Array.from(own, (one) => [one, one] as const),
-    ...moved.map((one, n) => [one, others[n]!] as const),
+    ...Array.from(unmoved, (position) => [position, position] as const),
+    ...moved.map((position, n) => [position, others[n]!] as const),
   ]
 }
 
-/** Ids that one element has; an id of several tells none of them apart. */
+/** Returns the positions of elements by their ids, without ids that repeat. */
 function uniqueIds(elements: readonly unknown[]): Map<string, number> {
   const places = new Map<string, number>()
   const repeated = new Set<string>()

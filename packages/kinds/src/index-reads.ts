@@ -12,11 +12,11 @@ import type { GetAllOptions, IndexDefinition, QueryOptions } from '@looseleaf/in
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
-import { takePatch } from './patch.ts'
+import { parsePatch } from './patch.ts'
 import { readItem, type Item, type Shape } from './shape.ts'
 import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
 
-/** The query of each page looks at what is not looked at here. */
+/** The query of each page checks the options that are marked `elsewhere`. */
 const CHANGE_WHERE: OptionKinds<ChangeWhereOptions> = {
   signal: optionKinds.signal,
   order: optionKinds.elsewhere,
@@ -27,8 +27,8 @@ const CHANGE_WHERE: OptionKinds<ChangeWhereOptions> = {
 }
 
 /**
- * The calls of one index of a kind, untyped: the collection knows the types. `hidden`: a property of its rows that the program has not
- * included, which `list` leaves out.
+ * Creates the calls of one index of a kind. Untyped: `IndexOf` adds the types. `hidden` is a property of its rows that the program has not
+ * included, so `list` removes it.
  */
 export function createIndexReads(
   store: DataStore,
@@ -40,7 +40,7 @@ export function createIndexReads(
   const read = (entities: readonly Entity[]): Item<object>[] =>
     entities.map((entity) => readItem(shape, entity))
 
-  /** Of a query that `where` does not fit, the store says so: it looks at every condition. */
+  /** Reads a page. The store checks `where`. */
   async function page(where: unknown, options: QueryOptions = {}): Promise<Page<object>> {
     const found = await store.query(definition, where as object, options)
     return { ...found, items: read(found.items) }
@@ -51,7 +51,7 @@ export function createIndexReads(
     options: QueryManyOptions = {},
   ): Promise<PageWithCount<object>[]> {
     const pages = await store.queryMany(definition, wheres as readonly object[], options)
-    // There are counts where they were asked for, as the types of the call say.
+    // With `count: true` the pages have counts; the type of the call tells.
     return pages.map((found) => ({
       ...found,
       items: read(found.items),
@@ -63,7 +63,7 @@ export function createIndexReads(
     do {
       const found = await page(where, { ...options, limit: 1, ...(cursor !== undefined && { cursor }) })
       if (found.items.length > 0) return found.items[0]
-      // A page that reached its bound may be empty with more behind it.
+      // A page that reached a bound may be empty, although items follow.
       cursor = found.cursor
     } while (cursor !== undefined)
     return undefined
@@ -78,11 +78,11 @@ export function createIndexReads(
     checkOptions(call, options, CHANGE_WHERE)
     const each: FateOptions = { fates: true, signal: options.signal }
     return store.holdOpen(() =>
-      withCallbacks(options, (taken) =>
+      withCallbacks(options, (wrapped) =>
         changeWhere(
           (paging) => page(where, paging),
           (found) => work(found, each),
-          taken,
+          wrapped,
         ),
       ),
     )
@@ -108,7 +108,7 @@ export function createIndexReads(
     },
     async list(where, options = {}) {
       const found = await store.list(definition, where as object, options)
-      // Rows have the property that makes them rows of this kind.
+      // Rows include the properties of `on`, so also the name of the kind.
       const items = found.items.map(({ [KIND_PROPERTY]: _, ...item }) => item)
       if (hidden === undefined) return { ...found, items }
       return {
@@ -123,10 +123,10 @@ export function createIndexReads(
     countMany: (wheres, options = {}) => store.countMany(definition, wheres as readonly object[], options),
     explain: (where, options = {}) => store.explain(definition, where as object, options),
     async updateWhere(where, patch, options = {}) {
-      takePatch('updateWhere', patch)
+      parsePatch('updateWhere', patch)
       return change('updateWhere', where, options, async (found, each) => {
         const fates = (await writes.updateMany(found, patch, each)) as Fate<Item<object>>[]
-        // One that was left as it is has its version.
+        // An unchanged entity keeps its version.
         return fates.map((fate, i) =>
           fate.ok ? { ok: true, value: fate.value.version !== found[i]!.version } : fate,
         )

@@ -4,12 +4,12 @@ import { applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 
 type Properties = Record<string, unknown>
 
-/** What a schema gives that knows all names but those with an x. */
+/** The output of a schema that knows every name that does not begin with x. */
 function fit(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(fit)
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
   const known = Object.entries(value).filter(([name]) => !name.startsWith('x'))
-  return Object.fromEntries(known.map(([name, one]) => [name, fit(one)]))
+  return Object.fromEntries(known.map(([name, property]) => [name, fit(property)]))
 }
 
 const update = (stored: Properties, patch: Properties): unknown => {
@@ -31,7 +31,7 @@ const { value, properties } = fc.letrec<{ value: unknown; properties: Properties
   }),
 }))
 
-test('whatever is stored, a change beside it leaves it as it is, known and unknown', () => {
+test('a patch keeps all other properties, known and unknown', () => {
   fc.assert(
     fc.property(properties, value, (stored, changed) => {
       const expected = { ...stored, n: fit(changed) }
@@ -41,7 +41,7 @@ test('whatever is stored, a change beside it leaves it as it is, known and unkno
   )
 })
 
-test('what is given back as it was shown is as it was stored', () => {
+test('a patch with the shown values stores the same bag', () => {
   fc.assert(
     fc.property(properties, (stored) => {
       expect(update(stored, fit(stored) as Properties)).toEqual(stored)
@@ -50,7 +50,7 @@ test('what is given back as it was shown is as it was stored', () => {
   )
 })
 
-test('elements keep what is unknown of them in whatever order they are given, and new ones get nothing', () => {
+test('elements keep their unknown properties in any order, and new elements get none', () => {
   const element = fc.record({ a: fc.uuid(), x: value, o: fc.record({ b: value, x: value }) })
   fc.assert(
     fc.property(
@@ -58,26 +58,24 @@ test('elements keep what is unknown of them in whatever order they are given, an
       fc.infiniteStream(fc.nat()),
       fc.uuid(),
       (list, order, added) => {
-        // Those that are unlike others as they are shown.
         const moved = list
           .map((item) => ({ item, at: order.next().value }))
-          .toSorted((one, other) => Number(one.at) - Number(other.at))
+          .toSorted((a, b) => Number(a.at) - Number(b.at))
           .map(({ item }) => item)
         const shown = moved.map((item) => fit(item))
-        const before = update({ list }, { list: [...shown, { a: added }] })
-        // Behind the end nobody stood.
-        expect(before).toEqual({ list: [...moved, { a: added }] })
+        const after = update({ list }, { list: [...shown, { a: added }] })
+        expect(after).toEqual({ list: [...moved, { a: added }] })
       },
     ),
     { numRuns: 300 },
   )
 })
 
-test('unknown data is found in the thing that it was stored with, or nowhere', () => {
+test('an unknown property stays in its object, or disappears', () => {
   const thing = fc.record({ id: fc.option(fc.nat(3), { nil: undefined }), a: fc.nat(1), b: fc.nat(1) })
   const marked = fc.array(thing, { maxLength: 5 }).map((things) =>
-    // Each thing has unknown data that says which one it is.
-    things.map((one, i) => ({ ...one, x: `${JSON.stringify(one)} ${i}` })),
+    // The unknown property x identifies the object that it was stored with.
+    things.map((each, i) => ({ ...each, x: `${JSON.stringify(each)} ${i}` })),
   )
   fc.assert(
     fc.property(marked, fc.array(thing, { maxLength: 5 }), (list, given) => {
@@ -86,7 +84,7 @@ test('unknown data is found in the thing that it was stored with, or nowhere', (
       expect(new Set(kept).size).toBe(kept.length)
       for (const { x, ...known } of now) {
         if (x === undefined) continue
-        const before = list.find((one) => one.x === x)!
+        const before = list.find((each) => each.x === x)!
         if (known['id'] === undefined) expect(JSON.stringify(known)).toBe(String(x).slice(0, -2))
         expect(known['id']).toBe(before.id)
       }

@@ -4,53 +4,53 @@ import { unset } from './unset.ts'
 
 describe('a patch', () => {
   test.each([
-    ['names what changes', { a: 1, b: 2 }, { a: 1, b: 2 }, { a: 3 }, { a: 3, b: 2 }],
+    ['changes the named properties', { a: 1, b: 2 }, { a: 1, b: 2 }, { a: 3 }, { a: 3, b: 2 }],
     ['removes a property by `unset`', { a: 1, b: 2 }, { a: 1, b: 2 }, { a: unset }, { b: 2 }],
-    ['keeps what was not shown', { a: 1, x: 9 }, { a: 1 }, { a: 3 }, { a: 3, x: 9 }],
+    ['keeps an unknown property', { a: 1, x: 9 }, { a: 1 }, { a: 3 }, { a: 3, x: 9 }],
     [
-      'keeps unknown data of an object with the same id',
+      'keeps the unknown properties of an object with the same id',
       { o: { id: 1, a: 1, x: 9 } },
       { o: { id: 1, a: 1 } },
       { o: { id: 1, a: 3 } },
       { o: { id: 1, a: 3, x: 9 } },
     ],
     [
-      'keeps unknown data of an object whose known values are equal, whatever their order',
+      'keeps the unknown properties of an object with equal known values in any order',
       { o: { a: 1, b: 2, x: 9 } },
       { o: { a: 1, b: 2 } },
       { o: { b: 2, a: 1 } },
       { o: { a: 1, b: 2, x: 9 } },
     ],
     [
-      'gives an object with another id nothing of the one before',
+      'does not carry unknown properties to an object with another id',
       { o: { id: 1, a: 1, x: 9 } },
       { o: { id: 1, a: 1 } },
       { o: { id: 2, a: 1 } },
       { o: { id: 2, a: 1 } },
     ],
     [
-      'gives an object without an id nothing where a known value differs',
+      'does not carry unknown properties to an object without an id if a known value differs',
       { o: { a: 1, b: 2, x: 9 } },
       { o: { a: 1, b: 2 } },
       { o: { a: 1, b: 3 } },
       { o: { a: 1, b: 3 } },
     ],
     [
-      'gives objects in another object nothing',
+      'does not carry unknown properties into another object',
       { o: { id: 1, p: { a: 1, x: 9 } } },
       { o: { id: 1, p: { a: 1 } } },
       { o: { id: 2, p: { a: 1 } } },
       { o: { id: 2, p: { a: 1 } } },
     ],
     [
-      'keeps unknown data of objects in an object with the same id',
+      'keeps unknown properties within an object with the same id',
       { o: { id: 1, a: 1, p: { a: 1, x: 9 } } },
       { o: { id: 1, a: 1, p: { a: 1 } } },
       { o: { id: 1, a: 2, p: { a: 1 } } },
       { o: { id: 1, a: 2, p: { a: 1, x: 9 } } },
     ],
     [
-      'keeps unknown data of elements with ids that have moved and changed',
+      'keeps the unknown properties of elements with ids that have moved and changed',
       {
         l: [
           { id: 1, a: 1, x: 7 },
@@ -81,7 +81,7 @@ describe('a patch', () => {
       },
     ],
     [
-      'tells elements of one id apart by their other values',
+      'distinguishes elements with the same id by their other values',
       {
         l: [
           { id: 1, a: 1, x: 7 },
@@ -108,7 +108,7 @@ describe('a patch', () => {
       },
     ],
     [
-      'gives nothing of elements that look alike where one of them is gone',
+      'carries no unknown properties of elements that look alike if one of them is missing',
       {
         l: [
           { a: 1, x: 8 },
@@ -120,22 +120,22 @@ describe('a patch', () => {
       { l: [{ a: 1 }] },
     ],
     [
-      'takes an element that a function has copied for the stored one',
+      'recognizes an element that an edit has copied',
       { l: [{ a: 1, x: 8 }, { a: 1 }] },
       { l: [{ a: 1 }, { a: 1 }] },
       { l: [{ a: 1 }] },
       { l: [{ a: 1 }] },
     ],
     [
-      'removes within objects what was shown',
+      'removes a known property within an object',
       { o: { a: 1, b: 2 } },
       { o: { a: 1, b: 2 } },
       { o: { a: 1 } },
       { o: { a: 1 } },
     ],
-    ['gives another value', { o: { a: 1, x: 9 } }, { o: { a: 1 } }, { o: 7 }, { o: 7 }],
+    ['replaces an object by another value', { o: { a: 1, x: 9 } }, { o: { a: 1 } }, { o: 7 }, { o: 7 }],
     [
-      'keeps it in elements that have moved',
+      'keeps the unknown properties of elements that have moved',
       {
         l: [
           { a: 1, x: 8 },
@@ -147,7 +147,7 @@ describe('a patch', () => {
       { l: [{ a: 2, x: 9 }] },
     ],
     [
-      'gives an element that stands in the place of another nothing of it',
+      'does not carry unknown properties to another element in the same position',
       {
         l: [
           { a: 1, x: 8 },
@@ -159,7 +159,7 @@ describe('a patch', () => {
       { l: [{ a: 1, x: 8 }, { a: 3 }] },
     ],
     [
-      'takes each of elements that look alike for itself',
+      'matches elements that look alike by their positions',
       {
         l: [
           { a: 1, x: 8 },
@@ -171,62 +171,69 @@ describe('a patch', () => {
       { l: [{ a: 1, x: 8 }, { a: 1, x: 9 }, { a: 2 }] },
     ],
     [
-      'gives a new element nothing of one that has moved',
+      'does not carry unknown properties of a moved element to a new one',
       { l: [{ a: 1, x: 8 }] },
       { l: [{ a: 1 }] },
       { l: [{ a: 2 }, { a: 1 }] },
       { l: [{ a: 2 }, { a: 1, x: 8 }] },
     ],
     [
-      'gives a list that is none any more nothing of what was there',
+      'does not carry unknown properties from an array to an object',
       { l: [{ a: 1, x: 8 }] },
       { l: [{ a: 1 }] },
       { l: { 0: { a: 1 } } },
       { l: { 0: { a: 1 } } },
     ],
     [
-      'gives what was no list nothing',
+      'does not carry unknown properties from an object to an array',
       { l: { a: 1, x: 8 } },
       { l: { a: 1 } },
       { l: [{ a: 1 }] },
       { l: [{ a: 1 }] },
     ],
     [
-      'keeps names that every object has',
+      'keeps unknown properties with names of Object.prototype',
       { o: { id: 1, a: 1, valueOf: 9 } },
       { o: { id: 1, a: 1 } },
       { o: { id: 1, a: 3 } },
       { o: { id: 1, a: 3, valueOf: 9 } },
     ],
-  ])('%s', (_, stored, shown, patch, expected) => {
+  ])('a patch %s', (_, stored, shown, patch, expected) => {
     expect(applyPatch(stored, shown, patch)).toEqual(expected)
   })
 })
 
-test('a patch has no way to the prototype', () => {
+test('a patch cannot change a prototype', () => {
   const patch = JSON.parse(
     '{"n":2,"__proto__":{"role":"admin"},"o":{"__proto__":{"role":"admin"}}}',
   ) as object
   const patched = applyPatch({ n: 1, o: { x: 1 } }, { n: 1, o: {} }, patch as Record<string, unknown>)
   expect(patched['role']).toBeUndefined()
-  // It is there, under its name, for the store to refuse it.
+  // It stays an own property, which the store refuses.
   expect(Object.hasOwn(patched, '__proto__')).toBe(true)
   expect((patched['o'] as Record<string, unknown>)['role']).toBeUndefined()
 })
 
-test('a list of thousands that has moved is no matter of seconds', () => {
+test('a patch of 20,000 moved elements takes less than the timeout of a test', () => {
   const stored = Array.from({ length: 20_000 }, (_, a) => ({ a, x: a }))
   const known = stored.map(({ a }) => ({ a }))
   const result = applyPatch({ l: stored }, { l: known }, { l: [{ a: -1 }, ...known] })
   expect(result['l']).toEqual([{ a: -1 }, ...stored])
 })
 
-describe('what a schema has made', () => {
+describe('the output of a schema', () => {
   test.each([
-    ['gets what is unknown to it', { a: 1, x: 9 }, { a: 1 }, { a: 2, x: 9 }, { a: 2 }, { a: 2, x: 9 }],
-    ['does not get what is new and left out', { a: 1 }, { a: 1 }, { a: 2, x: 9 }, { a: 2 }, { a: 2 }],
+    ['gets an unknown property', { a: 1, x: 9 }, { a: 1 }, { a: 2, x: 9 }, { a: 2 }, { a: 2, x: 9 }],
     [
-      'does not get what it knows and left out',
+      'does not get a new property that the schema leaves out',
+      { a: 1 },
+      { a: 1 },
+      { a: 2, x: 9 },
+      { a: 2 },
+      { a: 2 },
+    ],
+    [
+      'does not get a known property that the schema leaves out',
       { a: 1, b: 1 },
       { a: 1, b: 1 },
       { a: 2, b: 1 },
@@ -234,7 +241,7 @@ describe('what a schema has made', () => {
       { a: 2 },
     ],
     [
-      'gets it within objects',
+      'gets unknown properties within objects',
       { o: { a: 1, x: 9 } },
       { o: { a: 1 } },
       { o: { a: 2, x: 9 } },
@@ -242,7 +249,7 @@ describe('what a schema has made', () => {
       { o: { a: 2, x: 9 } },
     ],
     [
-      'gets it within elements',
+      'gets unknown properties within elements',
       { l: [{ x: 8 }, { x: 9 }] },
       { l: [{}, {}] },
       { l: [{ x: 9 }] },
@@ -250,7 +257,7 @@ describe('what a schema has made', () => {
       { l: [{ x: 9 }] },
     ],
     [
-      'gets it within elements of which some have it',
+      'gets unknown properties within elements of which some have them',
       { l: [{ o: { x: 9 } }, { o: {} }], n: 1 },
       { l: [{ o: {} }, { o: {} }], n: 1 },
       { l: [{ o: { x: 9 } }, { o: {} }], n: 2 },
@@ -258,7 +265,7 @@ describe('what a schema has made', () => {
       { l: [{ o: { x: 9 } }, { o: {} }], n: 2 },
     ],
     [
-      'gets it within lists of lists',
+      'gets unknown properties within arrays of arrays',
       { l: [[{ x: 9 }], []] },
       { l: [[{}], []] },
       { l: [[{ x: 9 }], []] },
@@ -266,7 +273,7 @@ describe('what a schema has made', () => {
       { l: [[{ x: 9 }], []] },
     ],
     [
-      'gets names that every object has',
+      'gets unknown properties with names of Object.prototype',
       { a: 1, constructor: 9 },
       { a: 1 },
       { a: 2, constructor: 9 },
@@ -282,7 +289,7 @@ describe('what a schema has made', () => {
       { d: new Date(1) },
     ],
     [
-      'gets it with the elements of an array that it has sorted and cut',
+      'gets the unknown properties of elements that the schema has sorted and cut',
       {
         l: [
           { a: 1, x: 7 },
@@ -307,7 +314,7 @@ describe('what a schema has made', () => {
       },
     ],
     [
-      'gets it within elements whose defaults it has filled in',
+      'gets unknown properties within elements with defaults',
       { l: [{ a: 1, x: 9 }] },
       { l: [{ a: 1 }] },
       { l: [{ a: 1, x: 9 }] },
@@ -315,14 +322,14 @@ describe('what a schema has made', () => {
       { l: [{ a: 1, b: 0, x: 9 }] },
     ],
     [
-      'keeps a list that it has cut',
+      'stays cut if the missing elements cannot be identified',
       { l: [{ x: 8 }, { x: 9 }] },
       { l: [{}, {}] },
       { l: [{ x: 8 }, { x: 9 }] },
       { l: [{}] },
       { l: [{}] },
     ],
-  ])('%s', (_, stored, known, full, made, expected) => {
-    expect(withUnknown(unknownOf(stored, known), full, made)).toEqual(expected)
+  ])('the output of a schema %s', (_, stored, known, full, output, expected) => {
+    expect(withUnknown(unknownOf(stored, known), full, output)).toEqual(expected)
   })
 })

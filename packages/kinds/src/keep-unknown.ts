@@ -4,54 +4,54 @@ import { sameValue, valueOf, type Properties } from './same-value.ts'
 import { unset } from './unset.ts'
 
 /*
- * Properties that a newer program has stored beside those that this one knows stay when this one updates. A program knows the names
- * that its schema gives of a stored entity; all others are unknown to it. Unknown data stays with its thing, and goes with it.
+ * Keeps unknown properties through updates. A newer program may have stored properties that this program does not know: the names that
+ * the output of its schema lacks. Unknown properties stay with their object, and disappear with it.
  */
 
 /**
- * The bag after a patch. `unset` removes a property; a name that the patch does not have stays, and so does unknown data within the
- * things that are still there. `known` is `knownPart` of the bag.
+ * Applies a patch to a bag. `unset` removes a property. Properties that the patch does not name stay, and so do unknown properties of
+ * objects that are still in the new values. `known` is `knownPart` of the bag.
  */
 export function applyPatch(stored: Properties, known: Properties, patch: Properties): Properties {
   const result = new Map(Object.entries(stored))
   for (const [name, value] of Object.entries(patch)) {
     if (value === unset) result.delete(name)
-    else result.set(name, carried(valueOf(stored, name), valueOf(known, name), value))
+    else result.set(name, withCarried(valueOf(stored, name), valueOf(known, name), value))
   }
   return Object.fromEntries(result)
 }
 
-/** A new value, with the unknown data of the things in it that were there before. */
-function carried(stored: unknown, known: unknown, value: unknown): unknown {
-  // The stored value has no unknown data.
+/** Returns a new value with the unknown properties of the stored objects in it. */
+function withCarried(stored: unknown, known: unknown, value: unknown): unknown {
+  // The stored value has no unknown properties.
   if (stored === known) return value
   if (isPlainObject(stored) && isPlainObject(known) && isPlainObject(value)) {
     const looks = [() => known, () => stored, () => sharedPart(stored, known)]
-    return isSameThing(stored, looks, value) ? carriedWithin(stored, known, value) : value
+    return isSameThing(stored, looks, value) ? carryInto(stored, known, value) : value
   }
   if (Array.isArray(stored) && Array.isArray(known) && Array.isArray(value)) {
     const looks = [() => stored, () => known, () => sharedPart(stored, known) as unknown[]]
     const places = placesOf(stored, looks, value)
     return value.map((element: unknown, i) => {
       const place = places[i]
-      return place === undefined ? element : carriedWithin(stored[place], known[place], element)
+      return place === undefined ? element : carryInto(stored[place], known[place], element)
     })
   }
   return value
 }
 
-/** The same for a value that is the stored thing. */
-function carriedWithin(stored: unknown, known: unknown, value: unknown): unknown {
+/** Adds the unknown properties of a stored object to a value that is this object. */
+function carryInto(stored: unknown, known: unknown, value: unknown): unknown {
   if (!isPlainObject(stored) || !isPlainObject(known) || !isPlainObject(value))
-    return carried(stored, known, value)
+    return withCarried(stored, known, value)
   const result = new Map(Object.entries(stored).filter(([name]) => !Object.hasOwn(known, name)))
-  for (const [name, one] of Object.entries(value)) {
-    result.set(name, carried(valueOf(stored, name), valueOf(known, name), one))
+  for (const [name, property] of Object.entries(value)) {
+    result.set(name, withCarried(valueOf(stored, name), valueOf(known, name), property))
   }
   return Object.fromEntries(result)
 }
 
-/** The names that both have, with the stored values. */
+/** Returns the names that both values have, with the stored values. */
 function sharedPart(stored: unknown, known: unknown): unknown {
   if (isPlainObject(stored) && isPlainObject(known)) {
     const shared = Object.keys(known).filter((name) => Object.hasOwn(stored, name))
@@ -63,9 +63,9 @@ function sharedPart(stored: unknown, known: unknown): unknown {
   return stored
 }
 
-/** Names that are stored and not known, within known objects too; those of all elements of an array together. */
+/** The unknown names of a bag, also within known objects. The names of all elements of an array are merged. */
 export interface Unknown {
-  /** `true` for a name that is unknown with all that is under it. */
+  /** `true` for an unknown name; otherwise the unknown names within a known one. */
   readonly names: Map<string, Unknown | true>
 }
 
@@ -86,52 +86,52 @@ export function unknownOf(stored: unknown, known: unknown, into: Unknown = { nam
   return into
 }
 
-/** The output of a schema for `full`, with the unknown names of `full` that it has left out. */
-export function withUnknown(unknown: Unknown | undefined, full: unknown, made: unknown): unknown {
-  if (unknown === undefined || unknown.names.size === 0) return made
-  if (isPlainObject(full) && isPlainObject(made)) {
-    const result = new Map(Object.entries(made))
+/** Adds the unknown names of `full` to the output of a schema for `full`. */
+export function withUnknown(unknown: Unknown | undefined, full: unknown, output: unknown): unknown {
+  if (unknown === undefined || unknown.names.size === 0) return output
+  if (isPlainObject(full) && isPlainObject(output)) {
+    const result = new Map(Object.entries(output))
     for (const [name, value] of Object.entries(full)) {
       const within = unknown.names.get(name)
       if (!result.has(name)) {
         if (within === true) result.set(name, value)
-      } else if (within !== true) result.set(name, withUnknown(within, value, made[name]))
+      } else if (within !== true) result.set(name, withUnknown(within, value, output[name]))
     }
     return Object.fromEntries(result)
   }
-  if (Array.isArray(full) && Array.isArray(made)) {
+  if (Array.isArray(full) && Array.isArray(output)) {
     // A schema may sort or shorten an array.
-    const agreed = full.length === made.length && made.every((element, i) => agrees(element, full[i]))
+    const agreed = full.length === output.length && output.every((element, i) => agrees(element, full[i]))
     const places = agreed
       ? []
-      : placesOf(full, [() => full.map((element) => without(unknown, element))], made)
-    return made.map((element: unknown, i) => {
+      : placesOf(full, [() => full.map((element) => without(unknown, element))], output)
+    return output.map((element: unknown, i) => {
       const place = agreed ? i : places[i]
       return place === undefined ? element : withUnknown(unknown, full[place], element)
     })
   }
-  return made
+  return output
 }
 
-/** Tells whether two values have nothing that contradicts: a name that only one of them has does not. */
-export function agrees(made: unknown, full: unknown): boolean {
-  if (isPlainObject(made) && isPlainObject(full)) {
-    return Object.keys(made).every((name) => !Object.hasOwn(full, name) || agrees(made[name], full[name]))
+/** Tells whether an output has no value that differs from `full`. Names that only one of them has do not count. */
+export function agrees(output: unknown, full: unknown): boolean {
+  if (isPlainObject(output) && isPlainObject(full)) {
+    return Object.keys(output).every((name) => !Object.hasOwn(full, name) || agrees(output[name], full[name]))
   }
-  if (Array.isArray(made) && Array.isArray(full)) {
-    return made.length === full.length && made.every((element, i) => agrees(element, full[i]))
+  if (Array.isArray(output) && Array.isArray(full)) {
+    return output.length === full.length && output.every((element, i) => agrees(element, full[i]))
   }
-  return sameValue(made, full)
+  return sameValue(output, full)
 }
 
-/** A value without its unknown names. */
+/** Returns a value without its unknown names. */
 function without(unknown: Unknown, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((element) => without(unknown, element))
   if (!isPlainObject(value)) return value
   const rest: [string, unknown][] = []
-  for (const [name, one] of Object.entries(value)) {
+  for (const [name, property] of Object.entries(value)) {
     const within = unknown.names.get(name)
-    if (within !== true) rest.push([name, within === undefined ? one : without(within, one)])
+    if (within !== true) rest.push([name, within === undefined ? property : without(within, property)])
   }
   return Object.fromEntries(rest)
 }

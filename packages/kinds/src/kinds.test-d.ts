@@ -1,4 +1,4 @@
-// Compiled, never run: what has to be a compile error, and what has to be known of a result.
+// Compiled and never run. Checks the types of results, and that mistakes do not compile.
 import type { EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
@@ -41,17 +41,17 @@ const Issues = defineKind('issue', {
 })
 const issues = Issues.in(store)
 
-/** A call of many gives items, or fates where they are asked for. */
-export async function many(item: Item<Issue>, isAsked: boolean): Promise<void> {
+/** A call with many entities returns items, or fates with `{ fates: true }`. */
+export async function many(item: Item<Issue>, fates: boolean): Promise<void> {
   const items: Item<Issue>[] = await issues.insertMany([item])
-  const fates: Fate<Item<Issue>>[] = await issues.putMany([item], { fates: true })
+  const putFates: Fate<Item<Issue>>[] = await issues.putMany([item], { fates: true })
   const changed: Item<Issue>[] = await issues.updateMany(items, { title: 'x' }, { fates: false })
   const deleted: boolean[] = await issues.deleteMany(changed)
-  const lost: Fate<boolean>[] = await issues.deleteMany(changed, { fates: true })
-  // @ts-expect-error a fate has to be looked at first
-  console.log(deleted, lost, fates[0]!.value)
-  // @ts-expect-error a call says which of the two it wants
-  await issues.insertMany([item], { fates: isAsked })
+  const deleteFates: Fate<boolean>[] = await issues.deleteMany(changed, { fates: true })
+  // @ts-expect-error `ok` of a fate has to be checked first
+  console.log(deleted, deleteFates, putFates[0]!.value)
+  // @ts-expect-error `fates` has to be a literal
+  await issues.insertMany([item], { fates })
 }
 
 export async function results(id: EntityId): Promise<[string, Date | undefined, number, 'open' | 'closed']> {
@@ -84,7 +84,7 @@ interface OfProject {
   readonly project: string
 }
 
-/** Queries that compile although their parts come from elsewhere. */
+/** Queries whose parts come from variables compile. */
 export async function queries(filter: OfProject, everywhere: boolean): Promise<number> {
   await issues.byStatus.all(filter)
   await issues.byStatus.all({ project: 'p', status: { in: [] } })
@@ -103,7 +103,7 @@ type Happening =
 const Happenings = defineKind('happening', {
   schema: typed<Happening>(),
   indexes: {
-    // A variant without the property has no row, whatever the index says.
+    // A variant without the property has no row, so the index needs no `nulls`.
     byProduct: { by: [{ product: 'string' }] },
     byCoupon: { by: [{ coupon: { type: 'string', nulls: 'skip' } }], include: ['product'] },
   },
@@ -115,8 +115,8 @@ export async function variants(): Promise<Happening | undefined> {
   return Happenings.in(store).byProduct.first({ product: 'p' })
 }
 
-/** The index of the store that an index of a kind is, for what takes one. */
-export async function beneath(): Promise<[Date | null | undefined, 'open' | 'closed' | undefined]> {
+/** Calls of the store take the definition of a kind's index. */
+export async function storeQueries(): Promise<[Date | null | undefined, 'open' | 'closed' | undefined]> {
   await store.query(issues.byAssignee.definition, { assignee: null, due: { lt: new Date() } })
   await store.query(issues.byTitle.definition, { initial: 'T', title: { startsWith: 'T' } })
   // @ts-expect-error not a property of the index
@@ -129,7 +129,7 @@ export async function beneath(): Promise<[Date | null | undefined, 'open' | 'clo
   return [first.due, issues.itemOf(first)?.status]
 }
 
-/** What is written for all kinds knows the type of each. */
+/** A function over any kind keeps the type of its items. */
 async function firstOf<In, Out>(entities: Entities<In, Out>, ids: readonly EntityId[]): Promise<Item<Out>> {
   const [first] = await entities.getMany(ids)
   if (first === undefined) throw new Error()
@@ -149,17 +149,17 @@ export async function mistakes(id: EntityId): Promise<void> {
   await issues.byAssignee.page({ assignee: 7 })
   // @ts-expect-error a range before another property
   await issues.byStatus.page({ project: 'p', status: { startsWith: 'o' }, due: new Date() })
-  // @ts-expect-error no such status
+  // @ts-expect-error a value is no status
   await issues.byStatus.page({ project: 'p', status: 'opne' })
-  // @ts-expect-error no such status in a list
+  // @ts-expect-error a list has a value that is no status
   await issues.byStatus.page({ project: 'p', status: { in: ['open', 'opne'] } })
-  // @ts-expect-error no such index
+  // @ts-expect-error the kind has no such index
   await issues.byMilestone.page({ milestone: 1 })
-  // @ts-expect-error no such property
+  // @ts-expect-error the kind has no such property
   await issues.update(id, { titel: 'x' })
   // @ts-expect-error not the type of the property
   await issues.update(id, { title: 7 })
-  // @ts-expect-error the function says nothing
+  // @ts-expect-error the edit returns nothing
   await issues.update(id, () => {})
   // @ts-expect-error an id in an object without a version
   await issues.update({ id }, { title: 'x' })
@@ -185,32 +185,35 @@ export async function mistakes(id: EntityId): Promise<void> {
     // @ts-expect-error a misspelt option
     indexes: { byTitle: { by: [{ title: 'string' }], uniqe: true } },
   })
-  const one = { schema: typed<Issue>() }
+  const options = { schema: typed<Issue>() }
   // @ts-expect-error an optional property without `nulls`
-  defineKind('issue', { ...one, indexes: { byDue: { by: [{ due: 'time' }] } } })
+  defineKind('issue', { ...options, indexes: { byDue: { by: [{ due: 'time' }] } } })
   // @ts-expect-error a nullable property with other options
-  defineKind('issue', { ...one, indexes: { byA: { by: [{ assignee: { type: 'uuid', order: 'desc' } }] } } })
+  defineKind('issue', {
+    ...options,
+    indexes: { byA: { by: [{ assignee: { type: 'uuid', order: 'desc' } }] } },
+  })
   // @ts-expect-error not a property of the index
-  defineKind('issue', { ...one, indexes: { byTitle: { by: [{ title: 'string' }], shardOn: 'nothing' } } })
+  defineKind('issue', { ...options, indexes: { byTitle: { by: [{ title: 'string' }], shardOn: 'nothing' } } })
   // @ts-expect-error two properties in one object
-  defineKind('issue', { ...one, indexes: { byTitle: { by: [{ title: 'string', status: 'string' }] } } })
+  defineKind('issue', { ...options, indexes: { byTitle: { by: [{ title: 'string', status: 'string' }] } } })
   // @ts-expect-error not a property of the kind
-  defineKind('issue', { ...one, indexes: { byTitle: { by: [{ title: 'string' }], include: ['titel'] } } })
+  defineKind('issue', { ...options, indexes: { byTitle: { by: [{ title: 'string' }], include: ['titel'] } } })
   // @ts-expect-error no property at all
-  defineKind('issue', { ...one, indexes: { byTitle: { by: [] } } })
-  // @ts-expect-error the shard is not known
+  defineKind('issue', { ...options, indexes: { byTitle: { by: [] } } })
+  // @ts-expect-error shardOn has no value
   await issues.byStatus.all({})
-  // @ts-expect-error nor is it with a flag that says no
+  // @ts-expect-error scatter is false
   await issues.byStatus.all({}, { scatter: false })
   // @ts-expect-error a misspelt option of a query
   await issues.byStatus.page({ project: 'p' }, { limt: 3 })
   // @ts-expect-error a value that may be undefined
   await issues.byStatus.page({ project: 'p' as string | undefined })
-  // @ts-expect-error the name is kept
+  // @ts-expect-error the name version is reserved
   defineKind('issue', { schema: typed<{ version: number }>() })
   // @ts-expect-error a function cannot be stored
   defineKind('issue', { schema: typed<{ run: () => void }>() })
-  // @ts-expect-error it does not accept what it gives
+  // @ts-expect-error the schema does not accept its own output
   defineKind('issue', { schema: z.object({ size: z.string().transform(Number) }) })
 }
 
@@ -220,11 +223,11 @@ export const expiring = [
   defineKind('session', { schema: typed<{ lease: { until: Date | null } }>(), expires: 'lease.until' }),
   // @ts-expect-error an array of times is no time
   defineKind('session', { schema: typed<{ times: readonly Date[] }>(), expires: 'times' }),
-  // @ts-expect-error a time may be something else there
+  // @ts-expect-error the property may be a string
   defineKind('session', { schema: typed<{ until: Date | string }>(), expires: 'until' }),
   defineKind('issue', {
     schema: typed<Issue>(),
-    // @ts-expect-error an option of the kind is none of an index
+    // @ts-expect-error expires is an option of the kind, not of an index
     indexes: { byTitle: { by: [{ title: 'string' }], expires: 'due' } },
   }),
 ]

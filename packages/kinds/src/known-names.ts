@@ -1,25 +1,25 @@
 import { isPlainObject } from '@looseleaf/core'
 
-/*
- * Tells without the schema whether it would add a name to a stored bag: a bag that has each name that any output had, and no name
- * that no schema has seen, needs no default. To run a schema of zod on a bag of seven properties takes 1 µs, one of valibot 3 µs;
- * this takes a fraction of it.
+/**
+ * Tells without running the schema whether it would add a name to a bag. A bag needs no default if it has every name of the outputs so
+ * far, and no name that the schema has not seen. Running a schema on a bag of seven properties takes 1 µs with zod and 3 µs with valibot;
+ * this check takes a fraction of that.
  *
- * A default of one variant of a union is not known before this process has seen an entity of the variant with it, if another variant
- * has all names of the first.
+ * Limit: if one variant of a union has all names of another one, a default of the latter is unknown until this process has seen an entity
+ * with it.
  */
 export interface KnownNames {
   /** Notes the output of the schema for a bag. */
-  note(stored: unknown, made: unknown): void
+  note(stored: unknown, output: unknown): void
   /** Tells whether the schema would add nothing to a bag. */
   isComplete(bag: object): boolean
 }
 
-/** More names than any schema spells out: the keys of a record are among them. */
+/** Bound on the noted names. No schema declares so many; the keys of a record may exceed it, and then every bag counts as incomplete. */
 const MAX_NAMES = 1_000
 
 interface Names {
-  /** True when an object was seen, and not only other values. */
+  /** True if an object was seen, and not only other values. */
   isObject: boolean
   readonly known: Map<string, Names>
   /** Names that the schema leaves out. */
@@ -32,17 +32,18 @@ export function createKnownNames(): KnownNames {
   const all = noNames()
   let count = 0
 
-  function note(names: Names, stored: unknown, made: unknown): void {
+  function note(names: Names, stored: unknown, output: unknown): void {
     if (count > MAX_NAMES) return
-    if (Array.isArray(made)) {
-      const before: readonly unknown[] = Array.isArray(stored) && stored.length === made.length ? stored : []
-      for (const [i, element] of made.entries()) note(names, before[i], element)
+    if (Array.isArray(output)) {
+      const before: readonly unknown[] =
+        Array.isArray(stored) && stored.length === output.length ? stored : []
+      for (const [i, element] of output.entries()) note(names, before[i], element)
       return
     }
-    if (!isPlainObject(made)) return
+    if (!isPlainObject(output)) return
     names.isObject = true
     const before = isPlainObject(stored) ? stored : {}
-    for (const [name, value] of Object.entries(made)) {
+    for (const [name, value] of Object.entries(output)) {
       if (value === undefined) continue
       let within = names.known.get(name)
       if (within === undefined) {
@@ -54,7 +55,7 @@ export function createKnownNames(): KnownNames {
       if (typeof value === 'object' && value !== null) note(within, before[name], value)
     }
     for (const name of Object.keys(before)) {
-      if (Object.hasOwn(made, name) || names.known.has(name) || names.dropped.has(name)) continue
+      if (Object.hasOwn(output, name) || names.known.has(name) || names.dropped.has(name)) continue
       names.dropped.add(name)
       count++
     }
@@ -68,22 +69,22 @@ export function createKnownNames(): KnownNames {
     }
     if (!isPlainObject(value)) return true
     if (!names.isObject) return false
-    let met = 0
+    let present = 0
     for (const name in value) {
       const within = names.known.get(name)
       if (within === undefined) {
         if (!names.dropped.has(name)) return false
         continue
       }
-      met++
-      const one = value[name]
-      if (typeof one === 'object' && one !== null && !isComplete(within, one)) return false
+      present++
+      const property = value[name]
+      if (typeof property === 'object' && property !== null && !isComplete(within, property)) return false
     }
-    return met === names.known.size
+    return present === names.known.size
   }
 
   return {
-    note: (stored, made) => note(all, stored, made),
+    note: (stored, output) => note(all, stored, output),
     isComplete: (bag) => count <= MAX_NAMES && isComplete(all, bag),
   }
 }

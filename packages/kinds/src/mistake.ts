@@ -1,8 +1,8 @@
 declare const mistake: unique symbol
 
 /**
- * A sentence that the compiler shows where a definition or a query is wrong. No value is one, and its only name is a symbol, so that an
- * editor does not suggest it.
+ * The type of a wrong definition or query, with a sentence that the compiler shows. No value has this type. Its only property is a symbol,
+ * which editors do not suggest.
  */
 export interface Mistake<Sentence> {
   readonly [mistake]: Sentence

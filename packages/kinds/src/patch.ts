@@ -1,48 +1,48 @@
 import { badArgument, copyBag, isPlainObject, isPromise, LooseleafError } from '@looseleaf/core'
 import { unchanged } from '@looseleaf/store'
-import { takeValue } from './reference.ts'
+import { parseValue } from './reference.ts'
 import { unset } from './unset.ts'
 
-/** A patch as it was given: an object, of which later changes say nothing, or a function of the entity. */
-export interface GivenPatch {
+/** A checked patch: a copy of the object form, or an edit. */
+export interface ParsedPatch {
   readonly id: unknown
   readonly version: number | undefined
-  /** True where its values may come from an entity that was read. */
+  /** True if its values may come from an item, so that the schema may have been applied to them. */
   readonly mayBeOutput: boolean
-  /** The properties that change; undefined for none. */
+  /** Returns the properties to change; undefined for none. `show` returns the current entity for an edit. */
   of(show: () => object): object | undefined
 }
 
-/** Throws `BAD_OPTION` for no patch, and `BAD_PROPERTY` for values that cannot be stored, undefined among them. */
-export function takePatch(call: string, patch: unknown): GivenPatch {
+/** Checks a patch. Throws `BAD_OPTION` for an invalid one, and `BAD_PROPERTY` for undefined and for values that cannot be stored. */
+export function parsePatch(call: string, patch: unknown): ParsedPatch {
   if (typeof patch === 'function') {
-    const made = patch as (shown: object) => unknown
+    const edit = patch as (shown: object) => unknown
     return {
       id: undefined,
       version: undefined,
       mayBeOutput: true,
-      of: (show) => unlessEmpty(call, returned(call, made(show()))),
+      of: (show) => unlessEmpty(call, checkResult(call, edit(show()))),
     }
   }
-  const { id, version, properties } = takeValue(call, patch)
+  const { id, version, properties } = parseValue(call, patch)
   const copy = unlessEmpty(call, properties) && copyPatch(properties)
   return { id, version, mayBeOutput: version !== undefined, of: () => copy }
 }
 
-/** Undefined for `unchanged`: the entity is left as it is. */
-function returned(call: string, made: unknown): object | undefined {
-  if (made === unchanged) return undefined
-  if (isPlainObject(made)) return made
-  // Its error would end the process, for nobody else handles it.
-  if (isPromise(made)) made.then(undefined, () => {})
+/** Checks the result of an edit. Returns undefined for `unchanged`. */
+function checkResult(call: string, result: unknown): object | undefined {
+  if (result === unchanged) return undefined
+  if (isPlainObject(result)) return result
+  // An unhandled rejection would end the process.
+  if (isPromise(result)) result.then(undefined, () => {})
   throw badArgument(
     call,
     'a function that returns the properties that change, or `unchanged` to leave the entity as it is',
-    made,
+    result,
   )
 }
 
-/** A patch that changes nothing writes nothing. Undefined is not taken for a wish to remove: it is what a missing field of a form gives. */
+/** Returns undefined for an empty patch. Refuses undefined values: a missing field of a form must not remove a property. */
 function unlessEmpty(call: string, patch: object | undefined): object | undefined {
   if (patch === undefined) return undefined
   const properties = Object.entries(patch)

@@ -1,13 +1,13 @@
 import type { PropertyOptions } from '@looseleaf/index-engine'
 
 /*
- * Paths to the values of an entity that an index may hold, and the column types that hold them, from the type of the entities. A
- * union has the paths of all its variants.
+ * Derives from the type of entities the paths that an index may have, and the column types that fit them. A union has the paths of all
+ * its variants.
  */
 
 type Leaf = string | number | bigint | boolean | Date | Uint8Array | null | undefined
 
-/** `status`, `author.id`, `labels`, `authors.id`: dots lead into objects, and into those of arrays. Three levels, for the compiler's sake. */
+/** Paths such as `status`, `author.id` and `authors.id`: dots lead into objects, also within arrays. At most three levels, to keep compilation fast. */
 export type PathOf<T, Depth extends readonly unknown[] = []> = Depth['length'] extends 3
   ? never
   : T extends Leaf
@@ -16,10 +16,10 @@ export type PathOf<T, Depth extends readonly unknown[] = []> = Depth['length'] e
         [K in keyof T & string]: K | `${K}.${PathOf<Inner<T[K]>, [...Depth, unknown]>}`
       }[keyof T & string]
 
-/** The type behind null and arrays. */
+/** The type without null, or of the elements of an array. */
 export type Inner<V> = NonNullable<V> extends readonly (infer Item)[] ? NonNullable<Item> : NonNullable<V>
 
-/** The value at a path, in each variant of a union that has it; an element of it where an array is on the way. */
+/** The type at a path, in each variant of a union that has it. Through an array: the type in an element. */
 export type ValueAt<T, Path extends string> = T extends unknown
   ? Path extends `${infer Head}.${infer Rest}`
     ? Head extends keyof T
@@ -30,7 +30,7 @@ export type ValueAt<T, Path extends string> = T extends unknown
       : never
   : never
 
-/** True where the path leads through an array, or to one, in a variant that has it. */
+/** True if the path leads through an array, or to one, in a variant that has it. */
 type CrossesArray<T, Path extends string> = T extends unknown
   ? Path extends `${infer Head}.${infer Rest}`
     ? Head extends keyof T
@@ -43,7 +43,7 @@ type CrossesArray<T, Path extends string> = T extends unknown
       : never
   : never
 
-/** False of a property that a variant has as `?: never`. */
+/** Tells whether a type is an array. False for `?: never`. */
 type IsArray<V> = [NonNullable<V>] extends [never]
   ? false
   : NonNullable<V> extends readonly unknown[]
@@ -51,9 +51,8 @@ type IsArray<V> = [NonNullable<V>] extends [never]
     : false
 
 /**
- * True where a variant that has the property at the path allows null or undefined there, or on the way to it. A variant that
- * lacks the property, or has it as `?: never`, does not count. Elements of an array do not count either: an array may
- * be empty.
+ * True if a variant that has the property allows null or undefined at the path, or on the way to it. A variant that lacks the property,
+ * or has it as `?: never`, does not count. Elements of an array do not count, because an array may be empty anyway.
  */
 export type MayBeAbsent<T, Path extends string> = true extends AbsentIn<T, Path> ? true : false
 
@@ -91,16 +90,16 @@ type Column<V> = V extends string
           ? 'time'
           : never
 
-/** The types that an index may give to the value at a path: `'string[]'` and the like where it leads through an array. */
+/** The types that an index may use for the path; `'string[]'` and the like if the path leads through an array. */
 export type ColumnAt<T, Path extends string> =
   true extends CrossesArray<T, Path>
     ? `${Column<Inner<ValueAt<T, Path>>>}[]`
     : Column<NonNullable<ValueAt<T, Path>>>
 
 /**
- * A property of an index of a kind, in an object of its own: `{ status: 'string' }`, `{ email: { type: 'string', key: 'lower' } }`.
- * With `as` the index calls it otherwise: `{ title: { type: 'string', key: 'prefix(1)', as: 'initial' } }`. An editor suggests the
- * paths and their types; `CheckedIndex` says in a sentence which of them do not fit.
+ * A property of an index of a kind, in an object of its own: `{ status: 'string' }`, `{ email: { type: 'string', key: 'lower' } }`. `as`
+ * gives it another name in the index: `{ title: { type: 'string', key: 'prefix(1)', as: 'initial' } }`. Editors suggest the paths and
+ * their types; `CheckedIndex` reports a mistake in a sentence.
  */
 export type KeyOf<T> =
   | { readonly [P in PathOf<T>]?: ColumnAt<T, P> | KeyOptions<ColumnAt<T, P>> }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { takeReference, takeValue } from './reference.ts'
+import { parseReference, parseValue } from './reference.ts'
 
 const id = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 
 describe('a reference', () => {
-  test('is an id, or an id with its version, as a number or as text', () => {
-    expect(takeReference('update', id)).toEqual({ id, version: undefined })
-    expect(takeReference('update', { id, version: 7, title: 'x' })).toEqual({ id, version: 7 })
-    expect(takeReference('update', { id, version: '17' })).toEqual({ id, version: 17 })
+  test('a reference is an id, or an id with a version as a number or text', () => {
+    expect(parseReference('update', id)).toEqual({ id, version: undefined })
+    expect(parseReference('update', { id, version: 7, title: 'x' })).toEqual({ id, version: 7 })
+    expect(parseReference('update', { id, version: '17' })).toEqual({ id, version: 17 })
   })
 
   test.each([
@@ -18,28 +18,28 @@ describe('a reference', () => {
     [{ id }, 'BAD_OPTION', /got an id in an object without a version/],
     ['x', 'BAD_ID', /x/],
     [{ id: 'x', version: 7 }, 'BAD_ID', /x/],
-    [{ id, version: '0x10' }, 'BAD_OPTION', /^update takes as the version that of an entity as it was read/],
+    [{ id, version: '0x10' }, 'BAD_OPTION', /^update takes as the version a version of an entity/],
     [{ id, version: ['7'] }, 'BAD_OPTION', /got an array of 1 elements/],
     [{ id, version: 7n }, 'BAD_OPTION', /got a bigint/],
     [{ id, version: 1.5 }, 'BAD_OPTION', /got a number/],
-  ])('%o is none', (of, code, words) => {
-    expect(() => takeReference('update', of)).toThrow(
-      expect.objectContaining({ code, message: expect.stringMatching(code === 'BAD_ID' ? /./ : words) }),
+  ])('%o is no reference', (of, code, message) => {
+    expect(() => parseReference('update', of)).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(code === 'BAD_ID' ? /./ : message) }),
     )
   })
 })
 
 describe('a value', () => {
-  test('is taken apart into id, version and properties', () => {
-    expect(takeValue('put', { a: 1 })).toEqual({ id: undefined, version: undefined, properties: { a: 1 } })
-    expect(takeValue('put', { id, version: 7, a: 1 })).toEqual({ id, version: 7, properties: { a: 1 } })
+  test('parseValue splits a value into id, version and properties', () => {
+    expect(parseValue('put', { a: 1 })).toEqual({ id: undefined, version: undefined, properties: { a: 1 } })
+    expect(parseValue('put', { id, version: 7, a: 1 })).toEqual({ id, version: 7, properties: { a: 1 } })
   })
 
-  test.each([undefined, null, 7, 'x', [1]])('%j is none', (value) => {
-    expect(() => takeValue('put', value)).toThrow(/^put takes an object of properties; got /)
+  test.each([undefined, null, 7, 'x', [1]])('%j is no value of an entity', (value) => {
+    expect(() => parseValue('put', value)).toThrow(/^put takes an object of properties; got /)
   })
 
-  test('has no id that is none', () => {
-    expect(() => takeValue('put', { id: 7 })).toThrow(expect.objectContaining({ code: 'BAD_ID' }))
+  test('parseValue refuses an invalid id', () => {
+    expect(() => parseValue('put', { id: 7 })).toThrow(expect.objectContaining({ code: 'BAD_ID' }))
   })
 })

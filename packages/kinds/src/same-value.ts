@@ -4,11 +4,11 @@ import { isDate, isPlainObject } from '@looseleaf/core'
 /** A bag, or an object in one. */
 export type Properties = { readonly [name: string]: unknown }
 
-/** The value under an own name of an object; undefined where it has none. */
+/** Returns the value of an own property; undefined if there is none. */
 export const valueOf = (object: Properties, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
-/** Tells whether two values are stored alike: the order of names says nothing, and an undefined property is absent. */
+/** Tells whether two values are equal in storage: the order of names makes no difference, and an undefined property is absent. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b || Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -27,7 +27,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
 
 let others = 0
 
-/** A text that two values of bags share if and only if `sameValue` says that they are the same. */
+/** Returns a text for maps and sets. Two values of bags have the same text exactly if `sameValue` is true. */
 export function keyOf(value: unknown): string {
   if (typeof value === 'string') return `"${value.length}:${value}`
   if (typeof value !== 'object' || value === null) return `${typeof value} ${String(value)},`
@@ -41,14 +41,14 @@ export function keyOf(value: unknown): string {
   }
   if (isDate(value)) return `time ${value.getTime()},`
   if (ArrayBuffer.isView(value)) return `bytes ${serialize(value).toString('latin1')}`
-  // Only the input of a schema may have anything else, and it is the same as nothing.
+  // Only the input of a schema may have any other value. It equals no value.
   return `other ${others++},`
 }
 
-/** A copy of the objects and arrays that a value has, and of its Dates; all else is as it is. */
+/** Copies the objects, arrays and Dates of a value, and shares its other values. */
 export function copied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copied)
   if (isDate(value)) return new Date(value)
   if (!isPlainObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copied(one)]))
+  return Object.fromEntries(Object.entries(value).map(([name, property]) => [name, copied(property)]))
 }

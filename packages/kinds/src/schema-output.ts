@@ -3,63 +3,63 @@ import { placesOf } from './identity.ts'
 import { sameValue, valueOf } from './same-value.ts'
 
 /*
- * Compares the output of a schema with the value that it was made of. A schema may change its own output when it is applied again,
- * as one that hashes a password does, so the output is never taken for a stored value without a look at both.
+ * Compares the output of a schema with its input. A schema may change its own output when it is applied again, for example if it hashes a
+ * password. So an output never replaces a stored value without a comparison of both.
  */
 
-/** The stored value with the names that the schema adds, as defaults are: the value itself where it adds none. */
-export function filledIn(stored: unknown, made: unknown): unknown {
-  if (stored === made) return stored
-  if (isPlainObject(stored) && isPlainObject(made)) {
+/** Adds to a stored value the names that the schema adds, such as defaults. Returns the value itself if there are none. */
+export function filledIn(stored: unknown, output: unknown): unknown {
+  if (stored === output) return stored
+  if (isPlainObject(stored) && isPlainObject(output)) {
     let filled: Record<string, unknown> | undefined
-    for (const [name, value] of Object.entries(made)) {
+    for (const [name, value] of Object.entries(output)) {
       if (value === undefined) continue
-      const own = valueOf(stored, name)
-      // Some libraries give the same default to every caller, who may change it.
-      const now = own === undefined ? ownCopy(value) : filledIn(own, value)
-      if (now === own) continue
+      const storedValue = valueOf(stored, name)
+      // Some libraries return one default object to every caller, and callers may mutate it.
+      const filledValue = storedValue === undefined ? copyOf(value) : filledIn(storedValue, value)
+      if (filledValue === storedValue) continue
       filled ??= { ...stored }
-      filled[name] = now
+      filled[name] = filledValue
     }
     return filled ?? stored
   }
-  if (Array.isArray(stored) && Array.isArray(made) && stored.length === made.length) {
-    const elements = stored.map((element, i) => filledIn(element, made[i]))
+  if (Array.isArray(stored) && Array.isArray(output) && stored.length === output.length) {
+    const elements = stored.map((element, i) => filledIn(element, output[i]))
     return elements.some((element, i) => element !== stored[i]) ? elements : stored
   }
   return stored
 }
 
-/** The same without the names that the schema leaves out: as far as a program knows the stored value. */
-export function knownPart(stored: unknown, made: unknown): unknown {
-  if (stored === made) return stored
-  if (isPlainObject(stored) && isPlainObject(made)) {
+/** Returns a stored value as the program knows it: filled in, and without the names that the schema leaves out. */
+export function knownPart(stored: unknown, output: unknown): unknown {
+  if (stored === output) return stored
+  if (isPlainObject(stored) && isPlainObject(output)) {
     let same = true
     const known: [string, unknown][] = []
     for (const name of Object.keys(stored)) {
-      if (!Object.hasOwn(made, name)) {
+      if (!Object.hasOwn(output, name)) {
         same = false
         continue
       }
-      const value = knownPart(stored[name], made[name])
+      const value = knownPart(stored[name], output[name])
       known.push([name, value])
       same &&= value === stored[name]
     }
-    for (const [name, value] of Object.entries(made)) {
+    for (const [name, value] of Object.entries(output)) {
       if (value === undefined || Object.hasOwn(stored, name)) continue
       same = false
-      known.push([name, ownCopy(value)])
+      known.push([name, copyOf(value)])
     }
     return same ? stored : Object.fromEntries(known)
   }
-  if (Array.isArray(stored) && Array.isArray(made) && stored.length === made.length) {
-    const elements = stored.map((element, i) => knownPart(element, made[i]))
+  if (Array.isArray(stored) && Array.isArray(output) && stored.length === output.length) {
+    const elements = stored.map((element, i) => knownPart(element, output[i]))
     return elements.some((element, i) => element !== stored[i]) ? elements : stored
   }
   return stored
 }
 
-/** Names that `filledIn` has added, with dots into objects. A null is left out: to an index it is the same as no value. */
+/** Returns the names that `filledIn` has added, with dots into objects. Leaves out nulls, which an index treats like absent values. */
 export function addedNames(
   stored: unknown,
   filled: unknown,
@@ -69,8 +69,8 @@ export function addedNames(
   if (stored === filled) return into
   if (isPlainObject(stored) && isPlainObject(filled)) {
     for (const [name, value] of Object.entries(filled)) {
-      const own = valueOf(stored, name)
-      if (own !== undefined) addedNames(own, value, `${path}${name}.`, into)
+      const storedValue = valueOf(stored, name)
+      if (storedValue !== undefined) addedNames(storedValue, value, `${path}${name}.`, into)
       else if (value !== null) into.add(`${path}${name}`)
     }
   } else if (Array.isArray(stored) && Array.isArray(filled)) {
@@ -79,27 +79,28 @@ export function addedNames(
   return into
 }
 
-const ownCopy = (value: unknown): unknown =>
+const copyOf = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? structuredClone(value) : value
 
-/** A value that was given, and the outputs of a schema for it. */
+/** A given value, and the outputs of a schema for it. */
 export interface Outputs {
   readonly given: unknown
   readonly once: unknown
   /** The output for `once`. */
   readonly twice: unknown
-  /** True where `given` may be an output already, as in a patch that a function made of the stored entity. */
+  /** True if `given` may be an output already, for example the result of an edit. */
   readonly mayBeOutput: boolean
 }
 
 /**
- * The value to store where a schema changes its own output. A part that is as it is stored stays so. Any other part is the output
- * for the value that was given. Throws `SCHEMA_MISMATCH` with the path where that value may be an output already.
+ * Returns the value to store, part by part. A part whose output the schema would change again stays if it equals the stored one, and
+ * otherwise becomes the output for the given value. Throws `SCHEMA_MISMATCH` with the path if such a part may be an output already,
+ * because it is unknown whether the schema still has to be applied.
  */
 export function settled(
   stored: unknown,
   outputs: Outputs,
-  named: string,
+  subject: string,
   path: readonly PropertyKey[] = [],
 ): unknown {
   const { given, once, twice, mayBeOutput } = outputs
@@ -108,7 +109,7 @@ export function settled(
     const before = isPlainObject(stored) ? stored : {}
     const parts = Object.entries(once).map(([name, value]) => {
       const part = { given: valueOf(given, name), once: value, twice: valueOf(twice, name), mayBeOutput }
-      return [name, settled(valueOf(before, name), part, named, [...path, name])] as const
+      return [name, settled(valueOf(before, name), part, subject, [...path, name])] as const
     })
     return Object.fromEntries(parts)
   }
@@ -118,12 +119,12 @@ export function settled(
     return once.map((value: unknown, i) => {
       const place = places[i]
       const part = { given: given[i] as unknown, once: value, twice: twice[i] as unknown, mayBeOutput }
-      return settled(place === undefined ? undefined : before[place], part, named, [...path, i])
+      return settled(place === undefined ? undefined : before[place], part, subject, [...path, i])
     })
   }
   if (given !== undefined) {
     if (sameValue(given, stored)) return stored
-    if (mayBeOutput) throw mayBeTwice(named, path)
+    if (mayBeOutput) throw mayBeTwice(subject, path)
   }
   return once
 }
@@ -131,12 +132,12 @@ export function settled(
 const sameLength = (...arrays: readonly (readonly unknown[])[]): boolean =>
   arrays.every(({ length }) => length === arrays[0]!.length)
 
-function mayBeTwice(named: string, path: readonly PropertyKey[]): LooseleafError {
+function mayBeTwice(subject: string, path: readonly PropertyKey[]): LooseleafError {
   const property = path.map(String).join('.')
   const message = `the schema changes this value each time that it is applied, and may have been applied to it before`
   return new LooseleafError(
     'SCHEMA_MISMATCH',
-    `${named} is not written: ${property || 'the whole'}: ${message}. Give a value that the schema has not seen, in an object without a version.`,
+    `${subject} is not written: ${property || 'the whole'}: ${message}. Give a value that the schema has not seen, in an object without a version.`,
     { issues: [{ message, path: [...path] }] },
   )
 }

@@ -2,13 +2,13 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { isPromise, LooseleafError, type Storable } from '@looseleaf/core'
 import type { Unstorable } from './unstorable.ts'
 
-/** Any schema of zod, valibot, arktype or another library that speaks Standard Schema. */
+/** A schema of zod, valibot, arktype or another library that implements Standard Schema. */
 export type Schema<In = unknown, Out = unknown> = StandardSchemaV1<In, Out>
 
 export type SchemaInput<S extends Schema> = StandardSchemaV1.InferInput<S>
 export type SchemaOutput<S extends Schema> = StandardSchemaV1.InferOutput<S>
 
-/** What a kind cannot take of a schema, said as a type: the compiler shows the text beside the schema. */
+/** Accepts a schema that a kind can use; otherwise the reason as a text type, which the compiler shows. */
 export type Fitting<S extends Schema> =
   SchemaOutput<S> extends { id: unknown }
     ? 'The name "id" is kept for the id of the entity'
@@ -24,10 +24,7 @@ export type Fitting<S extends Schema> =
           : 'The schema has to give an object'
         : 'The schema has to accept what it gives: an update checks the whole entity again'
 
-/**
- * A schema for a type alone, with nothing to check at run time: `schema: typed<Issue>()`. Every property of what is stored is
- * known to it.
- */
+/** Returns a schema that only has a type and checks nothing at run time: `schema: typed<Issue>()`. It knows every stored property. */
 export function typed<T extends object>(): Schema<T, T> {
   return {
     '~standard': {
@@ -38,24 +35,27 @@ export function typed<T extends object>(): Schema<T, T> {
   }
 }
 
-/** Returns the output of the schema. Throws `SCHEMA_MISMATCH` with the issues, and `BAD_OPTION` for a schema that is async. */
-export function validated(schema: Schema, value: unknown, named: string, entity?: string): object {
-  return outputOf(schema, value, named, `${named} does not fit its schema`, entity)
+/**
+ * Returns the output of the schema. Throws `SCHEMA_MISMATCH` with the issues, and `BAD_OPTION` for an asynchronous schema. `subject` names
+ * the value in messages.
+ */
+export function validated(schema: Schema, value: unknown, subject: string, entity?: string): object {
+  return outputOf(schema, value, subject, `${subject} does not fit its schema`, entity)
 }
 
 /**
- * Returns the output of the schema for its own output, which every update is checked with. Throws `SCHEMA_MISMATCH` where the schema
- * refuses it, as one that makes numbers of texts does.
+ * Returns the output of the schema for its own output, because every update checks the whole entity again. Throws `SCHEMA_MISMATCH` if
+ * the schema refuses it, for example one that turns texts into numbers.
  */
-export function validatedAgain(schema: Schema, output: object, named: string, entity?: string): object {
-  const failure = `${named} is not written: its schema refuses its own output, and so would every later update`
-  return outputOf(schema, output, named, failure, entity)
+export function validatedAgain(schema: Schema, output: object, subject: string, entity?: string): object {
+  const failure = `${subject} is not written: its schema refuses its own output, and so would every later update`
+  return outputOf(schema, output, subject, failure, entity)
 }
 
 function outputOf(
   schema: Schema,
   value: unknown,
-  named: string,
+  subject: string,
   failure: string,
   entity: string | undefined,
 ): object {
@@ -64,15 +64,15 @@ function outputOf(
     result.catch(() => {})
     throw new LooseleafError(
       'BAD_OPTION',
-      `${named} was not checked: its schema gave a promise, so it is asynchronous, or something in it throws. It has to answer at once.`,
+      `${subject} was not checked: its schema returned a promise, so it is asynchronous, or something in it throws. It has to be synchronous.`,
     )
   }
   if (result.issues !== undefined) throw mismatch(failure, result.issues, value, entity)
   if (typeof result.value === 'object' && result.value !== null) return result.value
-  throw new LooseleafError('BAD_OPTION', `${named} was not checked: its schema has to give an object.`)
+  throw new LooseleafError('BAD_OPTION', `${subject} was not checked: its schema has to return an object.`)
 }
 
-/** Returns the output of the schema, or undefined where the value does not fit. Never throws. */
+/** Returns the output of the schema; undefined if the value does not fit. Never throws. */
 export function validatedIfFit(schema: Schema, value: unknown): object | undefined {
   try {
     return validated(schema, value, '')
@@ -83,11 +83,11 @@ export function validatedIfFit(schema: Schema, value: unknown): object | undefin
 
 function mismatch(
   failure: string,
-  given: readonly StandardSchemaV1.Issue[],
+  schemaIssues: readonly StandardSchemaV1.Issue[],
   value: unknown,
   entity: string | undefined,
 ): LooseleafError {
-  const issues = given.map(({ message, path: steps = [] }) => {
+  const issues = schemaIssues.map(({ message, path: steps = [] }) => {
     const path = steps.map((step) => (typeof step === 'object' ? step.key : step))
     return { message: withoutValue(message, valueAt(value, path)), path }
   })
@@ -101,12 +101,12 @@ function mismatch(
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value
-  for (const step of path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[step]
-  return at
+  let current = value
+  for (const step of path) current = (current as Record<PropertyKey, unknown> | null | undefined)?.[step]
+  return current
 }
 
-/** Libraries such as valibot and arktype quote the refused value, which has no place in a log. */
+/** Removes the refused value from a message, because values must not get into logs. Valibot and arktype quote it. */
 function withoutValue(message: string, value: unknown): string {
   if (typeof value === 'string') {
     const quoted = message.replaceAll(JSON.stringify(value), '…').replaceAll(`'${value}'`, '…')
@@ -117,5 +117,5 @@ function withoutValue(message: string, value: unknown): string {
   return message.replaceAll(new RegExp(`(?<![\\w.])${digits}(?!\\w|\\.\\d)`, 'g'), '…')
 }
 
-/** Shorter texts may be a part of any word. */
+/** Shorter values are only removed in quotes, because they may be part of any word. */
 const LONG_VALUE = 4

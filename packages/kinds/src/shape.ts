@@ -16,57 +16,58 @@ import { copied, sameValue } from './same-value.ts'
 import { addedNames, filledIn, knownPart, settled, type Outputs } from './schema-output.ts'
 import { validated, validatedAgain, validatedIfFit, type Schema } from './schema.ts'
 
-/** The property that says how many upgrades its shape has behind it; not there for none. */
+/** The property with the number of applied upgrades. Absent if the kind has no upgrades. */
 export const SHAPE = '_version'
 
-const KEPT: readonly string[] = ['id', 'version', KIND, SHAPE]
+const RESERVED: readonly string[] = ['id', 'version', KIND, SHAPE]
 
-/** Brings a bag from one shape to the next. It may change the bag that it gets, and returns the new one. */
+/** Brings a bag from one shape to the next. May mutate the given bag, and returns the new one. */
 export type Upgrade = (bag: Bag) => Bag
 
 /** An entity of a kind as it is read: its properties, its id and its version. */
 export type Item<T> = T & { readonly id: EntityId; readonly version: number }
 
-/** Says where a value comes from that is to be written. */
+/** The origin of a value to write. */
 export interface Origin {
   readonly entity?: EntityId | undefined
   /**
-   * True for a value that may be the output of the schema already: an item that was read, what a function has made of one, or a line
-   * of a file. The schema is then not applied to a part that it would change again.
+   * True if the value may be an output of the schema already: an item, the result of an edit, or a line of a file. A part that the schema
+   * would change again is then refused, unless it equals the stored one.
    */
   readonly mayBeOutput: boolean
 }
 
-/** How entities of one kind stand in bags. Nothing here is typed: the collection knows the types. */
+/** Converts between bags and items of one kind. Untyped: the collection adds the types. */
 export interface Shape {
   readonly name: string
-  /** Its name, and those that it had before: entities that are stored under any of them are of this kind. */
+  /** The name of the kind and its former names. Entities stored under any of them belong to the kind. */
   readonly names: readonly [string, ...string[]]
-  /** The path of the time from which its entities are not there any more; undefined where they stay. */
+  /** The path of the time at which entities expire; undefined if they never do. */
   readonly expires: string | undefined
+  /** Tells whether a bag belongs to the kind. */
   isOf(bag: Bag): boolean
   /**
-   * Tells whether `upgradeKinds` has to write a bag: an upgrade, a default or the name of the kind is not stored, or the bag does not fit
+   * Tells whether `upgradeKinds` has to write a bag: it lacks an upgrade, a default or the current name of the kind, or it does not fit
    * the schema.
    */
   isBehind(bag: Bag): boolean
-  /** Throws `SCHEMA_MISMATCH` for a shape that a newer program has brought up: a change by this one would be lost to that. */
+  /** Throws `SCHEMA_MISMATCH` if a newer program has brought the bag to a shape that this program does not know. */
   requireKnown(bag: Bag, entity: EntityId | undefined): void
   /**
-   * Returns a function that gives the bag to store for a whole value, in the place of a stored bag or of none: parts that are as they
-   * are stored stay so where the schema would change them again. Throws `SCHEMA_MISMATCH`, and so does the function.
+   * Returns a function that makes the bag to store for a whole value. The function gets the stored bag, if there is one: a part that
+   * equals the stored one stays, so that the schema does not change it again. Both throw `SCHEMA_MISMATCH`.
    */
   toBag(value: object, origin: Origin): (stored: Bag | undefined) => Bag
-  /** The bag after a patch, or undefined for none; what this program does not know stays. Throws `SCHEMA_MISMATCH`. */
+  /** Applies a patch to a bag; unknown properties stay. Undefined if the patch changes nothing. Throws `SCHEMA_MISMATCH`. */
   patched(bag: Bag, patchOf: (show: () => object) => object | undefined, origin: Origin): Bag | undefined
-  /** The bag in the newest shape with what the schema fills in. Throws `SCHEMA_MISMATCH` where it does not fit the schema. */
+  /** Returns the bag in the newest shape, with defaults. Throws `SCHEMA_MISMATCH` if it does not fit the schema. */
   upgraded(bag: Bag, entity: EntityId): Bag
   /**
-   * The bag to store for one of this kind that no collection has made, such as a line of a file: the output of the schema, with the
-   * names that it does not know; as it is, where it is in an older shape and can be brought up. Throws `SCHEMA_MISMATCH`.
+   * Returns the bag to store for a bag from elsewhere, such as a line of a file: the output of the schema with the unknown names. A bag in
+   * an older shape stays as it is, if it can be upgraded. Throws `SCHEMA_MISMATCH`.
    */
   taken(bag: Bag, entity: EntityId | undefined): Bag
-  /** The item of an entity, with the defaults of the schema. */
+  /** Makes the item of an entity, with upgrades and defaults. */
   toItem(entity: Entity, version: number): Item<object>
 }
 
@@ -77,7 +78,7 @@ export interface ShapeOptions {
   readonly schema: Schema
   readonly upgrades: readonly Upgrade[]
   readonly checkReads: boolean
-  /** Called for an entity that is read with values that are not stored, of defaults or upgrades, with their names; dots lead into objects. */
+  /** Called for an entity that is read with values which are not stored, from defaults or upgrades. Dots in their names lead into objects. */
   readonly onFill: (entity: EntityId, names: ReadonlySet<string>) => void
 }
 
@@ -85,15 +86,16 @@ export function createShape(options: ShapeOptions): Shape {
   const { name, formerly, expires, schema, upgrades, checkReads, onFill } = options
   const names: readonly unknown[] = [name, ...formerly]
   const knownNames = createKnownNames()
-  const named = (entity: EntityId | undefined): string =>
+  const subjectOf = (entity: EntityId | undefined): string =>
     entity === undefined ? `The ${name}` : `The ${name} ${entity}`
 
-  const fit = (value: object, entity?: EntityId): object => validated(schema, value, named(entity), entity)
+  const fit = (value: object, entity?: EntityId): object =>
+    validated(schema, value, subjectOf(entity), entity)
 
   const numberOf = (shape: unknown): number => (typeof shape === 'number' ? shape : 0)
   const shapeOf = (bag: Bag): number => numberOf(bag[SHAPE])
 
-  /** Its properties in the newest shape that this program knows; a copy of its own. */
+  /** Returns a new object with the properties in the newest shape that this program knows. */
   function propertiesOf(
     { [KIND]: _, [SHAPE]: shape, ...properties }: Bag,
     entity: EntityId | undefined,
@@ -103,35 +105,40 @@ export function createShape(options: ShapeOptions): Shape {
 
   function inNewestShape(properties: Bag, shape: number, entity: EntityId | undefined): Bag {
     const missing = upgrades.slice(shape)
-    // An upgrade may change what it gets, which whoever has read the bag still holds.
+    // An upgrade may mutate its argument, and other callers may hold the bag that was read.
     if (missing.length === 0) return properties
     return missing.reduce(
-      (now, upgrade, i) => upgradedBy(upgrade, now, entity, shape + i),
+      (current, upgrade, i) => applyUpgrade(upgrade, current, entity, shape + i),
       structuredClone(properties),
     )
   }
 
-  function upgradedBy(upgrade: Upgrade, bag: Bag, entity: EntityId | undefined, from: number): Bag {
-    const fails = `${named(entity)} cannot be brought from shape ${from} to ${from + 1}: its upgrade`
-    let now: unknown
+  function applyUpgrade(upgrade: Upgrade, bag: Bag, entity: EntityId | undefined, from: number): Bag {
+    const failure = `${subjectOf(entity)} cannot be brought from shape ${from} to ${from + 1}: its upgrade`
+    let result: unknown
     try {
-      now = upgrade(bag)
+      result = upgrade(bag)
     } catch (cause) {
-      throw new LooseleafError('SCHEMA_MISMATCH', `${fails} threw.`, { entity, cause })
+      throw new LooseleafError('SCHEMA_MISMATCH', `${failure} threw.`, { entity, cause })
     }
-    if (typeof now === 'object' && now !== null && !isPromise(now)) return now as Bag
-    Promise.resolve(now).catch(() => {})
-    throw new LooseleafError('SCHEMA_MISMATCH', `${fails} has to return the new bag, at once.`, { entity })
+    if (typeof result === 'object' && result !== null && !isPromise(result)) return result as Bag
+    Promise.resolve(result).catch(() => {})
+    throw new LooseleafError('SCHEMA_MISMATCH', `${failure} has to return the new bag synchronously.`, {
+      entity,
+    })
   }
 
-  /** As it is stored. */
-  function stored(properties: object): Bag {
-    for (const kept of KEPT) {
-      if (Object.hasOwn(properties, kept))
-        throw new LooseleafError('BAD_PROPERTY', `The name "${kept}" is kept: a ${name} has none of its own.`)
+  /** Adds the name of the kind and the number of the shape. Throws `BAD_PROPERTY` for a reserved name. */
+  function storedForm(properties: object): Bag {
+    for (const reserved of RESERVED) {
+      if (Object.hasOwn(properties, reserved))
+        throw new LooseleafError(
+          'BAD_PROPERTY',
+          `The name "${reserved}" is reserved: a ${name} cannot have a property with this name.`,
+        )
     }
     const shape = upgrades.length > 0 ? { [SHAPE]: upgrades.length } : {}
-    // What cannot be stored is refused by the store, with the path to it.
+    // The store refuses values that cannot be stored, with their path.
     return { ...(properties as Bag), [KIND]: name, ...shape }
   }
 
@@ -141,59 +148,63 @@ export function createShape(options: ShapeOptions): Shape {
     if (shapeOf(bag) <= upgrades.length) return
     throw new LooseleafError(
       'SCHEMA_MISMATCH',
-      `${named(entity)} is in shape ${shapeOf(bag)}, to which a newer program has brought it; this one knows ${upgrades.length}, and does not change it.`,
+      `${subjectOf(entity)} is in shape ${shapeOf(bag)}, to which a newer program has brought it; this program knows shape ${upgrades.length}, and does not change it.`,
       { entity },
     )
   }
 
-  /** Applies the schema to a value, and once more where that changed it. */
+  /** Applies the schema to a value, and a second time if the first changed it. */
   function outputsFor(value: object, entity: EntityId | undefined): Pick<Outputs, 'once' | 'twice'> {
     const once = fit(value, entity)
     knownNames.note(value, once)
     const isStable = once === value || sameValue(once, value)
-    return { once, twice: isStable ? once : validatedAgain(schema, once, named(entity), entity) }
+    return { once, twice: isStable ? once : validatedAgain(schema, once, subjectOf(entity), entity) }
   }
 
-  /** The value to store: a part of it that is stored already is not changed again. */
+  /** Returns the value to store. A part that equals the stored one is not changed again. */
   function outputFor(value: object, before: object | undefined, { entity, mayBeOutput }: Origin): object {
     const outputs = { given: value, ...outputsFor(value, entity), mayBeOutput }
-    return settled(before, outputs, named(entity)) as object
+    return settled(before, outputs, subjectOf(entity)) as object
   }
 
   function upgraded(bag: Bag, entity: EntityId | undefined): Bag {
-    const now = propertiesOf(bag, entity)
-    return stored(withNames(now, outputFor(now, now, { entity, mayBeOutput: true })))
+    const properties = propertiesOf(bag, entity)
+    const output = outputFor(properties, properties, { entity, mayBeOutput: true })
+    return storedForm(withUnknownNames(properties, output))
   }
 
-  /** The output for a bag, with the names that its schema has left out. */
-  function withNames(bag: Bag, made: object): object {
-    return withUnknown(unknownOf(bag, knownPart(bag, made)), bag, made) as object
+  /** Adds to the output for a bag the names that the schema has left out. */
+  function withUnknownNames(bag: Bag, output: object): object {
+    return withUnknown(unknownOf(bag, knownPart(bag, output)), bag, output) as object
   }
 
-  /** The properties as they are read: with defaults, and no value in them is changed. */
-  function read(now: Bag, entity: EntityId): object {
-    if (!checkReads && knownNames.isComplete(now)) return now
-    const made = checkReads ? fit(now, entity) : validatedIfFit(schema, now)
-    if (made === undefined || made === now) return now
-    knownNames.note(now, made)
-    const shown = checkReads ? checkedRead(now, made, entity) : (filledIn(now, made) as object)
-    const added = addedNames(now, shown)
+  /** Returns the properties that a read shows: with defaults, and by `checkReads` as the output of the schema. */
+  function shownTo(properties: Bag, entity: EntityId): object {
+    if (!checkReads && knownNames.isComplete(properties)) return properties
+    const output = checkReads ? fit(properties, entity) : validatedIfFit(schema, properties)
+    if (output === undefined || output === properties) return properties
+    knownNames.note(properties, output)
+    const shown = checkReads
+      ? checkedRead(properties, output, entity)
+      : (filledIn(properties, output) as object)
+    const added = addedNames(properties, shown)
     if (added.size > 0) onFill(entity, added)
     return shown
   }
 
-  /** Indexes have the values before the upgrades, until the entity is written. */
-  function tellUpgraded(before: Bag, now: Bag, entity: EntityId): void {
-    const changed = Object.keys(now).filter((property) => !sameValue(now[property], before[property]))
+  /** Reports the properties that upgrades have changed. Indexes have the old values until the entity is written. */
+  function reportUpgraded(before: Bag, after: Bag, entity: EntityId): void {
+    const changed = Object.keys(after).filter((property) => !sameValue(after[property], before[property]))
     onFill(entity, new Set(changed))
   }
 
-  function checkedRead(now: Bag, made: object, entity: EntityId): object {
-    if (agrees(made, now)) return made
-    const twice = validatedIfFit(schema, made)
-    // A value that the schema accepts, and whose output it refuses, is no output.
-    if (twice === undefined) return made
-    return settled(now, { given: now, once: made, twice, mayBeOutput: false }, named(entity)) as object
+  function checkedRead(properties: Bag, output: object, entity: EntityId): object {
+    if (agrees(output, properties)) return output
+    const twice = validatedIfFit(schema, output)
+    // The schema refuses its own output, so the stored value was an input, and its output is the value to show.
+    if (twice === undefined) return output
+    const outputs = { given: properties, once: output, twice, mayBeOutput: false }
+    return settled(properties, outputs, subjectOf(entity)) as object
   }
 
   return {
@@ -206,35 +217,39 @@ export function createShape(options: ShapeOptions): Shape {
       if (shapeOf(bag) > upgrades.length) return false
       const { id: _id, [KIND]: kind, [SHAPE]: _shape, ...properties } = bag
       if (kind !== name) return true
-      const made = validatedIfFit(schema, properties)
-      return made === undefined || filledIn(properties, made) !== properties
+      const output = validatedIfFit(schema, properties)
+      return output === undefined || filledIn(properties, output) !== properties
     },
     requireKnown,
     toBag(value, origin) {
       const { entity, mayBeOutput } = origin
       const { once, twice } = outputsFor(value, entity)
-      // A change of the value after the call changes nothing of the bag.
+      // Copies, because the caller may mutate the value after the call.
       if (sameValue(once, twice)) {
-        const bag = copyBag(stored(once as object))
+        const bag = copyBag(storedForm(once as object))
         return () => bag
       }
       const outputs = { given: copied(value), once: copied(once), twice, mayBeOutput }
       return (before) =>
-        stored(settled(before && propertiesOf(before, entity), outputs, named(entity)) as object)
+        storedForm(settled(before && propertiesOf(before, entity), outputs, subjectOf(entity)) as object)
     },
     patched(bag, patchOf, origin) {
       const entity = origin.entity!
-      const now = propertiesOf(bag, entity)
-      // A patch may mend a bag that does not fit: all of it is known then.
-      const made = checkReads ? fit(now, entity) : (validatedIfFit(schema, now) ?? now)
-      const known = knownPart(now, made) as Bag
+      const before = propertiesOf(bag, entity)
+      // A patch may repair a bag that does not fit the schema. All of its properties count as known then.
+      const output = checkReads ? fit(before, entity) : (validatedIfFit(schema, before) ?? before)
+      const known = knownPart(before, output) as Bag
       const patch = patchOf(() =>
-        // A function may change the object that it gets.
-        structuredClone(checkReads ? checkedRead(now, made, entity) : (filledIn(now, made) as object)),
+        // An edit may mutate its argument.
+        structuredClone(
+          checkReads ? checkedRead(before, output, entity) : (filledIn(before, output) as object),
+        ),
       )
       if (patch === undefined) return undefined
-      const full = applyPatch(now, known, patch as Bag)
-      return stored(withUnknown(unknownOf(now, known), full, outputFor(full, now, origin)) as object)
+      const full = applyPatch(before, known, patch as Bag)
+      return storedForm(
+        withUnknown(unknownOf(before, known), full, outputFor(full, before, origin)) as object,
+      )
     },
     upgraded,
     taken(bag, entity) {
@@ -243,20 +258,21 @@ export function createShape(options: ShapeOptions): Shape {
         upgraded(bag, entity)
         return bag
       }
-      const now = propertiesOf(bag, entity)
-      return stored(withNames(now, outputFor(now, undefined, { entity, mayBeOutput: true })))
+      const properties = propertiesOf(bag, entity)
+      const output = outputFor(properties, undefined, { entity, mayBeOutput: true })
+      return storedForm(withUnknownNames(properties, output))
     },
-    // A page has many of them: each copy shows.
+    // A hot path: a page calls it for each entity, so it copies as little as possible.
     toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version) {
       const newest = inNewestShape(properties as Bag, numberOf(shape), id)
-      if (newest !== properties) tellUpgraded(properties as Bag, newest, id)
-      const now = read(newest, id)
-      return Object.assign(checkReads ? { ...now } : now, { id, version })
+      if (newest !== properties) reportUpgraded(properties as Bag, newest, id)
+      const shown = shownTo(newest, id)
+      return Object.assign(checkReads ? { ...shown } : shown, { id, version })
     },
   }
 }
 
-/** An entity as a store has read it, as an item; `metaOf` knows it too. */
+/** Makes the item of an entity that a store has read. `metaOf` works for the item, too. */
 export function readItem(shape: Shape, entity: Entity): Item<object> {
   const meta = readMeta(entity)
   const item = shape.toItem(entity, meta.version)

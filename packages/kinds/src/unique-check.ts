@@ -4,10 +4,14 @@ import type { DataStore } from '@looseleaf/store'
 import type { Shape } from './shape.ts'
 
 /**
- * A look before every write at whether the store has the unique indexes of a kind: without one two entities may get one key, and
- * nothing would say so. Rejects with `INDEX_NOT_FOUND`. A kind that was renamed also needs one filled, as long as the store has the same
- * index of a former name: that has kept its keys apart, and knows nothing of the new name. Rejects with `INDEX_NOT_READY` until then.
- * Asks a database only before it rejects; where all is well, as far as this process knows, it answers undefined.
+ * Creates a check to call before every write. It makes sure that the store has the unique indexes of a kind, because without one two
+ * entities could silently get the same key. The check rejects with
+ * - `INDEX_NOT_FOUND` if the store lacks a unique index of the kind,
+ * - `INDEX_NOT_READY` if a unique index is not filled while the store still has the same index under a former name of the kind: entities
+ *   of the former name may hold keys of which the new index knows nothing.
+ *
+ * The check returns undefined, without a promise, if this process's catalog has the indexes. Otherwise it reads the catalog again before
+ * it rejects.
  */
 export function createUniqueCheck(
   store: DataStore,
@@ -18,15 +22,15 @@ export function createUniqueCheck(
   const unique = definitions.filter((definition) => definition.unique)
   let checked: readonly CatalogEntry[] | undefined
 
-  /** Goes by the catalog that this process has. */
+  /** Checks against this process's copy of the catalog. */
   function problem(): LooseleafError | undefined {
     const { indexes } = catalog.current()
     if (unique.length === 0 || indexes === checked) return undefined
     const inUse = indexes.filter(isInUse)
-    const former = inUse.filter((entry) => isOfFormerAlone(entry, shape))
+    const former = inUse.filter((entry) => hasFormerNameOnly(entry, shape))
     for (const definition of unique) {
       const claims = inUse.filter((entry) => isClaimsOf(entry, definition))
-      if (claims.length === 0) return notThere(definition)
+      if (claims.length === 0) return notFound(definition)
       if (claims.some(({ state }) => state === 'ready')) continue
       const { name, on } = definition
       if (former.some((entry) => isClaimsOf({ ...entry, name, on }, definition)))
@@ -36,22 +40,22 @@ export function createUniqueCheck(
     return undefined
   }
 
-  /** Another process may have added or filled an index since. */
-  async function lookAgain(): Promise<void> {
+  /** Checks again after a reload, because another process may have added or filled an index. */
+  async function checkAfterReload(): Promise<void> {
     await catalog.reload()
-    const found = problem()
-    if (found !== undefined) throw found
+    const error = problem()
+    if (error !== undefined) throw error
   }
 
-  return () => (problem() === undefined ? undefined : lookAgain())
+  return () => (problem() === undefined ? undefined : checkAfterReload())
 }
 
-function isOfFormerAlone({ on = {} }: CatalogEntry, { name, names }: Shape): boolean {
+function hasFormerNameOnly({ on = {} }: CatalogEntry, { name, names }: Shape): boolean {
   const kinds = valuesIn(on[KIND_PROPERTY] ?? [])
-  return !kinds.includes(name) && names.some((one) => kinds.includes(one))
+  return !kinds.includes(name) && names.some((each) => kinds.includes(each))
 }
 
-function notThere({ name }: IndexDefinition): LooseleafError {
+function notFound({ name }: IndexDefinition): LooseleafError {
   return new LooseleafError(
     'INDEX_NOT_FOUND',
     `The store has no unique index ${name}, so nothing was written. Open it with \`indexes: indexesOf(…)\` and \`migrate: true\`, or add it with \`store.addIndex\`.`,

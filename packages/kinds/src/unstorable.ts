@@ -2,7 +2,7 @@ type Leaf = null | undefined | boolean | number | bigint | string | Date | Uint8
 
 type AnyFunction = (...args: never[]) => unknown
 
-/** A sentence for each property of a type that cannot be stored, by its path; never where the first four levels have none. */
+/** A sentence for each property of a type that cannot be stored. `never` if the first four levels have no such property. */
 export type Unstorable<T, Path extends string = '', Depth extends readonly unknown[] = []> = T extends unknown
   ? Depth['length'] extends 4
     ? never

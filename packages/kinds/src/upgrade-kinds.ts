@@ -6,40 +6,43 @@ import { indexesOf } from './indexes-of.ts'
 import type { Shape } from './shape.ts'
 
 export interface UpgradeOptions extends CallOptions {
-  /** Write nothing: `upgraded` has what would be. Default: false. */
+  /** Writes nothing; `upgraded` counts the entities that would be written. Default: false. */
   readonly dryRun?: boolean | undefined
-  /** Called now and then. */
+  /** Called after every 1,000 entities. */
   readonly onProgress?: ((progress: UpgradeResult) => void) | undefined
 }
 
 export interface UpgradeResult {
-  /** Entities of the store that were looked at, of every kind. */
+  /** Entities of the store that were read, of every kind. */
   readonly scanned: number
-  /** Entities that were written in the newest shape, with the defaults of the schema, by the names of their kinds. */
+  /** Entities that were written in the newest shape with defaults, by the name of the kind. */
   readonly upgraded: Readonly<Record<string, number>>
-  /** Entities that could not be upgraded, up to 100, and why; all others were. */
+  /** Entities that could not be upgraded, with their errors; the first 100. All others were upgraded. */
   readonly failed: readonly Failure[]
-  /** False where an entity could not be upgraded. */
+  /** False if an entity could not be upgraded. */
   readonly complete: boolean
 }
 
-/** Entities written at once. */
-const AT_ONCE = 100
-const TELL_EVERY = 1_000
+/** Entities of a batch, which are written at the same time. */
+const BATCH = 100
+const PROGRESS_EVERY = 1_000
 
 /**
- * Writes every entity of these kinds that is stored in an old shape or without a default of its schema, if it fits the schema then, and
- * so brings its index rows up, too. Reads the whole store; what cannot be read or upgraded is told and left. May be stopped and begun again at any time, and run
- * beside the site. Begin when every process of the site has the new upgrades: an older one does not change what was upgraded.
+ * Writes every entity of these kinds that is stored in an old shape, without a default of its schema, or under a former name. Its index
+ * rows get the new values, too. Reads the whole store. An entity that cannot be read, or does not fit the schema, stays and is listed in
+ * `failed`.
+ *
+ * The call can be aborted and repeated at any time, while other processes use the store. Start it when every process has the new upgrades:
+ * an older program refuses to change an upgraded entity. Throws `BAD_OPTION` for two kinds with the same name.
  */
 export async function upgradeKinds(
   store: DataStore,
   kinds: readonly AnyKind[],
   options: UpgradeOptions = {},
 ): Promise<UpgradeResult> {
-  // Two of one name would upgrade each other's entities.
+  // Throws for two kinds with the same name, which would upgrade each other's entities.
   indexesOf(...kinds)
-  return withCallbacks(options, (taken) => upgrade(store, kinds, taken))
+  return withCallbacks(options, (wrapped) => upgrade(store, kinds, wrapped))
 }
 
 async function upgrade(
@@ -52,19 +55,19 @@ async function upgrade(
   const failed: Failure[] = []
   let batch: { readonly id: EntityId; readonly shape: Shape }[] = []
 
-  const told = (): UpgradeResult => ({
+  const result = (): UpgradeResult => ({
     scanned,
     upgraded: { ...upgraded },
     failed: [...failed],
     complete: failed.length === 0,
   })
   async function upgradeBatch(): Promise<void> {
-    const taken = batch
+    const current = batch
     batch = []
-    await Promise.all(taken.map(({ id, shape }) => upgradeOne(id, shape)))
+    await Promise.all(current.map(({ id, shape }) => upgradeEntity(id, shape)))
   }
 
-  async function upgradeOne(id: EntityId, shape: Shape): Promise<void> {
+  async function upgradeEntity(id: EntityId, shape: Shape): Promise<void> {
     let isBehind = false
     try {
       await store.update(
@@ -72,14 +75,14 @@ async function upgrade(
         (bag) => {
           isBehind = shape.isOf(bag) && shape.isBehind(bag)
           if (!isBehind) return unchanged
-          const now = shape.upgraded(bag, id)
-          return dryRun ? unchanged : now
+          const upgradedBag = shape.upgraded(bag, id)
+          return dryRun ? unchanged : upgradedBag
         },
         { signal },
       )
       if (isBehind) upgraded[shape.name]!++
     } catch (error) {
-      // One that was deleted meanwhile needs no upgrade; what a shard answers for all ends the work.
+      // A deleted entity needs no upgrade. An error that every entity would meet ends the call.
       if (isLooseleafError(error, 'NOT_FOUND')) return
       if (isLooseleafError(error) && (error.retryable || error.code === 'ABORTED' || error.code === 'CLOSED'))
         throw error
@@ -90,12 +93,12 @@ async function upgrade(
   const onDamaged = (error: Error & { readonly entity?: string | undefined }): void =>
     addFailure(failed, error.entity ?? '', error)
   for await (const entity of store.scan({ signal, onDamaged })) {
-    if (++scanned % TELL_EVERY === 0) onProgress?.(told())
+    if (++scanned % PROGRESS_EVERY === 0) onProgress?.(result())
     const kind = kinds.find(({ shape }) => shape.isOf(entity))
     if (kind?.shape.isBehind(entity) !== true) continue
     batch.push({ id: entity.id, shape: kind.shape })
-    if (batch.length >= AT_ONCE) await upgradeBatch()
+    if (batch.length >= BATCH) await upgradeBatch()
   }
   await upgradeBatch()
-  return told()
+  return result()
 }

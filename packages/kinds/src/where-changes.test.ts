@@ -2,27 +2,27 @@ import { LooseleafError } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { changeWhere, type ChangedWhere } from './where-changes.ts'
 
-const one = (id: string, version = 1): { id: string; version: number } => ({ id, version })
+const itemOf = (id: string, version = 1): { id: string; version: number } => ({ id, version })
 const mismatch = { ok: false as const, error: new LooseleafError('VERSION_MISMATCH', 'It was written.') }
 const gone = { ok: false as const, error: new LooseleafError('NOT_FOUND', 'It is gone.') }
 const fine = { ok: true as const, value: true }
 const unchanged = { ok: true as const, value: false }
 
-type Found = ReturnType<typeof one>
+type Found = ReturnType<typeof itemOf>
 
-/** Pages that follow one another, and what becomes of each entity on them. */
+/** Runs `changeWhere` over these pages. `worked` has the items of each call of `work`, `cursors` the cursor of each page. */
 function changing(
   pages: readonly { readonly items: Found[]; readonly cursor?: string; readonly complete?: boolean }[],
   fateOf: (found: Found) => typeof fine | typeof unchanged | { readonly ok: false; readonly error: Error },
   onProgress?: (progress: ChangedWhere) => void,
-): { readonly result: Promise<ChangedWhere>; readonly worked: string[]; readonly asked: unknown[] } {
-  const left = [...pages]
+): { readonly result: Promise<ChangedWhere>; readonly worked: string[]; readonly cursors: unknown[] } {
+  const remaining = [...pages]
   const worked: string[] = []
-  const asked: unknown[] = []
+  const cursors: unknown[] = []
   const result = changeWhere(
     async ({ cursor }) => {
-      asked.push(cursor)
-      const { complete = true, ...page } = left.shift()!
+      cursors.push(cursor)
+      const { complete = true, ...page } = remaining.shift()!
       return { ...page, cost: { complete } }
     },
     async (found) => {
@@ -31,73 +31,76 @@ function changing(
     },
     { onProgress },
   )
-  return { result, worked, asked }
+  return { result, worked, cursors }
 }
 
-test('one that was written meanwhile is read again, and left alone where it does not match any more', async () => {
-  const { result, worked, asked } = changing(
+test('an entity that another process has written is read again, and skipped if it no longer matches', async () => {
+  const { result, worked, cursors } = changing(
     [
-      { items: [one('a'), one('b'), one('c')], cursor: 'next' },
-      { items: [one('a', 2), one('c', 2)], cursor: 'next' },
-      { items: [one('d')] },
+      { items: [itemOf('a'), itemOf('b'), itemOf('c')], cursor: 'next' },
+      { items: [itemOf('a', 2), itemOf('c', 2)], cursor: 'next' },
+      { items: [itemOf('d')] },
     ],
     ({ id, version }) => (version === 1 && 'bc'.includes(id) ? mismatch : fine),
   )
   expect(await result).toEqual({ done: 3, failed: [], complete: true })
-  expect(asked).toEqual([undefined, undefined, 'next'])
+  expect(cursors).toEqual([undefined, undefined, 'next'])
   expect(worked).toEqual(['a1 b1 c1', 'c2', 'd1'])
 })
 
-test('one that is gone is passed over, one that comes again is not done again, and what changes nothing is not counted', async () => {
+test('a deleted entity is skipped, a repeated one is not changed again, and an unchanged one does not count', async () => {
   const { result, worked } = changing(
-    [{ items: [one('a'), one('b')], cursor: 'next' }, { items: [one('a', 2), one('c'), one('d')] }],
+    [
+      { items: [itemOf('a'), itemOf('b')], cursor: 'next' },
+      { items: [itemOf('a', 2), itemOf('c'), itemOf('d')] },
+    ],
     ({ id }) => (id === 'b' ? gone : id === 'c' ? unchanged : fine),
   )
   expect(await result).toEqual({ done: 2, failed: [], complete: true })
   expect(worked).toEqual(['a1 b1', 'c1 d1'])
 })
 
-test('a change is not complete once a page was not, whatever later ones are', async () => {
+test('a change is not complete if any page is not', async () => {
   const { result } = changing(
-    [{ items: [one('a')], cursor: 'next', complete: false }, { items: [one('b')] }],
+    [{ items: [itemOf('a')], cursor: 'next', complete: false }, { items: [itemOf('b')] }],
     () => fine,
   )
   expect(await result).toEqual({ done: 2, failed: [], complete: false })
 })
 
-test('those that fail are told, and the others are done', async () => {
+test('failed entities are listed, and the others are changed', async () => {
   const error = new LooseleafError('SCHEMA_MISMATCH', 'It does not fit.')
-  const own = new Error('by the change itself')
+  const thrown = new Error('by the edit')
   const { result } = changing(
     [
-      { items: [one('a'), one('b')], cursor: 'next' },
-      { items: [one('c'), one('d')], complete: false },
+      { items: [itemOf('a'), itemOf('b')], cursor: 'next' },
+      { items: [itemOf('c'), itemOf('d')], complete: false },
     ],
-    ({ id }) => (id === 'a' ? { ok: false, error } : id === 'c' ? { ok: false, error: own } : fine),
+    ({ id }) => (id === 'a' ? { ok: false, error } : id === 'c' ? { ok: false, error: thrown } : fine),
   )
   expect(await result).toEqual({
     done: 2,
     failed: [
       { id: 'a', error },
-      { id: 'c', error: own },
+      { id: 'c', error: thrown },
     ],
     complete: false,
   })
 })
 
-test('what every entity would meet ends it, and the cursor of that page is told before', async () => {
+test('an error that every entity would meet ends the call, after the cursor of the page is reported', async () => {
   const down = { ok: false as const, error: new LooseleafError('SHARD_UNAVAILABLE', 'It is away.') }
-  const told: ChangedWhere[] = []
+  const reports: ChangedWhere[] = []
   const { result } = changing(
     [
-      { items: [one('a')], cursor: 'second' },
-      { items: [one('b'), one('c')], cursor: 'third' },
+      { items: [itemOf('a')], cursor: 'second' },
+      { items: [itemOf('b'), itemOf('c')], cursor: 'third' },
     ],
     ({ id }) => (id === 'c' ? down : fine),
-    (progress) => told.push(progress),
+    (progress) => reports.push(progress),
   )
   await expect(result).rejects.toBe(down.error)
-  expect(told).toEqual([
+  expect(reports).toEqual([
     { done: 1, failed: [], complete: true, cursor: 'second' },
     { done: 2, failed: [], complete: true, cursor: 'second' },
   ])

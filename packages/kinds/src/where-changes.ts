@@ -9,19 +9,19 @@ import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import { addFailure, type Failure } from './fate.ts'
 
 export interface ChangeWhereOptions extends Omit<QueryOptions, 'limit' | keyof ReplicaReadOptions> {
-  /** Called after each page, and before an error is thrown. */
+  /** Called after each page, and before the call rejects because of an entity's error. */
   readonly onProgress?: ((progress: ChangedWhere) => void) | undefined
 }
 
-/** What a change of all that match has done, up to where. */
+/** The progress or result of `updateWhere` and `deleteWhere`. */
 export interface ChangedWhere {
   /** Entities that this call has changed, or deleted. */
   readonly done: number
-  /** Those that could not be changed, up to 100, and why; all others were. */
+  /** Entities that could not be changed, with their errors; the first 100. All others were changed. */
   readonly failed: readonly Failure[]
-  /** False where an entity could not be changed, or where the query may have missed some: see `cost.complete` of a page. */
+  /** False if an entity could not be changed, or if the query may have missed one, see `cost.complete` of a page. */
   readonly complete: boolean
-  /** Given to another call, it goes on from there; not there when all is done. */
+  /** Another call continues from it. Absent at the end. */
   readonly cursor?: string
 }
 
@@ -35,10 +35,10 @@ type FoundPage<F> = Pick<QueryPage, 'cursor'> & {
   readonly cost: Pick<QueryPage['cost'], 'complete'>
 }
 
-const PAGE = 200
+const PAGE_LIMIT = 200
 
-/** What one entity alone is the cause of; anything else would meet the next one too. */
-const OF_ONE: ReadonlySet<LooseleafError['code']> = new Set([
+/** Errors with one entity as their cause. Any other error would repeat for the next entity, so it ends the call. */
+const ENTITY_ERRORS: ReadonlySet<LooseleafError['code']> = new Set([
   'BAD_ID',
   'BAD_INDEX_VALUE',
   'BAD_OPTION',
@@ -51,41 +51,43 @@ const OF_ONE: ReadonlySet<LooseleafError['code']> = new Set([
 ])
 
 /**
- * Does something to all that match, and answers for each whether it changed anything. Each is done as it was read, at its version:
- * one that was written meanwhile is read again, and left alone if it no longer matches. One that a change moves ahead in the index
- * is met again, so who is done is remembered. Throws what every entity would meet, when `onProgress` has been told how far it is.
+ * Changes every matching entity, page by page. `work` changes the entities of a page at the versions that were read, and returns for each
+ * whether it changed.
+ * - An entity that another process has written is read again, and skipped if it no longer matches.
+ * - A change may move an entity ahead in the index, where a later page has it again. So the call remembers the ids that are done.
+ * - An error that every entity would meet ends the call, after `onProgress` has got the cursor of the page.
  */
 export async function changeWhere<F extends Found>(
   pageAt: (options: QueryOptions) => Promise<FoundPage<F>>,
   work: (found: readonly F[]) => Promise<Fate<boolean>[]>,
-  { onProgress, cursor: begin, ...options }: ChangeWhereOptions,
+  { onProgress, cursor: start, ...options }: ChangeWhereOptions,
 ): Promise<ChangedWhere> {
-  const seen = new Set<EntityId>()
+  const finished = new Set<EntityId>()
   const failed: Failure[] = []
-  let cursor = begin
+  let cursor = start
   let done = 0
   let isComplete = true
   for (;;) {
-    const page = await pageAt({ ...options, limit: PAGE, ...(cursor !== undefined && { cursor }) })
-    const items = page.items.filter(({ id }) => !seen.has(id))
+    const page = await pageAt({ ...options, limit: PAGE_LIMIT, ...(cursor !== undefined && { cursor }) })
+    const items = page.items.filter(({ id }) => !finished.has(id))
     const fates = await work(items)
-    let again = false
+    let hasStaleItems = false
     let fatal: Error | undefined
     for (const [i, fate] of fates.entries()) {
       const { id } = items[i]!
       if (fate.ok) {
-        seen.add(id)
+        finished.add(id)
         if (fate.value) done++
-      } else if (isLooseleafError(fate.error, 'VERSION_MISMATCH')) again = true
-      else if (isLooseleafError(fate.error, 'NOT_FOUND')) seen.add(id)
-      else if (isLooseleafError(fate.error) && !OF_ONE.has(fate.error.code)) fatal ??= fate.error
+      } else if (isLooseleafError(fate.error, 'VERSION_MISMATCH')) hasStaleItems = true
+      else if (isLooseleafError(fate.error, 'NOT_FOUND')) finished.add(id)
+      else if (isLooseleafError(fate.error) && !ENTITY_ERRORS.has(fate.error.code)) fatal ??= fate.error
       else {
-        seen.add(id)
+        finished.add(id)
         addFailure(failed, id, fate.error)
       }
     }
-    // The same page once more: it has those that were written meanwhile and still match.
-    if (again && fatal === undefined) continue
+    // Reads the page again, which has the stale items in their current state, if they still match.
+    if (hasStaleItems && fatal === undefined) continue
     if (fatal === undefined) cursor = page.cursor
     isComplete &&= page.cost.complete
     const complete = isComplete && failed.length === 0

@@ -1,19 +1,17 @@
 import type { IndexProperties, NullOf, RangeOf, TypeOf, ValueList, ValueOf } from '@looseleaf/index-engine'
 import type { Inner, ValueAt } from './property-paths.ts'
 
-/**
- * What is asked of an index of entities `T`: values, or lists of values, for its first properties, and at most one range on the next.
- */
+/** Conditions on an index of entities `T`: values, or lists of values, for its first properties, and at most one range on the next. */
 export type WhereOf<T, Keys extends readonly unknown[]> = Keys extends readonly [infer First, ...infer Rest]
-  ? (Fixed<T, First> & WhereOf<T, Rest>) | (Ranged<First> & Unsaid<Rest>)
+  ? (Fixed<T, First> & WhereOf<T, Rest>) | (Ranged<First> & Absent<Rest>)
   : unknown
 
-/** The name that an index has for a property. */
+/** The name of a property in the index. */
 export type NameOf<Key, K extends keyof Key> = Key[K] extends { readonly as: infer Name extends string }
   ? Name
   : K
 
-/** What an index says of its properties, by the names that it has for them. */
+/** The types and options of an index's properties, by their names in the index. */
 export type PropertiesOf<Keys extends readonly unknown[]> = Keys extends readonly [infer First, ...infer Rest]
   ? Flat<Named<First> & PropertiesOf<Rest>>
   : {}
@@ -32,7 +30,7 @@ type Fixed<T, Key> = {
     : never
 }
 
-/** As the entities have it, so that a misspelt word of a union does not compile; by the index where their type does not say. */
+/** The type of a value by the type of the entities, so that a misspelt value of a union does not compile; otherwise by the index. */
 export type ValueIn<T, Path, Spec extends IndexProperties[string]> = [
   Inner<ValueAt<T, Path & string>>,
 ] extends [never]
@@ -45,6 +43,6 @@ type Ranged<Key> = {
     : never
 }
 
-type Unsaid<Keys extends readonly unknown[]> = Keys extends readonly [infer First, ...infer Rest]
-  ? { readonly [K in keyof First as NameOf<First, K>]?: never } & Unsaid<Rest>
+type Absent<Keys extends readonly unknown[]> = Keys extends readonly [infer First, ...infer Rest]
+  ? { readonly [K in keyof First as NameOf<First, K>]?: never } & Absent<Rest>
   : unknown

@@ -2,22 +2,22 @@ import { isLooseleafError } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { Issue, openStore } from './issues.ts'
 
-/** More than are under way at once. */
+/** More writes than a call has in flight at once. */
 const MANY = 600
 const values = Array.from({ length: MANY }, (_, n) => ({ project: 'p', title: `T${n}` }))
 
-test('a store that is closed meanwhile waits for all of many', async () => {
+test('close waits for a call with many entities', async () => {
   const store = await openStore(Issue)
   const issues = Issue.in(store)
   const inserting = issues.insertMany(values)
   const closing = store.close()
-  // What comes later is no part of it.
+  // A later call is refused.
   await expect(issues.insertMany(values)).rejects.toMatchObject({ code: 'CLOSED' })
   expect(await inserting).toHaveLength(MANY)
   await closing
 })
 
-test('a store that is closed meanwhile waits for all that match, and for calls that read before they write', async () => {
+test('close waits for updateWhere, and for calls that read before they write', async () => {
   const store = await openStore(Issue)
   const issues = Issue.in(store)
   const [first, second] = await issues.insertMany(values)

@@ -7,7 +7,7 @@ import { Issue, openStore } from './issues.ts'
 const Note = defineKind('note', { schema: typed<{ text: string }>() })
 const fresh = { project: 'p', title: 'A' }
 
-test('what is inserted is what its schema makes of it, with an id and a version, and is read as such', async () => {
+test('insert stores the output of the schema, and returns it with id and version', async () => {
   const issues = Issue.in(await openStore(Issue))
   const issue = await issues.insert(fresh)
   expect(issue).toEqual({
@@ -24,10 +24,10 @@ test('what is inserted is what its schema makes of it, with an id and a version,
   expect(await issues.getMany([issue.id, issues.store.newId()])).toEqual([issue, undefined])
 })
 
-test('what does not fit is refused with what is wrong where, and nothing is written', async () => {
+test('a value that does not fit the schema is refused with its issues, and nothing is written', async () => {
   const store = await openStore(Issue)
   const issues = Issue.in(store)
-  // @ts-expect-error no title of an issue
+  // @ts-expect-error a title is a string
   await expect(issues.insert({ project: 'p', title: 7 })).rejects.toMatchObject({
     code: 'SCHEMA_MISMATCH',
     message: expect.stringMatching(/^The issue does not fit its schema: title: /),
@@ -87,19 +87,19 @@ test('a property of a kind that checks nothing is removed by `unset` alone', asy
   expect(await store.get(id)).toEqual({ id, _kind: 'note', text: 'a' })
 })
 
-test('a change that says nothing is an error; one that says `unchanged` writes nothing', async () => {
+test('an edit that returns nothing is refused, and one that returns `unchanged` writes nothing', async () => {
   const issues = Issue.in(await openStore(Issue))
   const { id, version } = await issues.insert(fresh)
-  // @ts-expect-error the function says nothing
+  // @ts-expect-error the edit returns nothing
   await expect(issues.update(id, () => {})).rejects.toThrow(
     /update takes a function that returns the properties that change, or `unchanged` .*; got nothing/,
   )
-  // @ts-expect-error nor does a promise
+  // @ts-expect-error the edit returns a promise
   await expect(issues.update(id, async () => ({ title: 'B' }))).rejects.toThrow(/update takes a function/)
   expect(await issues.update(id, () => unchanged)).toMatchObject({ title: 'A', version })
 })
 
-test('an edit of what was read is refused when somebody has written meanwhile, also by a version out of a form', async () => {
+test('a write with a stale version is refused, also with the version as text', async () => {
   const issues = Issue.in(await openStore(Issue))
   const read = await issues.insert(fresh)
   const { id } = read
@@ -116,7 +116,7 @@ test('an edit of what was read is refused when somebody has written meanwhile, a
 })
 
 test.each([undefined, '', 'x', Number.NaN, 0, -1, null])(
-  'a version of %j does not switch the check off',
+  'a version of %j does not disable the check',
   async (version) => {
     const issues = Issue.in(await openStore(Issue))
     const { id } = await issues.insert(fresh)
@@ -124,7 +124,7 @@ test.each([undefined, '', 'x', Number.NaN, 0, -1, null])(
     await expect(issues.update(reference, { title: 'B' })).rejects.toMatchObject({ code: 'BAD_OPTION' })
     await expect(issues.delete(reference)).rejects.toMatchObject({ code: 'BAD_OPTION' })
     await expect(issues.put({ ...fresh, ...reference })).rejects.toMatchObject({ code: 'BAD_OPTION' })
-    // @ts-expect-error neither does one that is not there
+    // @ts-expect-error the version is missing
     await expect(issues.update({ id }, { title: 'B' })).rejects.toThrow(
       /an id in an object without a version/,
     )
@@ -132,7 +132,7 @@ test.each([undefined, '', 'x', Number.NaN, 0, -1, null])(
   },
 )
 
-test('options that a call does not have are refused, such as a version in the wrong place', async () => {
+test('an unknown option is refused, such as a version in the options', async () => {
   const issues = Issue.in(await openStore(Issue))
   const { id, version } = await issues.insert(fresh)
   const options = { ifVersion: version - 1 } as object
@@ -150,7 +150,7 @@ test('options that a call does not have are refused, such as a version in the wr
   expect(await issues.get(id)).toMatchObject({ title: 'A', version })
 })
 
-test('what is done to a value or a patch after the call changes nothing of what is written', async () => {
+test('a value or a patch that is mutated after the call is written as it was', async () => {
   const store = await openStore()
   const lists = defineKind('list', { schema: typed<{ tags: string[] }>() }).in(store)
   const id = store.newId()
@@ -165,7 +165,7 @@ test('what is done to a value or a patch after the call changes nothing of what 
   expect(await lists.get(id)).toMatchObject({ tags: ['b'] })
 })
 
-test('names that are kept are refused where they come from a patch', async () => {
+test('a patch with a reserved name is refused', async () => {
   const store = await openStore()
   const bags = defineKind('bag', { schema: typed<Record<string, unknown>>() as never }).in(store)
   const { id } = await bags.insert({} as never)
@@ -173,27 +173,27 @@ test('names that are kept are refused where they come from a patch', async () =>
     const change = bags.update(id, () => ({ [name]: 1 }) as never)
     await expect(change).rejects.toMatchObject({
       code: 'BAD_PROPERTY',
-      message: `The name "${name}" is kept: a bag has none of its own.`,
+      message: `The name "${name}" is reserved: a bag cannot have a property with this name.`,
     })
   }
   expect(await store.get(id)).toEqual({ id, _kind: 'bag' })
 })
 
-test('a patch of nothing writes nothing', async () => {
+test('an empty patch writes nothing', async () => {
   const issues = Issue.in(await openStore(Issue))
   const { id, version } = await issues.insert(fresh)
   expect((await issues.update(id, {})).version).toBe(version)
   expect((await issues.update(id, () => ({}))).version).toBe(version)
 })
 
-test('a version without the id that it is of is refused', async () => {
+test('a version without an id is refused', async () => {
   const issues = Issue.in(await openStore(Issue))
   const { version } = await issues.insert(fresh)
   const form = { ...fresh, id: undefined, version } as unknown as typeof fresh
   await expect(issues.put(form)).rejects.toMatchObject({ code: 'BAD_OPTION' })
 })
 
-test('to delete what is gone already is no error', async () => {
+test('delete of a deleted entity returns false', async () => {
   const issues = Issue.in(await openStore(Issue))
   const issue = await issues.insert(fresh)
   expect(await issues.delete(issue)).toBe(true)
@@ -201,7 +201,7 @@ test('to delete what is gone already is no error', async () => {
   expect(await issues.delete(issue.id)).toBe(false)
 })
 
-test('nothing is written where the store lacks a unique index of the kind', async () => {
+test('a write is refused if the store lacks a unique index of the kind', async () => {
   const store = await openStore()
   const issues = Issue.in(store)
   for (const write of [
@@ -214,7 +214,7 @@ test('nothing is written where the store lacks a unique index of the kind', asyn
   await issues.insert(fresh)
 })
 
-test('entities of other kinds are not there, and nothing is done to them', async () => {
+test('an entity of another kind is not found, and not changed', async () => {
   const store = await openStore(Issue, Note)
   const [issues, notes] = [Issue.in(store), Note.in(store)]
   const { id } = await notes.insert({ text: 'hello' })
@@ -228,7 +228,7 @@ test('entities of other kinds are not there, and nothing is done to them', async
   expect(await notes.get(id)).toMatchObject({ text: 'hello' })
 })
 
-test('put writes whole: what was there before is gone, and what was not is made', async () => {
+test('put replaces an entity as a whole, or inserts it', async () => {
   const issues = Issue.in(await openStore(Issue))
   const id = issues.store.newId()
   await issues.put({ ...fresh, due: new Date(0) }, { id })
@@ -237,7 +237,7 @@ test('put writes whole: what was there before is gone, and what was not is made'
   expect((await issues.put({ ...fresh, title: 'B' })).id).not.toBe(id)
 })
 
-test('of many who change one that is not there yet one inserts it, and none is lost', async () => {
+test('concurrent upserts insert once, and no increment is lost', async () => {
   const store = await openStore(Issue, Note)
   const counters = defineKind('counter', { schema: typed<{ count: number }>() }).in(store)
   const id = store.newId()
@@ -255,7 +255,7 @@ test('of many who change one that is not there yet one inserts it, and none is l
   })
 })
 
-test('with fates a call of many tells the fate of each', async () => {
+test('a call with many entities and `fates` resolves with the fate of each', async () => {
   const issues = Issue.in(await openStore(Issue))
   const put = await issues.insertMany(
     [
@@ -279,7 +279,7 @@ test('with fates a call of many tells the fate of each', async () => {
   ])
 })
 
-test('a call of many rejects with all fates where one item has failed, and does the others', async () => {
+test('a call with many entities rejects with all fates if one fails, and writes the others', async () => {
   const issues = Issue.in(await openStore(Issue))
   const [kept] = await issues.insertMany([fresh])
   const missing = issues.store.newId()
@@ -324,28 +324,28 @@ test('a call of many rejects with all fates where one item has failed, and does 
   expect(await issues.byTitle.all({ title: 'y' })).toHaveLength(1)
 })
 
-test('a call of many refuses options that it does not know, and writes nothing', async () => {
+test('a call with many entities refuses unknown options, and writes nothing', async () => {
   const issues = Issue.in(await openStore(Issue))
   const options = { fate: true } as object
   await expect(issues.insertMany([fresh], options)).rejects.toThrow(/insertMany has no option "fate"/)
   expect(await issues.byTitle.all({ title: fresh.title })).toEqual([])
 })
 
-test('changes are those of the kind, and deletions', async () => {
+test('changes include the entities of the kind, and all deletions', async () => {
   const store = await openStore(Issue, Note)
   const issues = Issue.in(store)
   const [issue, note] = [await issues.insert(fresh), await Note.in(store).insert({ text: 'x' })]
   await issues.update(issue.id, { title: 'B' })
-  const met: unknown[] = []
+  const changes: unknown[] = []
   let last = ''
   for await (const { id, item, version, cursor } of issues.changes({ from: 'beginning', pollMs: 10 })) {
     expect(item === undefined || item.version === version).toBe(true)
-    met.push([id, item?.title])
+    changes.push([id, item?.title])
     last = cursor
-    if (met.length === 2) break
+    if (changes.length === 2) break
     await store.delete(note.id)
   }
-  expect(met).toEqual([
+  expect(changes).toEqual([
     [issue.id, 'B'],
     [note.id, undefined],
   ])
@@ -356,7 +356,7 @@ test('changes are those of the kind, and deletions', async () => {
   }
 })
 
-test('what a store has read is an item of its kind, upgraded, and none of another', async () => {
+test('itemOf makes the upgraded item of an entity of the kind, and of no other', async () => {
   const Old = defineKind('note', { schema: typed<{ text: string }>() })
   const New = defineKind('note', {
     schema: typed<{ text: string; size: number }>(),

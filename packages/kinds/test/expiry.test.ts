@@ -31,7 +31,7 @@ beforeEach(async () => {
   onTestFinished(() => store.close())
 })
 
-test('an entity is hidden from every read of its kind from the instant of its time', async () => {
+test('an expired entity is hidden from every read of its kind', async () => {
   const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
   const stays = await sessions().insert({ user: 'ann', token: 'b', until: null })
   const without = await sessions().insert({ user: 'ann', token: 'c' })
@@ -44,12 +44,12 @@ test('an entity is hidden from every read of its kind from the instant of its ti
   expect(await sessions().exists(id)).toBe(false)
   expect(await sessions().getMany([id, stays.id])).toEqual([undefined, stays])
   expect(sessions().itemOf(entity)).toBeUndefined()
-  const there = [stays, without]
+  const visible = [stays, without]
   const where = { user: 'ann' }
-  expect(await sessions().byUser.all(where)).toEqual(there)
+  expect(await sessions().byUser.all(where)).toEqual(visible)
   expect(await sessions().byUser.first(where)).toEqual(stays)
-  expect((await sessions().byUser.page(where)).items).toEqual(there)
-  expect(await Array.fromAsync(sessions().byUser.each(where))).toEqual(there)
+  expect((await sessions().byUser.page(where)).items).toEqual(visible)
+  expect(await Array.fromAsync(sessions().byUser.each(where))).toEqual(visible)
   const [page] = await sessions().byUser.pageMany([where], { count: true, limit: 1 })
   expect(page).toMatchObject({ items: [stays], count: 2 })
   expect(await sessions().byUser.count(where)).toBe(2)
@@ -61,11 +61,11 @@ test('an entity is hidden from every read of its kind from the instant of its ti
     stays.id,
     without.id,
   ])
-  // Ids are those of rows, which stay until the cleaner has deleted the entity.
+  // Rows stay until a cleaner has deleted the entity, so `ids` has three.
   expect((await sessions().byUser.ids(where)).items).toHaveLength(3)
 })
 
-test.each([true, false])('a list from rows leaves out what has expired (verify: %s)', async (verify) => {
+test.each([true, false])('a list from rows leaves out expired entities (verify: %s)', async (verify) => {
   await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
   const { id } = await sessions().insert({ user: 'ann', token: 'b', until: inSeconds(20) })
   now += 10_000
@@ -74,7 +74,7 @@ test.each([true, false])('a list from rows leaves out what has expired (verify: 
   expect(cost.entitiesCovered).toBe(2)
 })
 
-test('a page is filled with what stands behind expired entities, and its cursors lead on', async () => {
+test('a page is full in spite of expired entities, and its cursors work', async () => {
   const staying = []
   for (let i = 0; i < 12; i++) {
     const isShort = i % 3 !== 0
@@ -162,14 +162,14 @@ test('an expired entity comes as deleted among the changes of its kind', async (
   }
 })
 
-test('an expired entity is there again where its time is pushed ahead before it is deleted', async () => {
+test('an expired entity is visible again if its time is extended before its deletion', async () => {
   const { id } = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
   now += 10_000
   await store.update(id, (bag) => ({ ...bag, until: inSeconds(5) }))
   expect(await sessions().get(id)).toMatchObject({ user: 'ann' })
 })
 
-test('a time that is no Date is refused when it is written', async () => {
+test('a write with a time that is no Date is refused', async () => {
   await expect(store.put({ _kind: 'session', user: 'ann', token: 'a', until: 'soon' })).rejects.toMatchObject(
     {
       code: 'BAD_INDEX_VALUE',
@@ -177,7 +177,7 @@ test('a time that is no Date is refused when it is written', async () => {
   )
 })
 
-test('the kind has one index more, and only that one is said to the store', () => {
+test('expires adds an index to the kind, and the store keeps `expires` for that index only', () => {
   expect(Session.indexes.at(-1)).toMatchObject({
     name: 'session_expires',
     shardOn: 'id',
@@ -201,6 +201,6 @@ test.each([
     /Index byUser of session takes no `expires`/,
     { indexes: { byUser: { by: [{ user: 'string' }], expires: 'until' } } },
   ],
-])('a mistake in what expires is refused: %s', (message, options) => {
+])('an invalid expires is refused: %s', (message, options) => {
   expect(() => defineKind('session', { schema: Session.schema, ...options } as never)).toThrow(message)
 })

@@ -12,7 +12,7 @@ const Note = defineKind('note', {
 
 const at = (day: number): Date => new Date(Date.UTC(2026, 0, day))
 
-test('an index gives the entities of its kind alone, typed, in its order', async () => {
+test('an index returns the entities of its kind only, in its order', async () => {
   const store = await openStore(Issue, Note)
   const issues = Issue.in(store)
   await Note.in(store).insert({ project: 'p' })
@@ -53,7 +53,7 @@ test('an index on a property of one variant of a union has rows for the entities
   expect(await events.byKind.count({ kind: { in: ['click', 'buy'] } })).toBe(2)
 })
 
-test("entities without the property are found by null, and with nulls: 'skip' have no row", async () => {
+test("entities without the property are found by null, and have no row with nulls: 'skip'", async () => {
   const Task = defineKind('task', {
     schema: z.object({ owner: z.string(), due: z.date().nullable() }),
     indexes: {
@@ -71,7 +71,7 @@ test("entities without the property are found by null, and with nulls: 'skip' ha
   expect(await tasks.byDue.deleteWhere({ owner: 'ann' })).toEqual({ done: 2, failed: [], complete: true })
 })
 
-test('many conditions are answered at once, with counts where they are asked for', async () => {
+test('pageMany returns a page per condition, with counts', async () => {
   const issues = Issue.in(await openStore(Issue, Note))
   for (const project of ['p', 'p', 'p', 'q'])
     await issues.insert({ project, title: `${project} ${Math.random()}`, due: at(3) })
@@ -93,9 +93,9 @@ test('many conditions are answered at once, with counts where they are asked for
   })
 })
 
-test('an index asks on one shard where it can, and says so where it cannot', async () => {
+test('a query asks one shard if it can, and needs scatter otherwise', async () => {
   const issues = Issue.in(await openStore(Issue))
-  // @ts-expect-error the shard is not known
+  // @ts-expect-error shardOn has no value
   await expect(issues.byProject.page({})).rejects.toThrow(/scatter/)
   expect((await issues.byProject.page({ project: 'p' })).cost.shards).toBe(1)
   expect((await issues.byProject.page({}, { scatter: true })).cost.shards).toBe(2)
@@ -109,20 +109,20 @@ async function filled(count: number): Promise<ReturnType<typeof Issue.in>> {
   return issues
 }
 
-test('all that match are changed once, though the change moves them ahead in the index', async () => {
+test('updateWhere changes each entity once, although the change moves it ahead in the index', async () => {
   const issues = await filled(450)
-  const told: number[] = []
+  const counts: number[] = []
   const next = (due: Date | undefined): Date => new Date(Number(due) + 60_000)
   const result = await issues.byProject.updateWhere({ project: 'p' }, ({ due }) => ({ due: next(due) }), {
-    onProgress: ({ done }) => told.push(done),
+    onProgress: ({ done }) => counts.push(done),
   })
   expect(result).toEqual({ done: 450, failed: [], complete: true })
-  expect(told.at(-1)).toBe(450)
+  expect(counts.at(-1)).toBe(450)
   const all = await issues.byProject.all({ project: 'p' })
   expect(new Set(all.map(({ due }) => Number(due)))).toEqual(new Set([Number(at(1)) + 60_000]))
 })
 
-test('a change of all goes on from a cursor', async () => {
+test('deleteWhere continues from a cursor', async () => {
   const issues = await filled(450)
   const stop = new AbortController()
   let cursor: string | undefined
@@ -147,7 +147,7 @@ test('a change of all goes on from a cursor', async () => {
   expect(await issues.byProject.count({ project: 'q' }, { exact: true })).toBe(1)
 })
 
-test('a change of all tells why some were refused, is not complete then, and changes all others', async () => {
+test('updateWhere lists the refused entities, is not complete then, and changes all others', async () => {
   const issues = await filled(3)
   const { done, failed, complete } = await issues.byProject.updateWhere({ project: 'p' }, { title: 'same' })
   expect([done, complete]).toEqual([1, false])
@@ -159,7 +159,7 @@ test('a change of all tells why some were refused, is not complete then, and cha
   expect(none).toEqual({ done: 0, failed: [], complete: true })
 })
 
-test('an async onProgress that throws is no rejection that nobody waits for', async () => {
+test('an async onProgress that throws rejects the call', async () => {
   const issues = await filled(1)
   const onProgress = async (): Promise<void> => {
     throw new Error('the log is full')
@@ -169,7 +169,7 @@ test('an async onProgress that throws is no rejection that nobody waits for', as
   )
 })
 
-test('a list is drawn from rows, with what they have', async () => {
+test('list returns the properties of covering rows', async () => {
   const Book = defineKind('book', {
     schema: typed<{ author: string; title: string; pages: number }>(),
     indexes: { byAuthor: { by: [{ author: 'string' }], include: ['title'] } },
@@ -182,7 +182,7 @@ test('a list is drawn from rows, with what they have', async () => {
   expect([titles, verified, cost.entitiesCovered]).toEqual([['Notes'], true, 1])
 })
 
-test('an index of a kind is given to calls of a store by its definition, and the error says so', async () => {
+test('calls of a store take the definition of an index, and the error for an index says so', async () => {
   const store = await openStore(Issue)
   const issues = Issue.in(store)
   const issue = await issues.insert({ project: 'p', title: 'Title' })
@@ -197,7 +197,7 @@ test('an index of a kind is given to calls of a store by its definition, and the
   )
 })
 
-test('a kind in place of definitions is refused with what has them', async () => {
+test('a kind in place of definitions is refused, and the error names indexesOf', async () => {
   const aKind = { code: 'BAD_INDEX', message: expect.stringContaining('indexesOf(…)') }
   const opening = DataStore.open({ shards: memoryShards(1), indexes: [Issue] as never, migrate: true })
   await expect(opening).rejects.toMatchObject(aKind)

@@ -23,7 +23,7 @@ export const Issue = defineKind('issue', {
   },
 })
 
-/** A store in memory with the indexes of these kinds. */
+/** Opens a store in memory with the indexes of these kinds. Closes it after the test. */
 export async function openStore(...kinds: readonly AnyKind[]): Promise<DataStore> {
   const store = await DataStore.open({ shards: memoryShards(2), indexes: indexesOf(...kinds), migrate: true })
   onTestFinished(() => store.close())

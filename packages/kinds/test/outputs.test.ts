@@ -29,7 +29,7 @@ test('a schema that changes its own output is applied once to each value', async
   await users.upsert(id, { name: 'c', password: 'y' }, { name: 'c' })
   const read = await users.get(id)
   expect(read).toMatchObject({ name: 'c', password: 'H(x)' })
-  // An item that was read has the password as it is stored.
+  // An item has the stored password.
   await users.put({ ...read!, name: 'd' })
   await users.update(id, { ...(await users.get(id))!, name: 'e' })
   await users.put({ name: 'f', password: 'H(x)' }, { id })
@@ -38,7 +38,7 @@ test('a schema that changes its own output is applied once to each value', async
   expect(await users.put({ name: 'g', password: 'z' }, { id })).toMatchObject({ password: 'H(z)' })
 })
 
-test('elements of an array that are stored are not changed again beside a new one', async () => {
+test('stored elements are not changed again beside a new one', async () => {
   const orders = Order.in(await openStore())
   const { id, lines } = await orders.insert({
     note: '',
@@ -55,7 +55,7 @@ test('elements of an array that are stored are not changed again beside a new on
   ])
 })
 
-test('a value that may have been through such a schema is refused with its path, and nothing is written', async () => {
+test('a value that may be an output already is refused with its path, and nothing is written', async () => {
   const store = await openStore()
   const orders = Order.in(store)
   const item = await orders.insert({ note: '', lines: [{ sku: 'a', price: 1 }] })
@@ -84,7 +84,7 @@ test('a value that may have been through such a schema is refused with its path,
   expect(await orders.get(item.id)).toEqual(item)
 })
 
-test('a value whose output the schema would refuse later is refused at once, with the property', async () => {
+test('a value whose output the schema refuses is refused at once, with the property', async () => {
   const store = await openStore()
   const schema = z.object({ name: z.string(), size: z.string().transform(Number) })
   const things = defineKind('thing', { schema: schema as unknown as Schema<Sized, Sized> }).in(store)
@@ -105,7 +105,7 @@ test('a value whose output the schema would refuse later is refused at once, wit
   expect((await store.status()).shards.reduce((sum, { entities = 0 }) => sum + entities, 0)).toBe(0)
 })
 
-test('a property that the schema makes of others follows them, beside one that it would change again', async () => {
+test('a property that the schema derives follows its source, beside one that the schema would change again', async () => {
   const store = await openStore()
   const pages = defineKind('page', {
     schema: z
@@ -128,7 +128,7 @@ test.each([
       ),
     }),
   ],
-])('a checked read by %s gives stored values as they are', async (_, schema) => {
+])('a checked read by %s returns stored values unchanged', async (_, schema) => {
   const store = await openStore()
   const items = defineKind('item', { schema, checkReads: true }).in(store)
   const item = await items.insert({ n: 1, price: 1 })
@@ -138,7 +138,7 @@ test.each([
   expect((await store.get(item.id))!['price']).toBe(100)
 })
 
-test('a checked read gives the output for a value that another program has stored as text', async () => {
+test('a checked read returns the output for a value that another program has stored', async () => {
   const store = await openStore()
   const schema = z.object({ at: z.coerce.date() })
   const { id } = await store.put({ _kind: 'event', at: '2026-01-01' })

@@ -39,7 +39,7 @@ async function open(kinds: readonly AnyKind[], migrate = true): Promise<DataStor
   return store
 }
 
-test('a renamed kind has the entities of its former name by every call, once its indexes are filled', async () => {
+test('a renamed kind has the entities of its former name in every call, once its indexes are filled', async () => {
   const before = await open([Issue, Note])
   const [a] = await Issue.in(before).insertMany([
     { project: 'p', title: 'A' },
@@ -49,7 +49,7 @@ test('a renamed kind has the entities of its former name by every call, once its
 
   const store = await open([Task, Note])
   const tasks = Task.in(store)
-  // By their ids at once, by an index not before it is filled, and never an empty page in between.
+  // Reads by id work at once. A query rejects until its index is filled, and never returns an empty page.
   expect(await tasks.get(a!.id)).toEqual(a)
   await expect(tasks.byProject.page({ project: 'p' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
   await cleanIndex(store, ['task_by_project', 'task_by_title'])
@@ -68,7 +68,7 @@ test('a renamed kind has the entities of its former name by every call, once its
     holder: a!.id,
   })
 
-  // The next write gives an entity the new name, and what is not written keeps the old one until it is upgraded.
+  // A write stores the new name. Other entities keep the old one until `upgradeKinds`.
   await tasks.update(a!.id, { project: 'q' })
   expect(await store.get(a!.id)).toEqual({ id: a!.id, _kind: 'task', project: 'q', title: 'A' })
   expect(await upgradeKinds(store, [Task])).toMatchObject({ upgraded: { task: 1 }, complete: true })
@@ -80,7 +80,7 @@ test('a renamed kind has the entities of its former name by every call, once its
   expect((await tasks.byProject.all({ project: 'p' })).map(({ title }) => title)).toEqual(['B'])
 })
 
-test('a renamed kind takes no twin of a key that its former name has, while its unique index is not filled', async () => {
+test('a renamed kind refuses writes until its unique index is filled, so that no key gets two entities', async () => {
   const before = await open([Issue])
   await Issue.in(before).insert({ project: 'p', title: 'A' })
   const store = await open([Task])
@@ -96,13 +96,13 @@ test('a renamed kind takes no twin of a key that its former name has, while its 
       retryable: true,
       index: 'task_by_title',
     })
-  // Another process fills it, and this one finds that out by itself.
+  // Another process fills the index, and this process notices it.
   await cleanIndex(before)
   await expect(tasks.insert(twin)).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
   await tasks.insert({ project: 'p', title: 'C' })
 })
 
-test('programs with the old name and the new one keep keys apart between them', async () => {
+test('programs with the old and the new name share unique keys', async () => {
   const before = await open([Issue])
   const store = await open([Task])
   await cleanIndex(store)
@@ -116,14 +116,14 @@ test('programs with the old name and the new one keep keys apart between them', 
   })
 })
 
-test('a kind of a new store is not held up by names that it had before', async () => {
+test('a kind with former names can write to a new store at once', async () => {
   const tasks = Task.in(await open([Task]))
   await tasks.insert({ project: 'p', title: 'A' })
   expect(await tasks.byProject.all({ project: 'p' })).toHaveLength(1)
   expect(warnings).toEqual([])
 })
 
-test('a unique index that is added to a renamed kind later holds no write up', async () => {
+test('a unique index that is added to a renamed kind later does not block writes', async () => {
   const before = await open([Task])
   await before.dropIndex('task_by_title')
   const tasks = Task.in(await open([Task]))
@@ -131,7 +131,7 @@ test('a unique index that is added to a renamed kind later holds no write up', a
   expect(await tasks.get(id)).toMatchObject({ title: 'A' })
 })
 
-test('opening warns of a kind that is stored under a name which the program does not define', async () => {
+test('opening warns of a stored kind that the program does not define', async () => {
   await Issue.in(await open([Issue, Note])).insert({ project: 'p', title: 'A' })
   expect(warnings).toEqual([])
   const Renamed = defineKind('task', options)
@@ -145,7 +145,7 @@ test('opening warns of a kind that is stored under a name which the program does
   }
 })
 
-test('opening does not warn a program that uses some kinds, one that adds a kind to all, or one that says the former name', async () => {
+test('opening does not warn a program that uses some kinds, adds one, or declares the former name', async () => {
   const store = await open([Issue, Note])
   const About = defineKind('about', { ...options })
   await open([Note])
@@ -156,15 +156,15 @@ test('opening does not warn a program that uses some kinds, one that adds a kind
   expect(warnings.filter((warning) => warning.includes('formerly'))).toEqual([])
 })
 
-test('former names are names, each once, and of one kind', () => {
+test('former names are valid, distinct, and belong to one kind', () => {
   const named = (formerly: unknown): unknown =>
     defineKind('task', { ...options, formerly: formerly as string[] })
   for (const formerly of ['issue', [''], ['Issue'], [7], Array.from({ length: 16 }, (_, n) => `n${n}`)])
     expect(() => named(formerly)).toThrow(/defineKind\('task'\) takes as formerly up to 15 names/)
   expect(() => named(['issue', 'issue'])).toThrow(/has the name issue twice/)
   expect(() => named(['task'])).toThrow(/has the name task twice/)
-  expect(() => indexesOf(Task, Issue)).toThrow(/Two kinds are called issue, or were formerly/)
+  expect(() => indexesOf(Task, Issue)).toThrow(/Two kinds have the name issue, or had it formerly/)
   const Other = defineKind('job', { ...options, formerly: ['issue'] })
-  expect(() => indexesOf(Task, Other)).toThrow(/Two kinds are called issue, or were formerly/)
+  expect(() => indexesOf(Task, Other)).toThrow(/Two kinds have the name issue, or had it formerly/)
   expect(named([])).toMatchObject({ indexes: [{ on: { _kind: 'task' } }, { on: { _kind: 'task' } }] })
 })

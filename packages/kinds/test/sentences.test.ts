@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-/** A slip, and the sentence that the compiler answers it with. */
-type Slip = readonly [name: string, code: string, sentence: string]
+/** A mistake, and the sentence in the error of the compiler. */
+type Mistake = readonly [name: string, code: string, sentence: string]
 
 const index = (definition: string): string =>
   `defineKind('issue', { schema: typed<Issue>(), indexes: { byX: ${definition} } })`
 const kind = (type: string): string => `defineKind('issue', { schema: typed<${type}>() })`
 
-const slips: readonly Slip[] = [
+const mistakes: readonly Mistake[] = [
   [
     'an optional property without `nulls`',
     index(`{ by: [{ due: 'time' }] }`),
@@ -172,7 +172,8 @@ let output: string
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'looseleaf-sentences-'))
-  for (const [i, [, code]] of slips.entries()) writeFileSync(join(folder, `slip${i}.ts`), `${head}${code}\n`)
+  for (const [i, [, code]] of mistakes.entries())
+    writeFileSync(join(folder, `mistake${i}.ts`), `${head}${code}\n`)
   const settings = {
     extends: join(root, 'tooling/tsconfig/check.json'),
     compilerOptions: {
@@ -191,14 +192,14 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The errors of each file, with the lines that belong to them. */
+/** Returns the errors of a file, each with all of its lines. */
 const errorsOf = (file: string): string[] =>
   output.split(/\n(?=\S)/).filter((error) => error.startsWith(`${file}(`))
 
-test.each(slips.map(([name, , sentence], i) => [name, sentence, i] as const))(
-  'the compiler answers %s with a sentence',
+test.each(mistakes.map(([name, , sentence], i) => [name, sentence, i] as const))(
+  'the compiler reports %s with a sentence',
   (_, sentence, i) => {
-    const errors = errorsOf(`slip${i}.ts`)
+    const errors = errorsOf(`mistake${i}.ts`)
     expect(errors).toHaveLength(1)
     expect(errors[0]).toContain(sentence)
   },

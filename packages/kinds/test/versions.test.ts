@@ -21,18 +21,18 @@ const Third = defineKind('person', {
     (bag: Bag) => ({ ...bag, email: null }),
   ],
 })
-/** Knows one more property than `Second`, and the same shape. */
+/** Has the same shape as `Second`, and one more property. */
 const Newer = defineKind('person', {
   schema: z.object({ name: z.string(), address: z.object({ street: z.string(), floor: z.number() }) }),
   upgrades: [(bag) => bag],
 })
 
-test('old shapes are brought up when they are read, and stored so when they are written', async () => {
+test('an old shape is upgraded when it is read, and stored at the next write', async () => {
   const store = await openStore(Third)
   const { id } = await First.in(store).insert({ first: 'Ada', last: 'Lovelace' })
   const people = Third.in(store)
   expect(await people.get(id)).toMatchObject({ name: 'Ada Lovelace', email: null })
-  // The index sees what is stored.
+  // The index has the stored values.
   expect(await people.byName.first({ name: 'Ada Lovelace' })).toBeUndefined()
   await people.update(id, { email: 'ada@example.com' })
   expect(await store.get(id)).toEqual({
@@ -45,7 +45,7 @@ test('old shapes are brought up when they are read, and stored so when they are 
   expect(await people.byName.first({ name: 'Ada Lovelace' })).toMatchObject({ id, email: 'ada@example.com' })
 })
 
-test('what a newer program has stored survives an update by an older one', async () => {
+test('a property of a newer program survives an update by an older one', async () => {
   const store = await openStore(Second)
   const address = { street: 'Main', floor: 2 }
   const { id } = await Newer.in(store).insert({ name: 'Ada', address })
@@ -56,17 +56,17 @@ test('what a newer program has stored survives an update by an older one', async
     upgrades: [(bag) => bag],
   })
   const streets = Street.in(store)
-  // A function has all properties, and carries them along.
+  // An edit gets all properties and copies them.
   await streets.update(id, (now) => ({ address: { ...now.address, street: 'High' } }))
   expect(await store.get(id)).toMatchObject({ name: 'Ada L.', address: { street: 'High', floor: 2 } })
   await streets.update(id, { address: { street: 'High' } })
   expect(await store.get(id)).toMatchObject({ address: { street: 'High', floor: 2 } })
-  // Another address has no floor of this one.
+  // Another address does not get the floor of this one.
   await streets.update(id, { address: { street: 'Low' } })
   expect((await store.get(id))?.['address']).toEqual({ street: 'Low' })
 })
 
-test('a shape that a newer program has brought up is not changed by an older one, which may delete it', async () => {
+test('an older program cannot change a shape of a newer program, but can delete the entity', async () => {
   const store = await openStore(Second)
   const { id } = await Third.in(store).insert({ name: 'Ada', email: 'ada@example.com' })
   const people = Second.in(store)
@@ -77,13 +77,13 @@ test('a shape that a newer program has brought up is not changed by an older one
   ]) {
     await expect(change()).rejects.toMatchObject({
       code: 'SCHEMA_MISMATCH',
-      message: `The person ${id} is in shape 2, to which a newer program has brought it; this one knows 1, and does not change it.`,
+      message: `The person ${id} is in shape 2, to which a newer program has brought it; this program knows shape 1, and does not change it.`,
     })
   }
   expect(await people.delete(id)).toBe(true)
 })
 
-test('what a schema knows and leaves out is gone, such as the other half of a union', async () => {
+test('a known property that the schema leaves out is removed, such as that of another variant', async () => {
   const store = await openStore()
   const shapes = defineKind('shape', {
     schema: z.discriminatedUnion('is', [
@@ -96,7 +96,7 @@ test('what a schema knows and leaves out is gone, such as the other half of a un
   expect(await store.get(id)).toEqual({ id, _kind: 'shape', is: 'square', side: 2, unknown: true })
 })
 
-test('an upgrade that changes what it gets changes nothing that somebody else holds', async () => {
+test('an upgrade that mutates its argument does not mutate other copies', async () => {
   const store = await openStore()
   const prices = defineKind('price', {
     schema: typed<{ price: { cents: number } }>(),
@@ -116,16 +116,24 @@ test('an upgrade that changes what it gets changes nothing that somebody else ho
 
 test.each([
   ['throws', () => JSON.parse('{') as Bag, 'its upgrade threw.'],
-  ['is async', (async () => ({})) as unknown as () => Bag, 'its upgrade has to return the new bag, at once.'],
-  ['says nothing', () => undefined as unknown as Bag, 'its upgrade has to return the new bag, at once.'],
-])('an upgrade that %s is told with its entity', async (_, upgrade, words) => {
+  [
+    'is async',
+    (async () => ({})) as unknown as () => Bag,
+    'its upgrade has to return the new bag synchronously.',
+  ],
+  [
+    'returns nothing',
+    () => undefined as unknown as Bag,
+    'its upgrade has to return the new bag synchronously.',
+  ],
+])('an upgrade that %s is reported with its entity', async (_, upgrade, reason) => {
   const store = await openStore()
   const things = defineKind('thing', { schema: typed<object>(), upgrades: [(bag) => bag, upgrade] }).in(store)
   const { id } = await store.put({ _kind: 'thing' })
   await expect(things.get(id)).rejects.toMatchObject({
     code: 'SCHEMA_MISMATCH',
     entity: id,
-    message: `The thing ${id} cannot be brought from shape 1 to 2: ${words}`,
+    message: `The thing ${id} cannot be brought from shape 1 to 2: ${reason}`,
   })
 })
 
@@ -153,7 +161,7 @@ test.each([
       tags: v.array(v.object({ text: v.string() })),
     }),
   ],
-])('with checked reads by %s unknown properties are not seen, and survive', async (_, schema) => {
+])('checked reads by %s hide unknown properties, which survive', async (_, schema) => {
   const store = await openStore()
   const things = defineKind('thing', { schema, checkReads: true }).in(store)
   const { id } = await store.put({ ...loose, _kind: 'thing' })
@@ -172,7 +180,7 @@ test.each([
   })
 })
 
-test('a line that moves up in an order has nothing of the line that is gone, and another author nothing of the first', async () => {
+test('an element that moves up gets nothing of the removed one, and another object nothing of the replaced one', async () => {
   const store = await openStore()
   const orders = defineKind('order', {
     schema: z.object({
@@ -199,14 +207,14 @@ test('a line that moves up in an order has nothing of the line that is gone, and
   })
 })
 
-test('what is read and does not fit is told with its id', async () => {
+test('a checked read that does not fit is refused with the id', async () => {
   const store = await openStore()
   const things = defineKind('thing', { schema: z.object({ a: z.number() }), checkReads: true }).in(store)
   const { id } = await store.put({ a: 'x', _kind: 'thing' })
   await expect(things.get(id)).rejects.toMatchObject({ code: 'SCHEMA_MISMATCH', entity: id })
 })
 
-test('upgradeKinds writes what is old in the newest shape, and nothing twice', async () => {
+test('upgradeKinds writes old entities in the newest shape, and each once', async () => {
   const store = await openStore(Third)
   const people = First.in(store)
   for (let n = 0; n < 250; n++) await people.insert({ first: 'Ada', last: String(n) })
@@ -219,15 +227,15 @@ test('upgradeKinds writes what is old in the newest shape, and nothing twice', a
   expect(await upgradeKinds(store, [Third])).toEqual({ ...all, upgraded: { person: 0 } })
 })
 
-test('upgradeKinds tells how far it is', async () => {
+test('upgradeKinds reports its progress', async () => {
   const store = await openStore(Third)
   await First.in(store).insertMany(Array.from({ length: 1_000 }, () => ({ first: 'Ada', last: 'L' })))
-  const told: number[] = []
-  await upgradeKinds(store, [Third], { onProgress: ({ scanned }) => told.push(scanned) })
-  expect(told).toEqual([1_000])
+  const counts: number[] = []
+  await upgradeKinds(store, [Third], { onProgress: ({ scanned }) => counts.push(scanned) })
+  expect(counts).toEqual([1_000])
 })
 
-test('upgradeKinds writes nothing that does not fit the schema, tells of it, and goes on', async () => {
+test('upgradeKinds lists entities that do not fit the schema, and upgrades the others', async () => {
   const store = await openStore()
   const Misspelt = defineKind('book', {
     schema: z.object({ name: z.string() }),
@@ -248,7 +256,7 @@ test('upgradeKinds writes nothing that does not fit the schema, tells of it, and
   expect(await store.get(failed!.id)).toEqual({ id: failed!.id, _kind: 'book', title: 'B' })
 })
 
-test('upgradeKinds passes over what is deleted meanwhile, and refuses two kinds of one name', async () => {
+test('upgradeKinds skips entities that are deleted during the call, and refuses two kinds with the same name', async () => {
   const store = await openStore(Third)
   const { id } = await First.in(store).insert({ first: 'Ada', last: 'L' })
   const Deleting = defineKind('person', {
@@ -262,5 +270,5 @@ test('upgradeKinds passes over what is deleted meanwhile, and refuses two kinds 
   })
   const { failed } = await upgradeKinds(store, [Deleting])
   expect(failed).toEqual([])
-  await expect(upgradeKinds(store, [Third, Second])).rejects.toThrow(/Two kinds are called person/)
+  await expect(upgradeKinds(store, [Third, Second])).rejects.toThrow(/Two kinds have the name person/)
 })
