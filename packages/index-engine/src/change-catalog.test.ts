@@ -55,7 +55,7 @@ describe('changeCatalog', () => {
     const catalog = await changeCatalog(driver, toReady)
     expect(catalog).toMatchObject({ epochs: [1_000, 1_000, 1_000], indexes: [{ state: 'ready' }] })
     expect(states()).toEqual(['ready', 'ready', 'ready'])
-    expect(stored().map((catalog) => catalog?.shardNumber)).toEqual([0, 1, 2])
+    expect(stored().map((each) => each?.shardNumber)).toEqual([0, 1, 2])
   })
 
   it('a change goes to shard 0 first, then to the others', async () => {

@@ -442,7 +442,7 @@ describe('an invalid intersection', () => {
 })
 
 describe('the cursor of an intersection', () => {
-  const conditions = (tag: string): readonly TestCondition[] => [
+  const conditionsOf = (tag: string): readonly TestCondition[] => [
     { index: byTag, where: { tags: tag } },
     { index: byTag, where: { tags: 'b' } },
   ]
@@ -456,20 +456,20 @@ describe('the cursor of an intersection', () => {
     return cursor as string
   }
   const read = (plan: IntersectionPlan | ReturnType<typeof planQuery>, cursor: string) =>
-    runQuery(severalIndexes(conditions('a'), 1), plan, { cursor })
+    runQuery(severalIndexes(conditionsOf('a'), 1), plan, { cursor })
 
   it('a cursor is valid for the same conditions in any order, and for no others', async () => {
-    const cursor = await cursorOf(conditions('a'))
-    await expect(read(planOf(conditions('a')), cursor)).resolves.toMatchObject({ items: [] })
-    await expect(read(planOf(conditions('a').toReversed()), cursor)).resolves.toMatchObject({ items: [] })
-    await expect(read(planOf(conditions('c')), cursor)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
-    await expect(read(planOf(conditions('a').slice(0, 1)), cursor)).rejects.toMatchObject({
+    const cursor = await cursorOf(conditionsOf('a'))
+    await expect(read(planOf(conditionsOf('a')), cursor)).resolves.toMatchObject({ items: [] })
+    await expect(read(planOf(conditionsOf('a').toReversed()), cursor)).resolves.toMatchObject({ items: [] })
+    await expect(read(planOf(conditionsOf('c')), cursor)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
+    await expect(read(planOf(conditionsOf('a').slice(0, 1)), cursor)).rejects.toMatchObject({
       code: 'BAD_CURSOR',
     })
     const query = (index: IndexDefinition) =>
       planQuery({ ...index, generation: 1 }, { tags: 'a' }, { scatter: true }, lastByteRouter(1))
     await expect(read(query(byTag), cursor)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
-    const single = await cursorOf(conditions('a').slice(0, 1))
+    const single = await cursorOf(conditionsOf('a').slice(0, 1))
     await expect(read(query(byTag), single)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
   })
 })

@@ -279,8 +279,8 @@ function kindIndex(
     throw new LooseleafError('BAD_INDEX', `${subject} needs a list \`by\` such as [{ status: 'string' }].`)
   }
   const properties: Record<string, unknown> = {}
-  for (const key of by as readonly unknown[]) {
-    const [entry, ...others] = isRecord(key) ? Object.entries(key) : []
+  for (const part of by as readonly unknown[]) {
+    const [entry, ...others] = isRecord(part) ? Object.entries(part) : []
     const [property, spec] = entry === undefined ? [] : namedProperty(...entry)
     if (property === undefined || others.length > 0 || Object.hasOwn(properties, property)) {
       throw new LooseleafError(
