@@ -61,7 +61,7 @@ test('bodies count with their decoded size, also those that were left out', asyn
   expect(table.reads).toEqual([[2, 4, 6]])
 })
 
-test('nothing is read if no body was left out', async () => {
+test('wholeRows reads nothing if no body was left out', async () => {
   const table = tableOf([])
   expect(await Array.fromAsync(wholeRows(table, plainCodec, [row(1, 1, Buffer.from('1'))], {}))).toHaveLength(
     1,
@@ -70,7 +70,7 @@ test('nothing is read if no body was left out', async () => {
   expect(table.reads).toEqual([])
 })
 
-test('as many bodies of the longest size as a statement has rows fit into 8 MiB', () => {
+test('the longest bodies of all rows of a statement fit into 8 MiB together', () => {
   for (const rows of [1, 3, 500]) {
     expect(rows * longestBody(rows)).toBeLessThanOrEqual(8 * MiB)
     expect(rows * (longestBody(rows) + 1)).toBeGreaterThan(8 * MiB)
