@@ -1,17 +1,4 @@
 export {
-  DEFAULT_QUERY_TIME_MS,
-  isInUse,
-  isPaused,
-  keptRowsMs,
-  mergeCatalogs,
-  type Catalog,
-} from './catalog.ts'
-export { changeCatalog, changeCatalogContents, contentsOf, propagateCatalog } from './change-catalog.ts'
-export { encodeCursor, type CursorScope, type PageStart, type RowPlace } from './cursor.ts'
-export {
-  defineIndex,
-  definitionData,
-  definitionFromData,
   entriesOf,
   isClaimsOf,
   isEntryOf,
@@ -20,29 +7,20 @@ export {
   sameRows,
   tableName,
   tableSpec,
+} from './definitions/catalog-entries.ts'
+export {
+  defineIndex,
+  definitionData,
+  definitionFromData,
   type IndexDefinition,
   type IndexOptions,
-} from './define-index.ts'
-export { deriveClaims, deriveEntryRows, deriveRows, type DerivedRows, type Misfit } from './derive-rows.ts'
-export { diffRows, type RowDiff } from './diff-rows.ts'
-export { hideExpired, hideExpiredOfAny, isExpired, isExpiring } from './expiry.ts'
-export { createClosing, type Closing } from './closing.ts'
-export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
-export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
-export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from './key-functions.ts'
-export { includedBytes, includedPart } from './included.ts'
-export { propertyText } from './parse-property.ts'
-export { predicateText, valuesIn } from './predicate.ts'
-export { keyIdentity } from './key-identity.ts'
-export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
-export { shardOfRow } from './place-row.ts'
-export {
-  MAX_CONDITIONS,
-  planIntersection,
-  type IntersectionPlan,
-  type PlannedCondition,
-} from './plan-intersection.ts'
-export { planQuery, type PlannedRange, type QueryPlan } from './plan-query.ts'
+} from './definitions/define-index.ts'
+export { definitionsFromData } from './definitions/definitions-from-data.ts'
+export { isExpiring } from './definitions/expiring-index.ts'
+export type { GetAllOptions, IndexReader, OnDamaged, QueryOrder } from './definitions/index-reader.ts'
+export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from './definitions/key-functions.ts'
+export { propertyText } from './definitions/parse-property.ts'
+export { predicateText, valuesIn } from './definitions/predicate.ts'
 export type {
   Beginning,
   IndexedBag,
@@ -57,29 +35,41 @@ export type {
   ValueList,
   ValueOf,
   Where,
-} from './property-types.ts'
+} from './definitions/property-types.ts'
+export { requireDefinition } from './definitions/require-definition.ts'
+export {
+  deriveClaims,
+  deriveEntryRows,
+  deriveRows,
+  type DerivedRows,
+  type Misfit,
+} from './keys/derive-rows.ts'
+export { diffRows, type RowDiff } from './keys/diff-rows.ts'
+export { includedBytes, includedPart } from './keys/included-part.ts'
+export { keyIdentity } from './keys/key-identity.ts'
+export { fromKeyValue, toKeyValue, type KeyValueResult } from './keys/key-value.ts'
+export { shardOfRow } from './keys/shard-of-row.ts'
+export { encodeCursor, type CursorScope, type PageStart, type RowPlace } from './pages/cursor.ts'
+export { bytesInHand, decodeBody, decodeRow } from './pages/decode-row.ts'
+export { hideExpired, hideExpiredOfAny, isExpired } from './pages/hide-expired.ts'
+export {
+  MAX_CONDITIONS,
+  planIntersection,
+  type IntersectionPlan,
+  type PlannedCondition,
+} from './pages/plan-intersection.ts'
+export { planQuery, type PlannedRange, type QueryPlan } from './pages/plan-query.ts'
 export {
   MAX_LIMIT,
-  type GetAllOptions,
   type IndexCondition,
   type IndexConditions,
-  type IndexReader,
   type IntersectedBag,
   type IntersectionPage,
-  type OnDamaged,
   type QueryCost,
   type QueryOptions,
-  type QueryOrder,
   type QueryPage,
-} from './query-types.ts'
-export {
-  askShards,
-  loadCatalog,
-  loadShardCatalog,
-  loadShardCatalogs,
-  notMigrated,
-  type ShardAnswers,
-} from './read-catalogs.ts'
+} from './pages/query-types.ts'
+export type { PagePlan } from './pages/row-source.ts'
 export {
   forEachMatch,
   MAX_PAGE_BYTES,
@@ -89,12 +79,34 @@ export {
   type QueryPorts,
   type RunOptions,
   type TakeGroup,
-} from './run-query.ts'
-export type { PagePlan } from './row-source.ts'
-export { definitionsFromData } from './definitions-from-data.ts'
-export { requireDefinition } from './require-definition.ts'
-export { bytesInHand, decodeBody, decodeRow } from './decode-row.ts'
-export { toEntity, type ReadEntity } from './to-entity.ts'
-export { CATALOG_FORMAT, requirementsOf } from './understood.ts'
-export { bodyRuns, longestBody, wholeRows, type WholeRow } from './whole-rows.ts'
-export { findStandIn, isStandIn, planByStandIn, type ServingEntry, type StandIn } from './stand-in.ts'
+} from './pages/run-query.ts'
+export { findStandIn, isStandIn, planByStandIn, type ServingEntry, type StandIn } from './pages/stand-in.ts'
+export { toEntity, type ReadEntity } from './pages/to-entity.ts'
+export { bodyRuns, longestBody, wholeRows, type WholeRow } from './pages/whole-rows.ts'
+export { createCatalogHolder, type CatalogHolder } from './catalog/catalog-holder.ts'
+export {
+  DEFAULT_QUERY_TIME_MS,
+  isInUse,
+  isPaused,
+  keptRowsMs,
+  mergeCatalogs,
+  type Catalog,
+} from './catalog/catalog.ts'
+export {
+  changeCatalog,
+  changeCatalogContents,
+  contentsOf,
+  propagateCatalog,
+} from './catalog/change-catalog.ts'
+export { hasIndexTable, indexesWithLostTables } from './catalog/missing-tables.ts'
+export {
+  askShards,
+  loadCatalog,
+  loadShardCatalog,
+  loadShardCatalogs,
+  notMigrated,
+  type ShardAnswers,
+} from './catalog/read-catalogs.ts'
+export { CATALOG_FORMAT, requirementsOf } from './catalog/requirements.ts'
+export { createClosing, type Closing } from './closing.ts'
+export type { EngineContext } from './engine-context.ts'

@@ -1,8 +1,8 @@
 import type { Bag } from '@looseleaf/core'
-import type { IndexDefinition } from '../src/define-index.ts'
-import { planIntersection, type IntersectionPlan } from '../src/plan-intersection.ts'
-import type { QueryOptions } from '../src/query-types.ts'
-import type { QueryPorts } from '../src/run-query.ts'
+import type { IndexDefinition } from '../src/definitions/define-index.ts'
+import { planIntersection, type IntersectionPlan } from '../src/pages/plan-intersection.ts'
+import type { QueryOptions } from '../src/pages/query-types.ts'
+import type { QueryPorts } from '../src/pages/run-query.ts'
 import { idOf, lastByteRouter, modelStore } from './model.ts'
 
 /** A condition of a test. */

@@ -9,7 +9,7 @@ import {
   type KeyValue,
   type Router,
 } from '@looseleaf/core'
-import { openIndex } from '../src/open-index.ts'
+import { openIndex } from '../src/keys/open-index.ts'
 import { deriveRows, keyIdentity, shardOfRow, type QueryPorts, type ReadEntity } from '../src/index.ts'
 
 /** Creates a router that takes the last byte modulo the number of shards. */

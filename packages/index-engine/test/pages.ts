@@ -1,8 +1,8 @@
 import type { Bag, Entity } from '@looseleaf/core'
-import type { IndexDefinition } from '../src/define-index.ts'
-import { planQuery, type QueryPlan } from '../src/plan-query.ts'
-import type { QueryOptions, QueryPage } from '../src/query-types.ts'
-import { runQuery, type RunOptions } from '../src/run-query.ts'
+import type { IndexDefinition } from '../src/definitions/define-index.ts'
+import { planQuery, type QueryPlan } from '../src/pages/plan-query.ts'
+import type { QueryOptions, QueryPage } from '../src/pages/query-types.ts'
+import { runQuery, type RunOptions } from '../src/pages/run-query.ts'
 import { idOf, lastByteRouter, modelStore, type ModelStore } from './model.ts'
 
 /** Creates a store with these entities, and with the rows of their old bags. */

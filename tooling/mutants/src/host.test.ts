@@ -6,8 +6,8 @@ import { probe } from './probes.ts'
 import { readSource } from './targets.ts'
 import { tryMutant } from './try-mutant.ts'
 
-const CODE = 'packages/index-engine/src/diff-rows.ts'
-const TEST = 'packages/index-engine/src/diff-rows.test.ts'
+const CODE = 'packages/index-engine/src/keys/diff-rows.ts'
+const TEST = 'packages/index-engine/src/keys/diff-rows.test.ts'
 const LONG_MS = 600_000
 
 const host = createHost(['packages/index-engine'], {})

@@ -14,8 +14,11 @@ interface MutatedCode {
 const MUTATED_CODE: readonly MutatedCode[] = [
   {
     code: [
-      'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context,key-functions,open-index,understood}.ts',
-      'packages/index-engine/src/{answer-key,judge-rows,lost-tables,merge-rows,plan-query,predicate,property-value,read-catalogs,run-query}.ts',
+      'packages/index-engine/src/catalog/{catalog,catalog-holder,change-catalog,missing-tables,read-catalogs,requirements}.ts',
+      'packages/index-engine/src/conditions/matching-key.ts',
+      'packages/index-engine/src/definitions/{key-functions,predicate,property-value}.ts',
+      'packages/index-engine/src/keys/{derive-rows,diff-rows,open-index}.ts',
+      'packages/index-engine/src/pages/{judge-rows,merge-rows,plan-query,run-query}.ts',
     ],
     tests: ['packages/{index-engine,store}/src/**/*.test.ts'],
   },

@@ -17,7 +17,7 @@ test('Time goes to the code that ran, and what is built in to who called it; wai
       ...frame('row', `${at}/node_modules/.pnpm/mysql2@3/node_modules/mysql2/lib/query.js`),
       children: [7],
     },
-    { id: 6, ...frame('judge', `${at}/packages/index-engine/src/judge-rows.ts`) },
+    { id: 6, ...frame('judge', `${at}/packages/index-engine/src/pages/judge-rows.ts`) },
     { id: 7, ...frame('writeBuffer', '') },
     { id: 8, ...frame('(garbage collector)', '') },
     { id: 9, ...frame('(idle)', '') },

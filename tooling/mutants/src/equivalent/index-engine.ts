@@ -6,29 +6,29 @@ const shortcut = 'A shortcut: without it the same is computed.'
 const sameRow = 'Two rows of one place are the same row, on two shards: either may come first.'
 
 export const indexEngine: Equivalents = {
-  'index-engine/catalog': {
+  'index-engine/catalog/catalog': {
     'mergeCatalogs: shard.indexes.find(({ table }) => table === entry.table) → shard.indexes.findLast(({ table }) => table === entry.table)':
       oneOfEach,
     "mergeCatalogs: known[0]?.storeId ?? '' → (known[0]?.storeId)": hasShards,
     'mergeCatalogs: known[0]?.storeId → known[0].storeId': hasShards,
     'mergeCatalogs: known[0]?.queryTimeMs → known[0].queryTimeMs': hasShards,
   },
-  'index-engine/answer-key': {
-    'answerKey: compareKeys(row.key, first, open.directions) < 0 → compareKeys(row.key, first, open.directions) <= 0':
+  'index-engine/conditions/matching-key': {
+    'matchingKey: compareKeys(row.key, first, opened.directions) < 0 → compareKeys(row.key, first, opened.directions) <= 0':
       'The rows of an entity have different keys.',
   },
-  'index-engine/change-catalog': {
+  'index-engine/catalog/change-catalog': {
     'propagated: driver.shards.slice(1) → driver.shards': 'The first has it already, and is left as it is.',
     'leadingCatalog: b.epoch > a.epoch → b.epoch >= a.epoch': 'Catalogs of one epoch are the same.',
   },
-  'index-engine/diff-rows': {
+  'index-engine/keys/diff-rows': {
     'without: keys.length === 0 || others.length === 0 → false': shortcut,
     'without: keys.length === 0 || others.length === 0 → (keys.length === 0)': shortcut,
     'without: keys.length === 0 || others.length === 0 → (others.length === 0)': shortcut,
     'without: keys.length === 1 && others.length === 1 → false': shortcut,
   },
-  'index-engine/judge-rows': {
-    'createJudge.learn: entity === undefined → false': 'No more entities come than were asked for.',
+  'index-engine/pages/judge-rows': {
+    'createJudge.learn: owner === undefined → false': 'No more entities come than were asked for.',
     'createJudge.takeOverdue: compare(first, before) >= 0 → compare(first, before) > 0':
       'At its own place the entity is taken in any case, by its row or without it.',
     'createJudge.entityAt: candidate === undefined || candidate === null → (candidate === null)':
@@ -36,11 +36,11 @@ export const indexEngine: Equivalents = {
     'createJudge.entityAt: compare(candidate, row) <= 0 → false':
       'A shortcut: a row at or before the one in hand neither follows in the batch nor was left unread.',
   },
-  'index-engine/merge-rows': {
+  'index-engine/pages/merge-rows': {
     'mergeRows.refill: rows.at(-1) ?? stream.reached → (rows.at(-1))':
       'Where nothing came the shard has ended, and how far it was read does not matter any more.',
     'mergeRows.first: compare(row, bestRow) < 0 → compare(row, bestRow) <= 0': sameRow,
-    'mergeRows.take: empty.length > 1 → true': 'To wait for nothing changes nothing.',
+    'mergeRows.take: exhausted.length > 1 → true': 'To wait for nothing changes nothing.',
     'mergeRows.mayCome: stream === undefined → false': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: return false → return true': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: reached === undefined || compare(reached, place) < 0 → (compare(reached, place) < 0)':
@@ -48,10 +48,10 @@ export const indexEngine: Equivalents = {
     'mergeRows.mayCome: compare(reached, place) < 0 → compare(reached, place) <= 0':
       'The row that was reached is in hand, or follows in the batch, which is looked at first.',
   },
-  'index-engine/property-value': {
+  'index-engine/definitions/property-value': {
     'propertyValue: isPath(name) → true': 'A name without dots leads to the property that is not there.',
   },
-  'index-engine/run-query': {
+  'index-engine/pages/run-query': {
     'run.take: ended === undefined → false': 'When the batch is through, nothing of it is left to be read.',
   },
 }

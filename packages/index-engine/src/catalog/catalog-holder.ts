@@ -1,0 +1,93 @@
+import {
+  abortedError,
+  isLooseleafError,
+  untilAborted,
+  type CallOptions,
+  type Driver,
+  type LooseleafError,
+} from '@looseleaf/core'
+import { mergeCatalogs, type Catalog } from './catalog.ts'
+import { askMigratedShards } from './read-catalogs.ts'
+
+/** The process's copy of the catalog. */
+export interface CatalogHolder {
+  /**
+   * Returns the copy without a statement. Throws `STORE_TOO_NEW` if the last reading found a feature that this version does not
+   * know: writes by an older copy could do harm.
+   */
+  current(): Catalog
+  /** Returns the copy even while `current` throws. For reports only; no write or query may rely on it. */
+  latest(): Catalog
+  /**
+   * Reads the catalogs of all shards. The reading starts after this call, because one in flight may have missed a change that the
+   * caller knows of. Waiting calls share the next reading; a signal ends the wait of its own call only. A shard that does not answer
+   * keeps its last known catalog. Rejects if no shard answers.
+   */
+  reload(options?: CallOptions): Promise<Catalog>
+  /** Takes over a catalog that was just read. Ignores one with a lower epoch of any shard. */
+  adopt(catalog: Catalog): void
+}
+
+export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHolder {
+  let current = initial
+  let tooNew: LooseleafError | undefined
+  let adoptions = 0
+  let reading: Promise<Catalog> | undefined
+  let next: Promise<Catalog> | undefined
+
+  function replace(catalog: Catalog): void {
+    current = catalog
+    tooNew = undefined
+    adoptions++
+  }
+
+  function adopt(catalog: Catalog): void {
+    // A newer reading has overtaken one with a lower epoch.
+    if (catalog.epochs.every((epoch, shard) => epoch >= (current.epochs[shard] ?? 0))) replace(catalog)
+  }
+
+  function read(): Promise<Catalog> {
+    const before = adoptions
+    reading = askMigratedShards(driver)
+      .then(({ catalogs, silent }) => {
+        const catalog = mergeCatalogs(
+          catalogs.map((answer, shard) => answer ?? current.shards[shard]),
+          [...silent.values()],
+        )
+        // If no reading has overtaken this one, a lower epoch means that a failover has lost a change of the catalog.
+        if (adoptions === before) replace(catalog)
+        else adopt(catalog)
+        return current
+      })
+      .catch((error: unknown) => {
+        if (isLooseleafError(error, 'STORE_TOO_NEW')) tooNew = error
+        throw error
+      })
+      .finally(() => {
+        reading = undefined
+      })
+    return reading
+  }
+
+  function readNext(after: Promise<Catalog>): Promise<Catalog> {
+    const begin = (): Promise<Catalog> => {
+      next = undefined
+      return read()
+    }
+    return after.then(begin, begin)
+  }
+
+  return {
+    current() {
+      if (tooNew !== undefined) throw tooNew
+      return current
+    },
+    latest: () => current,
+    adopt,
+    reload(options) {
+      if (options?.signal?.aborted) return Promise.reject(abortedError(options.signal))
+      if (reading !== undefined) next ??= readNext(reading)
+      return untilAborted(next ?? read(), options?.signal)
+    },
+  }
+}

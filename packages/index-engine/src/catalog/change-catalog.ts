@@ -1,0 +1,166 @@
+import {
+  LooseleafError,
+  type CallOptions,
+  type CatalogEntry,
+  type Driver,
+  type Shard,
+  type ShardCatalog,
+} from '@looseleaf/core'
+import { mergeCatalogs, type Catalog } from './catalog.ts'
+import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
+import { requirementsOf } from './requirements.ts'
+
+/** Attempts to change the catalog while other processes change it. More conflicts in a row point to a fault, not to a race. */
+const MAX_ATTEMPTS = 50
+
+/** The mutable part of a shard's catalog, the same on all shards. */
+export type CatalogContents = Pick<
+  ShardCatalog,
+  | 'requires'
+  | 'indexes'
+  | 'mayDefer'
+  | 'deleteDelayMs'
+  | 'onIndexFailure'
+  | 'keepTombstonesMs'
+  | 'definitions'
+>
+
+/** Picks the contents from a catalog. */
+export const contentsOf = ({
+  requires,
+  indexes,
+  mayDefer,
+  deleteDelayMs,
+  onIndexFailure,
+  keepTombstonesMs,
+  definitions,
+}: CatalogContents): CatalogContents => ({
+  requires,
+  indexes,
+  mayDefer,
+  deleteDelayMs,
+  onIndexFailure,
+  keepTombstonesMs,
+  definitions,
+})
+
+export interface ChangeOptions extends CallOptions {
+  /** Tells whether a shard's catalog has the change. The call repeats the change until this holds on every shard. Default: always. */
+  readonly holds?: ((contents: CatalogContents) => boolean) | undefined
+}
+
+/**
+ * Changes the catalog on all shards and raises the epoch: by compare-and-swap on shard 0, then by copies to the others. When the
+ * call resolves, no shard accepts an entity from a writer that does not know the change, and every statement of such a writer has
+ * ended. Calls `change` again if another process changes the catalog first. `change` returns undefined to change nothing.
+ * Rejects with `CONFLICT` after 50 attempts.
+ */
+export async function changeCatalogContents(
+  driver: Driver,
+  change: (contents: CatalogContents) => CatalogContents | undefined,
+  { holds = () => true, ...options }: ChangeOptions = {},
+): Promise<Catalog> {
+  const first = driver.shards[0] as Shard
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const current = await leadingCatalog(driver, options)
+    const contents = change(current)
+    if (contents === undefined) return propagateCatalog(driver, options)
+    const changed = { ...current, ...contents }
+    const requires = requirementsOf(changed)
+    const next = { ...changed, requires, epoch: await nextEpoch(first, current, options) }
+    if (!(await first.catalog.change(next, current.epoch, options))) continue
+    const { catalogs } = await propagated(driver, options)
+    // A failover may have undone the change on a shard; then the caller must not rely on it.
+    if (catalogs.every((catalog) => catalog.epoch >= next.epoch && holds(catalog)))
+      return mergeCatalogs(catalogs)
+  }
+  throw new LooseleafError(
+    'CONFLICT',
+    `Other processes changed the catalog ${MAX_ATTEMPTS} times in a row. Try again when they are done.`,
+    { shard: first.name },
+  )
+}
+
+/**
+ * The next epoch comes from the shard's clock, because a counter could give one epoch to two catalogs:
+ * 1. A process changes the catalog and gets epoch 8. Another process reads it.
+ * 2. A failover loses the change, so shard 0 is back at epoch 7.
+ * 3. The next change would get epoch 8 again. Writers that know the first epoch 8 would pass with the wrong catalog.
+ */
+async function nextEpoch(shard: Shard, { epoch }: ShardCatalog, options?: CallOptions): Promise<number> {
+  return Math.max(epoch + 1, await shard.now(options))
+}
+
+/** Changes the indexes alone, like `changeCatalogContents`. */
+export async function changeCatalog(
+  driver: Driver,
+  change: (indexes: readonly CatalogEntry[]) => readonly CatalogEntry[] | undefined,
+  options?: ChangeOptions,
+): Promise<Catalog> {
+  return changeCatalogContents(
+    driver,
+    ({ indexes }) => {
+      const changed = change(indexes)
+      return changed && { indexes: changed }
+    },
+    options,
+  )
+}
+
+/**
+ * Copies the catalog of shard 0 to every shard, and so completes a change whose process crashed after shard 0. Each copy carries
+ * its epoch, so an older copy never replaces a newer one.
+ */
+export async function propagateCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
+  for (let attempt = 1; ; attempt++) {
+    const { epoch, catalogs } = await propagated(driver, options)
+    // A failover may have undone a copy.
+    const holds = catalogs.every((catalog) => catalog.epoch >= epoch)
+    if (holds || attempt === MAX_ATTEMPTS) return mergeCatalogs(catalogs)
+  }
+}
+
+/**
+ * Copies the leading catalog, flushes every shard and reads all catalogs again. Both steps after the copy are needed:
+ * 1. A catalog that was read may be a commit of another process that is not durable yet. If the server crashed now, writers would
+ *    go on without the change on which the caller relies. So each shard flushes.
+ * 2. The server may have crashed and restarted before the flush. So the call reads again afterwards.
+ */
+async function propagated(
+  driver: Driver,
+  options?: CallOptions,
+): Promise<{ readonly epoch: number; readonly catalogs: readonly ShardCatalog[] }> {
+  const source = await leadingCatalog(driver, options)
+  await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
+  await Promise.all(driver.shards.map((shard) => shard.flush(options)))
+  return { epoch: source.epoch, catalogs: await loadShardCatalogs(driver, options) }
+}
+
+/**
+ * Returns the catalog of shard 0, which leads. If another shard has a higher epoch, shard 0 has lost a change, for example by a
+ * restored backup, and takes it over first. Otherwise the next change would start from an outdated state of an index, and its copies
+ * could take the other shards past a state that their writers have never seen.
+ */
+async function leadingCatalog(driver: Driver, options?: CallOptions): Promise<ShardCatalog> {
+  for (;;) {
+    const [first, ...others] = await loadShardCatalogs(driver, options)
+    // A driver has at least one shard.
+    const leading = first as ShardCatalog
+    const newest = others.reduce((a, b) => (b.epoch > a.epoch ? b : a), leading)
+    const { epoch } = newest
+    if (epoch === leading.epoch) return leading
+    // Changes nothing if shard 0 has changed since this reading; the loop then reads again.
+    const shard = driver.shards[0] as Shard
+    await shard.catalog.change({ ...leading, ...contentsOf(newest), epoch }, leading.epoch, options)
+  }
+}
+
+async function copyCatalog(source: ShardCatalog, shard: Shard, options?: CallOptions): Promise<void> {
+  for (;;) {
+    const current = await loadShardCatalog(shard, options)
+    if (current === undefined) throw notMigrated(shard)
+    if (current.epoch >= source.epoch) return
+    const next: ShardCatalog = { ...current, ...contentsOf(source), epoch: source.epoch }
+    if (await shard.catalog.change(next, current.epoch, options)) return
+  }
+}

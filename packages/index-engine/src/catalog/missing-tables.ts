@@ -1,0 +1,38 @@
+import {
+  isLooseleafError,
+  type CallOptions,
+  type CatalogEntry,
+  type Driver,
+  type Shard,
+} from '@looseleaf/core'
+import { tableSpec } from '../definitions/catalog-entries.ts'
+
+/** Returns the indexes whose table is missing on at least one shard. Reads at most one row per table. */
+export async function indexesWithLostTables(
+  driver: Driver,
+  entries: readonly CatalogEntry[],
+  options?: CallOptions,
+): Promise<readonly CatalogEntry[]> {
+  const isComplete = await Promise.all(
+    entries.map(async (entry) => {
+      const hasTable = await Promise.all(driver.shards.map((shard) => hasIndexTable(shard, entry, options)))
+      return hasTable.every(Boolean)
+    }),
+  )
+  return entries.filter((_, i) => !isComplete[i])
+}
+
+/** Tells whether a shard has the table of an index. */
+export async function hasIndexTable(
+  shard: Shard,
+  entry: CatalogEntry,
+  options?: CallOptions,
+): Promise<boolean> {
+  try {
+    await shard.index(tableSpec(entry)).scan({ prefix: [], order: 'asc', limit: 1 }, options)
+    return true
+  } catch (error) {
+    if (isLooseleafError(error, 'INDEX_NOT_FOUND')) return false
+    throw error
+  }
+}

@@ -1,0 +1,37 @@
+import type { LooseleafError, ReplicaReadOptions } from '@looseleaf/core'
+import type { IndexDefinition } from './define-index.ts'
+import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
+
+/** The order of the index (`asc`), or its reverse (`desc`). */
+export type QueryOrder = 'asc' | 'desc'
+
+/**
+ * Handles an entity whose body cannot be decoded (`BODY_DAMAGED`, `BODY_UNKNOWN`, `BODY_TOO_LARGE`).
+ * - `fail`: the call rejects with that error, which has the entity's id.
+ * - `skip`: the call leaves the entity out.
+ * - a function: the call leaves the entity out and passes the error to the function. If the function throws, or rejects, the call
+ *   rejects with that.
+ *
+ * `looseleaf damaged` lists all such entities.
+ */
+export type OnDamaged = 'fail' | 'skip' | ((error: LooseleafError) => void)
+
+export interface GetAllOptions extends ReplicaReadOptions {
+  /** 'asc' (default): the order of the index. 'desc': its reverse. */
+  readonly order?: QueryOrder | undefined
+  /** Asks all shards. Required if `where` has no value for `shardOn`. Default: false. */
+  readonly scatter?: boolean | undefined
+  /** Default: `fail`. */
+  readonly onDamaged?: OnDamaged | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Reads all entities by an index. Every `DataStore` is one. */
+export interface IndexReader {
+  /** Returns every entity that matches, in key order. Rejects if the result may be incomplete. */
+  getAll<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options?: GetAllOptions,
+  ): Promise<IndexedEntity<P>[]>
+}

@@ -1,0 +1,34 @@
+import { describeKind, LooseleafError } from '@looseleaf/core'
+import { DEFAULT_LIMIT, MAX_LIMIT } from './query-types.ts'
+import type { QueryOrder } from '../definitions/index-reader.ts'
+
+/*
+ * Options of a page. Each function throws `BAD_QUERY` for an invalid one. `subject` begins the message: `Index entries_by_user`.
+ */
+
+export function parseOrder(subject: string, order: unknown): QueryOrder {
+  if (order === undefined) return 'asc'
+  if (order === 'asc' || order === 'desc') return order
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `${subject}: order has to be 'asc' or 'desc'; got ${describeKind(order)}.`,
+  )
+}
+
+export function parseLimit(subject: string, limit: unknown): number {
+  if (limit === undefined) return DEFAULT_LIMIT
+  if (typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
+  const got = typeof limit === 'number' ? String(limit) : describeKind(limit)
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `${subject}: limit has to be a whole number from 1 to ${MAX_LIMIT}; got ${got}.`,
+  )
+}
+
+export function parseScatter(subject: string, scatter: unknown): boolean {
+  if (scatter === undefined || typeof scatter === 'boolean') return scatter ?? false
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `${subject}: scatter has to be true or false; got ${describeKind(scatter)}.`,
+  )
+}

@@ -1,0 +1,215 @@
+import {
+  compareKeys,
+  compareKeyValues,
+  LooseleafError,
+  type Bag,
+  type IndexDefinitionData,
+  type IndexedProperty,
+  type Key,
+  type KeyRange,
+  type Router,
+} from '@looseleaf/core'
+import { intersectionScope } from './cursor.ts'
+import { deriveExactRows } from '../keys/derive-rows.ts'
+import { intersectRows, type IntersectedRange } from './intersect-rows.ts'
+import { keyIdentity } from '../keys/key-identity.ts'
+import { openIndex } from '../keys/open-index.ts'
+import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
+import {
+  parseWhere,
+  satisfies,
+  boundsOf,
+  type ExactBound,
+  type ParsedWhere,
+} from '../conditions/parse-where.ts'
+import { shardsOfQuery } from '../keys/shard-of-row.ts'
+import { requireShards, shardsOf } from './plan-query.ts'
+import type { QueryOptions } from './query-types.ts'
+import type { PagePlan } from './row-source.ts'
+
+/** Largest number of conditions of an intersection. */
+export const MAX_CONDITIONS = 8
+
+/** A condition of an intersection: an index with the generation of its table, and an unchecked `where`. */
+export interface PlannedCondition {
+  readonly index: IndexDefinitionData & { readonly generation: number }
+  readonly where: unknown
+}
+
+/** A checked intersection, ready to run. */
+export interface IntersectionPlan extends PagePlan {
+  /** The shards of all ranges, in ascending order. */
+  readonly shards: readonly number[]
+}
+
+interface ParsedCondition {
+  readonly index: PlannedCondition['index']
+  readonly where: ParsedWhere
+}
+
+/** A condition with its only range. The prefix of the range has the given values. */
+interface Condition extends ParsedCondition {
+  readonly range: KeyRange
+}
+
+/**
+ * Plans which entities match several conditions at once, on different indexes or on one. After the properties with given values, all
+ * indexes need the same properties, in the order of which the page comes. A range on the first of them applies to all conditions.
+ * Throws `BAD_QUERY` with the expectation.
+ */
+export function planIntersection(
+  given: readonly PlannedCondition[],
+  options: QueryOptions,
+  router: Router,
+): IntersectionPlan {
+  const name = given.map(({ index }) => index.name).join(' and ')
+  const order = parseOrder(`Indexes ${name}`, options.order)
+  const limit = parseLimit(`Indexes ${name}`, options.limit)
+  const scatter = parseScatter(`Indexes ${name}`, options.scatter)
+  const parsed = given.map(({ index, where }) => ({ index, where: parseWhere(index, where) }))
+  for (const other of parsed.slice(1)) requireSameOrder(parsed[0] as ParsedCondition, other)
+  if (parsed.some(({ where }) => where.ranges.length === 0)) {
+    for (const { index, where } of parsed) requireShards(index, where.depth, scatter)
+    return emptyPlan({ order, limit, scope: intersectionScope(parsed, { ...NO_COLUMNS, name, order }) })
+  }
+  const conditions = withSameRange(parsed.map(withRange))
+  const { index, range } = conditions[0] as Condition
+  const depth = range.prefix.length
+  const directions = openIndex(index).directions.slice(depth)
+  const ranges = conditions.map((condition, i): IntersectedRange => {
+    requireShards(condition.index, condition.range.prefix.length, scatter)
+    const shards = shardsOfQuery(condition.index, router, condition.range.prefix)
+    return { index: i, range: condition.range, shards }
+  })
+  const shards = shardsOf(ranges)
+  // Rows on the shards of their entities can be matched shard by shard.
+  const groups = conditions.every((condition) => condition.index.shardOn === 'id')
+    ? shards.map((shard) => ranges.map((each) => ({ ...each, shards: [shard] })))
+    : [ranges]
+
+  return {
+    order,
+    limit,
+    directions,
+    shards,
+    scope: intersectionScope(conditions, {
+      name,
+      types: openIndex(index).types.slice(depth),
+      directions,
+      order,
+    }),
+    firstKey(bag) {
+      let common: Map<string, Key> | undefined
+      for (const condition of conditions) {
+        const places = placesOf(condition, bag)
+        common =
+          common === undefined ? places : new Map([...common].filter(([identity]) => places.has(identity)))
+        if (common.size === 0) return undefined
+      }
+      let first: Key | undefined
+      for (const key of common?.values() ?? []) {
+        if (first === undefined || compareKeys(key, first, directions) < 0 === (order === 'asc')) first = key
+      }
+      return first
+    },
+    open: (readOrder, start, maxRows, fetch) =>
+      intersectRows({ groups, directions }, readOrder, start, maxRows, fetch),
+  }
+}
+
+/**
+ * Returns the places of a bag's rows that satisfy a condition: their keys after the prefix. The identity of a place is by whole strings.
+ */
+function placesOf({ index, where, range }: Condition, bag: Bag): Map<string, Key> {
+  const depth = range.prefix.length
+  const places = new Map<string, Key>()
+  for (const row of deriveExactRows(index, bag).rows) {
+    if (satisfies(where, row)) places.set(keyIdentity(row.exact.slice(depth)), row.key.slice(depth))
+  }
+  return places
+}
+
+/** Returns the plan of an intersection with an empty list, which no entity matches. */
+function emptyPlan(plan: Pick<IntersectionPlan, 'order' | 'limit' | 'scope'>): IntersectionPlan {
+  return {
+    ...plan,
+    directions: NO_COLUMNS.directions,
+    shards: [],
+    firstKey: () => undefined,
+    open: () => ({
+      take: () => Promise.resolve([]),
+      mayCome: () => false,
+      stoppedAt: () => undefined,
+    }),
+  }
+}
+
+const NO_COLUMNS = { types: [], directions: [] } as const
+
+function withRange({ index, where }: ParsedCondition): Condition {
+  const [range, ...others] = where.ranges
+  if (range === undefined || others.length > 0) {
+    throw new LooseleafError(
+      'BAD_QUERY',
+      `Index ${index.name} got a list of ${where.ranges.length} values; an intersection takes one value of each property.`,
+    )
+  }
+  return { index, where, range }
+}
+
+/** Gives every condition the intersection of all ranges on the first property after the given values. */
+function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
+  const wheres = conditions.map(({ where }) => where)
+  const lower = narrowest(
+    wheres.map((where) => where.lower),
+    1,
+  )
+  const upper = narrowest(
+    wheres.map((where) => where.upper),
+    -1,
+  )
+  if (lower === undefined && upper === undefined) return conditions
+  const { scan } = boundsOf(lower, upper)
+  return conditions.map(({ index, where }) => {
+    const [equal = []] = where.equal
+    const hasRange = where.lower !== undefined || where.upper !== undefined
+    // A range selects among present values.
+    const present = hasRange ? [] : (openIndex(index).properties[where.given]?.present ?? [])
+    const prefix = [...(where.ranges[0]?.prefix ?? []), ...present]
+    const range = { prefix, ...scan }
+    return {
+      index,
+      range,
+      where: { ...where, ranges: [range], equal: [[...equal, ...present]], lower, upper },
+    }
+  })
+}
+
+/** Returns the narrowest bound: the greatest lower bound (side 1), or the least upper bound (side -1). */
+function narrowest(bounds: readonly (ExactBound | undefined)[], side: 1 | -1): ExactBound | undefined {
+  let narrow: ExactBound | undefined
+  for (const bound of bounds) {
+    if (bound === undefined) continue
+    const distance = narrow === undefined ? 1 : side * compareKeyValues(bound.value, narrow.value)
+    if (distance > 0 || (distance === 0 && !bound.inclusive)) narrow = bound
+  }
+  return narrow
+}
+
+/** Throws `BAD_QUERY` unless both indexes have the same properties after the given values, in the same order. */
+function requireSameOrder(a: ParsedCondition, b: ParsedCondition): void {
+  const orderedBy = ({ index, where }: ParsedCondition): readonly IndexedProperty[] =>
+    index.properties.slice(where.given)
+  const [first, second] = [orderedBy(a).map(orderText), orderedBy(b).map(orderText)]
+  if (first.length === second.length && first.every((text, i) => text === second[i])) return
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `Indexes ${a.index.name} and ${b.index.name} cannot be read together: after the properties with given values they need the same order. The first has ${first.join(', ') || 'ids'}, the second ${second.join(', ') || 'ids'}.`,
+  )
+}
+
+/** Describes the column of a property and its order. Its name in the index makes no difference. */
+function orderText({ name, of = name, type, many, key, order, nulls }: IndexedProperty): string {
+  const words = [of, `${type}${many ? '[]' : ''}`, key && `by ${key}`, order, nulls && `nulls ${nulls}`]
+  return words.filter(Boolean).join(' ')
+}
