@@ -69,7 +69,7 @@ export async function changeCatalogContents(
     const requires = requirementsOf(changed)
     const next = { ...changed, requires, epoch: await nextEpoch(first, current, options) }
     if (!(await first.catalog.change(next, current.epoch, options))) continue
-    const { catalogs } = await propagated(driver, options)
+    const { catalogs } = await copyLeadingCatalog(driver, options)
     // A failover may have undone the change on a shard; then the caller must not rely on it.
     if (catalogs.every((catalog) => catalog.epoch >= next.epoch && holds(catalog)))
       return mergeCatalogs(catalogs)
@@ -113,7 +113,7 @@ export async function changeCatalog(
  */
 export async function propagateCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
   for (let attempt = 1; ; attempt++) {
-    const { epoch, catalogs } = await propagated(driver, options)
+    const { epoch, catalogs } = await copyLeadingCatalog(driver, options)
     // A failover may have undone a copy.
     const holds = catalogs.every((catalog) => catalog.epoch >= epoch)
     if (holds || attempt === MAX_ATTEMPTS) return mergeCatalogs(catalogs)
@@ -126,7 +126,7 @@ export async function propagateCatalog(driver: Driver, options?: CallOptions): P
  *    go on without the change on which the caller relies. So each shard flushes.
  * 2. The server may have crashed and restarted before the flush. So the call reads again afterwards.
  */
-async function propagated(
+async function copyLeadingCatalog(
   driver: Driver,
   options?: CallOptions,
 ): Promise<{ readonly epoch: number; readonly catalogs: readonly ShardCatalog[] }> {

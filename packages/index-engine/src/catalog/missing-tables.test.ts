@@ -55,6 +55,6 @@ it('hasIndexTable reads at most one row', async () => {
   expect(await hasIndexTable(driver.shards[0]!, entries[0]!)).toBe(true)
   await drop(0, 0)
   expect(await hasIndexTable(driver.shards[0]!, entries[0]!)).toBe(false)
-  const one = { prefix: [], order: 'asc', limit: 1 }
-  expect(scans).toEqual([one, one])
+  const oneRow = { prefix: [], order: 'asc', limit: 1 }
+  expect(scans).toEqual([oneRow, oneRow])
 })

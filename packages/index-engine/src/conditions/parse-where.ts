@@ -38,7 +38,7 @@ export interface ParsedWhere {
   readonly lower: ExactBound | undefined
   readonly upper: ExactBound | undefined
   /** Number of leading properties with a value or a list. */
-  readonly given: number
+  readonly givenProperties: number
   /** Number of columns in the prefix of each range. */
   readonly depth: number
   /** Whether an entity may have rows in several ranges, because a list is on an array property. */
@@ -130,7 +130,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     equal: prefixes.map(({ exact }) => exact),
     lower: bounds?.lower,
     upper: bounds?.upper,
-    given: choices.length - (rangeOn === undefined ? 0 : 1),
+    givenProperties: choices.length - (rangeOn === undefined ? 0 : 1),
     depth,
     overlaps,
     directions,

@@ -144,7 +144,7 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   if (isLikeKind(data)) {
     throw new LooseleafError(
       'BAD_INDEX',
-      'A kind is no index; indexesOf(…) gives the definitions of all indexes of the kinds that it is given.',
+      'A kind is no index. Use indexesOf(…), which returns the definitions of all indexes of some kinds.',
     )
   }
   if (!isObject(data)) refuse('(without a name)', 'has to be an object with a name and properties', data)

@@ -167,9 +167,9 @@ describe('on', () => {
     ['with one less', { a: 'x' }, false],
     ['without it', undefined, false],
   ])('a predicate %s equals the first one, or not: %j, %s', (_, other, isSame) => {
-    const one = withOn({ a: 'x', b: 1 })
-    expect(sameRows(one, withOn(other))).toBe(isSame)
-    expect(sameRows(withOn(other), one)).toBe(isSame)
+    const first = withOn({ a: 'x', b: 1 })
+    expect(sameRows(first, withOn(other))).toBe(isSame)
+    expect(sameRows(withOn(other), first)).toBe(isSame)
   })
 })
 

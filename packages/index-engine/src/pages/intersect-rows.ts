@@ -31,7 +31,7 @@ interface Stream extends Omit<IntersectedRange, 'shards'> {
   next: number
   /** True if the shard has no row behind `rows`. */
   ended: boolean
-  /** Rows of the last scan that were asked for; 0 before the first scan. */
+  /** Requested rows of the last scan; 0 before the first scan. */
   size: number
   /** Number of seeks that ended among `rows`. */
   stops: number

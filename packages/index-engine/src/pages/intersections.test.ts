@@ -73,14 +73,14 @@ const cases: fc.Arbitrary<Case> = fc.oneof(
           .map((value) => [value])
       },
     })),
-  fc.tuple(word, word, word).map(([one, other, user]): Case => ({
+  fc.tuple(word, word, word).map(([tag, otherTag, user]): Case => ({
     conditions: [
-      { index: tagOnly, where: { tags: one } },
+      { index: tagOnly, where: { tags: tag } },
       { index: userOnly, where: { user } },
-      { index: tagOnly, where: { tags: other } },
+      { index: tagOnly, where: { tags: otherTag } },
     ],
     places: (bag) =>
-      [one, other].every((tag) => tagsOf(bag).includes(tag)) && bag['user'] === user ? [[]] : [],
+      [tag, otherTag].every((each) => tagsOf(bag).includes(each)) && bag['user'] === user ? [[]] : [],
   })),
   fc.tuple(word, word, rankRange).map(([tag, user, range]): Case => ({
     conditions: [
@@ -183,11 +183,11 @@ const random = fc.record({
 describe('paging through an intersection without writes', () => {
   it('pages of an intersection have exactly the matching entities, in order, full, and the same backward', async () => {
     await fc.assert(
-      fc.asyncProperty(random, async ({ case: one, all, order, limit, shards }) => {
-        const store = fill(one, all, shards)
-        const plan = planOf(one.conditions, { order, limit }, shards)
+      fc.asyncProperty(random, async ({ case: intersection, all, order, limit, shards }) => {
+        const store = fill(intersection, all, shards)
+        const plan = planOf(intersection.conditions, { order, limit }, shards)
         const matching = expected(
-          one,
+          intersection,
           all.map(({ now }) => now),
           order,
         )
@@ -213,11 +213,11 @@ describe('paging through an intersection without writes', () => {
       maxRowsExamined: fc.integer({ min: 1, max: 4 }),
     })
     await fc.assert(
-      fc.asyncProperty(random, bounds, async ({ case: one, all, order, limit, shards }, options) => {
-        const store = fill(one, all, shards)
-        const plan = planOf(one.conditions, { order, limit }, shards)
+      fc.asyncProperty(random, bounds, async ({ case: intersection, all, order, limit, shards }, options) => {
+        const store = fill(intersection, all, shards)
+        const plan = planOf(intersection.conditions, { order, limit }, shards)
         const matching = expected(
-          one,
+          intersection,
           all.map(({ now }) => now),
           order,
         )

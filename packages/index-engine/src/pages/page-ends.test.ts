@@ -33,11 +33,11 @@ async function pagesOf(limit: number, options: RunOptions = {}): Promise<Page[]>
 describe('entities with deferred rows', () => {
   const BYTES = 10
   beforeEach(() => {
-    const [one, other, last] = [idOf(0), idOf(1), idOf(2)]
-    for (const rank of [1, 8]) store.addRows(one, { rank })
-    store.commit(one, { rank: 6 })
-    for (const rank of [2, 8]) store.addRows(other, { rank })
-    store.commit(other, { rank: 5, bytes: BYTES })
+    const [first, large, last] = [idOf(0), idOf(1), idOf(2)]
+    for (const rank of [1, 8]) store.addRows(first, { rank })
+    store.commit(first, { rank: 6 })
+    for (const rank of [2, 8]) store.addRows(large, { rank })
+    store.commit(large, { rank: 5, bytes: BYTES })
     for (const [number, rank] of [3, 4].entries()) store.addRows(idOf(3 + number), { rank })
     store.addRows(last, { rank: 9 })
     store.commit(last, { rank: 9 })

@@ -58,15 +58,15 @@ interface Condition extends ParsedCondition {
  * Throws `BAD_QUERY` with the expectation.
  */
 export function planIntersection(
-  given: readonly PlannedCondition[],
+  planned: readonly PlannedCondition[],
   options: QueryOptions,
   router: Router,
 ): IntersectionPlan {
-  const name = given.map(({ index }) => index.name).join(' and ')
+  const name = planned.map(({ index }) => index.name).join(' and ')
   const order = parseOrder(`Indexes ${name}`, options.order)
   const limit = parseLimit(`Indexes ${name}`, options.limit)
   const scatter = parseScatter(`Indexes ${name}`, options.scatter)
-  const parsed = given.map(({ index, where }) => ({ index, where: parseWhere(index, where) }))
+  const parsed = planned.map(({ index, where }) => ({ index, where: parseWhere(index, where) }))
   for (const other of parsed.slice(1)) requireSameOrder(parsed[0] as ParsedCondition, other)
   if (parsed.some(({ where }) => where.ranges.length === 0)) {
     for (const { index, where } of parsed) requireShards(index, where.depth, scatter)
@@ -174,7 +174,7 @@ function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
     const [equal = []] = where.equal
     const hasRange = where.lower !== undefined || where.upper !== undefined
     // A range selects among present values.
-    const present = hasRange ? [] : (openIndex(index).properties[where.given]?.present ?? [])
+    const present = hasRange ? [] : (openIndex(index).properties[where.givenProperties]?.present ?? [])
     const prefix = [...(where.ranges[0]?.prefix ?? []), ...present]
     const range = { prefix, ...scan }
     return {
@@ -199,7 +199,7 @@ function narrowest(bounds: readonly (ExactBound | undefined)[], side: 1 | -1): E
 /** Throws `BAD_QUERY` unless both indexes have the same properties after the given values, in the same order. */
 function requireSameOrder(a: ParsedCondition, b: ParsedCondition): void {
   const orderedBy = ({ index, where }: ParsedCondition): readonly IndexedProperty[] =>
-    index.properties.slice(where.given)
+    index.properties.slice(where.givenProperties)
   const [first, second] = [orderedBy(a).map(orderText), orderedBy(b).map(orderText)]
   if (first.length === second.length && first.every((text, i) => text === second[i])) return
   throw new LooseleafError(

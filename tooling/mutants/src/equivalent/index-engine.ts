@@ -18,7 +18,8 @@ export const indexEngine: Equivalents = {
       'The rows of an entity have different keys.',
   },
   'index-engine/catalog/change-catalog': {
-    'propagated: driver.shards.slice(1) → driver.shards': 'The first has it already, and is left as it is.',
+    'copyLeadingCatalog: driver.shards.slice(1) → driver.shards':
+      'The first has it already, and is left as it is.',
     'leadingCatalog: b.epoch > a.epoch → b.epoch >= a.epoch': 'Catalogs of one epoch are the same.',
   },
   'index-engine/keys/diff-rows': {
