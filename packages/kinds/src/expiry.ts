@@ -19,10 +19,10 @@ export function createExpiry(store: DataStore, shape: Shape): Expiry {
   const { time } = store.context
   const hasExpired = (bag: Bag): boolean => isExpired(bag, expires, time.now())
 
-  /** Deletes an entity of the kind if it has expired; otherwise returns false. */
+  /** Deletes the holder of an id or a key if it is an expired entity of the kind. Returns whether the write can be retried. */
   async function deleteIfExpired(id: EntityId, signal: AbortSignal | undefined): Promise<boolean> {
     const found = await store.get(id, { fresh: true, signal })
-    // A cleaner, or another write, was first.
+    // A cleaner or another write has deleted it already.
     if (found === undefined) return true
     if (!shape.isOf(found) || !hasExpired(found)) return false
     try {

@@ -135,12 +135,12 @@ test('an expired entity leaves its unique keys to others, and is deleted for the
   expect(fates.map((fate) => !fate.ok && isLooseleafError(fate.error, 'DUPLICATE_KEY'))).toEqual([true])
 })
 
-test('a write finds a unique key and an id free that a cleaner frees before the write does', async () => {
+test('a write succeeds if a cleaner deletes the expired holder of its key or id first', async () => {
   const old = await sessions().insert({ user: 'ann', token: 'a', until: inSeconds(10) })
   const other = await sessions().insert({ user: 'eve', token: 'e', until: inSeconds(10) })
   now += 10_000
   const get = store.get.bind(store)
-  // The write has met the holder, and looks at it next.
+  // The write was refused because of the holder, and reads it next.
   store.get = async (id, options) => {
     await store.delete(id)
     return get(id, options)
