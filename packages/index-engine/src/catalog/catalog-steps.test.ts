@@ -2,9 +2,9 @@ import { LooseleafError, type CatalogEntry, type IndexState, type ShardCatalog }
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { defineIndex } from '../definitions/define-index.ts'
 import { mergeCatalogs } from './catalog.ts'
 import { propagateCatalog } from './change-catalog.ts'
-import { defineIndex } from '../definitions/define-index.ts'
 import { createCatalogHolder } from './catalog-holder.ts'
 import { loadCatalog } from './read-catalogs.ts'
 

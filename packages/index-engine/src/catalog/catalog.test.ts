@@ -1,7 +1,7 @@
 import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core'
 import { describe, expect, it } from 'vitest'
-import { mergeCatalogs } from './catalog.ts'
 import { defineIndex } from '../definitions/define-index.ts'
+import { mergeCatalogs } from './catalog.ts'
 
 const definition = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 

@@ -2,8 +2,8 @@ import type { CatalogEntry, Driver, IndexState, ShardCatalog } from '@looseleaf/
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { changeCatalog, changeCatalogContents, propagateCatalog } from './change-catalog.ts'
 import { defineIndex } from '../definitions/define-index.ts'
+import { changeCatalog, changeCatalogContents, propagateCatalog } from './change-catalog.ts'
 import { loadCatalog, loadShardCatalogs } from './read-catalogs.ts'
 
 const { name, properties, shardOn, onMisfit } = defineIndex('by_link', {

@@ -2,8 +2,8 @@ import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { defineIndex } from '../definitions/define-index.ts'
 import { tableSpec } from '../definitions/catalog-entries.ts'
+import { defineIndex } from '../definitions/define-index.ts'
 import { hasIndexTable, indexesWithLostTables } from './missing-tables.ts'
 
 const entries = ['by_link', 'by_rank', 'by_size'].map((table): CatalogEntry => {

@@ -1,9 +1,9 @@
 import type { Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { matchingKey } from './matching-key.ts'
 import { defineIndex } from '../definitions/define-index.ts'
 import { deriveExactRows } from '../keys/derive-rows.ts'
+import { matchingKey } from './matching-key.ts'
 import { parseWhere, satisfies } from './parse-where.ts'
 
 const index = defineIndex('ix', {

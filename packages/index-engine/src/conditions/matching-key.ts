@@ -7,10 +7,10 @@ import {
   type Key,
   type KeyValue,
 } from '@looseleaf/core'
+import type { QueryOrder } from '../definitions/index-reader.ts'
 import { deriveExactRows, type ExactRow } from '../keys/derive-rows.ts'
 import { openIndex, type Cells, type OpenIndex } from '../keys/open-index.ts'
 import { satisfies, type ParsedWhere } from './parse-where.ts'
-import type { QueryOrder } from '../definitions/index-reader.ts'
 
 /**
  * Returns a function that gives the key of a bag's first row, in this order, that satisfies a query; undefined if no row does.

@@ -15,8 +15,8 @@ import {
 import { clip } from '../definitions/bad-index.ts'
 import type { ExactRow } from '../keys/derive-rows.ts'
 import { keyIdentity } from '../keys/key-identity.ts'
-import { rangeOf } from './key-ranges.ts'
 import { openIndex, type Cells, type OpenProperty } from '../keys/open-index.ts'
+import { rangeOf } from './key-ranges.ts'
 import { servingIndexText } from './serving-index.ts'
 
 /** A bound of a query, with the whole of a string. */

@@ -1,11 +1,11 @@
 import { formatId, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keyIdentity } from './key-identity.ts'
-import { defineIndex } from '../definitions/define-index.ts'
 import { entriesOf } from '../definitions/catalog-entries.ts'
-import { deriveClaims, deriveEntryRows, deriveRows } from './derive-rows.ts'
+import { defineIndex } from '../definitions/define-index.ts'
 import { defineKey } from '../definitions/key-functions.ts'
+import { keyIdentity } from './key-identity.ts'
+import { deriveClaims, deriveEntryRows, deriveRows } from './derive-rows.ts'
 
 const byUser = defineIndex('by_user', { properties: { user: 'string', at: 'time' }, shardOn: 'user' })
 const byTag = defineIndex('by_tag', { properties: { tags: 'string[]', rank: 'integer' }, shardOn: 'id' })

@@ -6,9 +6,9 @@ import {
   type Key,
   type KeyValue,
 } from '@looseleaf/core'
+import { isPath } from '../definitions/property-value.ts'
 import { keyIdentity } from './key-identity.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
-import { isPath } from '../definitions/property-value.ts'
 
 /** Largest number of rows of an entity in one index. An array with more distinct elements is a misfit. */
 export const MAX_ROWS_PER_ENTITY = 1000

@@ -1,8 +1,8 @@
 import type { Bag, Key } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keyIdentity } from './key-identity.ts'
 import { defineIndex } from '../definitions/define-index.ts'
+import { keyIdentity } from './key-identity.ts'
 import { deriveRows } from './derive-rows.ts'
 import { diffRows } from './diff-rows.ts'
 

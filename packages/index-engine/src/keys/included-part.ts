@@ -1,6 +1,6 @@
 import type { Bag, Codec, IndexDefinitionData, PropertyValue } from '@looseleaf/core'
-import { openIndex } from './open-index.ts'
 import { propertyValue } from '../definitions/property-value.ts'
+import { openIndex } from './open-index.ts'
 
 /** Largest number of bytes that a row includes, so that rows stay within their page of the table. */
 export const MAX_INCLUDED_BYTES = 4096

@@ -10,9 +10,9 @@ import {
 } from '@looseleaf/core'
 import { keyColumns } from '../definitions/key-columns.ts'
 import { requireKey, type KeyFunction } from '../definitions/key-functions.ts'
-import { toKeyValue, type KeyValueResult } from './key-value.ts'
 import { predicateOf } from '../definitions/predicate.ts'
 import { propertyValue } from '../definitions/property-value.ts'
+import { toKeyValue, type KeyValueResult } from './key-value.ts'
 
 /** The columns that a property contributes to the key of a row. */
 export interface Cells {

@@ -3,9 +3,9 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
 import { idOf, lastByteRouter } from '../../test/model.ts'
-import { decodeCursor, encodeCursor, type CursorScope } from './cursor.ts'
 import { defineIndex, type IndexDefinition } from '../definitions/define-index.ts'
 import { deriveRows } from '../keys/derive-rows.ts'
+import { decodeCursor, encodeCursor, type CursorScope } from './cursor.ts'
 import { planQuery } from './plan-query.ts'
 
 const byAll = defineIndex('by_all', {

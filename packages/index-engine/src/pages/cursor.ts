@@ -13,9 +13,9 @@ import {
   isBytes,
 } from '@looseleaf/core'
 import { rangeOf } from '../conditions/key-ranges.ts'
-import { openIndex } from '../keys/open-index.ts'
 import type { ParsedWhere } from '../conditions/parse-where.ts'
 import type { QueryOrder } from '../definitions/index-reader.ts'
+import { openIndex } from '../keys/open-index.ts'
 
 /** The place of a row in an index. */
 export interface RowPlace {

@@ -1,6 +1,6 @@
 import { isDate, type Bag } from '@looseleaf/core'
-import type { QueryPlan } from './plan-query.ts'
 import { propertyValue } from '../definitions/property-value.ts'
+import type { QueryPlan } from './plan-query.ts'
 import type { PagePlan } from './row-source.ts'
 
 /** Tells whether an entity has expired by `now`, in milliseconds since 1970. An entity without a Date under the path never expires. */

@@ -1,7 +1,7 @@
 import type { Direction, KeyRange } from '@looseleaf/core'
+import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'
-import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { FetchRows, RowSource, RowsStart } from './row-source.ts'
 
 /** The range of one condition of an intersection. */

@@ -3,13 +3,13 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
 import { planOf, severalIndexes, type TestCondition, type SeveralIndexes } from '../../test/intersections.ts'
+import { lastByteRouter } from '../../test/model.ts'
 import { numberOf, numbersOf } from '../../test/pages.ts'
 import { defineIndex, type IndexDefinition } from '../definitions/define-index.ts'
 import type { IntersectionPlan } from './plan-intersection.ts'
 import { planQuery } from './plan-query.ts'
 import type { QueryPage } from './query-types.ts'
 import { runQuery, type RunOptions } from './run-query.ts'
-import { lastByteRouter } from '../../test/model.ts'
 
 const byTag = defineIndex('by_tag', { properties: { tags: 'string[]', rank: 'integer' }, shardOn: 'tags' })
 const byUser = defineIndex('by_user', {

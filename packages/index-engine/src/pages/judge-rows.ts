@@ -1,7 +1,7 @@
 import { idKey } from '@looseleaf/core'
+import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'
-import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { PagePlan, RowSource, RowsStart } from './row-source.ts'
 import type { ReadEntity } from './to-entity.ts'
 

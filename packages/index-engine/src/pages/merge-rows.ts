@@ -1,9 +1,9 @@
 import type { Direction, KeyRange } from '@looseleaf/core'
-import type { RowPlace } from './cursor.ts'
 import { rangeOf } from '../conditions/key-ranges.ts'
+import type { QueryOrder } from '../definitions/index-reader.ts'
+import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'
 import type { PlannedRange } from './plan-query.ts'
-import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { FetchRows, RowsStart } from './row-source.ts'
 
 /** Index rows of several ranges and shards as one ordered sequence. */

@@ -1,6 +1,6 @@
 import { describeKind, LooseleafError } from '@looseleaf/core'
-import { DEFAULT_LIMIT, MAX_LIMIT } from './query-types.ts'
 import type { QueryOrder } from '../definitions/index-reader.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT } from './query-types.ts'
 
 /*
  * Options of a page. Each function throws `BAD_QUERY` for an invalid one. `subject` begins the message: `Index entries_by_user`.

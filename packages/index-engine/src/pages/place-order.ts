@@ -1,6 +1,6 @@
 import { compareKeys, compareKeyValues, type Direction } from '@looseleaf/core'
-import type { RowPlace } from './cursor.ts'
 import type { QueryOrder } from '../definitions/index-reader.ts'
+import type { RowPlace } from './cursor.ts'
 
 /** Compares two rows of one index. Negative if `a` comes first. */
 export type ComparePlaces = (a: RowPlace, b: RowPlace) => number

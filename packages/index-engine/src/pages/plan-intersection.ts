@@ -9,12 +9,6 @@ import {
   type KeyRange,
   type Router,
 } from '@looseleaf/core'
-import { intersectionScope } from './cursor.ts'
-import { deriveExactRows } from '../keys/derive-rows.ts'
-import { intersectRows, type IntersectedRange } from './intersect-rows.ts'
-import { keyIdentity } from '../keys/key-identity.ts'
-import { openIndex } from '../keys/open-index.ts'
-import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
 import {
   parseWhere,
   satisfies,
@@ -22,7 +16,13 @@ import {
   type ExactBound,
   type ParsedWhere,
 } from '../conditions/parse-where.ts'
+import { deriveExactRows } from '../keys/derive-rows.ts'
+import { keyIdentity } from '../keys/key-identity.ts'
+import { openIndex } from '../keys/open-index.ts'
 import { shardsOfQuery } from '../keys/shard-of-row.ts'
+import { intersectionScope } from './cursor.ts'
+import { intersectRows, type IntersectedRange } from './intersect-rows.ts'
+import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
 import { requireShards, shardsOf } from './plan-query.ts'
 import type { QueryOptions } from './query-types.ts'
 import type { PagePlan } from './row-source.ts'

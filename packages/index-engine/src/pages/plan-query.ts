@@ -8,12 +8,12 @@ import {
   isBytes,
 } from '@looseleaf/core'
 import { matchingKey } from '../conditions/matching-key.ts'
+import { parseWhere, type ParsedWhere } from '../conditions/parse-where.ts'
+import { openIndex } from '../keys/open-index.ts'
+import { shardOfRow, shardsOfQuery } from '../keys/shard-of-row.ts'
 import { cursorScope } from './cursor.ts'
 import { mergeRows } from './merge-rows.ts'
-import { openIndex } from '../keys/open-index.ts'
 import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
-import { parseWhere, type ParsedWhere } from '../conditions/parse-where.ts'
-import { shardOfRow, shardsOfQuery } from '../keys/shard-of-row.ts'
 import type { QueryOptions } from './query-types.ts'
 import type { PagePlan } from './row-source.ts'
 

@@ -1,6 +1,6 @@
 import type { Bag, Direction, Key, KeyRange } from '@looseleaf/core'
-import type { CursorScope, RowPlace } from './cursor.ts'
 import type { QueryOrder } from '../definitions/index-reader.ts'
+import type { CursorScope, RowPlace } from './cursor.ts'
 
 /** The start of a sequence of rows: behind a place, or at it if inclusive. */
 export interface RowsStart extends RowPlace {

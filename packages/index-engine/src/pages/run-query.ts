@@ -1,7 +1,7 @@
 import { throwIfAborted, type IndexRow, type IndexScan } from '@looseleaf/core'
+import type { IndexedEntity, IndexProperties } from '../definitions/property-types.ts'
 import { decodeCursor, encodeCursor, type PageStart, type RowPlace } from './cursor.ts'
 import { createJudge } from './judge-rows.ts'
-import type { IndexedEntity, IndexProperties } from '../definitions/property-types.ts'
 import { MAX_LIMIT, type QueryCost, type QueryPage } from './query-types.ts'
 import type { FetchRows, PagePlan, RowsStart } from './row-source.ts'
 import { toEntity, type ReadEntity } from './to-entity.ts'

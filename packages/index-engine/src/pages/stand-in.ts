@@ -1,7 +1,7 @@
 import type { CatalogEntry, IndexedProperty, Router } from '@looseleaf/core'
 import { sameProperty } from '../definitions/parse-property.ts'
-import { planQuery, type QueryPlan } from './plan-query.ts'
 import { samePredicate } from '../definitions/predicate.ts'
+import { planQuery, type QueryPlan } from './plan-query.ts'
 import type { QueryOptions } from './query-types.ts'
 
 /**
