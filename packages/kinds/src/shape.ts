@@ -17,7 +17,7 @@ import { addedNames, filledIn, knownPart, settled, type Outputs } from './schema
 import { validated, validatedAgain, validatedIfFit, type Schema } from './schema.ts'
 
 /** The property with the number of applied upgrades. Absent if the kind has no upgrades. */
-export const SHAPE = '_version'
+const SHAPE = '_version'
 
 const RESERVED: readonly string[] = ['id', 'version', KIND, SHAPE]
 

@@ -11,7 +11,7 @@ import { keyIdentity } from './key-identity.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 
 /** Largest number of rows of an entity in one index. An array with more distinct elements is a misfit. */
-export const MAX_ROWS_PER_ENTITY = 1000
+const MAX_ROWS_PER_ENTITY = 1000
 
 /** A value that an index cannot hold. */
 export interface Misfit {

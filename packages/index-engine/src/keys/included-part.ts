@@ -3,7 +3,7 @@ import { propertyValue } from '../definitions/property-value.ts'
 import { openIndex } from './open-index.ts'
 
 /** Largest number of bytes that a row includes, so that rows stay within their page of the table. */
-export const MAX_INCLUDED_BYTES = 4096
+const MAX_INCLUDED_BYTES = 4096
 
 /**
  * Returns the part of a bag that the rows of a covering index hold: the indexed properties, the properties of `on`, and the included
