@@ -185,22 +185,19 @@ export async function mistakes(id: EntityId): Promise<void> {
     // @ts-expect-error a misspelt option
     indexes: { byTitle: { by: [{ title: 'string' }], uniqe: true } },
   })
-  const options = { schema: typed<Issue>() }
+  const kind = { schema: typed<Issue>() }
   // @ts-expect-error an optional property without `nulls`
-  defineKind('issue', { ...options, indexes: { byDue: { by: [{ due: 'time' }] } } })
+  defineKind('issue', { ...kind, indexes: { byDue: { by: [{ due: 'time' }] } } })
   // @ts-expect-error a nullable property with other options
-  defineKind('issue', {
-    ...options,
-    indexes: { byA: { by: [{ assignee: { type: 'uuid', order: 'desc' } }] } },
-  })
+  defineKind('issue', { ...kind, indexes: { byA: { by: [{ assignee: { type: 'uuid', order: 'desc' } }] } } })
   // @ts-expect-error not a property of the index
-  defineKind('issue', { ...options, indexes: { byTitle: { by: [{ title: 'string' }], shardOn: 'nothing' } } })
+  defineKind('issue', { ...kind, indexes: { byTitle: { by: [{ title: 'string' }], shardOn: 'nothing' } } })
   // @ts-expect-error two properties in one object
-  defineKind('issue', { ...options, indexes: { byTitle: { by: [{ title: 'string', status: 'string' }] } } })
+  defineKind('issue', { ...kind, indexes: { byTitle: { by: [{ title: 'string', status: 'string' }] } } })
   // @ts-expect-error not a property of the kind
-  defineKind('issue', { ...options, indexes: { byTitle: { by: [{ title: 'string' }], include: ['titel'] } } })
+  defineKind('issue', { ...kind, indexes: { byTitle: { by: [{ title: 'string' }], include: ['titel'] } } })
   // @ts-expect-error no property at all
-  defineKind('issue', { ...options, indexes: { byTitle: { by: [] } } })
+  defineKind('issue', { ...kind, indexes: { byTitle: { by: [] } } })
   // @ts-expect-error shardOn has no value
   await issues.byStatus.all({})
   // @ts-expect-error scatter is false
