@@ -83,6 +83,6 @@ test('a cursor of another query is refused for an empty list', async () => {
   const { cursor } = await store.query(byUser, {}, { scatter: true, limit: 1 })
   await expect(store.query(byUser, none, { cursor })).rejects.toMatchObject({
     code: 'BAD_CURSOR',
-    message: expect.stringContaining('is of a query with another where'),
+    message: expect.stringContaining('belongs to a query with another where'),
   })
 })
