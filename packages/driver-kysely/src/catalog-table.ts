@@ -17,11 +17,11 @@ const meta = sql.table(META_TABLE)
 
 const load = sql`SELECT epoch, catalog FROM ${meta} WHERE id = 1`
 const init = sql`INSERT INTO ${meta} (id, epoch, catalog) VALUES (1, ${slot}, ${slot})`
-/** Waits for every write that holds the row in share mode; see the insert of an entity table. */
+/** Waits for the commit of every write that holds the row in share mode; see the insert of an entity table. */
 const change = sql`UPDATE ${meta} SET epoch = ${slot}, catalog = ${slot} WHERE id = 1 AND epoch = ${slot}`
 
 const faults: FaultCodes = {
-  duplicate: ['ALREADY_EXISTS', 'the shard has a catalog already.'],
+  duplicate: ['ALREADY_EXISTS', 'the shard already has a catalog.'],
   'no-table': ['NOT_MIGRATED', 'the catalog table is missing; create the tables first.'],
 }
 
@@ -67,14 +67,14 @@ export function createCatalogTable(shardName: string, session: Session): Catalog
   }
 }
 
-/** The epoch has a column of its own, because statements compare it. */
+/** Leaves out the epoch, which has its own column because statements compare it. */
 function formatCatalog({ epoch: _, ...catalog }: ShardCatalog): string {
   return JSON.stringify(catalog)
 }
 
 function parseCatalog(shardName: string, epoch: unknown, text: unknown): ShardCatalog {
   const catalog = parseObject(toText(text))
-  const flaw = catalog === undefined || Array.isArray(catalog) ? 'it is no JSON object' : flawOf(catalog)
+  const flaw = catalog === undefined || Array.isArray(catalog) ? 'it is not a JSON object' : flawOf(catalog)
   if (flaw === undefined)
     return { ...(catalog as unknown as Omit<ShardCatalog, 'epoch'>), epoch: toNumber(epoch) }
   throw new LooseleafError(
@@ -85,7 +85,7 @@ function parseCatalog(shardName: string, epoch: unknown, text: unknown): ShardCa
   )
 }
 
-/** Fields that every version since the first has written. A catalog of a later form is left to the check of its format. */
+/** Fields that every version has written since the first. A catalog of another format is checked by the reader of the catalog. */
 const FIELDS: Readonly<Record<string, string>> = {
   storeId: 'string',
   shardNumber: 'number',
@@ -99,7 +99,7 @@ function flawOf(catalog: Readonly<Record<string, unknown>>): string | undefined 
   if (wrong !== undefined) return `it has no ${wrong}`
   const { indexes } = catalog
   if (!Array.isArray(indexes)) return 'it has no indexes'
-  return indexes.every(isEntry) ? undefined : 'an entry of indexes is no index'
+  return indexes.every(isEntry) ? undefined : 'an entry of indexes is not an index'
 }
 
 function isEntry(entry: unknown): boolean {

@@ -6,15 +6,15 @@ import { columnNames } from './schema.ts'
 import { and, or, slot, slotRows, slots } from './sql-parts.ts'
 
 /**
- * The statements of one table of claims. Parameters stand in the order in which they appear. Those of a transaction fail in
- * any other session: one that is in a transaction of its own would answer as if it were ours.
+ * The statements of one table of claims. Each docstring lists the parameters in their order. `take` and `read` check their
+ * session: another session with an open transaction would accept them, and undo them later.
  */
 export interface ClaimStatements {
-  /** Parameters: of each row the key, entity id and version; before the first version those of `ownSession`. */
+  /** Parameters: key, entity id and version of each row. Those of `ownSession` stand before the first version. */
   take(count: number): RawBuilder<unknown>
   /** Parameters: keys, then those of `ownSession`. */
   read(count: number): RawBuilder<unknown>
-  /** Parameters: the next entity id and version; the key, and the entity id and version that it is to have. */
+  /** Parameters: the new entity id and version, the key, the expected entity id and version. */
   swap(): RawBuilder<unknown>
 }
 
@@ -22,10 +22,10 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
   const table = sql.table(spec.table)
   const columns = columnNames(spec)
   const refs = sql.join([...columns, 'entity_id', 'version'].map((name) => sql.ref(name)))
-  const own = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
+  const stored = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
   const equal = (name: string): RawBuilder<unknown> => sql`${sql.ref(name)} = ${slot}`
 
-  const inOwnSession = flavor.ownSession.only(sql`1`)
+  const sessionCheck = flavor.ownSession.only(sql`1`)
   const first = sql`(${slots(columns.length + 1)}, ${flavor.ownSession.only(flavor.integer(slot))})`
 
   return {
@@ -33,13 +33,13 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
       INSERT INTO ${table} (${refs})
       VALUES ${sql.join([first, ...(count > 1 ? [slotRows(count - 1, columns.length + 2)] : [])])}
       ${flavor.onDuplicate(columns)}
-      version = CASE WHEN ${own('entity_id')} = ${flavor.incoming('entity_id')}
-        THEN ${sql.raw(flavor.greatest)}(${own('version')}, ${flavor.incoming('version')})
-        ELSE ${own('version')} END`,
+      version = CASE WHEN ${stored('entity_id')} = ${flavor.incoming('entity_id')}
+        THEN ${sql.raw(flavor.greatest)}(${stored('version')}, ${flavor.incoming('version')})
+        ELSE ${stored('version')} END`,
 
     read: (count) => sql`
       SELECT ${selectedColumns(flavor, spec)}, version FROM ${table}
-      WHERE ${or(Array.from({ length: count }, () => sql`(${and(columns.map(equal))})`))} AND ${inOwnSession}`,
+      WHERE ${or(Array.from({ length: count }, () => sql`(${and(columns.map(equal))})`))} AND ${sessionCheck}`,
 
     swap: () => sql`
       UPDATE ${flavor.updateSource(table, 'PRIMARY')} SET entity_id = ${slot}, version = ${slot}

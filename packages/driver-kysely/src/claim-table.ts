@@ -10,7 +10,7 @@ import { claimStatements } from './claim-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { indexRowReader } from './index-row.ts'
 import type { IndexTableOptions } from './index-table.ts'
-import { inKeyOrder } from './key-order.ts'
+import { claimsByKey } from './key-order.ts'
 import { toCount } from './row-values.ts'
 import { columnNames } from './schema.ts'
 import type { Call, Session } from './session.ts'
@@ -20,18 +20,18 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
   const statements = claimStatements(spec, flavor)
   const directions = directionsOf(spec.columns)
   const { writing, shape } = indexCalls(session, spec)
-  const { parameters: ofOwnSession } = flavor.ownSession
+  const { parameters: sessionParameters } = flavor.ownSession
   const claimOf = indexRowReader(
     spec.columns.map(({ type }) => type),
     columnNames(spec),
   )
 
-  /** Answers how many rows it has changed, where the database tells. */
+  /** Resolves with the number of changed rows if the flavor `countsChanges`. */
   async function send(rows: readonly IndexRow[], call: Call, through: Session): Promise<number> {
     const { numAffectedRows } = await through.run(
       shape(`take ${rows.length}`, () => statements.take(rows.length)),
-      inKeyOrder(rows, directions).flatMap<unknown>(({ key, entityId, version }, i) =>
-        i === 0 ? [...key, entityId, ...ofOwnSession, version] : [...key, entityId, version],
+      claimsByKey(rows, directions).flatMap<unknown>(({ key, entityId, version }, i) =>
+        i === 0 ? [...key, entityId, ...sessionParameters, version] : [...key, entityId, version],
       ),
       call,
     )
@@ -45,7 +45,7 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
   ): Promise<readonly (IndexRow | undefined)[]> {
     const result = await through.run(
       shape(`claims ${rows.length}`, () => statements.read(rows.length)),
-      [...rows.flatMap<unknown>(({ key }) => key), ...ofOwnSession],
+      [...rows.flatMap<unknown>(({ key }) => key), ...sessionParameters],
       { ...call, write: false },
     )
     const claims = result.rows.map((row) => claimOf(row))
@@ -58,27 +58,33 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
       if (rows.length === 0) return []
       checkWriteRows(spec.table, rows.length)
       const call = writing(options)
-      // That the only row was changed says how it stands now: the entity's, with its stamp.
+      // A single row that was changed is the entity's now, with its stamp, by a commit that is on disk.
       if (flavor.countsChanges && rows.length === 1 && (await send(rows, call, session)) > 0) return rows
-      // The transaction holds every claim, changed or not, until it is committed. Read without it, a claim could be
-      // the entity's by a commit that came after our own, and is not on disk yet.
+      // The upsert locks every claim, changed or not, until the transaction commits. Without the transaction:
+      // 1. The upsert finds the key with another entity, leaves it, and commits.
+      // 2. Another process swaps the claim to this entity. Its commit is visible, but not on disk yet.
+      // 3. The read returns this entity's claim, so the writer commits the entity, on another shard.
+      // 4. The server of the claim crashes and undoes the swap: the entity has a key that it does not hold.
       return session.transaction(call, async (inner) => {
         const changed = await send(rows, call, inner)
         const claims = await read(rows, call, inner)
-        // What changed one row is written to the log after all that it has met, the rows that it left as they are too:
-        // its own commit covers them. What changed none writes nothing, and what it has met may not be on disk.
-        if (changed === 0) await flush.within(inner)
+        // A server writes its log in order. A transaction that changed a row is logged after every commit that it saw, also those
+        // of rows that it left unchanged, so its own commit makes them durable. A transaction that changed none logs nothing:
+        // 1. Another process takes the claim for this entity. Its commit is visible, but not on disk yet.
+        // 2. This transaction finds the claim, changes nothing, and its commit returns without a write.
+        // 3. The writer commits the entity, on another shard. The server of the claim crashes and undoes the claim.
+        if (changed === 0) await flush.addChange(inner)
         return claims
       })
     },
 
     async swap(claim, to, options) {
       const { key, entityId, version } = claim
-      // A database that counts changes would answer as if it had not found the claim.
+      // A database that counts changes would report 0 rows, as if the claim were another one.
       if (to.version === version && Buffer.compare(to.entityId, entityId) === 0) {
         throw new LooseleafError(
           'BAD_OPTION',
-          `A swap in ${spec.table} gives a claim another entity or another stamp; got those that it has.`,
+          `A swap in ${spec.table} needs another entity or another stamp than the claim has; got the same.`,
         )
       }
       const { numAffectedRows } = await session.run(
@@ -91,7 +97,7 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
   }
 }
 
-/** The same for the same key; values of one column are of one kind. */
+/** Returns equal texts for equal keys of one table. */
 function textOf(key: Key): string {
   return key.map((value) => (isBytes(value) ? Buffer.from(value).toString('hex') : String(value))).join()
 }

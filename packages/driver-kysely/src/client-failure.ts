@@ -1,7 +1,7 @@
 import { isError } from '@looseleaf/core'
 
-/** Errors that JavaScript itself throws; databases and their clients throw others. */
-const OF_PROGRAMS: ReadonlySet<string> = new Set([
+/** Names of the errors that JavaScript itself throws. Databases and their clients throw others. */
+const JAVASCRIPT_ERRORS: ReadonlySet<string> = new Set([
   'EvalError',
   'RangeError',
   'ReferenceError',
@@ -12,16 +12,18 @@ const OF_PROGRAMS: ReadonlySet<string> = new Set([
 
 export interface ClientFailure {
   readonly message: string
-  /** Names the error and has its stack; without its message, which may hold values. */
+  /** Has the name and the stack of the error, and not its message, which may contain values. */
   readonly cause: Error
 }
 
 /**
- * Describes an error by which the database's client broke in this process. Such an error says nothing of the database, and must
- * not look like a lost connection. Undefined for every other error; one with a code is Node's or the client's own.
+ * Describes an error that JavaScript threw inside the database client; undefined for every other error, and for each with a
+ * `code` or `errno`, which Node and the clients set. Such an error says nothing about the server, so a driver must not take it
+ * for a lost connection.
  */
 export function clientFailure(error: unknown): ClientFailure | undefined {
-  if (!isError(error) || !OF_PROGRAMS.has(error.name) || 'code' in error || 'errno' in error) return undefined
+  if (!isError(error) || !JAVASCRIPT_ERRORS.has(error.name) || 'code' in error || 'errno' in error)
+    return undefined
   const cause = new Error(error.name)
   cause.stack = [error.name, ...(error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))].join(
     '\n',
@@ -29,6 +31,6 @@ export function clientFailure(error: unknown): ClientFailure | undefined {
   const message =
     error.name === 'EvalError'
       ? 'the client of the database builds functions from strings, which Node does not allow here. Start Node without --disallow-code-generation-from-strings.'
-      : `the client of the database failed with a ${error.name}. That is a fault of the program or of the client, and not of the database.`
+      : `the client of the database failed with a ${error.name}. The fault is in the program or the client, not in the database.`
   return { message, cause }
 }

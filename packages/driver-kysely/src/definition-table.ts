@@ -10,7 +10,7 @@ const table = sql.table(DEFINITION_TABLE)
 const columns = sql`id, kind, bytes, added`
 
 const faults: FaultCodes = {
-  'no-table': ['NOT_MIGRATED', "the table of the codec's definitions is missing; create the tables first."],
+  'no-table': ['NOT_MIGRATED', 'the table of shapes and dictionaries is missing; create the tables first.'],
 }
 
 export function createDefinitionTable(session: Session, flavor: Flavor): DefinitionTable {
@@ -41,7 +41,7 @@ export function createDefinitionTable(session: Session, flavor: Flavor): Definit
     },
 
     async add(definitions, options) {
-      // One by one: there are few of them in the life of a store, and each may be long.
+      // One statement each: a store adds few in its life, and each may be long.
       for (const { id, kind, bytes } of definitions) {
         const shape = session.shape('definition add', () => add(flavor))
         await session.run(shape, [id, kind, bytes], callOf(options, true))
@@ -50,7 +50,7 @@ export function createDefinitionTable(session: Session, flavor: Flavor): Definit
   }
 }
 
-/** One that is there stays as it is. Parameters: id, kind, bytes. */
+/** Adds a codec entry; an existing one stays unchanged. Parameters: id, kind, bytes. */
 function add(flavor: Flavor): RawBuilder<unknown> {
   return sql`
     INSERT INTO ${table} (id, kind, bytes, added) VALUES (${slot}, ${slot}, ${slot}, ${flavor.nowMicros})

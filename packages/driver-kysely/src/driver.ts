@@ -7,7 +7,7 @@ export interface KyselyDriverOptions {
   readonly closeConnections: () => Promise<void>
 }
 
-/** A driver over the shards of these databases. */
+/** Creates core's `Driver` over one `kyselyShard` per database. */
 export function kyselyDriver({ shards, closeConnections }: KyselyDriverOptions): Driver {
   const gate = createGate(CLOSED)
   let closed: Promise<void> | undefined

@@ -82,7 +82,7 @@ test('an insert of an entity that is there says so', async () => {
   expect(outcome).toMatchObject({
     reason: {
       code: 'ALREADY_EXISTS',
-      message: expect.stringMatching(/one of these ids is there already\.$/),
+      message: expect.stringMatching(/one of these ids already exists\.$/),
     },
   })
 })

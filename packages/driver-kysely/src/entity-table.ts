@@ -24,11 +24,11 @@ import { checkWriteRows, idChunks } from './sql-parts.ts'
 
 const staleEpoch = [
   'STALE_EPOCH',
-  'the catalog has another epoch than the one that the write was made with; nothing was written.',
+  'the catalog has another epoch than this write; nothing was written.',
 ] as const
 
 const faults: FaultCodes = {
-  duplicate: ['ALREADY_EXISTS', 'an entity with one of these ids is there already.'],
+  duplicate: ['ALREADY_EXISTS', 'an entity with one of these ids already exists.'],
   'no-table': ['NOT_MIGRATED', 'the entity table or the catalog table is missing; create the tables first.'],
   'fence-refused': staleEpoch,
 }
@@ -43,12 +43,12 @@ export interface EntityTableOptions {
 export function createEntityTable(options: EntityTableOptions): EntityTable {
   const { session, flavor, shardName } = options
   const statements = entityStatements(options.table, flavor)
-  const { parameters: ofOwnSession } = flavor.ownSession
+  const { parameters: sessionParameters } = flavor.ownSession
 
   const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
   const writing = (call: CallOptions | undefined): Call => ({ write: true, signal: call?.signal, faults })
 
-  /** Rows by their ids; `parameters` stand before those in the statement. */
+  /** Selects rows by their ids, keyed by `idKey`. `parameters` stand before those of the session. */
   async function select(
     kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist',
     ids: readonly Uint8Array[],
@@ -58,15 +58,15 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
   ): Promise<Map<string, Row>> {
     const found = new Map<string, Row>()
     const hints = { keep: kind === 'bodyLengths' ? undefined : ('common' as const) }
-    const [first, ...others] = idChunks(ids).map((chunk) =>
+    const [first, ...rest] = idChunks(ids).map((chunk) =>
       through.run(
         session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
-        [...parameters, ...ofOwnSession, ...chunk],
+        [...parameters, ...sessionParameters, ...chunk],
         call,
       ),
     )
     if (first === undefined) return found
-    const results = others.length === 0 ? [await first] : await Promise.all([first, ...others])
+    const results = rest.length === 0 ? [await first] : await Promise.all([first, ...rest])
     for (const { rows } of results) for (const row of rows) found.set(idKey(row.id as Uint8Array), row)
     return found
   }
@@ -92,10 +92,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     readVersions,
   })
 
-  /** The lengths of the bodies that were left out of these rows, by id. */
+  /** Reads the lengths of the bodies that were omitted from these rows, keyed by `idKey`. */
   async function lengthsOf(rows: Iterable<Row>, call: Call): Promise<ReadonlyMap<string, Row>> {
     const ids: Uint8Array[] = []
-    for (const row of rows) if (isLeftOut(row)) ids.push(row.id as Uint8Array)
+    for (const row of rows) if (isBodyOmitted(row)) ids.push(row.id as Uint8Array)
     if (ids.length === 0) return NO_LENGTHS
     return select('bodyLengths', ids, call)
   }
@@ -110,7 +110,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     return rows.map((row) => ({ ...boundedRow(row, lengths), addedId: toNumber(row.added_id) }))
   }
 
-  /** The number of rows that it changed tells all there is to know. */
+  /** Replaces one row. The number of changed rows tells whether it won, so it needs no `batchedSwap`. */
   async function swapOne(
     { id, base, version, body }: EntityReplace,
     epoch: number,
@@ -118,13 +118,17 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     through: Session,
   ): Promise<boolean> {
     const query = session.shape('replaceOne', () => statements.replaceOne(), { keep: 'common' })
-    const result = await through.run(query, [version, body, id, base, epoch, ...ofOwnSession], call)
+    const result = await through.run(query, [version, body, id, base, epoch, ...sessionParameters], call)
     return toCount(result.numAffectedRows) === 1
   }
 
   /**
-   * Runs a write; together with the pending rows that go with its rows, where there are any, in one transaction. They come
-   * first: should something between split the transaction, none of these entities is committed without them.
+   * Runs a write, in one transaction with the pending rows of its deferred index tables, if there are any.
+   *
+   * The pending rows are written first, because a pooler may send a statement to a session that never got the BEGIN:
+   * 1. With the entities first, that session commits them at once.
+   * 2. The pending rows then fail, so the entities lack index rows and the cleaner is not told.
+   * With the pending rows first, the worst result is a pending row too many.
    */
   async function withPending<T>(
     rows: readonly EntityInsert[],
@@ -136,7 +140,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     )
     if (pending.length === 0) return write(session)
     return session.transaction(call, async (inner) => {
-      // One too many, for a row that loses its compare-and-swap, only makes the cleaner look.
+      // A row that loses its compare-and-swap leaves a pending row. The cleaner looks at its entity and deletes it.
       await writePending(inner, flavor, pending, call)
       return write(inner)
     })
@@ -192,26 +196,35 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     async insert(rows, call: WriteOptions) {
       if (rows.length === 0) return
       checkWriteRows(options.table, rows.length)
-      const [first, ...others] = inOrder(rows) as [EntityInsert, ...EntityInsert[]]
-      const least = rows.reduce((version, row) => Math.min(version, row.version), first.version)
-      const parameters: unknown[] = [first.id, ...ofOwnSession, first.version, call.epoch, least, first.body]
-      for (const { id, version, body } of others) parameters.push(id, version, body)
-      const isAlone = rows.length === 1
-      const send = (behind: boolean): Promise<unknown> =>
+      const [first, ...rest] = sortedById(rows) as [EntityInsert, ...EntityInsert[]]
+      const lowest = rows.reduce((version, row) => Math.min(version, row.version), first.version)
+      const parameters: unknown[] = [
+        first.id,
+        ...sessionParameters,
+        first.version,
+        call.epoch,
+        lowest,
+        first.body,
+      ]
+      for (const { id, version, body } of rest) parameters.push(id, version, body)
+      const isSingle = rows.length === 1
+      const send = (readsFloor: boolean): Promise<unknown> =>
         withPending(rows, writing(call), (through) =>
           through.run(
-            session.shape(`insert ${rows.length} ${behind}`, () => statements.insert(rows.length, behind), {
-              keep: isAlone ? 'common' : undefined,
-            }),
+            session.shape(
+              `insert ${rows.length} ${readsFloor}`,
+              () => statements.insert(rows.length, readsFloor),
+              { keep: isSingle ? 'common' : undefined },
+            ),
             parameters,
             writing(call),
           ),
         )
       try {
-        await send(isAlone)
+        await send(isSingle)
       } catch (error) {
-        if (isAlone || !isLooseleafError(error, 'STALE_EPOCH')) throw error
-        // Or the floor was raised while it waited, which is rare.
+        if (isSingle || !isLooseleafError(error, 'STALE_EPOCH')) throw error
+        // If the epoch still fits, the floor is ahead of the clock: it was raised while the insert waited, which is rare.
         await refuseStaleEpoch(call.epoch, reading(call))
         await send(true)
       }
@@ -220,14 +233,14 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     async replace(rows, call: WriteOptions) {
       if (rows.length === 0) return []
       checkWriteRows(options.table, rows.length)
-      const sorted = inOrder(rows)
+      const sorted = sortedById(rows)
       const won = await withPending(sorted, writing(call), async (through) =>
         sorted.length === 1
           ? [await swapOne(sorted[0] as EntityReplace, call.epoch, writing(call), through)]
-          : swaps.send(sorted, [call.epoch, ...ofOwnSession], writing(call), through),
+          : swaps.send(sorted, [call.epoch, ...sessionParameters], writing(call), through),
       )
       if (!won.includes(false)) return won
-      // All lost: to other writers, or to the epoch, which holds back a statement as a whole.
+      // If no row won, other writers were faster, or the epoch is stale, which fails a statement as a whole.
       if (!won.includes(true)) await refuseStaleEpoch(call.epoch, reading(call))
       const winners = new Set(sorted.filter((_, i) => won[i]).map(({ id }) => idKey(id)))
       return rows.map(({ id }) => winners.has(idKey(id)))
@@ -273,10 +286,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const raised = await raise()
       const floor = toNumber(raised.floor)
       const newest = toNumber(raised.newest ?? 0)
-      // A floor stays: all times of writing from then on would be beyond what can be read.
+      // A floor never falls: above a broken clock it would give every later write a time that cannot be read.
       const latest = Math.max(toNumber(raised.now), newest)
       if (latest > MAX_CLOCK_MICROS) throw badClock(`the server of ${shardName}`, latest / 1_000, shardName)
-      // Of a server whose clock was ahead: nobody would be given it until the time has come again.
+      // The row is from a time when the clock was ahead. Consumers would not get it until the clock reaches that time again.
       if (newest > Math.max(floor, toNumber(raised.now)) + AHEAD_MICROS)
         return toNumber((await raise(newest)).floor)
       return floor
@@ -300,7 +313,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       let purged = 0
       for (const chunk of idChunks(ids)) {
         const query = session.shape(`purge ${chunk.length}`, () => statements.purge(chunk.length))
-        const result = await session.run(query, [...ofOwnSession, ...chunk], writing(call))
+        const result = await session.run(query, [...sessionParameters, ...chunk], writing(call))
         purged += toCount(result.numAffectedRows)
       }
       return purged
@@ -324,7 +337,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
   }
 }
 
-/** Times of writing above the floor are of statements that came after its raise, unless they are ahead by more than this. */
+/** Times above the floor by up to this much belong to writes after its raise. Times further ahead come from a wrong clock. */
 const AHEAD_MICROS = 1_000_000
 
 const NO_LENGTHS: ReadonlyMap<string, Row> = new Map()
@@ -333,8 +346,8 @@ function bitsOf(numbers: readonly number[]): number {
   return numbers.reduce((bits, number) => bits + 2 ** number, 0)
 }
 
-/** Statements that lock rows in one order do not lock each other out. */
-function inOrder<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
+/** Statements that lock rows in the same order cannot deadlock. */
+function sortedById<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
   return rows.toSorted((a, b) => Buffer.compare(a.id, b.id))
 }
 
@@ -347,20 +360,20 @@ function entityRow(row: Row): EntityRow {
   }
 }
 
-function isLeftOut(row: Row): boolean {
+function isBodyOmitted(row: Row): boolean {
   return (row.body as Uint8Array | null)?.length === 0
 }
 
 function boundedRow(row: Row, lengths: ReadonlyMap<string, Row>): BoundedRow {
-  const isShort = !isLeftOut(row)
+  const isIncluded = !isBodyOmitted(row)
   const body = row.body as Uint8Array | null
   return {
     id: row.id as Uint8Array,
     version: toNumber(row.version),
     updated: toNumber(row.updated_micros),
-    body: isShort ? body : undefined,
-    // It may have become a tombstone since, or be gone.
-    bodyBytes: isShort
+    body: isIncluded ? body : undefined,
+    // 0 if the entity has become a tombstone or was purged between the two reads.
+    bodyBytes: isIncluded
       ? (body?.length ?? 0)
       : toNumber(lengths.get(idKey(row.id as Uint8Array))?.body_bytes ?? 0),
   }

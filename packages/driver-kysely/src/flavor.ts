@@ -2,30 +2,27 @@ import type { ColumnType, EntityReplace, ErrorCode } from '@looseleaf/core'
 import type { RawBuilder } from 'kysely'
 import type { Call, Session } from './session.ts'
 
-/** What differs between databases, as data. Everything else is written once, in the files beside this one. */
+/** Describes one kind of database as data. All other code of this package is the same for every database. */
 export interface Flavor {
-  /** Column types, with everything that follows the column's name in `CREATE TABLE` except `NOT NULL`. */
+  /** Column types: the text after the column's name in `CREATE TABLE`, without `NOT NULL`. */
   readonly types: {
-    /** Numbers rows by themselves and is the primary key. */
+    /** Primary key that the database numbers by itself. */
     readonly addedId: string
     readonly id: string
-    /** The time of a write in the form that `now` gives. */
+    /** Time of a write, as `now` returns it. */
     readonly updated: string
-    /** As `updated`, with NOT NULL and the year 1970 by default. */
+    /** The type of `updated`, with `NOT NULL` and the start of 1970 as its default. */
     readonly floor: string
     /** Unsigned integers up to 2^53. */
     readonly integer: string
     readonly body: string
     /** Unicode text of up to 16 MiB. */
     readonly text: string
-    /** Names of up to 255 bytes that are compared byte by byte. */
+    /** Names of up to 255 bytes, compared byte by byte. */
     readonly name: string
     readonly columns: Readonly<Record<ColumnType, string>>
   }
-  /**
-   * A statement that shows the columns of a table, and of a row that it gives the name, the type, as in `types`, and whether
-   * the primary key has it.
-   */
+  /** Reads the columns of a table: their names, their types (in the words of `types`), and whether the primary key has them. */
   readonly columnsOf: {
     statement(table: string): RawBuilder<unknown>
     read(row: Readonly<Record<string, unknown>>): {
@@ -35,82 +32,82 @@ export interface Flavor {
     }
   }
   /**
-   * A statement that shows what the statistics say of the tables: `name`, `estimate` of rows and `bytes`, each NULL where it is
-   * not known; the row without a name is of the whole database, where it is not the sum of the others.
+   * Selects the statistics of the tables: `name`, `estimate` of the rows and `bytes`, the last two NULL where unknown. A row
+   * with a NULL name holds the bytes of the whole database, for databases where they are not the sum of the tables.
    */
   sizes(entityTable: string): RawBuilder<unknown>
-  /** What follows the closing parenthesis of a table with a number for its key, and of one without. */
+  /** Text after the closing parenthesis of `CREATE TABLE`: `numbered` for a table with an `addedId`, `keyed` for all others. */
   readonly tableOptions: { readonly numbered: string; readonly keyed: string }
-  /** True where secondary keys are a part of `CREATE TABLE`, false where they are statements of their own. */
+  /** True if `CREATE TABLE` has lines for secondary keys; false if each needs a `CREATE INDEX`. */
   readonly inlineKeys: boolean
-  /** The current time as the column `updated` keeps it. */
+  /** The current time as the column `updated` stores it. */
   readonly now: RawBuilder<unknown>
   /** The current time in µs since 1970. */
   readonly nowMicros: RawBuilder<number>
-  /** The first time after this one that the column `updated` tells from it. */
+  /** The smallest value of the column `updated` that is later than this one. */
   next(updated: RawBuilder<unknown>): RawBuilder<unknown>
   /** A value of `updated` in µs since 1970. */
   microsOf(updated: RawBuilder<unknown>): RawBuilder<number>
-  /** A number of µs since 1970 as the column `updated` keeps it. */
+  /** A number of µs since 1970 as the column `updated` stores it. */
   updatedOf(micros: RawBuilder<unknown>): RawBuilder<unknown>
-  /** A column of type `number` as a SELECT gives it, exact to the last bit: as a number or as decimal text. */
+  /** Selects a column of type `number` exactly, to the last bit: as a number or as decimal text. */
   numberOf(column: RawBuilder<unknown>): RawBuilder<unknown>
-  /** A statement that waits no longer than a second for what others have locked, where the database can be told so. */
+  /** Bounds how long the statement waits for a lock to one second, where the database has such a bound. */
   briefly(statement: RawBuilder<unknown>): RawBuilder<unknown>
-  /** The function that gives the greater of its arguments. */
+  /** Name of the function that returns the greater of its arguments. */
   readonly greatest: string
-  /** Makes an inner SELECT wait for whoever is changing the row, and hold it until the statement is through. */
+  /** Makes an inner SELECT wait for a transaction that changes the row, and lock the row until the statement's commit. */
   readonly shareLock: RawBuilder<unknown>
-  /** A parameter that is an unsigned integer, said where the database cannot tell by itself before it sees the value. */
+  /** Types the parameter as an unsigned integer, for databases that choose a type before they see the value. */
   integer(parameter: RawBuilder<unknown>): RawBuilder<unknown>
-  /** A value for a column that is NOT NULL: where it is NULL, the statement fails as `fence-refused`, whatever is set. */
+  /** Fails the statement with `fence-refused` if the value is NULL, under any settings of the server. */
   required(value: RawBuilder<unknown>): RawBuilder<unknown>
-  /** What ends a statement with an error in any database session but the one that its connection has set up. */
+  /** Fails a statement in every database session but the one that its connection has set up. */
   readonly ownSession: {
-    /** The value, in that session. Takes `parameters`, before those of the value. */
+    /** Returns the value in that session, and an error in any other. `parameters` stand before those of the value. */
     only(value: RawBuilder<unknown>): RawBuilder<unknown>
     readonly parameters: readonly unknown[]
   }
-  /** What an upsert says after its rows, up to the assignments. */
+  /** Text of an upsert between its rows and its assignments. */
   onDuplicate(key: readonly string[]): RawBuilder<unknown>
-  /** In an upsert's assignments: the value that was to be inserted. */
+  /** In the assignments of an upsert: the value of the row that could not be inserted. */
   incoming(column: string): RawBuilder<unknown>
-  /** True where the number of rows of a write leaves out those that it found just as it would have made them. */
+  /** True if the row count of a write leaves out rows that already had the values to write. */
   readonly countsChanges: boolean
   /**
-   * The part behind UPDATE: the table, whose rows are found, and so locked, in the order of this key. Two statements that lock the
-   * same rows in one order do not lock each other out, and the plan for a small table is a scan if nothing forbids it.
+   * The table after `UPDATE`, with a hint to find its rows by this key, and so to lock them in its order. Two statements that lock
+   * rows in the same order cannot deadlock. Without the hint the plan for a small table is a scan, in another order.
    */
   updateSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
-  /** The part behind DELETE: the table, whose rows are found by this key as in `updateSource`. */
+  /** The table after `DELETE`, with the same hint. */
   deleteSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
-  /** Compare-and-swaps of several rows of an entity table, which differ most between databases. */
+  /** Creates the batched compare-and-swap of an entity table. */
   batchedSwap(table: SwapTable): BatchedSwap
-  /** True where a part of a UNION may have an order and a limit of its own, in parentheses. */
+  /** True if a part of a UNION may have an `ORDER BY` and a `LIMIT`, in parentheses. */
   readonly orderedParts: boolean
-  /** Parts of one UNION ALL at the most. */
+  /** Largest number of parts of one UNION ALL. */
   readonly unionParts: number
-  /** Those of scans that a connection keeps prepared, at the most: a power of two; 0 where it gains nothing by that. */
+  /** Largest number of parts of a UNION of scans that a connection keeps prepared: a power of two, or 0 for none. */
   readonly preparedParts: number
-  /** True where `(a, b) > (?, ?)` finds its place in an index. */
+  /** True if the database seeks `(a, b) > (?, ?)` in an index. */
   readonly rowValuesSeek: boolean
-  /** True where nobody reads a commit that a crash could still undo. */
+  /** True if every commit that a reader can see survives a crash. */
   readonly visibleIsDurable: boolean
-  /** What an error of the database client means. `write` tells whether the statement could have changed anything. */
+  /** Maps an error of the database client. `write` is true if the statement may have changed something. */
   faultOf(error: unknown, write: boolean): Fault
 }
 
-/** The entity table of a batched compare-and-swap, and what its statements are made of. */
+/** The entity table of a batched compare-and-swap, and the parts of its statements. */
 export interface SwapTable {
   readonly shardName: string
-  /** Outside a transaction. */
+  /** Session without a transaction. */
   readonly session: Session
   readonly table: string
-  /** What `updated` is set to. */
+  /** New value of `updated`. */
   readonly updated: RawBuilder<unknown>
-  /** True while the writer's epoch is the shard's. It has parameters. */
+  /** Condition that is true while the shard has the writer's epoch. `send` gets its parameters. */
   readonly fence: RawBuilder<boolean>
-  /** The versions of these entities, in the order of their ids. */
+  /** Reads the versions of these entities, in the order of `ids`; undefined for a missing row. */
   readVersions(
     ids: readonly Uint8Array[],
     call: Call,
@@ -120,8 +117,8 @@ export interface SwapTable {
 
 export interface BatchedSwap {
   /**
-   * Sends one compare-and-swap of two rows or more, in the order of their ids, and says which of them it changed. `through`:
-   * the transaction that it is part of, or `session` of its table.
+   * Sends one compare-and-swap of at least two rows, which are sorted by id, and resolves with whether each was replaced.
+   * `through` is the transaction that the swap belongs to, or the `session` of its table.
    */
   send(
     rows: readonly EntityReplace[],
@@ -131,19 +128,19 @@ export interface BatchedSwap {
   ): Promise<readonly boolean[]>
 }
 
-/** Faults that mean one thing to an entity table and another to an index table. */
+/** Faults whose error code depends on the table: `duplicate` of a catalog is not that of an entity. */
 export type TableFault = 'duplicate' | 'no-table' | 'fence-refused'
 
 export interface Fault {
   readonly kind: TableFault | ErrorCode
-  /** What happened, without values, statements or credentials. */
+  /** Describes the fault without values, statements or credentials. */
   readonly message: string
   readonly retryable?: boolean | undefined
-  /** See `undone` of an error. */
+  /** True if the database has undone the statement and it may be sent again; see `undone` of an error. */
   readonly undone?: boolean | undefined
   readonly unknownOutcome?: boolean | undefined
-  /** The table that is missing, where the database names it. */
+  /** Name of the missing table, where the database tells it. */
   readonly table?: string | undefined
-  /** An error that is safe to show. */
+  /** Error without values, statements or credentials. */
   readonly cause?: unknown
 }

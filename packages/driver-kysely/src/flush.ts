@@ -6,50 +6,53 @@ import type { Call, FaultCodes, Session } from './session.ts'
 
 const tasks = sql.table(TASK_TABLE)
 
-/** Never claimed by anybody. Its `lease_until` counts: a statement that changes nothing is not written to disk. */
+/** Task that no process claims. Each flush increments its `lease_until`, since a commit without a change is not written to disk. */
 const ROW = 'flush'
 
-const MAX_WAITING = 100_000
+const MAX_QUEUE = 100_000
 
 const faults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', 'the task table is missing; create the tables first.'],
 }
 
-/** The log of a database is written in order: when a commit is acknowledged, all that was visible before it is on disk. */
+/**
+ * Makes visible commits durable. A database writes its log in order, so once a later commit is acknowledged, every commit that
+ * was visible before it is on disk. Does nothing where visible commits are durable.
+ */
 export interface Flush {
-  /** `flush` of the shard. Calls at the same time share a commit. */
+  /** `flush` of the shard. Concurrent calls share a commit. */
   shard(options?: CallOptions): Promise<void>
-  /** Does the work again if need be, so that a commit follows it on its own connection. Nothing where none is needed. */
-  after(call: Call, work: (through: Session) => Promise<unknown>): Promise<void>
-  /** Makes the commit of a transaction that has changed nothing one that is written to disk. Nothing where none is needed. */
-  within(inner: Session): Promise<void>
+  /** Sends statements again, in a transaction whose commit is written to disk. */
+  commitAfter(call: Call, send: (through: Session) => Promise<unknown>): Promise<void>
+  /** Adds a change to a transaction that has none, so that its commit is written to disk. */
+  addChange(inner: Session): Promise<void>
 }
 
 export function createFlush(shardName: string, session: Session, flavor: Flavor): Flush {
   if (flavor.visibleIsDurable) {
     return {
       shard: async (options) => throwIfAborted(options?.signal),
-      after: async () => {},
-      within: async () => {},
+      commitAfter: async () => {},
+      addChange: async () => {},
     }
   }
-  const touch = sql`
+  const increment = sql`
     INSERT INTO ${tasks} (name, progress, owner, lease_until) VALUES (${sql.lit(ROW)}, '', NULL, 1)
     ${flavor.onDuplicate(['name'])} lease_until = ${sql.ref(`${TASK_TABLE}.lease_until`)} + 1`
   const lane = createLane<undefined, void>({
     name: `${shardName} flush`,
-    maxBatch: MAX_WAITING,
-    maxQueue: MAX_WAITING,
+    maxBatch: MAX_QUEUE,
+    maxQueue: MAX_QUEUE,
     run: async (calls) => {
-      await commit(session)
+      await addChange(session)
       return calls.map(() => undefined)
     },
   })
 
-  async function commit(through: Session): Promise<void> {
-    // Not as a write: when its answer is lost it has not flushed, and there is nothing else to know.
+  async function addChange(through: Session): Promise<void> {
+    // `write: false`, since an unknown outcome has no meaning here: without an answer nothing counts as flushed.
     await through.run(
-      session.shape('flush', () => touch),
+      session.shape('flush', () => increment),
       [],
       { write: false, faults },
     )
@@ -57,13 +60,13 @@ export function createFlush(shardName: string, session: Session, flavor: Flavor)
 
   return {
     shard: (options) => lane.submit(undefined, options?.signal),
-    async after(call, work) {
-      // A server that dies between the two takes the connection with it.
+    async commitAfter(call, send) {
+      // One connection for both: if the server crashes between them, the second fails.
       await session.transaction(call, async (inner) => {
-        await work(inner)
-        await commit(inner)
+        await send(inner)
+        await addChange(inner)
       })
     },
-    within: commit,
+    addChange,
   }
 }

@@ -1,11 +1,11 @@
 import type { CallOptions, IndexTableSpec } from '@looseleaf/core'
 import type { Call, FaultCodes, Session } from './session.ts'
 
-/** What the statements of one index table, or table of claims, have in common. */
+/** Call options and compiled statements of one index table or table of claims. */
 export interface IndexCalls {
   reading(options: CallOptions | undefined): Call
   writing(options: CallOptions | undefined): Call
-  /** `shape` of the session, under a key that is the table's. */
+  /** `shape` of the session, with the table's name in the key. */
   readonly shape: Session['shape']
 }
 

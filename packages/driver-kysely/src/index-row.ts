@@ -12,7 +12,7 @@ import { toBigInt, toNumber } from './row-values.ts'
 import { columnNames, INCLUDED } from './schema.ts'
 import type { Row } from './session.ts'
 
-/** What a column's value is turned into before a port gives it away. */
+/** Conversions from a column's value to the port's, by the column's type. */
 const keyValues: Readonly<Record<ColumnType, (value: unknown) => KeyValue>> = {
   uuid: (value) => value as Uint8Array,
   string: (value) => value as Uint8Array,
@@ -22,32 +22,32 @@ const keyValues: Readonly<Record<ColumnType, (value: unknown) => KeyValue>> = {
   time: toBigInt,
 }
 
-/** Reads a row; `prefix`: the first values of its key, which were not selected. */
+/** Reads a row. `prefix` has the first values of its key, which the statement did not select. */
 export type IndexRowReader = (row: Row, prefix?: Key) => IndexRow
 
-/** Reads rows whose key stands in columns of these types and names, beside `entity_id` and `version`. */
+/** Creates a reader of rows with key columns of these types and names, `entity_id` and `version`. */
 export function indexRowReader(types: readonly ColumnType[], names: readonly string[]): IndexRowReader {
   const readers = types.map((type) => keyValues[type])
-  // In a table that includes nothing a property may have this name.
-  const isOfKey = names.includes(INCLUDED)
+  // In a table that is not covering, a property may have this name.
+  const isKeyColumn = names.includes(INCLUDED)
   return (row, prefix = []) => {
     const key = arrayOf<KeyValue>(names.length)
     for (let i = 0; i < names.length; i++)
       key[i] = i < prefix.length ? prefix[i]! : readers[i]!(row[names[i]!])
     const entityId = row.entity_id as Uint8Array
     const version = toNumber(row.version)
-    const included = isOfKey ? undefined : row[INCLUDED]
+    const included = isKeyColumn ? undefined : row[INCLUDED]
     if (included === undefined) return { key, entityId, version }
     return { key, entityId, version, included: included as Uint8Array | null }
   }
 }
 
-/** Values of the leading columns as rows would have them. */
+/** Converts values of the leading columns to those that a row would have. */
 export function readPrefix({ columns }: IndexTableSpec, prefix: Key): Key {
   return prefix.map((value, i) => keyValues[columns[i]!.type](value))
 }
 
-/** The key from a column on, each column under its own name, and the entity id, as a SELECT of one table gives them. */
+/** Selects the key columns from number `from` on, each under its name, and the entity id. */
 export function selectedColumns(flavor: Flavor, spec: IndexTableSpec, from = 0): RawBuilder<unknown> {
   const names = columnNames(spec)
   return sql.join([
@@ -59,7 +59,7 @@ export function selectedColumns(flavor: Flavor, spec: IndexTableSpec, from = 0):
   ])
 }
 
-/** A column of the key as a SELECT gives it, under a name. */
+/** Selects a column of the key under the name `as`. */
 export function selectedColumn(
   flavor: Flavor,
   { table }: IndexTableSpec,
@@ -67,6 +67,6 @@ export function selectedColumn(
   type: ColumnType,
   as: string,
 ): RawBuilder<unknown> {
-  const own = sql.ref(`${table}.${column}`)
-  return sql`${type === 'number' ? flavor.numberOf(own) : own} AS ${sql.ref(as)}`
+  const ref = sql.ref(`${table}.${column}`)
+  return sql`${type === 'number' ? flavor.numberOf(ref) : ref} AS ${sql.ref(as)}`
 }

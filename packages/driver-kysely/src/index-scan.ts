@@ -12,15 +12,15 @@ import { columnNames, INCLUDED } from './schema.ts'
 import type { StatementHints } from './session.ts'
 import { and, or, slot, slots } from './sql-parts.ts'
 
-/** A statement together with its parameters; `shape` is the same for all that have the same SQL. */
+/** A statement with its parameters. Statements of one `shape` have the same SQL. */
 export interface ParameterizedSql {
   readonly shape: string
   build(): RawBuilder<unknown>
-  /** The same as a part of a UNION, with a column before its own; undefined for one that has to stand within another SELECT. */
+  /** Builds the statement as a part of a UNION, with one more column in front. Undefined if it needs a SELECT around it. */
   readonly buildPart?: BuildPart | undefined
-  /** Without those of `ownSession`, which come before these where it `isGuarded`. */
+  /** Parameters without those of `ownSession`, which stand before them if `isGuarded`. */
   readonly parameters: readonly unknown[]
-  /** Whether it ends with an error in any session but its own, alone and as the first part of a UNION. */
+  /** True if the statement checks its session, alone and as the first part of a UNION. */
   readonly isGuarded?: boolean | undefined
   readonly keep?: StatementHints['keep']
 }
@@ -33,15 +33,15 @@ interface Column {
   readonly direction: Direction
 }
 
-/** What one SELECT has besides the others of a UNION. */
-interface Extras {
-  /** A column before its own. */
+/** Additions to a SELECT that is a part of a UNION. */
+interface UnionExtras {
+  /** Column in front of the others. */
   readonly column?: RawBuilder<unknown>
   readonly isFirst?: boolean
 }
 
-/** The rows of a range. */
-export function within(key: readonly string[], { prefix, lower, upper }: KeyRange): ParameterizedSql {
+/** Builds the condition for the rows of a range. */
+export function rangeCondition(key: readonly string[], { prefix, lower, upper }: KeyRange): ParameterizedSql {
   const above = lower && (lower.inclusive ? '>=' : '>')
   const below = upper && (upper.inclusive ? '<=' : '<')
   const parameters: unknown[] = [...prefix]
@@ -61,12 +61,12 @@ export function within(key: readonly string[], { prefix, lower, upper }: KeyRang
   }
 }
 
-/** The statement of a scan, for one table. Its rows have no columns for the values of the prefix. */
+/** Returns a function that builds the scans of one table. Their rows have no columns for the values of the prefix. */
 export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexScan) => ParameterizedSql {
   const table = sql.table(spec.table)
   const key = [...columnNames(spec), 'entity_id']
   const directions: readonly Direction[] = [...directionsOf(spec.columns), 1]
-  const inOwnSession = flavor.ownSession.only(sql`1`)
+  const sessionCheck = flavor.ownSession.only(sql`1`)
   const isPrepared = flavor.preparedParts > 0
   const numbers = new Set(key.filter((_, i) => spec.columns[i]?.type === 'number'))
 
@@ -78,12 +78,12 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
     })
   }
 
-  // Short, and without what could be left out: a server reads the text of a UNION for as long as it looks for the rows.
+  // The text is as short as it can be: parsing a UNION takes a server as long as finding its rows.
   function select(
     condition: readonly RawBuilder<unknown>[],
     rest: readonly Column[],
     included: boolean,
-    { column, isFirst = false }: Extras = {},
+    { column, isFirst = false }: UnionExtras = {},
   ): RawBuilder<unknown> {
     const selected = [
       ...(column === undefined ? [] : [column]),
@@ -91,46 +91,46 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
       sql.ref('version'),
       ...(included ? [sql.ref(INCLUDED)] : []),
     ]
-    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(isFirst ? [inOwnSession, ...condition] : condition)} ORDER BY ${inOrder(rest, true)} LIMIT ${slot}`
+    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(isFirst ? [sessionCheck, ...condition] : condition)} ORDER BY ${orderBy(rest, true)} LIMIT ${slot}`
   }
 
-  /** `ofTable`: by the columns of the table, where a SELECT gives other values under their names. */
-  function inOrder(rest: readonly Column[], ofTable: boolean): RawBuilder<unknown> {
-    // Where a key has one row, its columns say the order; MySQL would sort the whole range by one more.
+  /** With `qualified`, a number sorts by the stored column, and not by the converted value that the SELECT has under its name. */
+  function orderBy(rest: readonly Column[], qualified: boolean): RawBuilder<unknown> {
+    // A key of a unique index has one row, so the entity id adds nothing, and MySQL would sort the whole range for it.
     const sorted = spec.unique && rest.length > 1 ? rest.slice(0, -1) : rest
     return sql.join(
       sorted.map(({ name, direction }) => {
-        const column = sql.ref(ofTable && numbers.has(name) ? `${spec.table}.${name}` : name)
+        const column = sql.ref(qualified && numbers.has(name) ? `${spec.table}.${name}` : name)
         return direction === 1 ? column : sql`${column} DESC`
       }),
     )
   }
 
-  /** One SELECT, alone and as a part. */
-  function built(
-    one: (extras: Extras) => RawBuilder<unknown>,
+  /** Returns the builders of one SELECT: alone, and as a part of a UNION. */
+  function buildersOf(
+    buildSelect: (extras: UnionExtras) => RawBuilder<unknown>,
     isGuarded = false,
   ): Pick<ParameterizedSql, 'build' | 'buildPart'> {
     return {
-      build: () => one({ isFirst: isGuarded }),
+      build: () => buildSelect({ isFirst: isGuarded }),
       buildPart: flavor.orderedParts
-        ? (column, isFirst) => sql`(${one({ column, isFirst: isGuarded && isFirst })})`
+        ? (column, isFirst) => sql`(${buildSelect({ column, isFirst: isGuarded && isFirst })})`
         : undefined,
     }
   }
 
   return (scan) => {
     const { prefix, order, after, included = false } = scan
-    // A prepared LIMIT takes no double, which a number would be.
+    // A client sends a number as a double, which a prepared LIMIT rejects.
     const limit = Number.isSafeInteger(scan.limit) ? BigInt(scan.limit) : scan.limit
-    const inRange = within(key, scan)
+    const inRange = rangeCondition(key, scan)
     const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
         shape,
-        ...built((extras) => select([inRange.build()], restOf(scan), included, extras), isPrepared),
+        ...buildersOf((extras) => select([inRange.build()], restOf(scan), included, extras), isPrepared),
         parameters: [...inRange.parameters, limit],
-        // Else it would read from another table, where another session has that one's statement under its number.
+        // In another session the number of this prepared scan may belong to one of another table.
         isGuarded: isPrepared,
         keep: isPrepared ? 'scan' : undefined,
       }
@@ -139,14 +139,14 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
     const { inclusive = false } = after
     const place = [...after.key.slice(prefix.length), after.entityId]
     if (!flavor.rowValuesSeek) {
-      const behind = spelledOut(rest, place, inclusive)
+      const afterPlace = expandedCondition(rest, place, inclusive)
       return {
         shape: `${shape} ${inclusive ? 'from' : 'after'}`,
-        ...built((extras) => select([inRange.build(), behind.build()], rest, included, extras)),
-        parameters: [...inRange.parameters, ...behind.parameters, limit],
+        ...buildersOf((extras) => select([inRange.build(), afterPlace.build()], rest, included, extras)),
+        parameters: [...inRange.parameters, ...afterPlace.parameters, limit],
       }
     }
-    const steps = stepsBehind(rest, place, inclusive)
+    const steps = rowValueSteps(rest, place, inclusive)
     const parts = (): readonly RawBuilder<unknown>[] =>
       steps.map(({ build }) => select([inRange.build(), build()], rest, included))
     return {
@@ -158,7 +158,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
               ${sql.join(
                 parts().map((part) => sql`SELECT * FROM (${part})`),
                 sql` UNION ALL `,
-              )} ORDER BY ${inOrder(rest, false)} LIMIT ${slot}`,
+              )} ORDER BY ${orderBy(rest, false)} LIMIT ${slot}`,
       parameters: [
         ...steps.flatMap(({ parameters }) => [...inRange.parameters, ...parameters, limit]),
         ...(steps.length === 1 ? [] : [limit]),
@@ -170,10 +170,10 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
 type Condition = Pick<ParameterizedSql, 'build' | 'parameters'>
 
 /**
- * Rows behind a place, or with it, as databases read it in one range each where row values would read all of it:
- * a > ? OR (a = ? AND b > ?) OR …
+ * Builds the condition for rows after a place, or from it, without row values: a > ? OR (a = ? AND b > ?) OR …
+ * MySQL reads these as ranges of the key, and would read the whole table for row values.
  */
-function spelledOut(rest: readonly Column[], place: readonly unknown[], inclusive: boolean): Condition {
+function expandedCondition(rest: readonly Column[], place: readonly unknown[], inclusive: boolean): Condition {
   const { name: first, direction } = rest[0] as Column
   return {
     build: () =>
@@ -194,10 +194,11 @@ function spelledOut(rest: readonly Column[], place: readonly unknown[], inclusiv
 }
 
 /**
- * Rows behind a place, or with it, in steps that follow each other: one for each run of columns in one direction, from the
- * last run to the first. `(a, b) > (?, ?)` finds its place in an index, and takes columns of one direction alone.
+ * Builds conditions for rows after a place, or from it, which follow each other in the order of the scan: one for each run of
+ * columns with the same direction, from the last run to the first. `(a, b) > (?, ?)` seeks in an index, but compares all of its
+ * columns in one direction.
  */
-function stepsBehind(
+function rowValueSteps(
   rest: readonly Column[],
   place: readonly unknown[],
   inclusive: boolean,

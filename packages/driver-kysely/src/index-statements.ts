@@ -1,20 +1,20 @@
 import { MAX_VERSION, type IndexScan, type IndexTableSpec, type KeyRange } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
-import { indexScans, within, type ParameterizedSql } from './index-scan.ts'
+import { indexScans, rangeCondition, type ParameterizedSql } from './index-scan.ts'
 import { columnNames, INCLUDED } from './schema.ts'
 import { and, or, slot, slotRows, slots } from './sql-parts.ts'
 
-/** The statements of one index table. Parameters stand in the order in which they appear. */
+/** The statements of one index table. Each docstring lists the parameters in their order. */
 export interface IndexStatements {
-  /** The names of the columns that hold the key. */
+  /** Names of the columns with the key. */
   readonly columns: readonly string[]
   /**
-   * Parameters: of each row the key, entity id and version, and what it includes where the table is `covering`; before the first
-   * version those of `ownSession`.
+   * Parameters: key, entity id and version of each row, and its included bytes in a `covering` table. Those of `ownSession` stand
+   * before the first version.
    */
   upsert(count: number): RawBuilder<unknown>
-  /** Parameters: of each row the key, entity id and the version that it has to be below. */
+  /** Deletes rows whose stamp is below a version. Parameters: key, entity id and that version of each row. */
   remove(count: number): RawBuilder<unknown>
   /** Parameters: the stamp, the entity id. */
   repairStamps(): RawBuilder<unknown>
@@ -28,14 +28,14 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
   const key = [...columns, 'entity_id']
   const refs = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map((name) => sql.ref(name)))
   const version = sql.ref('version')
-  const own = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
+  const stored = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
 
   return {
     columns,
 
     upsert(count) {
       const all = [...key, 'version', ...(spec.covering ? [INCLUDED] : [])]
-      // A prepared one would else write to another table, where another session has that one under its number.
+      // In another session the number of this prepared upsert may belong to one for another table.
       const stamp = flavor.ownSession.only(flavor.integer(slot))
       const first = sql`(${slots(key.length)}, ${stamp}${spec.covering ? sql`, ${slot}` : sql``})`
       const rows = [first, ...(count > 1 ? [slotRows(count - 1, all.length)] : [])]
@@ -43,14 +43,14 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
         INSERT INTO ${table} (${refs(all)}) VALUES ${sql.join(rows)}
         ${flavor.onDuplicate(key)}
         ${sql.join([
-          // First, because MySQL assigns one column after the other, and this goes by the version that is there.
+          // `included` stands before `version`: MySQL assigns columns one after the other, and this one compares the stored version.
           ...(spec.covering
             ? [
-                sql`${sql.ref(INCLUDED)} = CASE WHEN ${flavor.incoming('version')} >= ${own('version')}
-                  THEN ${flavor.incoming(INCLUDED)} ELSE ${own(INCLUDED)} END`,
+                sql`${sql.ref(INCLUDED)} = CASE WHEN ${flavor.incoming('version')} >= ${stored('version')}
+                  THEN ${flavor.incoming(INCLUDED)} ELSE ${stored(INCLUDED)} END`,
               ]
             : []),
-          sql`version = ${sql.raw(flavor.greatest)}(${own('version')}, ${flavor.incoming('version')})`,
+          sql`version = ${sql.raw(flavor.greatest)}(${stored('version')}, ${flavor.incoming('version')})`,
         ])}`
     },
 
@@ -66,7 +66,7 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
     scan: indexScans(spec, flavor),
 
     count(range) {
-      const inRange = within(key, range)
+      const inRange = rangeCondition(key, range)
       return {
         shape: `count ${inRange.shape}`,
         build: () => sql`

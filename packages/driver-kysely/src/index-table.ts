@@ -13,7 +13,7 @@ import { indexRowReader, readPrefix } from './index-row.ts'
 import type { ParameterizedSql } from './index-scan.ts'
 import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
-import { inOrder, inScanOrder } from './key-order.ts'
+import { sortedByKey, sortedByScan } from './key-order.ts'
 import { toCount, toNumber } from './row-values.ts'
 import type { Row, Session } from './session.ts'
 import { checkWriteRows } from './sql-parts.ts'
@@ -30,7 +30,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
   const statements = indexStatements(spec, flavor)
   const directions = directionsOf(spec.columns)
   const { reading, writing, shape } = indexCalls(session, spec)
-  const { parameters: ofOwnSession } = flavor.ownSession
+  const { parameters: sessionParameters } = flavor.ownSession
 
   const indexRow = indexRowReader(
     spec.columns.map(({ type }) => type),
@@ -47,7 +47,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     call: CallOptions | undefined,
   ): Promise<readonly Row[]> {
     const query = shape(key, () => build(), { keep })
-    const all = isGuarded ? [...ofOwnSession, ...parameters] : parameters
+    const all = isGuarded ? [...sessionParameters, ...parameters] : parameters
     return (await session.run(query, all, reading(call))).rows
   }
 
@@ -56,16 +56,16 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       if (spec.unique) {
         throw new LooseleafError(
           'BAD_OPTION',
-          `${spec.table} is a table of claims, which are taken, not written.`,
+          `${spec.table} is the table of a unique index. Take its claims with \`claims(spec).take\`; \`upsert\` is for other indexes.`,
         )
       }
       if (rows.length === 0) return
       checkWriteRows(spec.table, rows.length)
-      const parameters = inOrder(rows, directions).flatMap<unknown>(
+      const parameters = sortedByKey(rows, directions).flatMap<unknown>(
         ({ key, entityId, version, included = null }, i) => [
           ...key,
           entityId,
-          ...(i === 0 ? ofOwnSession : []),
+          ...(i === 0 ? sessionParameters : []),
           version,
           ...(spec.covering ? [included] : []),
         ],
@@ -79,8 +79,13 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
           writing(call),
         )
       const { numAffectedRows } = await send(session)
-      // It has written nothing to the log: others have stamped these rows, and their commits may not be on disk yet.
-      if (toCount(numAffectedRows) === 0) await flush.after(writing(call), send)
+      // An upsert that changes no row writes nothing to the log, so its own commit proves nothing:
+      // 1. Another process stamps these rows. Its commit is visible, but not on disk yet.
+      // 2. This upsert finds the stamps, changes nothing, and returns.
+      // 3. This process commits the entity on another shard.
+      // 4. The server of the rows crashes and loses the stamps: the entity has no index row.
+      // `commitAfter` sends the upsert again before a commit that is written.
+      if (toCount(numAffectedRows) === 0) await flush.commitAfter(writing(call), send)
     },
 
     async remove(rows, call) {
@@ -88,7 +93,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       checkWriteRows(spec.table, rows.length)
       const result = await session.run(
         shape(`remove ${rows.length}`, () => statements.remove(rows.length)),
-        inOrder(rows, directions).flatMap<unknown>(({ key, entityId, before }) => [...key, entityId, before]),
+        sortedByKey(rows, directions).flatMap<unknown>(({ key, entityId, before }) => [...key, entityId, before]),
         writing(call),
       )
       return toCount(result.numAffectedRows)
@@ -103,13 +108,13 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
 
     async scanMany(scans, call) {
       const found = await unionOf(scans, {
-        most: flavor.unionParts,
-        mostPrepared: flavor.preparedParts,
+        maxParts: flavor.unionParts,
+        maxPreparedParts: flavor.preparedParts,
         statementOf: statements.scan,
-        nothing: (scan) => ({ ...scan, limit: 0 }),
+        toEmpty: (scan) => ({ ...scan, limit: 0 }),
         select: (statement) => select(statement, call),
       })
-      return scans.map((scan, i) => inScanOrder(rowsOf(scan, found[i]!), scan.order, directions))
+      return scans.map((scan, i) => sortedByScan(rowsOf(scan, found[i]!), scan.order, directions))
     },
 
     async count(range, call) {
@@ -121,10 +126,10 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       const found = await unionOf(
         ranges.map((range) => ({ range, limit: 1 })),
         {
-          most: flavor.unionParts,
-          mostPrepared: 0,
+          maxParts: flavor.unionParts,
+          maxPreparedParts: 0,
           statementOf: ({ range, limit }) => limited(statements.count(range), limit),
-          nothing: ({ range }) => ({ range, limit: 0 }),
+          toEmpty: ({ range }) => ({ range, limit: 0 }),
           select: (statement) => select(statement, call),
         },
       )

@@ -6,8 +6,8 @@ import {
   type IndexScan,
 } from '@looseleaf/core'
 
-/** Rows in the order of their table's key. Statements that lock rows in one order do not lock each other out. */
-export function inOrder<Item extends IndexRow | IndexRowRemoval>(
+/** Sorts rows by their table's key. Statements that lock rows in the same order cannot deadlock. */
+export function sortedByKey<Item extends IndexRow | IndexRowRemoval>(
   rows: readonly Item[],
   directions: readonly Direction[],
 ): readonly Item[] {
@@ -17,8 +17,8 @@ export function inOrder<Item extends IndexRow | IndexRowRemoval>(
   )
 }
 
-/** Rows as a scan gives them. They come in this order mostly, but no database promises to keep that of the parts of a UNION. */
-export function inScanOrder(
+/** Sorts the rows of a scan, if they are not sorted: no database promises an order for the rows of a UNION. */
+export function sortedByScan(
   rows: readonly IndexRow[],
   order: IndexScan['order'],
   directions: readonly Direction[],
@@ -32,8 +32,8 @@ export function inScanOrder(
   return rows
 }
 
-/** As `inOrder`, for claims. Those of one key are one row, and stay in the order of the call: the first gets it. */
-export function inKeyOrder(rows: readonly IndexRow[], directions: readonly Direction[]): readonly IndexRow[] {
+/** Sorts claims by their key. Claims of one key stay in the order of the call, whose first one gets the key. */
+export function claimsByKey(rows: readonly IndexRow[], directions: readonly Direction[]): readonly IndexRow[] {
   if (rows.length < 2) return rows
   return rows.toSorted((a, b) => compareKeys(a.key, b.key, directions))
 }

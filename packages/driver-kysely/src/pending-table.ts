@@ -12,14 +12,14 @@ const faults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', 'the pending table is missing; create the tables first.'],
 }
 
-/** A pending row as it is written beside its entity. */
+/** A pending row that is written with its entity. */
 export interface PendingWrite {
   readonly entityId: Uint8Array
   readonly table: string
   readonly version: number
 }
 
-/** Within the transaction of the entities that the rows belong to. A row that is there keeps the greater version. */
+/** Upserts pending rows in the transaction of their entities. An existing row keeps the greater version. */
 export async function writePending(
   inner: Session,
   flavor: Flavor,
@@ -28,7 +28,7 @@ export async function writePending(
 ): Promise<void> {
   if (rows.length === 0) return
   checkWriteRows(PENDING_TABLE, rows.length)
-  // Of this transaction, or not at all: it is committed where its entity is.
+  // The session check keeps the statement inside this transaction, so that the rows are committed with their entities.
   const first = sql`(${slot}, ${slot}, ${flavor.ownSession.only(flavor.integer(slot))})`
   const others = rows.length === 1 ? sql`` : sql`, ${slotRows(rows.length - 1, 3)}`
   const upsert = (): RawBuilder<unknown> => sql`
@@ -37,29 +37,29 @@ export async function writePending(
     version = ${sql.raw(flavor.greatest)}(${sql.ref(`${PENDING_TABLE}.version`)}, ${flavor.incoming('version')})`
   await inner.run(
     inner.shape(`pending upsert ${rows.length}`, upsert),
-    inKeyOrder(rows).flatMap(({ entityId, table: index, version }, i) =>
+    sortedByKey(rows).flatMap(({ entityId, table: index, version }, i) =>
       i === 0 ? [entityId, index, ...flavor.ownSession.parameters, version] : [entityId, index, version],
     ),
     call,
   )
 }
 
-/** Rows in the order of the table's key. Statements that lock rows in one order do not lock each other out. */
-function inKeyOrder(rows: readonly PendingWrite[]): readonly PendingWrite[] {
+/** Sorts rows by the table's key. Statements that lock rows in the same order cannot deadlock. */
+function sortedByKey(rows: readonly PendingWrite[]): readonly PendingWrite[] {
   return rows.toSorted(
     (a, b) =>
       Buffer.compare(a.entityId, b.entityId) || Buffer.compare(Buffer.from(a.table), Buffer.from(b.table)),
   )
 }
 
-/** Parameters: entity id, entity id and index table of the place; the tables left out; the limit. */
-function pageOf(withPlace: boolean, tablesLeftOut: number): RawBuilder<unknown> {
+/** Parameters: entity id twice and index table of the place, the excluded tables, the limit. */
+function pageOf(withPlace: boolean, excludedTables: number): RawBuilder<unknown> {
   const conditions: RawBuilder<unknown>[] = []
-  // In this form, and not as a comparison of rows, which MariaDB answers by reading the whole table.
+  // MariaDB reads the whole table for `(entity_id, index_table) > (?, ?)`.
   if (withPlace) {
     conditions.push(sql`entity_id >= ${slot} AND (entity_id > ${slot} OR index_table > ${slot})`)
   }
-  if (tablesLeftOut > 0) conditions.push(sql`index_table NOT IN (${slots(tablesLeftOut)})`)
+  if (excludedTables > 0) conditions.push(sql`index_table NOT IN (${slots(excludedTables)})`)
   return sql`
     SELECT entity_id, index_table, version FROM ${table}
     WHERE ${and(conditions)} ORDER BY entity_id, index_table LIMIT ${slot}`

@@ -7,13 +7,13 @@ import { columnNames } from './schema.ts'
 import type { FaultCodes, Session } from './session.ts'
 import { idChunks, slots } from './sql-parts.ts'
 
-/** Parameters of one statement, and tables. */
-const MAX_SLOTS = 2_048
+/** Largest number of parameters, and of tables, of one statement. */
+const MAX_PARAMETERS = 2_048
 const MAX_TABLES = 32
 
-/** `rowsOf` of a shard: many index tables in one statement, where their columns have the same types. */
+/** Creates `rowsOf` of a shard. One statement reads many index tables if their columns have the same types. */
 export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] {
-  async function some(
+  async function readTables(
     specs: readonly IndexTableSpec[],
     ids: readonly Uint8Array[],
     signal: AbortSignal | undefined,
@@ -23,8 +23,10 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
     const columns = types.map((_, i) => `k${i}`)
     const build = () => {
       const branches = specs.map((spec, number) => {
-        const own = columnNames(spec)
-        const key = types.map((type, i) => selectedColumn(flavor, spec, own[i] as string, type, `k${i}`))
+        const keyColumns = columnNames(spec)
+        const key = types.map((type, i) =>
+          selectedColumn(flavor, spec, keyColumns[i] as string, type, `k${i}`),
+        )
         const selected = sql.join([
           sql`${sql.lit(number)} AS nr`,
           ...key,
@@ -48,11 +50,11 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
   }
 
   return async (specs, entityIds, options) => {
-    // One that stands in two chunks would be answered twice.
+    // An id in two chunks would give its rows twice.
     const work = idChunks(distinctIds(entityIds)).flatMap((ids) => {
-      const tables = Math.max(1, Math.min(MAX_TABLES, Math.floor(MAX_SLOTS / ids.length)))
+      const tables = Math.max(1, Math.min(MAX_TABLES, Math.floor(MAX_PARAMETERS / ids.length)))
       return [...bySignature(specs)].flatMap((alike) =>
-        inRuns(alike, tables).map((run) => some(run, ids, options?.signal)),
+        inRuns(alike, tables).map((run) => readTables(run, ids, options?.signal)),
       )
     })
     const found = new Map(specs.map((spec): [IndexTableSpec, IndexRow[]] => [spec, []]))
@@ -61,7 +63,7 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
   }
 }
 
-/** Tables whose columns have the same types. */
+/** Groups tables whose columns have the same types. */
 function bySignature(specs: readonly IndexTableSpec[]): Iterable<readonly IndexTableSpec[]> {
   return Map.groupBy(new Set(specs), ({ columns }) => columns.map(({ type }) => type).join()).values()
 }

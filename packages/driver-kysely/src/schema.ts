@@ -7,17 +7,17 @@ export const TASK_TABLE = 'looseleaf_tasks'
 export const PENDING_TABLE = 'looseleaf_pending'
 export const DEFINITION_TABLE = 'looseleaf_codec'
 
-/** The column of the catalog's row below which nothing will be updated any more. */
+/** Column of the catalog row with the floor: every later write has a time at or above it. */
 export const FLOOR_COLUMN = 'floor'
 
-/** The columns of the catalog's row with the bounds of the tombstones that may be gone. */
+/** Columns of the catalog row with the bounds of the purge: tombstones below both may be gone. */
 export const PURGED_UPDATED_COLUMN = 'purged_updated'
 export const PURGED_VERSION_COLUMN = 'purged_version'
 
-/** The column of what the rows of a covering index hold besides their key. */
+/** Column of a covering index with the properties that its rows include beside their key. */
 export const INCLUDED = 'included'
 
-/** The statements that create the entity, catalog, task, pending and definition tables where they are missing. */
+/** Returns the statements that create the entity, catalog, task, pending and codec tables where they are missing. */
 export function tableStatements(entityTable: string, flavor: Flavor): readonly RawBuilder<unknown>[] {
   const { types } = flavor
   const [updatedKey, keyStatements] = secondaryKey(entityTable, 'updated', flavor)
@@ -58,25 +58,28 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
   ]
 }
 
-/** The columns that catalog tables of earlier versions may lack, with their types. */
+/** Columns that catalog tables of earlier versions may lack, with their types. */
 function addedColumns({ types }: Flavor): Readonly<Record<string, string>> {
   const bound = `${types.integer} NOT NULL DEFAULT 0`
   return { [FLOOR_COLUMN]: types.floor, [PURGED_UPDATED_COLUMN]: bound, [PURGED_VERSION_COLUMN]: bound }
 }
 
-/** The statements that add the columns that a catalog table lacks which has these. */
-export function addMissingColumns(there: readonly string[], flavor: Flavor): readonly RawBuilder<unknown>[] {
+/** Returns the statements that add the missing columns to a catalog table that has `existing` columns. */
+export function addMissingColumns(
+  existing: readonly string[],
+  flavor: Flavor,
+): readonly RawBuilder<unknown>[] {
   return Object.entries(addedColumns(flavor))
-    .filter(([name]) => !there.includes(name))
+    .filter(([name]) => !existing.includes(name))
     .map(([name, type]) => sql`ALTER TABLE ${sql.table(META_TABLE)} ADD COLUMN ${column(name, type)}`)
 }
 
-/** The columns of an index table's primary key. */
+/** Returns the columns of an index table's primary key. */
 export function primaryKey(spec: IndexTableSpec): readonly string[] {
   return spec.unique ? columnNames(spec) : [...columnNames(spec), 'entity_id']
 }
 
-/** The same, each with its direction. A server that ignores the word reads a range and sorts it. */
+/** Returns the columns of the primary key with their directions. A server that ignores `DESC` reads the range and sorts it. */
 function keyParts(spec: IndexTableSpec): RawBuilder<unknown> {
   return sql.join(
     primaryKey(spec).map((name, i) =>
@@ -85,7 +88,7 @@ function keyParts(spec: IndexTableSpec): RawBuilder<unknown> {
   )
 }
 
-/** The statements that create an index table where it is missing. */
+/** Returns the statements that create an index table where it is missing. */
 export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): readonly RawBuilder<unknown>[] {
   const names = columnNames(spec)
   const [entityKey, keyStatements] = secondaryKey(spec.table, 'entity_id', flavor)
@@ -105,8 +108,8 @@ export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): read
 }
 
 /**
- * The names of the columns that hold an index's properties: a property's own name where every database takes it for
- * a column, else `property_` and its place. The same for the same spec, for ever.
+ * Returns the names of the columns that hold an index's properties, in their order: the property's name where every database
+ * accepts it as a column, else `property_<place>`. The table on disk has these names, so one spec must always get the same ones.
  */
 export function columnNames(spec: IndexTableSpec): readonly string[] {
   const taken = new Set(['entity_id', 'version', ...(spec.covering ? [INCLUDED] : [])])
@@ -131,7 +134,7 @@ function createTable(
   return sql`CREATE TABLE IF NOT EXISTS ${sql.table(name)} (\n  ${sql.join(lines, sql`,\n  `)}\n)${sql.raw(options === '' ? '' : ` ${options}`)}`
 }
 
-/** A key as a line of `CREATE TABLE`, or as a statement of its own. */
+/** Returns a key as a line of `CREATE TABLE`, or as a statement where the database has no such line. */
 function secondaryKey(
   table: string,
   name: string,

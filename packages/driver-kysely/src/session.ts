@@ -17,26 +17,26 @@ import {
 import type { Flavor, TableFault } from './flavor.ts'
 import { DEFINITION_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from './schema.ts'
 
-/** What a connection may want to know of a statement before it sends it. */
+/** Hints for the connection that sends a statement. */
 export interface StatementHints {
-  /** True for a statement that changes something: when its answer is lost, its outcome is unknown. */
+  /** True for a statement that changes something, whose outcome is unknown if the connection is lost before the answer. */
   readonly write: boolean
-  /** A statement whose signal has fired while it waited for a connection need not be sent. */
+  /** The caller's signal. A statement need not be sent if the signal fires before a connection is free. */
   readonly signal?: AbortSignal | undefined
   /**
-   * For what is sent again and again, so that a connection may keep it prepared: `common` for one of few, `scan` for one of several of
-   * each index, which must not take the places of those.
+   * Marks a frequent statement, which a connection may keep prepared: `common` for one of few per table, `scan` for the scans of
+   * an index. A connection counts the two apart, so that scans cannot evict common statements. Default: not kept.
    */
   readonly keep?: 'common' | 'scan' | undefined
 }
 
-/** A compiled query as every connection gets it from here. */
+/** A compiled query with its hints, as `executeQuery` of a connection gets it. */
 export type HintedQuery = CompiledQuery & StatementHints
 
-/** One row as the database client gives it. */
+/** One row in the values of the database client. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** What a table makes of the faults that depend on the table. */
+/** The error code and message of a table for each fault that depends on the table. */
 export type FaultCodes = Partial<Record<TableFault, readonly [code: ErrorCode, message: string]>>
 
 export interface Call extends Omit<StatementHints, 'keep'> {
@@ -46,36 +46,36 @@ export interface Call extends Omit<StatementHints, 'keep'> {
 /** A compiled statement without its parameters. */
 export type Shape = CompiledQuery & Pick<StatementHints, 'keep'>
 
-/** Sends compiled statements to one database, and speaks of errors in Looseleaf's words. */
+/** Sends compiled statements to one database, and turns its errors into `LooseleafError`. */
 export interface Session {
   run(query: Shape, parameters: readonly unknown[], call: Call): Promise<QueryResult<Row>>
-  /** Runs the work on one connection, within a transaction. */
+  /** Runs the work in a transaction on one connection. Rolls back if the work rejects. */
   transaction<T>(call: Call, work: (inner: Session) => Promise<T>): Promise<T>
-  /** The compiled form of a statement: built at its first use under this key, and kept, with its hints. */
+  /** Returns the compiled statement of this key. `build` and the hints count at its first use only. */
   shape(key: string, build: () => RawBuilder<unknown>, hints?: Pick<StatementHints, 'keep'>): Shape
 }
 
 /**
- * Compiled statements that are kept for each shard. Every number of rows is a statement of its own, for every table. Most
- * take a few kB; one of 500 rows takes some 100, and so does a UNION of 128 parts.
+ * Compiled statements per shard. Each number of rows of each table is a separate statement. Most take a few kB of memory; a
+ * write of 500 rows or a UNION of 128 parts takes about 100 kB.
  */
 const MAX_SHAPES = 1_000
 
 export interface SessionOptions {
-  /** The shard's name, for errors. */
+  /** Name of the shard, for errors. */
   readonly name: string
-  /** Compiles. */
+  /** Compiles statements. */
   readonly db: Kysely<unknown>
-  /** Gives connections. They are asked without Kysely's executor, which would take longer than the rest of a short call. */
+  /** Provides connections. Statements go to them without Kysely's executor, which takes longer than the rest of a short call. */
   readonly driver: Driver
   readonly flavor: Flavor
   readonly gate: Gate
 }
 
 export function createSession({ name, db, driver, flavor, gate }: SessionOptions): Session {
-  // Those in use and those in use before them: to move each to the end of one map at every use took longer than to send it.
-  let shapes = new Map<string, Shape>()
-  let earlier = new Map<string, Shape>()
+  // Two generations of statements approximate an LRU cache. Moving an entry within one map at each use took longer than sending it.
+  let recentShapes = new Map<string, Shape>()
+  let olderShapes = new Map<string, Shape>()
   let isReady = false
   let starting: Promise<void> | undefined
 
@@ -92,7 +92,7 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
   function errorOf(error: unknown, call: Call, mayHaveWritten: boolean): LooseleafError {
     if (isLooseleafError(error)) return error
     const { kind, message, table, ...rest } = flavor.faultOf(error, mayHaveWritten)
-    if (kind === 'no-table' && isOwnTable(table)) return missingTable(name, table, rest.cause)
+    if (kind === 'no-table' && isShardTable(table)) return missingTable(name, table, rest.cause)
     const [code, sentence] =
       kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused'
         ? (call.faults[kind] ?? (['STATEMENT_FAILED', message] as const))
@@ -100,7 +100,7 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     return new LooseleafError(code, `${name}: ${sentence}`, { shard: name, ...rest })
   }
 
-  /** Does the work on a connection. `mayHaveWritten` is asked when it has failed. */
+  /** Runs the work on a connection. `mayHaveWritten` is evaluated if it fails. */
   async function send<T>(
     call: Call,
     work: (connection: DatabaseConnection) => Promise<T>,
@@ -128,22 +128,22 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     build: () => RawBuilder<unknown>,
     { keep }: Pick<StatementHints, 'keep'> = {},
   ): Shape {
-    const known = shapes.get(key)
-    if (known !== undefined) return known
-    // Its text alone: the tree that it was compiled from is far larger.
-    const found = earlier.get(key) ?? { ...CompiledQuery.raw(build().compile(db).sql), keep }
-    if (shapes.size >= MAX_SHAPES / 2) {
-      earlier = shapes
-      shapes = new Map()
+    const recent = recentShapes.get(key)
+    if (recent !== undefined) return recent
+    // `raw` keeps the text only: the tree that it was compiled from is far larger.
+    const found = olderShapes.get(key) ?? { ...CompiledQuery.raw(build().compile(db).sql), keep }
+    if (recentShapes.size >= MAX_SHAPES / 2) {
+      olderShapes = recentShapes
+      recentShapes = new Map()
     }
-    shapes.set(key, found)
+    recentShapes.set(key, found)
     return found
   }
 
-  /** What runs within a transaction fails as its connection does: the whole says what that means. */
-  const within = (connection: DatabaseConnection): Session => ({
+  /** Errors inside a transaction stay the client's: `errorOf` maps them once, for the transaction as a whole. */
+  const transactionSession = (connection: DatabaseConnection): Session => ({
     run: (query, parameters, call) => execute(connection, query, parameters, call),
-    transaction: () => Promise.reject(new Error('A transaction has none within it.')),
+    transaction: () => Promise.reject(new Error('A transaction cannot contain another one.')),
     shape,
   })
 
@@ -154,25 +154,25 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
         call.signal,
       ),
     transaction(call, work) {
-      // Until its COMMIT is sent, whatever a transaction did is undone when its connection ends.
-      let commits = false
+      // Before COMMIT is sent, the server undoes the transaction when its connection ends.
+      let commitSent = false
       const transact = async <T>(connection: DatabaseConnection, inner: () => Promise<T>): Promise<T> => {
         await driver.beginTransaction(connection, {})
         try {
           const result = await inner()
-          commits = true
+          commitSent = true
           await driver.commitTransaction(connection)
           return result
         } catch (error) {
-          // What went wrong first is what the caller has to know.
+          // The caller needs the first error. A failed ROLLBACK only follows from it.
           await driver.rollbackTransaction(connection).catch(() => {})
           throw error
         }
       }
       const sent = send(
         call,
-        (connection) => transact(connection, () => work(within(connection))),
-        () => call.write && commits,
+        (connection) => transact(connection, () => work(transactionSession(connection))),
+        () => call.write && commitSent,
       )
       return untilAborted(sent, call.signal)
     },
@@ -180,14 +180,14 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
   }
 }
 
-/** A table that every shard has. A statement for an index or for claims may touch one as well. */
-function isOwnTable(table: string | undefined): table is string {
+/** Tells whether this is a table that every shard has. Statements of an index or of claims touch some of them as well. */
+function isShardTable(table: string | undefined): table is string {
   return table !== undefined && [META_TABLE, TASK_TABLE, PENDING_TABLE, DEFINITION_TABLE].includes(table)
 }
 
-/** The message where a statement names a column that a table does not have. */
+/** Message for a statement that names a column that its table does not have. */
 export const MISSING_COLUMN =
-  'a table has other columns than this version of Looseleaf expects. If the store is of an earlier version, open it with `migrate: true`, or run `looseleaf init`, which adds them.'
+  'a table has other columns than this version of Looseleaf expects. If an earlier version created the store, open it with `migrate: true`, or run `looseleaf init`, which adds them.'
 
 function missingTable(shard: string, table: string, cause: unknown): LooseleafError {
   return new LooseleafError(

@@ -37,38 +37,38 @@ import { sizesOf } from './sizes-of.ts'
 import { createTaskTable } from './task-table.ts'
 
 export interface KyselyShardOptions {
-  /** For people: host, port and database, or a file; never credentials. */
+  /** Name for messages: host, port and database, or a file. Never contains credentials. */
   readonly name: string
-  /** How statements are compiled, and connections to one database. Statements need no more than one at a time each. */
+  /** Compiles statements, and connects to one database. A statement or transaction needs one connection. */
   readonly dialect: Dialect
   readonly flavor: Flavor
-  /** `entities` by default. */
+  /** Default: `entities`. */
   readonly entityTable?: string | undefined
-  /** Shared by the shards of a driver, so that closing waits for all of them. */
+  /** Counts the statements in flight. The shards of a driver share it, so that `close` waits for all of them. */
   readonly gate?: Gate | undefined
-  /** Those that follow it. */
+  /** Servers that replicate this one. */
   readonly replicas?: readonly Omit<KyselyShardOptions, 'gate' | 'replicas'>[] | undefined
-  /** See `connections` of the port. */
+  /** `connections` of the port. */
   readonly connections?: (() => ConnectionState) | undefined
-  /** Answers `warnings` of the port from rows of the server. */
+  /** `warnings` of the port; `query` reads from the server. */
   readonly warnings?: ((query: QueryRows) => Promise<readonly string[]>) | undefined
-  /** Answers `activity` of the port from rows of the server. */
+  /** `activity` of the port; `query` reads from the server. */
   readonly activity?: ((query: QueryRows) => Promise<readonly RunningStatement[]>) | undefined
 }
 
 /** Sends a query that changes nothing, and resolves with its rows. */
 export type QueryRows = (text: RawBuilder<Row>) => Promise<readonly Row[]>
 
-/** What a call is told after `close`. */
+/** Message of the error that a call gets after `close`. */
 export const CLOSED = 'The connections to the shards are closed.'
 
-/** How often a drop is tried, and how long readers get between two attempts. */
+/** Attempts of a drop, and the pause between two of them, in which waiting readers proceed. */
 const DROP_ATTEMPTS = 10
 const DROP_PAUSE_MS = 200
 
 const faults: FaultCodes = {}
 
-/** Core's `Shard` on a Kysely instance. */
+/** Creates core's `Shard` over one database. Nothing is sent before the first call. */
 export function kyselyShard(options: KyselyShardOptions): Shard {
   const { name, dialect, flavor, entityTable = 'entities', gate = createGate(CLOSED) } = options
   const db = compilerOf(dialect)
@@ -98,37 +98,37 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   }
 
   /**
-   * `IF NOT EXISTS` asks for a name alone. A table that an attempt with another definition has left behind would take
-   * the rows of this one and bend their values to its types.
+   * Throws `BAD_INDEX` if an index table has other columns than its definition. `IF NOT EXISTS` compares names only, so an earlier
+   * attempt with another definition may have left such a table, and it would convert the values of this index to its types.
    */
   async function checkColumns(spec: IndexTableSpec, call: CallOptions | undefined): Promise<void> {
     const statement = flavor.columnsOf.statement(spec.table).compile(db)
     const { rows } = await session.run(statement, [], callOf(call, false))
-    const there = rows.map((row) => flavor.columnsOf.read(row))
+    const existing = rows.map((row) => flavor.columnsOf.read(row))
     const names = columnNames(spec)
     const key = primaryKey(spec)
     const fits =
-      there.length === spec.columns.length + (spec.covering ? 3 : 2) &&
-      (!spec.covering || there.some(({ name: column }) => toText(column) === INCLUDED)) &&
-      there.every(({ name: column, inKey }) => inKey === key.includes(toText(column))) &&
+      existing.length === spec.columns.length + (spec.covering ? 3 : 2) &&
+      (!spec.covering || existing.some(({ name: column }) => toText(column) === INCLUDED)) &&
+      existing.every(({ name: column, inKey }) => inKey === key.includes(toText(column))) &&
       spec.columns.every(({ type }, i) => {
-        const found = there.find(({ name: column }) => toText(column) === names[i])
+        const found = existing.find(({ name: column }) => toText(column) === names[i])
         return found !== undefined && toText(found.type).toUpperCase() === flavor.types.columns[type]
       })
     if (fits) return
     throw new LooseleafError(
       'BAD_INDEX',
-      `${name}: the table ${spec.table} exists with other columns or another key than the index needs. An attempt to create an index of this name with another definition has left it. Drop the table if nothing uses it, and try again.`,
+      `${name}: the table ${spec.table} exists with other columns or another key than the index needs. An earlier attempt to create an index of this name with another definition left it. Drop the table if nothing uses it, and try again.`,
       { shard: name },
     )
   }
 
-  /** The statements that add the columns that the catalog table lacks. */
+  /** Returns the statements that add the missing columns of the catalog table. */
   async function missingColumns(call: CallOptions | undefined): Promise<readonly RawBuilder<unknown>[]> {
     const statement = flavor.columnsOf.statement(META_TABLE).compile(db)
     const { rows } = await session.run(statement, [], callOf(call, false))
-    const there = rows.map((row) => toText(flavor.columnsOf.read(row).name))
-    return addMissingColumns(there, flavor)
+    const existing = rows.map((row) => toText(flavor.columnsOf.read(row).name))
+    return addMissingColumns(existing, flavor)
   }
 
   return {
@@ -158,11 +158,11 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     async createTables(call) {
       await sendAll(tableStatements(entityTable, flavor), call)
       for (let missing = await missingColumns(call); missing.length > 0;) {
-        const before = missing.length
+        const count = missing.length
         const failure = await sendAll(missing.slice(0, 1), call).catch((error: unknown) => ({ error }))
         missing = await missingColumns(call)
-        // Unless another process has added it at the same time.
-        if (failure !== undefined && missing.length === before) throw failure.error
+        // The statement also fails if another process has added the column at the same time.
+        if (failure !== undefined && missing.length === count) throw failure.error
       }
     },
 
@@ -171,7 +171,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
       await checkColumns(spec, call)
     },
 
-    // A drop that has to wait holds up readers behind it: connections wait briefly for a table, and it is tried again.
+    // A waiting drop blocks every reader that comes after it. So a connection waits briefly for the table lock, and the drop is retried.
     async dropIndexTable(spec, call) {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -222,7 +222,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   }
 }
 
-/** Kysely as far as it compiles. */
+/** Creates a Kysely instance that only compiles. */
 function compilerOf(dialect: Dialect): Kysely<unknown> {
   return new Kysely({
     dialect: {

@@ -2,7 +2,7 @@ import type { ShardSizes } from '@looseleaf/core'
 import { toNumber, toText } from './row-values.ts'
 import type { Row } from './session.ts'
 
-/** What a flavor's statement `sizes` has given. */
+/** Reads the rows of a flavor's statement `sizes`. */
 export function sizesOf(rows: readonly Row[], entityTable: string): ShardSizes {
   const known = (value: unknown): number | undefined =>
     value === null || value === undefined ? undefined : toNumber(value)

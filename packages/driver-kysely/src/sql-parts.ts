@@ -1,15 +1,15 @@
 import { LooseleafError } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 
-/** A place for one parameter. Statements are compiled once for all values, so the value here is never sent. */
+/** The place of one parameter. A statement is compiled once for all values, so this null is never sent. */
 export const slot: RawBuilder<unknown> = sql`${null}`
 
-/** `?, ?, ?` */
+/** Returns `?, ?, ?`. */
 export function slots(count: number): RawBuilder<unknown> {
   return sql.join(Array.from({ length: count }, () => slot))
 }
 
-/** `(?, ?), (?, ?)` */
+/** Returns `(?, ?), (?, ?)`. */
 export function slotRows(rows: number, width: number): RawBuilder<unknown> {
   return sql.join(Array.from({ length: rows }, () => sql`(${slots(width)})`))
 }
@@ -22,38 +22,38 @@ export function or(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unkno
   return sql`(${sql.join(conditions, sql` OR `)})`
 }
 
-/** Rows that one write call may have. A call is one statement, and a statement has to stay a sensible one. */
+/** Largest number of rows of a write call, which is one statement. */
 export const MAX_WRITE_ROWS = 500
 
-/** Throws `BAD_OPTION` for a write that is too large for one statement. */
+/** Throws `BAD_OPTION` if a write has more than `MAX_WRITE_ROWS` rows. */
 export function checkWriteRows(table: string, count: number): void {
   if (count <= MAX_WRITE_ROWS) return
   throw new LooseleafError(
     'BAD_OPTION',
-    `A write to ${table} is one statement of ${MAX_WRITE_ROWS} rows at the most; got ${count}.`,
+    `A write to ${table} may have up to ${MAX_WRITE_ROWS} rows; got ${count}.`,
   )
 }
 
-/** Ids that one reading statement asks for; longer lists become several. */
+/** Largest number of ids of one SELECT. A longer list takes several. */
 const MAX_READ_IDS = 512
 
 /**
- * How many parts a statement of so many gets: up to the next eighth of a power of two. Few lengths mean few statements to
- * compile, and an eighth at most is sent for nothing.
+ * Rounds a number of parts up to a multiple of an eighth of its power of two. Few lengths mean few statements to compile, and at
+ * most an eighth of the parts is filler.
  */
 export function roundedUp(length: number): number {
   const step = Math.max(1, 2 ** (Math.floor(Math.log2(length)) - 3))
   return Math.ceil(length / step) * step
 }
 
-/** The next power of two, or the number itself. */
+/** Rounds up to a power of two. */
 export function toPowerOfTwo(length: number): number {
   return 2 ** Math.ceil(Math.log2(length))
 }
 
 /**
- * Cuts a list of ids into statements' worth, each rounded up to a power of two by repeating its last id: so few lengths that a
- * connection keeps all of them prepared. A server finds an id that it has found already for next to nothing.
+ * Cuts a list of ids into one chunk per statement. Each chunk repeats its last id up to a power of two, so that there are few
+ * enough lengths to keep all of them prepared. Finding an id again costs a server almost nothing.
  */
 export function idChunks(ids: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
   const chunks: Uint8Array[][] = []

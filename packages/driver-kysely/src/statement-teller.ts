@@ -1,14 +1,14 @@
 import { platformTime, type StatementListener } from '@looseleaf/core'
 
-/** Tells of the statements of one shard's connections. */
+/** Reports the statements of one shard's connections to a listener. */
 export interface StatementTeller {
   /** While false, `tell` need not be called. */
   readonly isListening: boolean
-  /** `sentAt` by `performance.now()`; `failure` as the database or its client calls it. */
+  /** `sentAt`: by `performance.now()`. `rows`: rows returned or changed. `failure`: in the words of the database or its client. */
   tell(text: string, sentAt: number, rows: number, failure?: string): void
 }
 
-/** Undefined where there is nobody who could listen. */
+/** Creates the teller of a shard; undefined without a listener. */
 export function statementTeller(
   shard: string,
   listener: StatementListener | undefined,

@@ -1,6 +1,6 @@
 import { LooseleafError, describeKind } from '@looseleaf/core'
 
-/** Checks the option of a driver that names its entity table. Throws `BAD_OPTION`. */
+/** Returns the name of the entity table if it is valid; throws `BAD_OPTION` otherwise. */
 export function checkEntityTable(name: unknown): string {
   if (typeof name === 'string' && /^[a-z][a-z0-9_]{0,47}$/i.test(name) && !/^looseleaf_/i.test(name))
     return name

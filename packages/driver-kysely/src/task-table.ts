@@ -15,38 +15,38 @@ const faults: FaultCodes = {
 interface StoredTask {
   readonly name: string
   readonly progress: string
-  /** Who has taken it last and not given it up. */
+  /** The process that claimed the task last and has not released it. */
   readonly owner: string | undefined
-  /** False once its lease is over, and where a clock that was ahead has given it. */
+  /** False once the lease has ended, and for a lease by a clock that was ahead. */
   readonly isHeld: boolean
 }
 
-/** Tasks of one statement. */
+/** Largest number of tasks of one statement. */
 const MAX_NAMES = 100
 
-/** A lease that ends later than this from now was given by a clock that was ahead, in µs. */
+/** A lease with more than this left was given by a clock that was ahead, in µs. */
 const AHEAD_MICROS = 2 * MAX_LEASE_MS * 1_000
 
-/** Leases are kept in µs since 1970 by the database's clock, so that the clocks of its clients do not matter. */
+/** Creates core's `TaskTable`. Leases end by the database's clock, in µs since 1970, so clients need no common clock. */
 export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
   const now = flavor.nowMicros
-  const runs = sql`lease_until > ${now} AND lease_until <= ${now} + ${sql.lit(AHEAD_MICROS)}`
+  const isHeld = sql`lease_until > ${now} AND lease_until <= ${now} + ${sql.lit(AHEAD_MICROS)}`
 
   /** Parameters: names. */
   const load = (count: number): RawBuilder<unknown> => sql`
-    SELECT name, progress, owner, ${runs} AS held FROM ${tasks} WHERE name IN (${slots(count)})`
+    SELECT name, progress, owner, ${isHeld} AS held FROM ${tasks} WHERE name IN (${slots(count)})`
   /** Parameters: owner, lease, names, owner. */
   const take = (count: number): RawBuilder<unknown> => sql`
     UPDATE ${flavor.updateSource(tasks, 'PRIMARY')} SET owner = ${slot}, lease_until = ${now} + ${slot}
-    WHERE name IN (${slots(count)}) AND (owner = ${slot} OR owner IS NULL OR NOT (${runs}))`
-  /** One that another has created meanwhile stays as it is. Parameters: of each name the name, owner and lease. */
+    WHERE name IN (${slots(count)}) AND (owner = ${slot} OR owner IS NULL OR NOT (${isHeld}))`
+  /** A task that another process has just created stays unchanged. Parameters: name, owner and lease of each task. */
   const create = (count: number): RawBuilder<unknown> => {
     const row = sql`(${slot}, '', ${slot}, ${now} + ${slot})`
     return sql`
       INSERT INTO ${tasks} (name, progress, owner, lease_until) VALUES ${sql.join(Array.from({ length: count }, () => row))}
       ${flavor.onDuplicate(['name'])} owner = ${sql.ref(`${TASK_TABLE}.owner`)}`
   }
-  /** Parameters: of each name the name and its progress; owner, lease; names, owner. */
+  /** Parameters: name and progress of each task; the next owner, lease; names, owner. */
   const save = (count: number): RawBuilder<unknown> => {
     const each = Array.from({ length: count }, () => sql`WHEN ${slot} THEN ${slot}`)
     return sql`
@@ -88,16 +88,16 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
   ): Promise<readonly StoredTask[]> {
     const micros = leaseMs * 1000
     const { changed } = await run('take', names.length, [owner, micros, ...names, owner], options)
-    let there = await read(names, options)
-    if (there.length < names.length && changed < names.length) {
-      const known = new Set(there.map(({ name }) => name))
+    let stored = await read(names, options)
+    if (stored.length < names.length && changed < names.length) {
+      const known = new Set(stored.map(({ name }) => name))
       const missing = names.filter((name) => !known.has(name))
       const rows = missing.flatMap<unknown>((name) => [name, owner, micros])
       await run('create', missing.length, rows, options)
-      there = await read(names, options)
+      stored = await read(names, options)
     }
-    // However short the lease was: as long as nobody else has taken it, it is the owner's.
-    return there.filter((task) => task.owner === owner)
+    // A lease that has ended since still counts: the task is its owner's until another process claims it.
+    return stored.filter((task) => task.owner === owner)
   }
 
   async function saveSome(
@@ -107,14 +107,14 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
     options: CallOptions | undefined,
   ): Promise<readonly string[]> {
     const names = [...progress.keys()]
-    const next = leaseMs === 0 ? undefined : owner
-    const parameters = [...[...progress].flat(), next ?? null, leaseMs * 1000, ...names, owner]
+    const nextOwner = leaseMs === 0 ? undefined : owner
+    const parameters = [...[...progress].flat(), nextOwner ?? null, leaseMs * 1000, ...names, owner]
     const { changed } = await run('save', names.length, parameters, options)
     if (changed === names.length) return names
     if (changed === 0) return []
-    const there = await read(names, options)
-    return there
-      .filter((task) => task.owner === next && task.progress === progress.get(task.name))
+    const stored = await read(names, options)
+    return stored
+      .filter((task) => task.owner === nextOwner && task.progress === progress.get(task.name))
       .map(({ name }) => name)
   }
 
@@ -139,8 +139,8 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
   const saveAll: TaskTable['saveAll'] = async (progress, owner, leaseMs, options) => {
     const saved = new Set<string>()
     for (const part of inParts([...progress.keys()])) {
-      const some = new Map(part.map((name) => [name, progress.get(name) as string]))
-      for (const name of await saveSome(some, owner, leaseMs, options)) saved.add(name)
+      const progressOfPart = new Map(part.map((name) => [name, progress.get(name) as string]))
+      for (const name of await saveSome(progressOfPart, owner, leaseMs, options)) saved.add(name)
     }
     return saved
   }
@@ -157,7 +157,7 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
   }
 }
 
-/** Names, each once and in one order, so that no two statements lock each other out; in parts of one statement. */
+/** Splits distinct names into one part per statement, sorted: statements that lock rows in the same order cannot deadlock. */
 function inParts(names: readonly string[]): readonly (readonly string[])[] {
   const sorted = [...new Set(names)].toSorted()
   return Array.from({ length: Math.ceil(sorted.length / MAX_NAMES) }, (_, i) =>

@@ -18,10 +18,10 @@ const itemsOf = (count: number, parameters: readonly unknown[] = [1], shape = 'a
 async function sentFor(items: readonly Item[], most = 128): Promise<ParameterizedSql[]> {
   const sent: ParameterizedSql[] = []
   await unionOf(items, {
-    most,
-    mostPrepared: 32,
+    maxParts: most,
+    maxPreparedParts: 32,
     statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
-    nothing: (item) => ({ ...item, parameters: item.parameters.map(() => 'nothing') }),
+    toEmpty: (item) => ({ ...item, parameters: item.parameters.map(() => 'nothing') }),
     async select(statement) {
       sent.push(statement)
       return []
@@ -79,10 +79,10 @@ test('many become several statements, and so do those of many parameters or byte
 test('no more than two are in flight, and none is begun after one that fails', async () => {
   const begun: PromiseWithResolvers<never[]>[] = []
   const filled = unionOf([...itemsOf(10), ...itemsOf(3, [1], 'b')], {
-    most: 2,
-    mostPrepared: 0,
+    maxParts: 2,
+    maxPreparedParts: 0,
     statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
-    nothing: (item) => item,
+    toEmpty: (item) => item,
     select() {
       begun.push(Promise.withResolvers())
       return begun.at(-1)!.promise

@@ -5,48 +5,51 @@ import { toNumber } from './row-values.ts'
 import type { Row } from './session.ts'
 import { roundedUp, slot, toPowerOfTwo } from './sql-parts.ts'
 
-/** Parameters of one statement, or one part; SQLite takes 32,766. They also keep its text short: SQLite takes a MB. */
-const MAX_SLOTS = 2_048
-/** Bytes of parameters of one statement, or one part: as literals of a text they are far below any limit of a packet. */
+/**
+ * Largest number of parameters of a statement that has several parts. SQLite allows 32,766, and 1 MB of text, which this bound
+ * keeps as well.
+ */
+const MAX_PARAMETERS = 2_048
+/** Largest size of the parameters of such a statement, in bytes: as literals they stay far below any packet limit. */
 const MAX_BYTES = 512 * 1024
 
-/** Statements of one call in flight: with more, one call could take all connections of a shard. */
+/** Statements of one call in flight. With more, one call could take all connections of a shard. */
 const IN_FLIGHT = 2
 
-/** Which part a row is of. No column has this name. */
+/** Column with the number of the part that a row belongs to. No other column has this name. */
 const PART = '$part'
 
 /** SELECT statements for items of one kind. */
 export interface Parts<Item> {
-  /** Those of one statement at the most, see `Flavor.unionParts`. */
-  readonly most: number
-  /** Those of one that is kept prepared, at the most, see `Flavor.preparedParts`. */
-  readonly mostPrepared: number
+  /** Largest number of parts of a statement, see `Flavor.unionParts`. */
+  readonly maxParts: number
+  /** Largest number of parts of a statement that is kept prepared, see `Flavor.preparedParts`. */
+  readonly maxPreparedParts: number
   statementOf(item: Item): ParameterizedSql
-  /** An item whose statement has the same shape, and gives no row without looking for one. */
-  nothing(item: Item): Item
+  /** Returns an item whose statement has the same shape, and no rows, at no cost for the server. */
+  toEmpty(item: Item): Item
   select(statement: ParameterizedSql): Promise<readonly Row[]>
 }
 
 interface Part<Item> {
   readonly item: Item
   readonly statement: ParameterizedSql
-  /** What its statement has given. */
+  /** Rows of the item, once its statement is answered. */
   rows: readonly Row[]
 }
 
 /**
- * Gives the rows of each item, in the order of the items. Statements of one shape become parts of one, joined by UNION ALL,
- * as long as it stays a sensible one. The rows of an item are in no order. After a statement that fails no other is begun.
+ * Resolves with the rows of each item, in the order of the items. Statements of one shape become parts of one UNION ALL, within
+ * the bounds above. The rows of an item have no order. After a statement fails, no other is sent.
  */
 export async function unionOf<Item>(
   items: readonly Item[],
   parts: Parts<Item>,
 ): Promise<readonly (readonly Row[])[]> {
   const all = items.map((item): Part<Item> => ({ item, statement: parts.statementOf(item), rows: [] }))
-  const alike = Map.groupBy(all, ({ statement }) => statement.shape)
-  const chunks = alike.values().flatMap((some) => inChunks(some, mostOf(some, parts)))
-  // They take turns at the same chunks. One that ends by throwing ends these for the other.
+  const byShape = Map.groupBy(all, ({ statement }) => statement.shape)
+  const chunks = byShape.values().flatMap((alike) => inChunks(alike, maxPartsOf(alike, parts)))
+  // The loops share one iterator: `for of` closes it when a loop throws, which ends the other loop too.
   const fillNext = async (): Promise<void> => {
     for (const chunk of chunks) await fill(chunk, parts)
   }
@@ -54,7 +57,7 @@ export async function unionOf<Item>(
   return all.map(({ rows }) => rows)
 }
 
-/** The same with a limit at its end, as a parameter: 0 gives nothing. */
+/** Adds a LIMIT as a parameter; with 0 the statement has no rows. */
 export function limited({ shape, build, parameters }: ParameterizedSql, limit: number): ParameterizedSql {
   return {
     shape: `${shape} limited`,
@@ -69,16 +72,16 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
     first.rows = await parts.select(first.statement)
     return
   }
-  const { shape, build, buildPart = within(build), isGuarded } = first.statement
-  // More go as text: cut into several that are kept they would be more statements.
-  const keep = chunk.length <= parts.mostPrepared ? first.statement.keep : undefined
-  // The fewer lengths there are, the fewer statements a connection keeps.
+  const { shape, build, buildPart = inSubquery(build), isGuarded } = first.statement
+  // A longer UNION is sent as text. Several prepared ones would be more statements.
+  const keep = chunk.length <= parts.maxPreparedParts ? first.statement.keep : undefined
+  // Fewer lengths mean fewer prepared statements per connection.
   const length = keep === undefined ? roundedUp(chunk.length) : toPowerOfTwo(chunk.length)
-  const count = Math.min(length, mostOf(chunk, parts))
-  const filler = parts.statementOf(parts.nothing(first.item))
+  const count = Math.min(length, maxPartsOf(chunk, parts))
+  const filler = parts.statementOf(parts.toEmpty(first.item))
   const found = await parts.select({
     shape: `${count} ${shape}`,
-    // The first says how the columns are called.
+    // The first part names the columns of the whole UNION.
     build: () =>
       sql.join(
         Array.from({ length: count }, (_, i) =>
@@ -95,30 +98,30 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
   for (const [i, part] of chunk.entries()) part.rows = byPart[i]!
 }
 
-/** One SELECT in another, because SQLite takes an order and a limit at the end of a UNION alone. */
-function within(build: ParameterizedSql['build']): BuildPart {
+/** Puts a SELECT inside another one, because SQLite allows ORDER BY and LIMIT at the end of a UNION only. */
+function inSubquery(build: ParameterizedSql['build']): BuildPart {
   return (column) => sql`SELECT ${column}, part.* FROM (${build()}) AS part`
 }
 
-/** Of one statement at the most. Those of one shape have as many parameters. */
-function mostOf<Item>(alike: readonly Part<Item>[], { most }: Parts<Item>): number {
-  const slots = Math.max(1, alike[0]?.statement.parameters.length ?? 0)
-  return Math.max(1, Math.min(most, Math.floor(MAX_SLOTS / slots)))
+/** Returns the largest number of parts of a statement. Parts of one shape have equally many parameters. */
+function maxPartsOf<Item>(alike: readonly Part<Item>[], { maxParts }: Parts<Item>): number {
+  const parameters = Math.max(1, alike[0]?.statement.parameters.length ?? 0)
+  return Math.max(1, Math.min(maxParts, Math.floor(MAX_PARAMETERS / parameters)))
 }
 
-function inChunks<Item>(alike: readonly Part<Item>[], most: number): readonly (readonly Part<Item>[])[] {
+function inChunks<Item>(alike: readonly Part<Item>[], maxParts: number): readonly (readonly Part<Item>[])[] {
   const chunks: Part<Item>[][] = []
   let bytes = 0
   for (const part of alike) {
-    const own = bytesOf(part.statement.parameters)
+    const partBytes = bytesOf(part.statement.parameters)
     const chunk = chunks.at(-1)
-    bytes += own
-    if (chunk !== undefined && chunk.length < most && bytes <= MAX_BYTES) {
+    bytes += partBytes
+    if (chunk !== undefined && chunk.length < maxParts && bytes <= MAX_BYTES) {
       chunk.push(part)
       continue
     }
     chunks.push([part])
-    bytes = own
+    bytes = partBytes
   }
   return chunks
 }

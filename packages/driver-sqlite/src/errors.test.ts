@@ -5,7 +5,7 @@ import { sqliteFault } from './errors.ts'
 test('an error of JavaScript itself is no error of SQLite, and shows no message that may hold values', () => {
   expect(sqliteFault(new TypeError('secret'))).toMatchObject({
     kind: 'STATEMENT_FAILED',
-    message: expect.stringMatching(/failed with a TypeError\. That is a fault of the program/) as string,
+    message: expect.stringMatching(/failed with a TypeError\. The fault is in the program/) as string,
     cause: { message: 'TypeError' },
   })
   expect(sqliteFault(new EvalError()).message).toMatch(/--disallow-code-generation-from-strings/)
