@@ -52,7 +52,7 @@ describe('options', () => {
       [{ primary: url, replicas: url }, /^MySQL shard 0 has to have replicas that are a list; got a string/],
       [
         { primary: url, replicas: [], weight: 1 },
-        /^MySQL shard 0 has primary and replicas, and beside them "weight"/,
+        /^MySQL shard 0 has no option "weight"; there are primary, replicas/,
       ],
     ] as const)
       expect(() => mysqlShards([shard as never])).toThrow(

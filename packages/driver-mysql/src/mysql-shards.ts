@@ -13,38 +13,39 @@ import { replicaWarnings, serverWarnings } from './settings/warnings.ts'
 import { connectShard, type ShardPool, type ShardSettings } from './shard/connect-shard.ts'
 
 export interface MysqlShardsOptions {
-  /** Connections to each shard at the most; 10 by default. */
+  /** Largest number of connections per shard. Default: 10. */
   readonly poolSize?: number | undefined
-  /** Calls that may wait for a connection of a shard; 10,000 by default. */
+  /** Largest number of calls that wait for a connection of a shard; further ones reject with `SHARD_BUSY`. Default: 10,000. */
   readonly maxQueue?: number | undefined
   /**
-   * Milliseconds for a statement or a transaction as a whole: the wait for a connection, opening one, and all answers.
-   * Half of them may pass before it is sent. 10,000 by default.
+   * Deadline of a statement or a whole transaction in milliseconds. It includes the wait for a connection, which may take
+   * half of it, opening one, and all answers. Default: 10,000.
    */
   readonly deadlineMs?: number | undefined
-  /** Milliseconds for everything until a new connection can be used, and as many for a function that gives the password; 5,000 by default. */
+  /** Milliseconds until a new connection can be used, and the same again for a `password` function. Default: 5,000. */
   readonly connectTimeoutMs?: number | undefined
-  /** Whole seconds that a statement waits for a row or a table that others have locked; 3 by default. */
+  /** Whole seconds that a statement waits for a lock on a row or a table. Default: 3. */
   readonly lockWaitSeconds?: number | undefined
-  /** Milliseconds after which an unused connection is closed; 60,000 by default. */
+  /** Milliseconds after which an unused connection is closed. Default: 60,000. */
   readonly idleMs?: number | undefined
   /**
-   * Failures to reach a shard, with no answer between them, after which calls to it are refused; 5 by default. One connection
-   * on which it says nothing for `connectTimeoutMs` is enough if nobody else is answered meanwhile.
+   * Consecutive failures to reach a shard after which its calls are rejected without being sent. One new connection without any
+   * answer for `connectTimeoutMs` is enough if no other connection is answered in that time. Default: 5.
    */
   readonly breakerFailures?: number | undefined
-  /** Milliseconds between two attempts to reach such a shard again; 1,000 by default. */
+  /** Milliseconds between two attempts to reach such a shard again. Default: 1,000. */
   readonly breakerProbeMs?: number | undefined
-  /** Encrypts, and verifies the server's certificate and name. Off by default. */
+  /** Encrypts connections, and verifies the server's certificate and name. Default: off. */
   readonly tls?: boolean | MysqlTlsOptions | undefined
-  /** `entities` by default. */
+  /** Name of the entity table. Default: `entities`. */
   readonly entityTable?: string | undefined
 }
 
 /**
- * Shards on MySQL or MariaDB servers, in the router's order. Nothing is connected before `connect`, which opens one
- * connection to each. It rejects when a server refuses that, and when none can be reached; one of several that cannot is
- * tried again by each call that needs it. Replicas are connected to when they are first read. Throws `BAD_OPTION`.
+ * Describes shards on MySQL or MariaDB servers, in the router's order. Throws `BAD_OPTION`.
+ *
+ * `connect` opens one connection per shard. It rejects if a server refuses its connection, or if no server can be reached. If only
+ * some cannot be reached, it resolves, and the calls to them try again. Replicas are connected at their first read.
  */
 export function mysqlShards(
   shards: readonly (string | MysqlShardOptions | ReplicatedMysqlShard)[],
@@ -57,7 +58,7 @@ export function mysqlShards(
       `mysqlShards takes a list of at least one URL; got ${describeKind(shards)}.`,
     )
   }
-  // Not by `map`, which skips the holes of a list.
+  // `map` would skip the holes of a sparse array.
   const servers = Array.from(shards, (shard, number) => parseShardServers(shard, number, options.tls))
   checkDifferent(servers)
 
@@ -118,7 +119,7 @@ interface Connected {
   readonly pool: ShardPool
 }
 
-/** Says which calls still work while at least one of these shards refuses; empty when it is the only shard. */
+/** Describes how many shards are reachable, for the error of one that is not; empty for a single shard. */
 function reachableText(shards: readonly Connected[]): string {
   const reachable = shards.filter(({ pool }) => !pool.isRefusing).length
   if (shards.length === 1) return ''
@@ -131,7 +132,7 @@ interface Settings extends ShardSettings {
   readonly entityTable: string
 }
 
-/** Each with its least and greatest value, and what it is by default. */
+/** Smallest value, largest value and default of each option. */
 const numbers: Readonly<Record<Exclude<keyof Settings, 'entityTable'>, readonly [number, number, number]>> = {
   poolSize: [1, 1_000, 10],
   maxQueue: [0, 1_000_000, 10_000],
@@ -160,15 +161,14 @@ function checkOptions(options: MysqlShardsOptions): Settings {
     }
   }
   const number = (name: keyof typeof numbers): number => {
-    const [least, greatest, usual] = numbers[name]
-    const value: unknown = options[name] ?? usual
-    if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= greatest)
-      return value
-    // The number of an option is no stored value.
-    const came = typeof value === 'number' ? String(value) : describeKind(value)
+    const [min, max, defaultValue] = numbers[name]
+    const value: unknown = options[name] ?? defaultValue
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+    // A number may stand in the message, since an option is not a stored value.
+    const received = typeof value === 'number' ? String(value) : describeKind(value)
     throw new LooseleafError(
       'BAD_OPTION',
-      `The option ${name} has to be a whole number from ${least} to ${greatest}; got ${came}.`,
+      `The option ${name} has to be a whole number from ${min} to ${max}; got ${received}.`,
     )
   }
   return {
@@ -184,21 +184,21 @@ function checkOptions(options: MysqlShardsOptions): Settings {
   }
 }
 
-/** Two shards in one database would share their tables, and a primary that is its own replica is none. */
+/** Throws `BAD_OPTION` for two servers of one address: shards would share their tables, and a primary would be its own replica. */
 function checkDifferent(servers: readonly ShardServers[]): void {
   const known = new Map<string, string>()
   for (const [number, { primary, replicas }] of servers.entries()) {
-    const own = `MySQL shard ${number}`
+    const shard = `MySQL shard ${number}`
     for (const [i, { name }] of [primary, ...replicas].entries()) {
-      const who = i === 0 ? own : `Replica ${i - 1} of ${own}`
+      const server = i === 0 ? shard : `Replica ${i - 1} of ${shard}`
       const other = known.get(name)
       if (other !== undefined) {
         throw new LooseleafError(
           'BAD_OPTION',
-          `${who} is the same database as ${other}; each has to be one of its own.`,
+          `${server} is the same database as ${other}; give each its own database.`,
         )
       }
-      known.set(name, who)
+      known.set(name, server)
     }
   }
 }

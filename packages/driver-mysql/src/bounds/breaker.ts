@@ -1,40 +1,40 @@
 import { LooseleafError, platformTime } from '@looseleaf/core'
 import { CircuitState, ConsecutiveBreaker, ConstantBackoff, circuitBreaker, handleAll } from 'cockatiel'
 
-/** What connections tell of the server behind them. */
+/** Reports of connections about their server. Times are by `performance.now()`. */
 export interface Health {
-  /** The server has said something, an error of its own included: what failed before does not count any more. */
+  /** Reports an answer, also an error of the server. Resets the count of failures. */
   answered(): void
-  /** It could not be reached, was lost or stayed silent, in a call that began then, by `performance.now()`. */
+  /** Reports a connection that could not be opened, was lost or stayed silent, in a call that began at this time. */
   failed(began: number): void
-  /** A new connection got not a word from it in all the time that it may take. One such is enough, unless others were answered. */
+  /** Reports a new connection without any byte from the server in its time. Opens the breaker, unless another one was answered since. */
   silent(began: number): void
 }
 
 export interface BreakerOptions {
-  /** The shard's name, for errors. */
+  /** Name of the shard, for errors. */
   readonly name: string
-  /** Failures in a row, without an answer between them, after which calls are refused. */
+  /** Consecutive failures after which the breaker opens. */
   readonly failures: number
-  /** Milliseconds between two attempts to reach a server again. */
+  /** Milliseconds between two probes of an open breaker. */
   readonly probeMs: number
-  /** Names the other shards that answer, as a sentence for errors; an empty text adds nothing. Called when a call is refused. */
+  /** Returns a sentence for errors about the shards that are reachable, or an empty text. Called for each rejected call. */
   readonly others?: (() => string) | undefined
-  /** Tries to reach the server: resolves when it answers, rejects when it does not, and always does one of them. */
+  /** Tries to reach the server. Resolves if it answers, rejects otherwise, and always settles. */
   readonly probe: () => Promise<void>
-  /** Called when calls are refused from now on, and again by every probe that fails. */
+  /** Called when the breaker opens, and after each failed probe. */
   readonly onOpen: (refusal: LooseleafError) => void
-  /** Called when they may pass again. */
+  /** Called when the breaker closes. */
   readonly onClose: () => void
 }
 
-/** Keeps calls from waiting for a server that is gone, and notices by itself when it is back. */
+/** Rejects calls to a server that does not answer, and probes it until it does. */
 export interface Breaker extends Health {
-  /** The error of every call at this time, or undefined while calls may pass. */
+  /** Error for every call while the breaker is open; undefined while it is closed. */
   readonly refusal: LooseleafError | undefined
-  /** Whether calls are refused at this time. */
+  /** True while the breaker is open. */
   readonly isRefusing: boolean
-  /** When the server has said something last, by `performance.now()`. */
+  /** Time of the server's last answer, by `performance.now()`. */
   readonly lastAnswer: number
   /** Ends the probing. */
   stop(): void
@@ -49,8 +49,8 @@ export function createBreaker(options: BreakerOptions): Breaker {
       success: () => inARow.success(),
       failure: () => inARow.failure() || isSilent,
     },
-    // The timer below says when to probe. By itself the library goes by the wall clock, and a clock that is set back
-    // would keep the shard closed for as long.
+    // The timer below starts the probes. The library compares wall clock times, so a clock that is set back would keep the breaker
+    // open for as long.
     halfOpenAfter: new ConstantBackoff(Number.NEGATIVE_INFINITY),
   })
   let lastAnswer = Number.NEGATIVE_INFINITY
@@ -73,7 +73,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
 
   circuit.onBreak(() => {
     if (stopped) return
-    // Nobody waits for a probe, and none of them keeps the process alive.
+    // No call waits for a probe, so its timer need not keep the process running.
     timer = platformTime.setTimeout(() => void circuit.execute(probe).catch(() => {}), probeMs)
     timer.unref()
     onOpen(refusal())
@@ -85,7 +85,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
   })
 
   function failed(began: number): void {
-    // A call that began before the last answer tells of a time that is over.
+    // A failure of a call that began before the last answer is out of date.
     if (began < lastAnswer || circuit.state !== CircuitState.Closed) return
     void circuit.execute(() => Promise.reject(new Error('failed'))).catch(() => {})
   }

@@ -3,36 +3,35 @@ import { clientError } from '../errors/errors.ts'
 import { withDeadline } from './with-deadline.ts'
 
 /**
- * `withDeadline` for one thing after the other. The timer stays from one to the next: to set and clear one for each took a
- * twentieth of the client's time of a short statement. While nothing is waited for, it does not keep the process running.
+ * `withDeadline` for consecutive waits with one timer: setting and clearing a timer for each took 5 % of the client's time of a
+ * short statement. Between waits the timer does not keep the process running.
  */
 export interface DeadlineTimer {
   wait<T>(milliseconds: number, begin: (done: (error: unknown, result: T) => void) => void): Promise<T>
-  /** Nothing more will be waited for. */
+  /** Clears the timer, unless a wait is in flight. */
   stop(): void
 }
 
 export function createDeadlineTimer(): DeadlineTimer {
   let timer: NodeJS.Timeout | undefined
-  /** When it looks, by `performance.now()`. */
-  let looksAt = 0
-  /** What is waited for, and until when. */
+  /** Time at which the timer fires, by `performance.now()`. */
+  let firesAt = 0
   let waiting: { readonly until: number; reject(error: Error): void } | undefined
 
-  function lookAfter(milliseconds: number): void {
+  function startTimer(milliseconds: number): void {
     platformTime.clearTimeout(timer)
-    looksAt = platformTime.elapsed() + milliseconds
-    timer = platformTime.setTimeout(look, milliseconds)
+    firesAt = platformTime.elapsed() + milliseconds
+    timer = platformTime.setTimeout(checkDeadline, milliseconds)
   }
 
-  function look(): void {
+  function checkDeadline(): void {
     timer = undefined
     if (waiting === undefined) return
     const { until, reject } = waiting
-    const left = until - platformTime.elapsed()
-    if (left > 0) return lookAfter(left)
+    const remainingMs = until - platformTime.elapsed()
+    if (remainingMs > 0) return startTimer(remainingMs)
     waiting = undefined
-    // A process that was held up itself has answers that it has not looked at: they are taken first.
+    // After a pause of this process, answers may wait in the socket: `setImmediate` lets them come first.
     platformTime.setImmediate(() => reject(clientError('CALL_DEADLINE')))
   }
 
@@ -43,12 +42,12 @@ export function createDeadlineTimer(): DeadlineTimer {
 
   return {
     wait(milliseconds, begin) {
-      // Two at once should not be, and then each has a timer of its own.
+      // A connection waits for one answer at a time. A second wait gets its own timer.
       if (waiting !== undefined) return withDeadline(milliseconds, begin)
       return new Promise((resolve, reject) => {
         const until = platformTime.elapsed() + milliseconds
         waiting = { until, reject }
-        if (timer === undefined || looksAt > until) lookAfter(milliseconds)
+        if (timer === undefined || firesAt > until) startTimer(milliseconds)
         else timer.ref()
         try {
           begin((error, result) => {
@@ -63,7 +62,7 @@ export function createDeadlineTimer(): DeadlineTimer {
       })
     },
     stop() {
-      // What is waited for still shall end.
+      // The wait in flight still needs its deadline.
       if (waiting !== undefined) return
       platformTime.clearTimeout(timer)
       timer = undefined

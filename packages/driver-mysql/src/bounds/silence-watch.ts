@@ -1,36 +1,37 @@
 import { platformTime } from '@looseleaf/core'
+
 export interface SilenceWatchOptions {
-  /** When the server has said something last, by `performance.now()`. */
+  /** Returns the time of the server's last answer, by `performance.now()`. */
   readonly lastAnswer: () => number
-  /** Asks the server for a sign of life. Always ends, and never rejects. */
+  /** Asks the server for a sign of life. Always resolves. */
   readonly ask: () => Promise<void>
 }
 
 /**
- * Notices that calls wait and the server does not respond at all. Calls share statements, so a server that is gone fails few of
- * them, each after its deadline; somebody has to ask it.
+ * Asks a silent server for a sign of life while calls wait for it. Without the watch a dead server would be noticed late: calls
+ * share statements, so only a few statements fail, each after its whole deadline.
  */
 export interface SilenceWatch {
-  /** A call begins to wait for the server. */
+  /** Counts a call that waits for the server. */
   begin(): void
-  /** It has ended, in whatever way. */
+  /** Counts the end of such a call. */
   end(): void
   stop(): void
 }
 
-/** Statements take their time, so a server that says nothing for so long is merely asked. */
+/** Silence after which the server is asked. It proves nothing, since statements may take longer. */
 const SILENCE_MS = 1_000
-const LOOK_MS = 250
+const CHECK_MS = 250
 
 export function createSilenceWatch({ lastAnswer, ask }: SilenceWatchOptions): SilenceWatch {
   let waiting = 0
-  /** When the first of the calls that wait has begun to. */
+  /** Time since which at least one call has been waiting. */
   let since = 0
   let isAsking = false
   let timer: NodeJS.Timeout | undefined
 
-  function look(): void {
-    // It is not begun and ended with every call, of which there are thousands a second.
+  function check(): void {
+    // The timer ends here, and not with the last call: calls begin and end thousands of times a second.
     if (waiting === 0) return stop()
     if (isAsking || platformTime.elapsed() - Math.max(since, lastAnswer()) < SILENCE_MS) return
     isAsking = true
@@ -46,8 +47,8 @@ export function createSilenceWatch({ lastAnswer, ask }: SilenceWatchOptions): Si
     begin() {
       if (waiting++ > 0) return
       since = platformTime.elapsed()
-      // The calls themselves keep the process running.
-      timer ??= platformTime.setInterval(look, LOOK_MS).unref()
+      // The waiting calls keep the process running, so the timer need not.
+      timer ??= platformTime.setInterval(check, CHECK_MS).unref()
     },
     end() {
       waiting--

@@ -2,8 +2,8 @@ import { platformTime } from '@looseleaf/core'
 import { clientError } from '../errors/errors.ts'
 
 /**
- * Waits for something that calls back, for so many milliseconds at the most, and rejects with `CALL_DEADLINE` then.
- * mysql2 forgets its callbacks when a connection is destroyed, and never calls them when one falls silent.
+ * Resolves with the result of a callback, or rejects with `CALL_DEADLINE` after this many milliseconds. mysql2 never calls back
+ * on a silent connection, nor on a destroyed one.
  */
 export function withDeadline<T>(
   milliseconds: number,
@@ -11,7 +11,7 @@ export function withDeadline<T>(
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = platformTime.setTimeout(() => {
-      // A process that was held up itself has answers that it has not looked at: they are taken first.
+      // After a pause of this process, answers may wait in the socket: `setImmediate` lets them come first.
       platformTime.setImmediate(() => reject(clientError('CALL_DEADLINE')))
     }, milliseconds)
     try {

@@ -7,69 +7,66 @@ import { withDeadline } from '../bounds/with-deadline.ts'
 import {
   clientError,
   endsConnection,
-  foundByRefusal,
+  otherSessionReason,
   isOtherSession,
   refusesPrepared,
   saysDown,
   sessionError,
 } from '../errors/errors.ts'
-import { foundAgainst } from '../settings/answer-status.ts'
+import { sessionMismatch } from '../settings/answer-status.ts'
 import { sessionToken, tokenCondition, tokenStatement } from '../settings/session-token.ts'
 import { createKeptStatements } from './kept-statements.ts'
 import { boundValues, splitStatement, writeLiterals } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
 
 /**
- * Writes with more bytes of parameters than this are prepared, and their parameters sent as they are: as text they
- * would be twice as long, and a body of 9 MiB would not pass a limit of 16 MiB.
+ * Size of the parameters above which a write is prepared, in bytes. As hexadecimal text the parameters are twice as long, and a body
+ * of 9 MiB would exceed a packet limit of 16 MiB.
  */
 const PREPARE_ABOVE_BYTES = 64 * 1024
 
-/** What a statement adds to its parameters at the most, and what each of them adds. */
+/** Upper bounds of the bytes that a statement and each parameter add to a packet. */
 const STATEMENT_OVERHEAD_BYTES = 1024
 const PARAMETER_OVERHEAD_BYTES = 16
 
 /**
- * A connection whose session was not asked for its token for so long is asked before it is used: reads by text do not compare it,
- * and what else reads rely on may have been set otherwise.
+ * Age of the last token check above which a connection checks again before a statement, in milliseconds. Reads that are sent as text do
+ * not compare the token, and rely on the settings of the session.
  */
 const VERIFIED_MS = 1_000
 
 export interface ConnectionOptions {
   readonly client: ClientConnection
-  /** That the session has. */
+  /** Token of the session. */
   readonly token: Buffer
-  /** The server would close the connection on a longer statement, and leave it unknown what has come of it. */
+  /** Largest statement in bytes. The server closes the connection on a larger one, and its outcome is unknown. */
   readonly maxPacketBytes: number
   readonly health: Health
-  /** Ends the connection on the server's side, by way of another one. Returns at once. */
+  /** Ends the session on the server, through another connection. Returns at once. */
   readonly kill: () => void
   readonly statements?: StatementTeller | undefined
 }
 
-/** One connection to a server, used by one call at a time, with a deadline on whatever it is asked. */
+/** A connection to a server for one call at a time. Every statement has a deadline. */
 export interface Connection extends DatabaseConnection {
-  /** False once it must not be used again: it was ended, lost, or its state is not known. */
+  /** False once the connection was ended or lost, or its state is unknown. */
   readonly usable: boolean
-  /** A call begins: the statements that follow have until then all together, by `performance.now()`. */
+  /** Begins a call. All of its statements together have this deadline, by `performance.now()`. */
   begin(deadline: number): void
-  /**
-   * Asks the server whether the session is still the one that was set up. A connection without that answer within so many
-   * milliseconds is not usable.
-   */
+  /** Checks the token of the session. If that fails or takes longer than this, the connection becomes unusable and the call rejects. */
   verify(milliseconds: number): Promise<void>
   startTransaction(): Promise<void>
-  /** Resolves when the transaction has ended in its own session; what it wrote is committed then. */
+  /** Resolves when the transaction is committed, in the session of this connection. */
   commit(): Promise<void>
-  /** Says goodbye; resolves when the server has closed it, or did not within so many milliseconds. */
+  /** Closes the connection properly. Resolves when the server has closed it, or after this many milliseconds. */
   end(milliseconds: number): Promise<void>
   destroy(): void
 }
 
-/** What it asks of its session by itself, as it is told to who listens: without the token. */
+/** Text of the token check for listeners, without the token. */
 const VERIFICATION = `SELECT ${tokenCondition('?')}`
 
-/** The parts of a statement, by the node that all its uses share. */
+/** Texts between the parameters of each statement, by the query node that all its uses share. */
 const partsOf = new WeakMap<object, readonly string[]>()
 
 export function createConnection(options: ConnectionOptions): Connection {
@@ -77,7 +74,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let usable = true
   let deadline = 0
   let inTransaction = false
-  /** Whether the call has sent something that writes. */
+  /** True if the call has sent a write. */
   let wrote = false
   let verifiedAt = platformTime.elapsed()
   const kept = createKeptStatements()
@@ -93,16 +90,16 @@ export function createConnection(options: ConnectionOptions): Connection {
     client.destroy()
   }
 
-  /** What an error of a statement that began then tells of the server. */
-  function learn(error: unknown, began: number): void {
+  /** Reports an error of a statement to the breaker, and closes the connection if it cannot be used any more. */
+  function reportFailure(error: unknown, began: number): void {
     if (endsConnection(error)) destroy()
-    // A deadline says nothing of the server: ending the statement by way of another connection will tell.
+    // A missed deadline proves nothing about the server. The connection that kills the session reports its own outcome.
     if (codeOf(error) === 'CALL_DEADLINE') kill()
     else if (saysDown(error)) health.failed(began)
     else health.answered()
   }
 
-  /** Asks, and makes sure that the answer comes from the session that is this connection's. `text`: for who listens. */
+  /** Sends a statement, and checks that its answer comes from the session of this connection. `text` is for listeners. */
   async function askSession(
     text: string,
     milliseconds: number,
@@ -119,20 +116,20 @@ export function createConnection(options: ConnectionOptions): Connection {
       answer = await timer.wait(milliseconds, begin)
     } catch (error) {
       if (statements?.isListening) statements.tell(text, began, 0, codeOf(error))
-      learn(error, began)
-      // A statement that another session has refused has done nothing, but those before it have.
-      const found = foundByRefusal(error)
-      throw found === undefined ? error : sessionError(found, wroteBefore)
+      reportFailure(error, began)
+      // The other session has rejected this statement, so only earlier ones can have written.
+      const reason = otherSessionReason(error)
+      throw reason === undefined ? error : sessionError(reason, wroteBefore)
     }
     health.answered()
     if (statements?.isListening) statements.tell(text, began, rowsOf(answer.result))
-    const found = foundAgainst(answer.status, inTransaction)
-    if (found === undefined) return answer.result
+    const mismatch = sessionMismatch(answer.status, inTransaction)
+    if (mismatch === undefined) return answer.result
     destroy()
-    throw sessionError(found, wrote)
+    throw sessionError(mismatch, wrote)
   }
 
-  async function say(sql: string): Promise<void> {
+  async function control(sql: string): Promise<void> {
     await askSession(sql, deadline - platformTime.elapsed(), false, (done) => client.query({ sql }, done))
   }
 
@@ -149,40 +146,50 @@ export function createConnection(options: ConnectionOptions): Connection {
     )
   }
 
+  /** Sends a statement as text. Throws `refusal` if the text is too long: the server refused to prepare it. */
+  function sendText(
+    { query, sql, parameters }: CompiledQuery,
+    write: boolean,
+    refusal?: unknown,
+  ): Promise<ClientResult> {
+    let parts = partsOf.get(query)
+    if (parts === undefined) partsOf.set(query, (parts = splitStatement(sql)))
+    const text = writeLiterals(parts, parameters, token)
+    if (text.length >= maxPacketBytes) throw refusal ?? clientError('PACKET_TOO_LARGE')
+    return askSession(sql, deadline - platformTime.elapsed(), write, (done) =>
+      client.query({ sql: text }, done),
+    )
+  }
+
+  /** Chooses whether to send a statement prepared. Throws for a long write that exceeds the packet limit. */
+  function choosesPrepared({ sql, parameters }: CompiledQuery, { write, keep }: Hints): boolean {
+    const bytes = bytesOf(parameters)
+    // A prepared statement needs the token: in another session its number may belong to another statement.
+    const isLong = write && bytes > PREPARE_ABOVE_BYTES && parameters.includes(sessionToken)
+    const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
+    const fits = packet <= maxPacketBytes && sql.length <= maxPacketBytes
+    if (isLong && !fits) throw clientError('PACKET_TOO_LARGE')
+    // Preparing is one more round trip, so it must not happen while a transaction holds locks.
+    const isKept = keep !== undefined && fits && mayPrepare && !inTransaction && kept.keeps(sql, keep)
+    return isLong || isKept
+  }
+
   async function send(query: CompiledQuery): Promise<ClientResult> {
-    const { sql, parameters } = query
     // Kysely's own statements have no hints.
     const { write = false, keep, signal } = query as Partial<HintedQuery>
     if (signal?.aborted) throw abortedError(signal)
     if (!inTransaction && platformTime.elapsed() - verifiedAt > VERIFIED_MS) {
       await verify(deadline - platformTime.elapsed())
     }
-    const bytes = bytesOf(parameters)
-    // Without the token, a prepared one might run as another one of a session that is not ours.
-    const isLong = write && bytes > PREPARE_ABOVE_BYTES && parameters.includes(sessionToken)
-    const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
-    const fits = packet <= maxPacketBytes && sql.length <= maxPacketBytes
-    if (isLong && !fits) throw clientError('PACKET_TOO_LARGE')
-    // What is kept is not prepared while locks are held: it is one round trip more.
-    const isKept = keep !== undefined && fits && mayPrepare && !inTransaction && kept.keeps(sql, keep)
-    let refusal: unknown
-    if (isLong || isKept) {
-      try {
-        return await sendPrepared(query, write)
-      } catch (error) {
-        // Nothing was done.
-        if (!refusesPrepared(error)) throw error
-        refusal = error
-        mayPrepare = false
-      }
+    if (!choosesPrepared(query, { write, keep })) return sendText(query, write)
+    try {
+      return await sendPrepared(query, write)
+    } catch (error) {
+      if (!refusesPrepared(error)) throw error
+      // The server has done nothing.
+      mayPrepare = false
+      return sendText(query, write, error)
     }
-    let parts = partsOf.get(query.query)
-    if (parts === undefined) partsOf.set(query.query, (parts = splitStatement(sql)))
-    const text = writeLiterals(parts, parameters, token)
-    if (text.length >= maxPacketBytes) throw refusal ?? clientError('PACKET_TOO_LARGE')
-    return askSession(sql, deadline - platformTime.elapsed(), write, (done) =>
-      client.query({ sql: text }, done),
-    )
   }
 
   return {
@@ -199,19 +206,23 @@ export function createConnection(options: ConnectionOptions): Connection {
         const { affectedRows, insertId } = result
         return { rows: [], numAffectedRows: BigInt(affectedRows), insertId: BigInt(insertId) }
       }
-      // The rows are what the statement selects; their type is the business of who wrote it.
+      // The type of the rows depends on the statement, so its caller chooses it.
       return { rows: result as Row[] }
     },
     streamQuery: notStreamed,
     verify,
     async startTransaction() {
       inTransaction = true
-      await say('START TRANSACTION')
+      await control('START TRANSACTION')
     },
     async commit() {
       inTransaction = false
-      await say('COMMIT')
-      // Another session would have answered the same, and left this transaction open in its own.
+      await control('COMMIT')
+      // A COMMIT compares no token, so the check after it proves which session has committed. Without the check:
+      // 1. A pooler sends the statements of the transaction to session A, and the COMMIT to session B.
+      // 2. B has no transaction. It answers OK, with the status of a session after a commit.
+      // 3. The call is acknowledged, while A holds its writes, and undoes them when its connection ends.
+      // The check fails in B by the token, and in A by the status, since A's transaction is still open.
       try {
         await verify(Math.max(1, deadline - platformTime.elapsed()))
       } catch (error) {
@@ -230,6 +241,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     destroy,
   }
 }
+
+type Hints = Pick<HintedQuery, 'write' | 'keep'>
 
 function codeOf(error: unknown): string {
   return String((error as { code?: unknown }).code ?? 'unknown')

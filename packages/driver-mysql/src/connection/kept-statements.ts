@@ -1,31 +1,31 @@
 import { platformTime } from '@looseleaf/core'
 import type { StatementHints } from '@looseleaf/driver-kysely'
 
-/** What a connection keeps prepared, which spares the server the parsing: a lone read takes two thirds of the time. */
+/** The statements that a connection keeps prepared. Without parsing, a single read takes two thirds of the time. */
 export interface KeptStatements {
-  /** Whether this one is kept, from now on if there is a place for it. */
+  /** Counts a use of the statement, and tells whether to send it prepared. A new one is kept if a place is free. */
   keeps(text: string, kind: NonNullable<StatementHints['keep']>): boolean
 }
 
 /**
- * Places, and how often a statement has to come before it gets one. What comes beyond them goes as text, so that none is prepared anew
- * again and again. Of scans each index has several, and some come once: a migration's, or those of a cleaner that passes.
+ * Places per connection, and the number of uses after which a statement gets one. Statements without a place are sent as text, so
+ * that none is prepared and dropped in turn. An index has several scans, and some occur once, as those of a migration or a sweep.
  */
 const kinds = {
   common: { places: 48, uses: 1 },
   scan: { places: 24, uses: 8 },
 } as const
-/** The place of a statement that did not come for so long is another's: its index may have been dropped. */
+/** Idle time after which a statement loses its place to a new one: its index may have been dropped. */
 const IDLE_MS = 60_000
-/** Texts whose uses are counted. */
+/** Largest number of statements whose uses are counted. */
 const MAX_COUNTED = 500
 
-/** Statements that are prepared on a connection at the most: those that are kept, and some with long parameters. */
+/** Largest number of prepared statements of a connection: the kept ones, and some with long parameters. */
 export const MAX_PREPARED: number = kinds.common.places + kinds.scan.places + 16
 
-/** `now`: milliseconds of a clock that does not run back. */
+/** `now`: milliseconds of a monotonic clock. */
 export function createKeptStatements(now: () => number = platformTime.elapsed): KeptStatements {
-  /** When each came last. */
+  /** Time of the last use of each statement. */
   const kept = { common: new Map<string, number>(), scan: new Map<string, number>() }
   let uses = new Map<string, number>()
 
@@ -37,10 +37,10 @@ export function createKeptStatements(now: () => number = platformTime.elapsed): 
         places.set(text, time)
         return true
       }
-      const used = (uses.get(text) ?? 0) + 1
-      if (used < kinds[kind].uses) {
+      const count = (uses.get(text) ?? 0) + 1
+      if (count < kinds[kind].uses) {
         if (uses.size === MAX_COUNTED) uses = new Map()
-        uses.set(text, used)
+        uses.set(text, count)
         return false
       }
       if (places.size === kinds[kind].places) {

@@ -14,20 +14,20 @@ import type { ShardAddress } from './shard-address.ts'
 
 export interface KillerOptions {
   readonly address: ShardAddress
-  /** Milliseconds for everything that one connection of the killer does. */
+  /** Milliseconds for all work of one connection of the killer. */
   readonly connectTimeoutMs: number
   readonly health: Health
 }
 
-/** Ends connections on the server's side, by way of one of its own at a time, however many there are to end. */
+/** Ends sessions on the server with KILL, by one connection of its own at a time. */
 export interface Killer {
-  /** Returns at once. What cannot be ended is left to the server, which gives up silent connections by itself. */
+  /** Queues a session and returns at once. The server itself ends a session that the killer cannot, after `wait_timeout`. */
   kill(session: SessionIdentity): void
-  /** Resolves when nothing is under way. */
+  /** Resolves when no session is queued or being killed. */
   settled(): Promise<void>
 }
 
-/** Whether this server has its commits confirmed by a replica now. */
+/** Tells whether a replica confirms the commits of this server now. */
 function isSemiSync(statuses: unknown): boolean {
   const rows = statuses as readonly { readonly Variable_name: unknown; readonly Value: unknown }[]
   return rows.some(
@@ -36,8 +36,12 @@ function isSemiSync(statuses: unknown): boolean {
 }
 
 /**
- * A commit that waits for a semi-synchronous replica is spared: KILL would not undo it but end the waiting, and what no
- * replica has would be read back and acknowledged. Its thread ends by itself when it finds nobody to answer.
+ * Tells whether a session waits for a semi-synchronous replica. Such a session must not be killed:
+ * 1. Its commit is in the log of this server, and no replica has it yet.
+ * 2. KILL ends the wait, and does not undo the commit.
+ * 3. The writer reads the commit back, and acknowledges it.
+ * 4. A failover to a replica undoes an acknowledged write.
+ * The session ends by itself when it cannot send its answer.
  */
 function isWaitingForReplica({ thread }: SessionIdentity, processes: unknown): boolean {
   const rows = processes as readonly { readonly Id: unknown; readonly State: unknown }[]
@@ -62,31 +66,31 @@ export function createKiller({ address, connectTimeoutMs, health }: KillerOption
 
   async function killAll(sessions: readonly SessionIdentity[]): Promise<void> {
     let began = platformTime.elapsed()
-    const left = (): number => Math.max(1, began + connectTimeoutMs - platformTime.elapsed())
+    const remainingMs = (): number => Math.max(1, began + connectTimeoutMs - platformTime.elapsed())
     let client: ClientConnection | undefined
     try {
       const password = await passwordOf(address, connectTimeoutMs)
-      // The time that the password took is not the server's.
+      // The time for the password does not count against the server.
       began = platformTime.elapsed()
       const opened = (client = connectClient(address, password))
-      await withDeadline<void>(left(), (done) => opened.connected((error) => done(error, undefined)))
+      await withDeadline<void>(remainingMs(), (done) => opened.connected((error) => done(error, undefined)))
       const ask = async (sql: string): Promise<unknown> => {
-        const answer = await withDeadline<ClientAnswer>(left(), (done) => opened.query({ sql }, done))
+        const answer = await withDeadline<ClientAnswer>(remainingMs(), (done) => opened.query({ sql }, done))
         return answer.result
       }
-      const mine = identityOf(await ask(identityStatement()), await ask(uptimeStatement))
+      const killerIdentity = identityOf(await ask(identityStatement()), await ask(uptimeStatement))
       health.answered()
-      const mayWait = isSemiSync(await ask("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_status'"))
+      const mayAwaitReplica = isSemiSync(await ask("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_status'"))
       for (const session of sessions) {
-        if (!isEarlierSession(session, mine)) continue
-        if (mayWait && isWaitingForReplica(session, await ask('SHOW PROCESSLIST'))) continue
-        // It may be gone already.
-        await withDeadline(left(), (done) =>
+        if (!isEarlierSession(session, killerIdentity)) continue
+        if (mayAwaitReplica && isWaitingForReplica(session, await ask('SHOW PROCESSLIST'))) continue
+        // An error is fine: the session may have ended by itself.
+        await withDeadline(remainingMs(), (done) =>
           opened.query({ sql: `KILL ${session.thread}` }, () => done(null, undefined)),
         )
       }
     } catch {
-      // The server cannot be reached; neither could it answer the calls that were given up.
+      // The server cannot be reached, so it could not answer the calls of these sessions either.
       if (client !== undefined) health.failed(began)
     } finally {
       client?.destroy()

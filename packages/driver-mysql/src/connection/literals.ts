@@ -3,8 +3,8 @@ import { sessionToken } from '../settings/session-token.ts'
 import { boundInteger } from './mysql2.ts'
 
 /**
- * Writes parameters into a statement as literals. Bytes and strings become hexadecimal and numbers digits, so whatever
- * is in them, nothing has to be escaped; sending text saves the server one prepared statement for each length of list.
+ * Writes parameters into a statement as literals. Bytes and strings become hexadecimal, and numbers digits, so that no value needs
+ * escaping. Text saves the server a prepared statement per length of a list.
  */
 export function writeLiterals(
   parts: readonly string[],
@@ -20,8 +20,8 @@ export function writeLiterals(
 }
 
 /**
- * The parameters of a prepared statement as the client sends them exactly: bytes and strings as Buffers, bigints as integers, the
- * others as they are. By itself it sends a bigint as text, which no LIMIT takes and servers compare as a double.
+ * Converts the parameters of a prepared statement to values that mysql2 sends exactly: bytes and strings to Buffers, bigints to
+ * typed integers. mysql2 sends a plain bigint as text, which a LIMIT rejects and servers compare as a double.
  */
 export function boundValues(parameters: readonly unknown[], token: Buffer): unknown[] {
   return parameters.map((parameter) => {
@@ -44,7 +44,7 @@ export function boundValues(parameters: readonly unknown[], token: Buffer): unkn
   })
 }
 
-/** The statement between its parameters. Statements hold no other question marks: names are checked to be plain. */
+/** Splits a statement at its parameters. It has no other question marks, since names are checked to be plain. */
 export function splitStatement(text: string): readonly string[] {
   return text.split('?')
 }
@@ -77,7 +77,7 @@ function badParameter(value: unknown): LooseleafError {
   )
 }
 
-/** Without an exponent it would be a decimal, which is another type. */
+/** Writes a double with an exponent: without one, servers read a decimal. */
 function floatLiteral(value: number): string {
   const text = String(value)
   return text.includes('e') ? text : `${text}e0`

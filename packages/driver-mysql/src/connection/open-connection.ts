@@ -3,13 +3,13 @@ import type { StatementTeller } from '@looseleaf/driver-kysely'
 import type { Health } from '../bounds/breaker.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
 import { mysqlFault, saysDown, sessionError } from '../errors/errors.ts'
-import { foundAgainst } from '../settings/answer-status.ts'
+import { sessionMismatch } from '../settings/answer-status.ts'
 import {
   checkSession,
   identityOf,
   pinStatements,
   readBackStatement,
-  ownUptimeStatement,
+  checkedUptimeStatement,
   type SessionOptions,
 } from '../settings/session-settings.ts'
 import { newToken } from '../settings/session-token.ts'
@@ -22,34 +22,34 @@ import type { ShardAddress } from './shard-address.ts'
 export interface OpenOptions {
   readonly address: ShardAddress
   readonly session: SessionOptions
-  /** Milliseconds for the password, and again for everything else until the connection can be used. */
+  /** Milliseconds for the password, and the same again until the connection can be used. */
   readonly connectTimeoutMs: number
   readonly health: Health
   readonly killer: Killer
   readonly statements?: StatementTeller | undefined
 }
 
-/** Connects and pins the session's settings; a connection that does not keep them is not given away. */
+/** Opens a connection, pins the settings of its session and verifies them. Rejects if the session does not keep them. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
   const { address, session, connectTimeoutMs, health, killer, statements } = options
   const password = await passwordOf(address, connectTimeoutMs)
-  // The time that the password took is not the server's.
+  // The time for the password does not count against the server.
   const began = platformTime.elapsed()
-  const left = (): number => Math.max(1, began + connectTimeoutMs - platformTime.elapsed())
+  const remainingMs = (): number => Math.max(1, began + connectTimeoutMs - platformTime.elapsed())
   let client: ClientConnection | undefined
   try {
     const opened = (client = connectClient(address, password))
     const token = newToken()
     const ask = (sql: string): Promise<ClientAnswer> =>
-      withDeadline(left(), (done) => opened.query({ sql }, done))
-    await withDeadline<void>(left(), (done) => opened.connected((error) => done(error, undefined)))
+      withDeadline(remainingMs(), (done) => opened.query({ sql }, done))
+    await withDeadline<void>(remainingMs(), (done) => opened.connected((error) => done(error, undefined)))
     for (const sql of pinStatements(session, token)) await ask(sql)
     const { result: settings } = await ask(readBackStatement(session, token))
     const { maxPacketBytes } = checkSession(settings, session)
-    const { result: uptime, status } = await ask(ownUptimeStatement(token))
-    // A pooler may give a session in which a transaction was left open.
-    const found = foundAgainst(status, false)
-    if (found !== undefined) throw sessionError(found, false)
+    const { result: uptime, status } = await ask(checkedUptimeStatement(token))
+    // A pooler may hand out a session with an open transaction of another client.
+    const mismatch = sessionMismatch(status, false)
+    if (mismatch !== undefined) throw sessionError(mismatch, false)
     const identity = identityOf(settings, uptime)
     health.answered()
     const kill = (): void => killer.kill(identity)

@@ -4,8 +4,8 @@ import { clientError } from '../errors/errors.ts'
 import type { ShardAddress } from './shard-address.ts'
 
 /**
- * The password for a new connection, within so many milliseconds. Nothing that goes wrong here says anything of the server.
- * Throws `SHARD_UNAVAILABLE` when the function for it fails or takes longer, and `SHARD_DENIED` when it gives no string.
+ * Resolves with the password for a new connection. Rejects with `SHARD_UNAVAILABLE` if the function for it fails or takes longer than
+ * this many milliseconds, and with `SHARD_DENIED` if it returns no string. Neither counts against the server.
  */
 export async function passwordOf({ name, password }: ShardAddress, milliseconds: number): Promise<string> {
   const inTime = new AbortController()
@@ -18,7 +18,7 @@ export async function passwordOf({ name, password }: ShardAddress, milliseconds:
   } catch (cause) {
     throw new LooseleafError(
       'SHARD_UNAVAILABLE',
-      `${name}: no connection was opened, because the function that gives the password failed, or took longer than ${Math.round(milliseconds)} ms.`,
+      `${name}: no connection was opened, because the function for the password failed, or took longer than ${Math.round(milliseconds)} ms.`,
       { shard: name, cause },
     )
   } finally {
@@ -27,7 +27,7 @@ export async function passwordOf({ name, password }: ShardAddress, milliseconds:
   if (typeof given === 'string') return given
   throw new LooseleafError(
     'SHARD_DENIED',
-    `${name}: the function for the password has to give a string; it gave ${describeKind(given)}.`,
+    `${name}: the function for the password has to return a string; got ${describeKind(given)}.`,
     { shard: name },
   )
 }

@@ -82,7 +82,7 @@ test('a function that fails makes the shard unavailable until it works again, an
     expect(one).toHaveProperty('reason', {
       asymmetricMatch: (error: LooseleafError) =>
         isLooseleafError(error, 'SHARD_UNAVAILABLE') &&
-        error.message.includes('the function that gives the password failed') &&
+        error.message.includes('the function for the password failed') &&
         error.cause === sso,
     })
   }
@@ -100,6 +100,6 @@ test('a function that never answers is given up, and one that gives no string is
   await expect(factory(() => undefined).connect()).rejects.toMatchObject({
     code: 'SHARD_DENIED',
     retryable: false,
-    message: expect.stringMatching(/has to give a string; it gave nothing/),
+    message: expect.stringMatching(/has to return a string; got nothing/),
   })
 })

@@ -1,47 +1,47 @@
 import { createSecureContext } from 'node:tls'
 import { LooseleafError, describeKind } from '@looseleaf/core'
 
-/** How a connection proves who the server is. The server's certificate and name are always verified. */
+/** Certificates of connections. The server's certificate and name are always verified. */
 export interface MysqlTlsOptions {
-  /** Certificates of authorities, PEM; those of Node by default. */
+  /** Certificates of authorities, as PEM. Default: those of Node. */
   readonly ca?: string | Buffer | undefined
-  /** This client's certificate and key, PEM. */
+  /** Certificate and `key` of this client, as PEM. */
   readonly cert?: string | Buffer | undefined
   readonly key?: string | Buffer | undefined
 }
 
 export interface MysqlShardOptions {
-  /** `127.0.0.1` by default. */
+  /** Default: `127.0.0.1`. */
   readonly host?: string | undefined
-  /** 3306 by default. */
+  /** Default: 3306. */
   readonly port?: number | undefined
-  /** A Unix socket, instead of host and port. */
+  /** Unix socket, instead of host and port. */
   readonly socketPath?: string | undefined
-  /** `root` by default. */
+  /** Default: `root`. */
   readonly user?: string | undefined
   /**
-   * The password, or a function that gives it, asked for every new connection: for passwords that expire, such as the tokens of AWS
-   * RDS IAM. It has `connectTimeoutMs` for itself.
+   * Password, or a function that returns it, for passwords that expire, such as the tokens of AWS RDS IAM. The function is called
+   * for each new connection, and has `connectTimeoutMs` to return. Default: empty.
    */
   readonly password?: string | (() => string | Promise<string>) | undefined
-  /** Has to exist. */
+  /** Name of an existing database. */
   readonly database: string
-  /** Overrides the option of this name that stands for all shards. */
+  /** Overrides the option `tls` of all shards. */
   readonly tls?: boolean | MysqlTlsOptions | undefined
 }
 
-/** Where a shard is, checked. */
+/** Checked address of a server. */
 export interface ShardAddress {
-  /** For people: host, port and database. One for each database, as far as its spelling tells. */
+  /** Name for messages: host or socket, port, and database. Equal for equal spellings of one database. */
   readonly name: string
   readonly host: string
   readonly port: number
   readonly socketPath: string | undefined
   readonly user: string
-  /** Gives the password; a function, so that no inspection prints it. What a user's own function gives is not checked yet. */
+  /** Returns the password, unchecked if it is the user's function. It is a function so that no inspection prints the password. */
   readonly password: () => unknown
   readonly database: string
-  /** One object for all connections, because mysql2 keeps what it has made of the certificates by it. */
+  /** One object for all connections, since mysql2 caches the parsed certificates by object. */
   readonly tls: VerifiedTls | undefined
 }
 
@@ -55,85 +55,88 @@ export interface VerifiedTls {
 
 export type Tls = boolean | MysqlTlsOptions | undefined
 
-/** Checks one server's URL or options. Throws `BAD_OPTION`; the message says `who` it is, such as `MySQL shard 0`, and never repeats the URL. */
-export function parseShardAddress(shard: unknown, who: string, tls: Tls): ShardAddress {
-  if (typeof shard === 'string') return parseUrl(shard, who, tls)
-  if (typeof shard === 'object' && shard !== null) return parseOptions(shard as MysqlShardOptions, who, tls)
+/**
+ * Checks the URL or the options of a server. Throws `BAD_OPTION`. The message begins with `subject`, such as `MySQL shard 0`, and
+ * never contains the URL.
+ */
+export function parseShardAddress(shard: unknown, subject: string, tls: Tls): ShardAddress {
+  if (typeof shard === 'string') return parseUrl(shard, subject, tls)
+  if (typeof shard === 'object' && shard !== null) return parseOptions(shard as MysqlShardOptions, subject, tls)
   throw refuse(
-    who,
+    subject,
     `has to be a URL such as mysql://user@host:3306/database, or options; got ${describeKind(shard)}`,
   )
 }
 
-/** A reserved character in a password cuts a URL elsewhere, so the error may be about any of its parts. */
+/** Hint for every error of a URL: a reserved character in a password moves the borders of all other parts. */
 const ENCODE = 'write # / ? @ and % within a user or a password as %23 %2F %3F %40 and %25'
 
-function parseUrl(text: string, who: string, tls: Tls): ShardAddress {
+function parseUrl(text: string, subject: string, tls: Tls): ShardAddress {
   const url = URL.parse(text)
-  if (url === null) throw refuse(who, `is not a URL such as mysql://user@host:3306/database; ${ENCODE}`)
-  // With one slash, user and password would be taken for the name of the database, and be seen.
+  if (url === null) throw refuse(subject, `is not a URL such as mysql://user@host:3306/database; ${ENCODE}`)
+  // With one slash the user and the password would become part of the database's name, which messages contain.
   if (!/^\s*(mysql|mariadb):\/\//i.test(text)) {
-    throw refuse(who, 'has to begin with mysql:// or mariadb://')
+    throw refuse(subject, 'has to begin with mysql:// or mariadb://')
   }
-  if (url.hash !== '') throw refuse(who, `has a #; ${ENCODE}`)
+  if (url.hash !== '') throw refuse(subject, `has a #; ${ENCODE}`)
   const path = /^\/([^/]+)$/.exec(url.pathname)
   if (path === null) {
-    throw refuse(who, `has to name one database after the host, such as /feed; ${ENCODE}`)
+    throw refuse(subject, `has to name one database after the host, such as /feed; ${ENCODE}`)
   }
-  const host = decode(url.hostname, who, 'host').replace(/^\[(.*)\]$/, '$1')
+  const host = decode(url.hostname, subject, 'host').replace(/^\[(.*)\]$/, '$1')
   return parseOptions(
     {
       host: host === '' ? undefined : host,
       port: url.port === '' ? undefined : Number(url.port),
-      user: url.username === '' ? undefined : decode(url.username, who, 'user'),
-      password: decode(url.password, who, 'password'),
-      database: decode(path[1] as string, who, 'database'),
-      tls: tlsParameter(url.searchParams, who),
+      user: url.username === '' ? undefined : decode(url.username, subject, 'user'),
+      password: decode(url.password, subject, 'password'),
+      database: decode(path[1] as string, subject, 'database'),
+      tls: tlsParameter(url.searchParams, subject),
     },
-    who,
+    subject,
     tls,
   )
 }
 
-/** What stands after the ?, which may hold a secret by mistake and is not repeated. */
-function tlsParameter(parameters: URLSearchParams, who: string): boolean | undefined {
+/** Reads the parameters after the `?`. The error does not contain them: a URL with a wrong `?` may have part of the password there. */
+function tlsParameter(parameters: URLSearchParams, subject: string): boolean | undefined {
   const [first, another] = parameters
   if (first === undefined) return undefined
   const [name, value] = first
   if (name === 'tls' && (value === 'true' || value === 'false') && another === undefined)
     return value === 'true'
   throw refuse(
-    who,
+    subject,
     'may have ?tls=true or ?tls=false after the database, and nothing else; it has another parameter. Give other settings as options',
   )
 }
 
 const optionNames = new Set(['host', 'port', 'socketPath', 'user', 'password', 'database', 'tls'])
 
-function parseOptions(options: MysqlShardOptions, who: string, tls: Tls): ShardAddress {
+function parseOptions(options: MysqlShardOptions, subject: string, tls: Tls): ShardAddress {
   for (const name of Object.keys(options)) {
     if (!optionNames.has(name)) {
       throw refuse(
-        who,
+        subject,
         `has no option ${JSON.stringify(name.slice(0, 40))}; there are ${[...optionNames].join(', ')}`,
       )
     }
   }
   const { host = '127.0.0.1', port = 3306, user = 'root', password = '', database, socketPath } = options
-  checkText(host, 'host', 255, who)
-  checkText(user, 'user', 128, who)
-  checkText(database, 'database', 64, who)
-  if (socketPath !== undefined) checkText(socketPath, 'socketPath', 255, who)
+  checkText(host, 'host', 255, subject)
+  checkText(user, 'user', 128, subject)
+  checkText(database, 'database', 64, subject)
+  if (socketPath !== undefined) checkText(socketPath, 'socketPath', 255, subject)
   if (typeof password !== 'string' && typeof password !== 'function') {
     throw refuse(
-      who,
+      subject,
       `has to have a password that is a string or a function that gives one; got ${describeKind(password)}`,
     )
   }
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw refuse(who, `has a port that is not a whole number from 1 to 65535 but ${describeKind(port)}`)
+    throw refuse(subject, `has a port that is not a whole number from 1 to 65535 but ${describeKind(port)}`)
   }
-  // Names of hosts are the same in either case; those of sockets and databases need not be.
+  // Host names ignore case; names of sockets and databases may not.
   const lowerHost = host.toLowerCase()
   return {
     name: `${socketPath ?? `${lowerHost.includes(':') ? `[${lowerHost}]` : lowerHost}:${port}`}/${database}`,
@@ -143,30 +146,30 @@ function parseOptions(options: MysqlShardOptions, who: string, tls: Tls): ShardA
     user,
     password: typeof password === 'string' ? () => password : password,
     database,
-    tls: tlsOf(options.tls ?? tls, who),
+    tls: tlsOf(options.tls ?? tls, subject),
   }
 }
 
 const verified: VerifiedTls = { verifyIdentity: true, rejectUnauthorized: true }
 
-function tlsOf(tls: Tls, who: string): ShardAddress['tls'] {
+function tlsOf(tls: Tls, subject: string): ShardAddress['tls'] {
   if (tls === undefined || tls === false) return undefined
   if (tls === true) return verified
   if (typeof tls !== 'object' || tls === null || Array.isArray(tls)) {
-    throw refuse(who, `has tls that is ${describeKind(tls)}`)
+    throw refuse(subject, `has tls that is ${describeKind(tls)}`)
   }
   const { ca, cert, key, ...others } = tls
   const other = Object.keys(others)[0]
   if (other !== undefined) {
     throw refuse(
-      who,
+      subject,
       `has no option ${JSON.stringify(other.slice(0, 40))} under tls; there are ca, cert, key`,
     )
   }
   for (const [name, pem] of Object.entries({ ca, cert, key })) {
     if (pem === undefined || typeof pem === 'string' || Buffer.isBuffer(pem)) continue
     throw refuse(
-      who,
+      subject,
       `has to have PEM for ${name} under tls, as a string or a Buffer; got ${describeKind(pem)}`,
     )
   }
@@ -178,24 +181,24 @@ function tlsOf(tls: Tls, who: string): ShardAddress['tls'] {
   try {
     createSecureContext(given)
   } catch {
-    throw refuse(who, 'has a cert and a key under tls that are not PEM, or do not belong together')
+    throw refuse(subject, 'has a cert and a key under tls that are not PEM, or do not belong together')
   }
   return { ...verified, ...given }
 }
 
-function checkText(value: unknown, name: string, longest: number, who: string): void {
-  if (typeof value === 'string' && value !== '' && value.length <= longest && !value.includes('\0')) return
-  throw refuse(who, `has to have a ${name} of 1 to ${longest} characters; got ${describeKind(value)}`)
+function checkText(value: unknown, name: string, maxLength: number, subject: string): void {
+  if (typeof value === 'string' && value !== '' && value.length <= maxLength && !value.includes('\0')) return
+  throw refuse(subject, `has to have a ${name} of 1 to ${maxLength} characters; got ${describeKind(value)}`)
 }
 
-function decode(text: string, who: string, part: string): string {
+function decode(text: string, subject: string, part: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw refuse(who, `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`)
+    throw refuse(subject, `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`)
   }
 }
 
-export function refuse(who: string, what: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `${who} ${what}.`)
+export function refuse(subject: string, predicate: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', `${subject} ${predicate}.`)
 }

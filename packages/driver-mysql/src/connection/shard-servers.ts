@@ -7,18 +7,15 @@ import {
   type Tls,
 } from './shard-address.ts'
 
-/** A shard with servers that follow its primary, for reads that allow for it. Each is given as a shard without any is. */
+/** A shard with replicas, for reads that allow for their age. Each server is a URL or an object, as for a shard without replicas. */
 export interface ReplicatedMysqlShard {
-  /** The server that is written. */
+  /** Server that takes the writes. */
   readonly primary: string | MysqlShardOptions
-  /**
-   * Servers that replicate the primary's database. Each address has to lead to one server, always the same: how far it is says nothing
-   * of another.
-   */
+  /** Servers that replicate the primary. Each address must always lead to the same server, since the store tracks its age. */
   readonly replicas: readonly (string | MysqlShardOptions)[]
 }
 
-/** The addresses of a shard, checked. */
+/** Checked addresses of a shard. */
 export interface ShardServers {
   readonly primary: ShardAddress
   readonly replicas: readonly ShardAddress[]
@@ -26,19 +23,19 @@ export interface ShardServers {
 
 /** Checks the servers of one shard. Throws `BAD_OPTION`. */
 export function parseShardServers(shard: unknown, number: number, tls: Tls): ShardServers {
-  const who = `MySQL shard ${number}`
+  const subject = `MySQL shard ${number}`
   if (typeof shard !== 'object' || shard === null || !('primary' in shard || 'replicas' in shard))
-    return { primary: parseShardAddress(shard, who, tls), replicas: [] }
+    return { primary: parseShardAddress(shard, subject, tls), replicas: [] }
   const { primary, replicas, ...others } = shard as Partial<ReplicatedMysqlShard>
   const other = Object.keys(others)[0]
   if (other !== undefined)
-    throw refuse(who, `has primary and replicas, and beside them ${JSON.stringify(other.slice(0, 40))}`)
-  if (primary === undefined) throw refuse(who, 'has replicas and no primary')
+    throw refuse(subject, `has no option ${JSON.stringify(other.slice(0, 40))}; there are primary, replicas`)
+  if (primary === undefined) throw refuse(subject, 'has replicas and no primary')
   if (!Array.isArray(replicas))
-    throw refuse(who, `has to have replicas that are a list; got ${describeKind(replicas)}`)
+    throw refuse(subject, `has to have replicas that are a list; got ${describeKind(replicas)}`)
   return {
-    primary: parseShardAddress(primary, `The primary of ${who}`, tls),
-    // Not by `map`, which skips the holes of a list.
-    replicas: Array.from(replicas, (replica, i) => parseShardAddress(replica, `Replica ${i} of ${who}`, tls)),
+    primary: parseShardAddress(primary, `The primary of ${subject}`, tls),
+    // `map` would skip the holes of a sparse array.
+    replicas: Array.from(replicas, (replica, i) => parseShardAddress(replica, `Replica ${i} of ${subject}`, tls)),
   }
 }

@@ -72,7 +72,7 @@ describe.skipIf(!hasOpenssl)(
     const notTrusted = {
       code: 'SHARD_DENIED',
       retryable: false,
-      message: expect.stringMatching(/certificate is not to be trusted/),
+      message: expect.stringMatching(/certificate is not trusted/),
     }
 
     test('is used by its name, and by no other', async () => {

@@ -2,40 +2,40 @@ import type { ErrorCode } from '@looseleaf/core'
 import { MISSING_COLUMN, type TableFault } from '@looseleaf/driver-kysely'
 
 /**
- * Further facts about an error:
- * - `unsure`: it may come after a write was done, so that of a write nobody knows; a read may be made again.
- * - `undone`: the statement was undone as a whole because of others that were at the same rows or tables; sent again it may pass.
- * - `ends`: the server closes the connection with it.
- * - `down`: it says that there is no server to talk to.
+ * Facts about an error:
+ * - `unsure`: it may come after a write was done, so the outcome of a write is unknown. A read may be retried.
+ * - `undone`: the server undid the whole statement because of a conflict with another one. A retry may succeed.
+ * - `ends`: the connection cannot be used any more.
+ * - `down`: the server cannot be reached, or is shutting down.
  */
 export type ErrorMark = 'unsure' | 'undone' | 'ends' | 'down'
 
 export type ErrorMeaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: ErrorMark[]]
 
-/** The number that a statement ends with that compares the token of its session: see `settings/session-token.ts`. */
+/** Error of a statement whose token is not that of the session, see `settings/session-token.ts`. */
 export const OTHER_SESSION = 1690
 
-/** By what such a statement has noticed it. */
-export const NOT_MARKED = 'its variable @looseleaf is not what this connection has set'
+/** Reason for `otherSession`: the token differs. */
+export const TOKEN_DIFFERS = 'its variable @looseleaf is not the one that this connection has set'
 
-/** A value does not fit its column. Looseleaf checks values before, so the table is not as it was made. */
+/** Errors of a value that does not fit its column. Looseleaf checks values before, so the table must have been altered. */
 export const COLUMN_MISFITS: ReadonlySet<number> = new Set([1264, 1265, 1292, 1366, 1406])
 
-/** The number that a prepared statement ends with in a session that has not prepared it. */
+/** Error of a prepared statement whose number the session does not know. */
 export const UNKNOWN_STATEMENT = 1243
-/** A prepared statement has come with more or fewer parameters than it takes: in this session its number is another's. */
+/** Error of MariaDB for a wrong number of parameters: in this session the number belongs to another prepared statement. */
 export const OTHER_PARAMETERS = 1210
-/** The same, as MySQL says it. */
+/** Error of MySQL for the same. */
 export const OTHER_PACKET = 1835
 
-/** By what such a statement has noticed it. */
-export const NOT_KNOWN = 'it does not know a statement that was prepared for this connection'
+/** Reason for `otherSession`: a prepared statement is unknown. */
+export const STATEMENT_UNKNOWN = 'it does not know a statement that was prepared for this connection'
 
-/** What to say of a connection whose statements come to another session, by what it was noticed. */
-export function otherSession(found: string): string {
+/** Returns the message for a statement that reached another session, with the reason why that is known. */
+export function otherSession(reason: string): string {
   return (
-    `the session on the server is not the one that was set up for this connection: ${found}. A pooler or proxy between` +
-    ' does not keep one session for each connection; have it do so, or connect without it.'
+    `the session on the server is not the one that was set up for this connection: ${reason}. A pooler or proxy` +
+    ' does not keep one session per connection. Configure it to do so, or connect without it.'
   )
 }
 
@@ -56,17 +56,17 @@ const COLUMN = 'a column does not hold a value that Looseleaf stores in it.'
 const PROXY = 'the proxy does not reach the server behind it.'
 
 /**
- * What the numbers mean that MariaDB and MySQL send, and proxies in their place. The two share those up to 1,899; where
- * one uses a number above for something else, it is nothing that the statements of a driver meet. Without a mark,
- * nothing was done and the connection is as it was.
+ * Meanings of the error numbers of MariaDB, MySQL and proxies. MariaDB and MySQL share the numbers up to 1,899. Where they use a
+ * higher one differently, the other meaning cannot occur with the statements of this driver. Without a mark, nothing was done and
+ * the connection stays usable.
  */
 export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
-  // Files and memory of the server's machine.
+  // Files and memory of the server's host.
   3: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
   5: ['SHARD_BUSY', MEMORY],
   20: ['SHARD_FULL', FULL, 'unsure'],
 
-  // From here on the servers' own.
+  // Shared by MariaDB and MySQL.
   1020: ['SHARD_BUSY', 'a row has changed since the transaction began; nothing was done.', 'undone'],
   1021: ['SHARD_FULL', FULL, 'unsure'],
   1026: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
@@ -85,7 +85,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1049: ['SHARD_DENIED', 'the database does not exist.'],
   1053: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
   1054: ['NOT_MIGRATED', MISSING_COLUMN],
-  1062: ['duplicate', 'a row of this key is there already.'],
+  1062: ['duplicate', 'a row with this key already exists.'],
   1071: [
     'BAD_INDEX',
     'the key is longer than the 3,072 bytes that InnoDB takes: index fewer strings together.',
@@ -125,7 +125,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
     'the user has reached a limit that the server sets (MAX_QUERIES_PER_HOUR and its kind); raise it with ALTER USER.',
   ],
   1227: ['SHARD_DENIED', PRIVILEGE],
-  // The one statement in which a sub-select can give two rows does so for want of the right epoch.
+  // Only the epoch fence of an insert has a sub-select that can return two rows, see `required` of the flavor.
   1242: ['fence-refused', 'the catalog has another epoch.'],
   1251: ['SHARD_DENIED', 'the server and this client have no authentication method in common.'],
   1264: ['STATEMENT_FAILED', COLUMN],
@@ -139,19 +139,19 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1412: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.', 'undone'],
   1461: ['SHARD_BUSY', 'the server has no prepared statements left (max_prepared_stmt_count).'],
   1524: ['SHARD_DENIED', "the server lacks the user's authentication method."],
-  1586: ['duplicate', 'a row of this key is there already.'],
+  1586: ['duplicate', 'a row with this key already exists.'],
   1598: ['SHARD_UNAVAILABLE', 'the server could not write its binary log.', 'unsure'],
   1614: ['SHARD_BUSY', DEADLOCK, 'undone'],
   1615: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.', 'undone'],
   1637: ['SHARD_BUSY', 'the server has too many transactions; nothing was done.'],
   1665: [
     'STATEMENT_FAILED',
-    'the binary log takes statements alone (binlog_format = STATEMENT), which READ COMMITTED does not allow: set it to ROW or MIXED. Nothing was done.',
+    'binlog_format is STATEMENT, which READ COMMITTED does not allow: set it to ROW or MIXED. Nothing was done.',
   ],
-  [UNKNOWN_STATEMENT]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
-  [OTHER_PARAMETERS]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
-  [OTHER_PACKET]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
-  [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(NOT_MARKED), 'ends'],
+  [UNKNOWN_STATEMENT]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
+  [OTHER_PARAMETERS]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
+  [OTHER_PACKET]: ['STATEMENT_FAILED', otherSession(STATEMENT_UNKNOWN), 'ends'],
+  [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(TOKEN_DIFFERS), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.'],
   1820: ['SHARD_DENIED', PASSWORD],
@@ -164,7 +164,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1969: ['DEADLINE', 'the statement took longer than the server allows (max_statement_time).', 'unsure'],
   4151: ['SHARD_DENIED', LOCKED],
 
-  // What clients say of lost connections, when a proxy says it.
+  // Numbers of client libraries for lost connections, as proxies send them.
   2002: ['SHARD_UNAVAILABLE', PROXY, ...LOST],
   2003: ['SHARD_UNAVAILABLE', PROXY, ...LOST],
   2006: ['SHARD_UNAVAILABLE', PROXY, ...LOST],
@@ -194,26 +194,26 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
 }
 
-/** Errors of files, which name the error of the operating system in their messages. */
-export const ofFiles: ReadonlySet<number> = new Set([
+/** Errors of files, whose messages contain the number of the operating system's error. */
+export const fileErrors: ReadonlySet<number> = new Set([
   2, 3, 4, 11, 15, 20, 29, 1004, 1005, 1016, 1021, 1025, 1026, 1030, 1180, 1598, 1878,
 ])
 
-/** Meaning of these where the operating system gave ENOSPC or EDQUOT. */
+/** Meaning of a file error with ENOSPC or EDQUOT. */
 export const diskFull: ErrorMeaning = ['SHARD_FULL', FULL, 'unsure']
 
-/** Not as a prepared statement, none left of them, and one that a table has changed under too often. */
+/** Errors of preparing: not possible for this statement, too many prepared ones, and a table that changed too often. */
 export const NOT_PREPARED: ReadonlySet<number> = new Set([1295, 1461, 1615])
 
-/** What 1290 also means, by the option that the server names in its message. */
+/** Second meaning of 1290, for a message that names NO_ENGINE_SUBSTITUTION. */
 export const engineEnforced: ErrorMeaning = [
   'STATEMENT_FAILED',
-  'tables have to be of InnoDB, and the server enforces another engine (enforce_storage_engine).',
+  'tables need InnoDB, and the server enforces another engine (enforce_storage_engine).',
 ]
 
 /**
- * Statements that the server does not understand, or knows at once that it cannot carry out: nothing was done. There is no
- * more to say of them, and none should ever come. Any other number that is not above may have come after a write was done.
+ * Errors of statements that the server rejects before it does anything, such as a syntax error. None should ever occur. Any
+ * number that is neither here nor in `errorNumbers` may come after a write was done.
  */
 export const refusedOutright: ReadonlySet<number> = new Set([
   1048, 1050, 1051, 1060, 1061, 1064, 1065, 1067, 1068, 1069, 1070, 1072, 1074, 1075, 1101, 1103, 1109, 1110,

@@ -4,27 +4,27 @@ import {
   diskFull,
   engineEnforced,
   errorNumbers,
-  NOT_KNOWN,
-  NOT_MARKED,
+  fileErrors,
   NOT_PREPARED,
-  ofFiles,
   OTHER_PACKET,
   OTHER_PARAMETERS,
   OTHER_SESSION,
   otherSession,
   refusedOutright,
+  STATEMENT_UNKNOWN,
+  TOKEN_DIFFERS,
   UNKNOWN_STATEMENT,
   type ErrorMark,
   type ErrorMeaning,
 } from './error-numbers.ts'
 
-/** What mysql2 and Node say when there is no server to talk to, so that nothing was sent. */
+/** Codes of mysql2 and Node for a server that cannot be reached, so that nothing was sent. */
 const unreachable =
   /^(EACCES|EADDRNOTAVAIL|EAI_[A-Z]+|ECONNREFUSED|EHOSTDOWN|EHOSTUNREACH|EMFILE|ENETDOWN|ENETUNREACH|ENOENT|ENOTFOUND)$/
 
 const tlsCode = /^ERR_TLS|^ERR_O?SSL|CERT|^UNABLE_TO|HANDSHAKE_(NO_)?SSL/
 
-/** Set on the errors that connections themselves make. */
+/** An error that a connection of this driver creates. */
 export interface ClientError extends Error {
   readonly code:
     | 'CALL_DEADLINE'
@@ -34,12 +34,12 @@ export interface ClientError extends Error {
     | 'PACKET_TOO_LARGE'
 }
 
-/** What is asked of a connection has come to another session than the one that was set up on it. */
+/** The error for a statement that reached another session than the connection has set up. */
 export interface SessionError extends Error {
   readonly code: 'OTHER_SESSION'
-  /** By what it was noticed, in words for `otherSession`. */
-  readonly found: string
-  /** Whether something was written that may be committed or not. */
+  /** Reason why that is known, for `otherSession`. */
+  readonly reason: string
+  /** True if the call has written something, which may be committed or not. */
   readonly unsure: boolean
 }
 
@@ -47,32 +47,32 @@ export function clientError(code: ClientError['code']): ClientError {
   return Object.assign(new Error(code), { code })
 }
 
-export function sessionError(found: string, unsure: boolean): SessionError {
+export function sessionError(reason: string, unsure: boolean): SessionError {
   const code = 'OTHER_SESSION'
-  return Object.assign(new Error(code), { code, found, unsure } as const)
+  return Object.assign(new Error(code), { code, reason, unsure } as const)
 }
 
 export function isOtherSession(error: unknown): error is SessionError {
   return (error as { code?: unknown } | undefined)?.code === 'OTHER_SESSION'
 }
 
-/** By what the refusal of a statement tells of another session than its connection's; undefined for all else. */
-export function foundByRefusal(error: unknown): string | undefined {
+/** Returns why a server's error proves that a statement reached another session; undefined for every other error. */
+export function otherSessionReason(error: unknown): string | undefined {
   switch (serverNumber(error)) {
     case OTHER_SESSION:
-      return NOT_MARKED
+      return TOKEN_DIFFERS
     case UNKNOWN_STATEMENT:
     case OTHER_PARAMETERS:
     case OTHER_PACKET:
-      return NOT_KNOWN
+      return STATEMENT_UNKNOWN
     default:
       return undefined
   }
 }
 
 /**
- * What an error of mysql2 or of a server means. An error that is not the server's answer says that the answer is lost:
- * a read may be made again, and of a write nobody knows.
+ * Maps an error of mysql2 or of a server. An error that is not the server's means that the answer is missing: a read may be
+ * retried, and the outcome of a write is unknown.
  */
 export function mysqlFault(error: unknown, write: boolean): Fault {
   const cause = causeOf(error)
@@ -101,57 +101,57 @@ function missingTable(error: unknown): string | undefined {
   return /^Table '(?:[^']*\.)?([\w$]+)' doesn't exist/.exec(String((error as Error).message))?.[1]
 }
 
-/** True for the refusal to prepare a statement, or to run one that is: nothing was done, and as text it may pass. */
+/** Tells whether the server could not prepare or run a prepared statement. Nothing was done, and it may be sent as text. */
 export function refusesPrepared(error: unknown): boolean {
   return NOT_PREPARED.has(serverNumber(error) ?? 0)
 }
 
-/** True when there was no server to answer, or none that stays; false for every answer, whatever it says. */
+/** Tells whether the server cannot be reached or is shutting down. */
 export function saysDown(error: unknown): boolean {
   return meaningOf(error).includes('down')
 }
 
-/** True when nothing more can be asked on the connection: all but the answers that leave it as it was. */
+/** Tells whether the connection cannot be used after this error. */
 export function endsConnection(error: unknown): boolean {
   const { fatal } = (error ?? {}) as { fatal?: unknown }
   return fatal === true || serverNumber(error) === undefined || meaningOf(error).includes('ends')
 }
 
-/** Of the table alone: the message has the user and the address too, which are nothing for logs. */
+/** Names the privilege and the table. The server's message has the user and the address as well, which do not belong in logs. */
 function deniedOn(message: string): ErrorMeaning {
   const found = /^([A-Z ,]+) command denied .* for table ([`'"])(?:[^`'"]+\2\.\2)?([^`'"]+)\2$/.exec(message)
   if (found === null) return errorNumbers[1142] as ErrorMeaning
   return ['SHARD_DENIED', `the user lacks the privilege ${found[1]} on the table ${found[3]}.`]
 }
 
-/** Names the column and the table alone: the message may have the value, and the statement has others. */
+/** Names the column and the table. The server's message may contain the value, and the statement contains others. */
 function misfitOf(error: unknown): ErrorMeaning {
   const { message, sql } = error as { readonly message?: unknown; readonly sql?: unknown }
   const column = /[`'".]([\w$]+)[`'"]? at row \d+$/.exec(String(message))?.[1] ?? 'unknown'
   const table = /\b(?:INTO|UPDATE) `?([\w$]+)/.exec(String(sql))?.[1]
-  const where = `the column ${column}${table === undefined ? '' : ` of the table ${table}`}`
+  const place = `the column ${column}${table === undefined ? '' : ` of the table ${table}`}`
   return [
     column === 'body' ? 'BODY_TOO_LARGE' : 'STATEMENT_FAILED',
-    `${where} does not hold a value that Looseleaf stores in it, so the table was altered. Compare it with the output of \`looseleaf schema\`, and give the column its type back. Nothing was written.`,
+    `${place} does not hold a value that Looseleaf stores in it, so the table was altered. Compare it with the output of \`looseleaf schema\`, and give the column its type back. Nothing was written.`,
   ]
 }
 
-/** ENOSPC, and EDQUOT of Linux. */
+/** Numbers of ENOSPC, and of EDQUOT on Linux. */
 const FULL: ReadonlySet<string> = new Set(['28', '122'])
 
-/** Number of the operating system's error that a message names; empty where there is none. */
+/** Returns the number of the operating system's error in a message, or an empty text. */
 function osErrorOf(error: unknown): string {
   const { message } = error as { readonly message?: unknown }
   return /\b(?:Err(?:no|code)|Got error):? "?(\d+)/i.exec(String(message))?.[1] ?? ''
 }
 
 function meaningOf(error: unknown): ErrorMeaning {
-  if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.found)]
+  if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.reason)]
   const number = serverNumber(error)
   if (number === 1290 && /NO_ENGINE_SUBSTITUTION/.test(String((error as Error).message)))
     return engineEnforced
   if (number !== undefined && COLUMN_MISFITS.has(number)) return misfitOf(error)
-  if (number !== undefined && ofFiles.has(number) && FULL.has(osErrorOf(error))) return diskFull
+  if (number !== undefined && fileErrors.has(number) && FULL.has(osErrorOf(error))) return diskFull
   if (number === 1142) return deniedOn(String((error as Error).message))
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }
@@ -159,9 +159,9 @@ function meaningOf(error: unknown): ErrorMeaning {
     case 'CONNECTION_GONE':
       return ['SHARD_UNAVAILABLE', 'the connection was lost; the statement was not sent.', 'down']
     case 'CALL_DEADLINE':
-      return ['DEADLINE', 'the call took longer than its deadline, and was ended.', 'unsure']
+      return ['DEADLINE', 'the call was ended at its deadline.', 'unsure']
     case 'CALL_TOO_LATE':
-      return ['DEADLINE', 'the call took longer than its deadline; the statement was not sent.']
+      return ['DEADLINE', 'the call reached its deadline before the statement was sent.']
     case 'PACKET_TOO_LARGE':
       return [
         'BODY_TOO_LARGE',
@@ -170,7 +170,7 @@ function meaningOf(error: unknown): ErrorMeaning {
     case 'AUTH_SWITCH_PLUGIN_ERROR':
       return ['SHARD_DENIED', 'the server and this client have no authentication method in common.']
     case 'MYSQL_CLEAR_PASSWORD_NOT_ENABLED':
-      return ['SHARD_DENIED', 'the server asks for the password in the clear, which it gets with tls only.']
+      return ['SHARD_DENIED', 'the server asks for the password in clear text, which is sent with the option tls only.']
     default:
   }
   const failure = clientFailure(error)
@@ -184,19 +184,19 @@ function meaningOf(error: unknown): ErrorMeaning {
   return ['SHARD_UNAVAILABLE', 'the connection was lost before the answer came.', 'unsure', 'ends', 'down']
 }
 
-/** A number that is not in the table. Unless it is known to come before anything is done, it says nothing of a write. */
+/** Returns the meaning of a number that is not in `errorNumbers`. */
 function unlisted(error: unknown, number: number): ErrorMeaning {
   const marks: ErrorMark[] = refusedOutright.has(number) ? [] : ['unsure']
   return ['STATEMENT_FAILED', `the server refused a statement (${causeOf(error).message}).`, ...marks]
 }
 
-/** The number in an answer of the server; Node's own are negative. */
+/** Returns the error number of a server. Node's own numbers are negative. */
 function serverNumber(error: unknown): number | undefined {
   const { errno } = (error ?? {}) as { errno?: unknown }
   return typeof errno === 'number' && errno > 0 ? errno : undefined
 }
 
-/** mysql2 gives every error of a TLS handshake one code of its own, a connection that broke meanwhile included. */
+/** Tells whether the connection broke during the TLS handshake. mysql2 has one code for every error of a handshake. */
 function brokeWithinTls(error: unknown): boolean {
   const { errno, message } = error as { errno?: unknown; message?: unknown }
   return typeof errno === 'number' || /socket disconnected before secure/.test(String(message))
@@ -206,11 +206,11 @@ function tlsMessage(error: unknown, code: string): string {
   const { cert, message } = error as { cert?: unknown; message?: unknown }
   if (code === 'HANDSHAKE_NO_SSL_SUPPORT') return 'the server offers no encryption, and tls is set.'
   if (cert !== undefined) return "the server's certificate is for another host name or address."
-  if (/certificate|issuer/i.test(String(message))) return "the server's certificate is not to be trusted."
-  return `no connection by TLS could be made (${code}).`
+  if (/certificate|issuer/i.test(String(message))) return "the server's certificate is not trusted."
+  return `the TLS handshake failed (${code}).`
 }
 
-/** The client's errors carry the whole statement, and the server's messages carry values: names and numbers remain. */
+/** Returns an error with the code and the number only: mysql2's errors contain the statement, and servers' messages values. */
 function causeOf(error: unknown): Error {
   const failure = clientFailure(error)
   if (failure !== undefined) return failure.cause

@@ -9,14 +9,19 @@ import {
 } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
 
-/** Rows of a statement that names its winners: each is a bit of a number, and mysql2 gives whole numbers up to 2^53 exactly. */
+/** Largest number of rows of a statement that names its winners. Each row is a bit of a number, which mysql2 reads exactly up to 2^53. */
 export const MAX_NAMED = 53
 
 /**
- * Compare-and-swaps of several rows on servers that count the rows that a statement has changed, and cannot return them.
+ * Creates the compare-and-swap of several rows for servers that return the number of changed rows, and not the rows.
  *
- * A statement of up to `MAX_NAMED` rows names its winners in its own answer, as a number that has a bit for each. A longer one is a
- * transaction with a read of the versions: its winners stay locked until then, so nobody can replace them in between.
+ * Up to `MAX_NAMED` rows: the answer names the winners, as a number with a bit per row.
+ *
+ * More rows: a transaction swaps the rows, and reads the versions if only some won. A row won if its version is the new one. The
+ * transaction keeps the winners locked until its COMMIT. Without it:
+ * 1. The swap replaces entity E, and commits.
+ * 2. Another writer replaces E again.
+ * 3. The read finds the other version, and the caller is told that it lost although its write was committed.
  */
 export function batchedSwap({
   shardName,
@@ -29,11 +34,11 @@ export function batchedSwap({
   const fail = (code: 'OUTCOME_UNKNOWN' | 'SHARD_BUSY', message: string): LooseleafError =>
     new LooseleafError(code, `${shardName}: ${message}`, { shard: shardName, undone: code === 'SHARD_BUSY' })
 
-  /** All or none, by the number of changed rows; undefined between. */
-  const atOnce = (count: number, changed: number): readonly boolean[] | undefined =>
+  /** Returns the outcome if all rows won or none did; undefined otherwise. */
+  const uniformOutcome = (count: number, changed: number): readonly boolean[] | undefined =>
     changed === 0 || changed === count ? Array.from({ length: count }, () => changed > 0) : undefined
 
-  async function named(
+  async function swapNamed(
     rows: readonly EntityReplace[],
     fenceParameters: readonly unknown[],
     call: Call,
@@ -42,13 +47,14 @@ export function batchedSwap({
     const { numAffectedRows, insertId = 0n } = await send(rows, true, fenceParameters, call, through)
     const changed = toCount(numAffectedRows)
     const won =
-      atOnce(rows.length, changed) ?? rows.map((_, place) => ((insertId >> BigInt(place)) & 1n) === 1n)
+      uniformOutcome(rows.length, changed) ??
+      rows.map((_, place) => ((insertId >> BigInt(place)) & 1n) === 1n)
     if (won.filter(Boolean).length === changed) return won
-    const message = `${changed} of ${rows.length} entities were written, and the answer does not name them; does a proxy change answers on their way?`
+    const message = `${changed} of ${rows.length} entities were written, and the answer does not name them; does a proxy change answers?`
     throw fail('OUTCOME_UNKNOWN', message)
   }
 
-  async function readBack(
+  async function swapAndReadBack(
     rows: readonly EntityReplace[],
     fenceParameters: readonly unknown[],
     call: Call,
@@ -56,13 +62,13 @@ export function batchedSwap({
   ): Promise<readonly boolean[]> {
     const { numAffectedRows } = await send(rows, false, fenceParameters, call, through)
     const changed = toCount(numAffectedRows)
-    const all = atOnce(rows.length, changed)
-    if (all !== undefined) return all
+    const outcome = uniformOutcome(rows.length, changed)
+    if (outcome !== undefined) return outcome
     const ids = rows.map(({ id }) => id)
     const versions = await readVersions(ids, { ...call, write: false }, through)
     const won = rows.map(({ version }, i) => versions[i] === version)
     if (won.filter(Boolean).length === changed) return won
-    // The transaction is rolled back with this error.
+    // This error rolls the transaction back.
     throw fail(
       'SHARD_BUSY',
       'another process has given one of these entities the same version; nothing was done.',
@@ -86,26 +92,24 @@ export function batchedSwap({
 
   return {
     async send(rows, fenceParameters, call, outer) {
-      if (rows.length <= MAX_NAMED) return named(rows, fenceParameters, call, outer)
+      if (rows.length <= MAX_NAMED) return swapNamed(rows, fenceParameters, call, outer)
       const work = (through: Session): Promise<readonly boolean[]> =>
-        readBack(rows, fenceParameters, call, through)
+        swapAndReadBack(rows, fenceParameters, call, through)
       return outer === session ? session.transaction(call, work) : work(outer)
     },
   }
 }
 
 /**
- * The rows as a derived table that drives the join. Each entity is found by the key on `id`: a small table would be scanned
- * otherwise, and its rows locked in the order in which they were inserted. The casts say what
- * the parameters of a prepared statement are, which has no values yet when the types of the derived table are decided.
- * MySQL decides on 65,535 bytes for a body, and cuts what is longer where it is not strict, unless it may be something
- * longer; MariaDB would put the derived table on disk for that.
+ * Builds the swap. Parameters: id, base, version and body of each row, then those of the fence.
  *
- * LAST_INSERT_ID of a value keeps it, and the answer to the statement carries the last one: 0 before the first row, and from then on
- * the bits of the rows that were changed.
- *
- * Parameters: of each row id, base, version, body; then those of the fence. `isLong`: one of the bodies has more than 65,535
- * bytes.
+ * - The rows are a derived table that drives the join. `FORCE INDEX (id)` locks entities in the order of their ids; the server would
+ *   scan a small table otherwise, and lock its rows in the order of insertion.
+ * - The casts type the parameters, since a prepared statement has no values when the server types the derived table.
+ * - `isLong`: a body has more than 65,535 bytes. MySQL types a body with that length, and truncates longer ones outside strict mode. A
+ *   NULL of a longer type in IFNULL prevents that, but makes MariaDB put the derived table on disk.
+ * - `namesWinners`: LAST_INSERT_ID(value) stores a value for the session, and the answer carries the last one. It is set to 0 before
+ *   the first row, and each changed row adds its bit.
  */
 export function swapStatement(
   count: number,
@@ -115,8 +119,8 @@ export function swapStatement(
   const cast = sql`CAST(${slot} AS BINARY)`
   const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
   const bit = (place: number): RawBuilder<unknown> => {
-    const own = sql.lit(2 ** place)
-    return namesWinners ? sql`, ${place === 0 ? sql`LAST_INSERT_ID(0) + ${own}` : own} AS bit` : sql``
+    const value = sql.lit(2 ** place)
+    return namesWinners ? sql`, ${place === 0 ? sql`LAST_INSERT_ID(0) + ${value}` : value} AS bit` : sql``
   }
   const rows = Array.from(
     { length: count },

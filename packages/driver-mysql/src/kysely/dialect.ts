@@ -9,7 +9,7 @@ import {
 import type { Connection } from '../connection/connection.ts'
 import type { Pool } from '../shard/pool.ts'
 
-/** Kysely's compiler for MySQL over connections of our own, which have deadlines. */
+/** Creates a dialect with Kysely's compiler for MySQL and the connections of this pool. */
 export function mysqlDialect(pool: Pool): Dialect {
   return {
     createAdapter: () => new MysqlAdapter(),
@@ -20,25 +20,25 @@ export function mysqlDialect(pool: Pool): Dialect {
 }
 
 function createKyselyDriver(pool: Pool): Driver {
-  // It gets back the connections that this driver has given to it.
-  const ours = (connection: DatabaseConnection): Connection => connection as Connection
+  // Kysely passes the connections that this driver has returned.
+  const connectionOf = (connection: DatabaseConnection): Connection => connection as Connection
 
   return {
     init: async () => {},
     acquireConnection: (options) => pool.acquire(options?.signal),
-    releaseConnection: async (connection) => pool.release(ours(connection)),
+    releaseConnection: async (connection) => pool.release(connectionOf(connection)),
     async beginTransaction(connection) {
-      // It would be given to others although its transaction may have begun.
-      await ours(connection)
+      // After an error the transaction may have begun, so the connection must not return to the pool.
+      await connectionOf(connection)
         .startTransaction()
         .catch((error: unknown) => {
-          ours(connection).destroy()
+          connectionOf(connection).destroy()
           throw error
         })
     },
-    commitTransaction: (connection) => ours(connection).commit(),
-    // The server rolls back what a connection leaves behind. The statement would do it in whatever session it comes to.
-    rollbackTransaction: async (connection) => ours(connection).destroy(),
+    commitTransaction: (connection) => connectionOf(connection).commit(),
+    // The server rolls back when a connection closes. Behind a pooler, a ROLLBACK could reach another client's transaction.
+    rollbackTransaction: async (connection) => connectionOf(connection).destroy(),
     destroy: () => pool.close(),
   }
 }

@@ -4,27 +4,27 @@ import { mysqlFault } from '../errors/errors.ts'
 import { ownSession } from '../settings/session-token.ts'
 import { batchedSwap } from './batched-swap.ts'
 
-/** Of the server's clock, whatever the zone of its session or its machine. */
+/** The server's time in UTC, in any time zone of the session or the host. */
 const now = sql`UTC_TIMESTAMP(6)`
 
 const epoch = sql`TIMESTAMP'1970-01-01 00:00:00'`
 
-/** In whole numbers from end to end, and up to the year 9999. */
+/** Calculates in whole numbers, and up to the year 9999. */
 function microsOf(time: RawBuilder<unknown>): RawBuilder<number> {
   return sql`TIMESTAMPDIFF(MICROSECOND, ${epoch}, ${time})`
 }
 
-/** By the same key as an upsert, and never by another one: two orders of locking make deadlocks. */
+/** Finds rows by the key that upserts use. Another key would lock them in another order, and so cause deadlocks. */
 function byKey(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown> {
   return sql`${table} FORCE INDEX (${sql.raw(key)})`
 }
 
-/** MySQL and MariaDB, as the shared tables need to know them. Only what both take stands here. */
+/** Describes MySQL and MariaDB, by SQL that both accept. */
 export const mysqlFlavor: Flavor = {
   types: {
     addedId: 'BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY',
     id: 'BINARY(16)',
-    // In UTC, which the statements see to. A TIMESTAMP ends in 2038.
+    // The statements write UTC. A TIMESTAMP would end in 2038.
     updated: 'DATETIME(6)',
     floor: "DATETIME(6) NOT NULL DEFAULT '1970-01-01 00:00:00'",
     integer: 'BIGINT UNSIGNED',
@@ -33,7 +33,7 @@ export const mysqlFlavor: Flavor = {
     name: 'VARBINARY(255)',
     columns: {
       uuid: 'BINARY(16)',
-      // The bytes of the longest key of a string: every collation of text takes some strings for equal.
+      // Bytes, because every collation treats some different strings as equal. The length is that of the longest string key.
       string: 'VARBINARY(544)',
       integer: 'BIGINT',
       number: 'DOUBLE',
@@ -43,7 +43,7 @@ export const mysqlFlavor: Flavor = {
   },
   columnsOf: {
     statement: (table) => sql`SHOW COLUMNS FROM ${sql.table(table)}`,
-    // Some servers show how wide a whole number is printed.
+    // Some servers add a display width to integer types.
     read: (row) => ({
       name: row.Field,
       type: String(row.Type).replace(/int\(\d+\)/i, 'int'),
@@ -60,21 +60,20 @@ export const mysqlFlavor: Flavor = {
   next: (time) => sql`${time} + INTERVAL 1 MICROSECOND`,
   microsOf,
   updatedOf: (micros) => sql`(${epoch} + INTERVAL ${micros} MICROSECOND)`,
-  // As text that this client does not parse: mysql2 adds up the digits of a double by itself, and is off by a bit
-  // for many numbers of sixteen digits. With a length, as in a UNION MariaDB cuts off the text of a long one without.
+  // As text, because mysql2 parses doubles itself and misses the last bit of many numbers of 16 digits. With a length, because
+  // MariaDB truncates longer texts in a UNION without one.
   numberOf: (column) => sql`CAST(${column} AS CHAR(40))`,
-  // A comment to MySQL, which has no such thing for this setting.
+  // A comment for MySQL, which cannot set this for one statement.
   briefly: (statement) => sql`/*M!100108 SET STATEMENT innodb_lock_wait_timeout = 1 FOR */ ${statement}`,
   greatest: 'GREATEST',
-  // MariaDB has no FOR SHARE, and MySQL still takes this.
+  // MariaDB has no FOR SHARE, and MySQL still accepts this.
   shareLock: sql`LOCK IN SHARE MODE`,
   integer: (parameter) => sql`CAST(${parameter} AS UNSIGNED)`,
-  // NOT NULL would not do: without a strict SQL mode NULL becomes 0 there. Two rows for one value are error 1242 in
-  // every mode.
+  // Without a strict SQL mode, NULL becomes 0 in a NOT NULL column. A sub-select with two rows is error 1242 in every mode.
   required: (value) => sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))`,
   ownSession,
   onDuplicate: () => sql`ON DUPLICATE KEY UPDATE`,
-  // MariaDB has no alias for the new row, and MySQL still takes this.
+  // MariaDB has no alias for the new row, and MySQL still accepts this.
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,
   countsChanges: true,
   updateSource: byKey,
@@ -82,10 +81,10 @@ export const mysqlFlavor: Flavor = {
   batchedSwap,
   orderedParts: true,
   unionParts: 128,
-  // Each takes a server 12 to 23 kB for each connection.
+  // Each part takes 12 to 23 kB of a server's memory per connection.
   preparedParts: 32,
   rowValuesSeek: false,
-  // Without a binary log, InnoDB shows a commit before its redo log is written.
+  // Without a binary log, InnoDB makes a commit visible before its redo log is on disk.
   visibleIsDurable: false,
   faultOf: mysqlFault,
 }

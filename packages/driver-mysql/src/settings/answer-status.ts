@@ -1,19 +1,19 @@
 import type { Duplex } from 'node:stream'
 
-/** Flags of the server's status, as every answer that is no error carries it. */
+/** Flags of the server's status, which every answer but an error carries. */
 const AUTOCOMMIT = 0x0002
 const IN_TRANSACTION = 0x0001
 
-/** The packet that ends rows: three bytes of length, a number, a byte that says so, two of warnings and two of status. */
+/** Size of the EOF packet after rows: length (3), sequence number (1), 0xfe (1), warnings (2), status (2). */
 const END_BYTES = 9
 
 /**
- * Watches what a server sends for the status in the packet that ends rows, which mysql2 keeps to itself. The answer gives
- * the status at the end of what has come so far, and undefined where that is no such packet.
+ * Watches the bytes of a server for the status in its EOF packets, which mysql2 does not expose. Returns a function that reads the
+ * status of the last packet, or undefined if the bytes so far do not end with an EOF packet.
  */
 export function watchStatus(stream: Duplex): () => number | undefined {
   let end: Buffer = Buffer.alloc(0)
-  // Before the library hears of the same bytes.
+  // Runs before the listener of mysql2, whose callbacks read the status.
   stream.prependListener('data', (bytes: Buffer) => {
     end = bytes.length >= END_BYTES ? bytes : Buffer.concat([end.subarray(-END_BYTES), bytes])
   })
@@ -25,14 +25,14 @@ export function watchStatus(stream: Duplex): () => number | undefined {
 }
 
 /**
- * What a status says against the session being the one that its connection has set up; undefined when nothing does.
- * Where autocommit is off, a write that was answered is not committed, and a read may show what was long ago.
+ * Returns why a status cannot belong to the session of this connection, or undefined. With autocommit off, an acknowledged write
+ * would not be committed, and a read could show an old snapshot.
  */
-export function foundAgainst(status: number | undefined, inTransaction: boolean): string | undefined {
-  if (status === undefined) return 'an answer does not say whether a transaction is open'
+export function sessionMismatch(status: number | undefined, inTransaction: boolean): string | undefined {
+  if (status === undefined) return 'an answer does not tell whether a transaction is open'
   if ((status & AUTOCOMMIT) === 0) return 'autocommit is off'
   if (((status & IN_TRANSACTION) !== 0) === inTransaction) return undefined
   return inTransaction
-    ? 'the transaction that was begun is not open'
-    : 'a transaction is open that was not begun here'
+    ? 'the transaction of this connection is not open'
+    : 'a transaction is open that this connection did not begin'
 }

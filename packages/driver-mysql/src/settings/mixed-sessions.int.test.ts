@@ -102,7 +102,7 @@ describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
 describe('a session in which somebody else', () => {
   test.each([
     ['has turned autocommit off', 'SET autocommit = 0', /autocommit is off/],
-    ['has begun a transaction', 'START TRANSACTION', /a transaction is open that was not begun here/],
+    ['has begun a transaction', 'START TRANSACTION', /a transaction is open that this connection did not begin/],
   ])('%s acknowledges no write and no read', async (_, statement, found) => {
     const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
     const spec = { table: 'ix_mixed', columns: [{ name: 'n', type: 'integer' }] } as const
@@ -135,7 +135,7 @@ describe('a session in which somebody else', () => {
     const { pooler } = await withPooler(2)
     await pooler.tell(1, 'START TRANSACTION')
     await expect(bench.connect({}, pooler.url)).rejects.toMatchObject(
-      otherSession(/a transaction is open that was not begun here/, false),
+      otherSession(/a transaction is open that this connection did not begin/, false),
     )
   })
 

@@ -2,41 +2,42 @@ import { LooseleafError, platformTime } from '@looseleaf/core'
 import { literal, tokenAssignment, tokenCondition } from './session-token.ts'
 
 export interface SessionOptions {
-  /** The shard's name, for errors. */
+  /** Name of the shard, for errors. */
   readonly name: string
-  /** Whole seconds that a statement waits for a row or a table that others have locked. */
+  /** Whole seconds that a statement waits for a lock on a row or a table. */
   readonly lockWaitSeconds: number
-  /** Whole seconds after which the server gives up a connection that says nothing, and its locks with it. */
+  /** Whole seconds after which the server closes a silent connection, and releases its locks. */
   readonly silenceSeconds: number
 }
 
-/** Which session of which server a connection has turned out to be. */
+/** Identity of a session and its server. */
 export interface SessionIdentity {
-  /** Differs between the servers of one address, as far as they can be told apart. */
+  /** Host name, port and server id. Two servers behind one address may have the same. */
   readonly server: string
-  /** What KILL takes. Later connections to the same server have greater ones, until it starts anew. */
+  /** Number of the connection for KILL. Later connections have greater numbers, until the server restarts. */
   readonly thread: number
-  /** When the server was started, in seconds of `performance.now()`, more or less; NaN where it does not say. */
+  /** Start of the server in seconds of `performance.now()`, within about a second; NaN if the server does not tell. */
   readonly started: number
 }
 
-/** A server that starts anew is seen to have started this much later at least. */
+/** A restarted server appears to have started at least this much later. */
 const RESTART_SECONDS = 3
 
-/** What a session turns out to be once its settings are pinned. */
+/** Facts of a session whose settings are pinned. */
 export interface PinnedSession {
-  /** The longest statement that the server takes, parameters included. */
+  /** Largest statement that the server accepts, with its parameters. */
   readonly maxPacketBytes: number
 }
 
 const CHARSET = 'utf8mb4'
 
 /**
- * What every session has to be before it may be used, whatever the server's defaults are. Without STRICT_ALL_TABLES it
- * would cut what is too long. After a COMMIT that chains, what
- * follows would be in a transaction that nobody ends. Without unique checks an entity could be there twice, and with a
- * limit on its selects, answers would lack rows without a word. Without big selects, which a `max_join_size` of the server
- * forbids, it would refuse those that it takes for long.
+ * Returns the settings of every session, whatever the server's defaults are:
+ * - `STRICT_ALL_TABLES`: without it the server cuts values that are too long.
+ * - `completion_type`: after a COMMIT that chains, later statements would run in a transaction that is never ended.
+ * - `unique_checks`: without them an entity could exist twice.
+ * - `sql_select_limit`: a lower limit would drop rows of answers silently.
+ * - `sql_big_selects`: without it the server rejects statements that it estimates above `max_join_size`.
  */
 function settingsOf({ lockWaitSeconds, silenceSeconds }: SessionOptions): Readonly<Record<string, string>> {
   return {
@@ -56,14 +57,14 @@ function settingsOf({ lockWaitSeconds, silenceSeconds }: SessionOptions): Readon
   }
 }
 
-/** MariaDB knows it by the first name, and the latest servers by the second: one of them has to be there. */
+/** Names of the isolation level: the first in MariaDB, the second in the latest servers. At least one must be present. */
 const isolationNames = ['tx_isolation', 'transaction_isolation']
 
 const packetName = 'max_allowed_packet'
 
 const identityNames = ['hostname', 'port', 'server_id', 'pseudo_thread_id']
 
-/** The statements that pin the settings, and mark the session with the token, to be sent in this order. */
+/** Returns the statements that set the settings and the token, in the order of sending. */
 export function pinStatements(options: SessionOptions, token: Buffer): readonly string[] {
   const assignments = Object.entries(settingsOf(options)).map(
     ([name, value]) => `${name} = ${/^\d+$/.test(value) ? value : `'${value}'`}`,
@@ -74,21 +75,21 @@ export function pinStatements(options: SessionOptions, token: Buffer): readonly 
   ]
 }
 
-/** Reads back what was pinned: a proxy may answer OK, and send a statement nowhere or to another server. */
+/** Reads the settings back: a proxy may answer OK and send a SET nowhere, or to another server. */
 export function readBackStatement(options: SessionOptions, token: Buffer): string {
   const names = [...Object.keys(settingsOf(options)), ...isolationNames, packetName, ...identityNames]
   return `${showStatement(names)} AND ${tokenCondition(literal(token))}`
 }
 
-/** Asks which session of which server this is, and nothing else; together with `uptimeStatement`. */
+/** Reads the identity of the session, together with `uptimeStatement`. */
 export function identityStatement(): string {
   return showStatement(identityNames)
 }
 
 export const uptimeStatement = "SHOW GLOBAL STATUS WHERE Variable_name = 'Uptime'"
 
-/** The same, of the session that was marked. */
-export function ownUptimeStatement(token: Buffer): string {
+/** Returns `uptimeStatement` with a check of the token. */
+export function checkedUptimeStatement(token: Buffer): string {
   return `${uptimeStatement} AND ${tokenCondition(literal(token))}`
 }
 
@@ -96,22 +97,23 @@ function showStatement(names: readonly string[]): string {
   return `SHOW SESSION VARIABLES WHERE Variable_name IN (${names.map((name) => `'${name}'`).join(', ')})`
 }
 
-/** Throws `STATEMENT_FAILED` when a setting is not what it was set to. */
+/** Checks the answer to `readBackStatement`. Throws `STATEMENT_FAILED` if a setting has another value. */
 export function checkSession(answer: unknown, options: SessionOptions): PinnedSession {
   const values = valuesOf(answer)
-  for (const [name, wanted] of Object.entries(settingsOf(options))) {
+  for (const [name, expected] of Object.entries(settingsOf(options))) {
     const value = values.get(name)
-    if (value === undefined || normal(value) !== normal(wanted)) throw ignored(options.name, name, wanted)
+    if (value === undefined || normalized(value) !== normalized(expected))
+      throw settingIgnored(options.name, name, expected)
   }
   const isolations = isolationNames.flatMap((name) => values.get(name) ?? [])
   if (isolations.length === 0 || isolations.some((isolation) => isolation !== 'READ-COMMITTED')) {
-    throw ignored(options.name, 'the isolation level', 'READ COMMITTED')
+    throw settingIgnored(options.name, 'the isolation level', 'READ COMMITTED')
   }
   const maxPacketBytes = Number(values.get(packetName) ?? Number.POSITIVE_INFINITY)
   return { maxPacketBytes }
 }
 
-/** Takes the answers to both statements, the second one as soon as it has come. */
+/** Reads the answers to `identityStatement` and `uptimeStatement`. Call it right after the second: it subtracts the uptime from now. */
 export function identityOf(answer: unknown, uptimeAnswer: unknown): SessionIdentity {
   const values = valuesOf(answer)
   return {
@@ -122,25 +124,25 @@ export function identityOf(answer: unknown, uptimeAnswer: unknown): SessionIdent
 }
 
 /**
- * Whether a session that was opened earlier is one of the server that `later` is on. An address may lead to another server
- * by now, or the server have begun to count anew: a thread of the same number would be somebody else's.
+ * Tells whether a session was opened on the server of `later`, and before it. Otherwise the thread may be another client's: the
+ * address leads to another server by now, or the server has restarted and counts from the beginning.
  */
 export function isEarlierSession(session: SessionIdentity, later: SessionIdentity): boolean {
   const restarted = Math.abs(later.started - session.started) >= RESTART_SECONDS
   return session.server === later.server && session.thread < later.thread && !restarted
 }
 
-function ignored(name: string, setting: string, wanted: string): LooseleafError {
+function settingIgnored(name: string, setting: string, expected: string): LooseleafError {
   return new LooseleafError(
     'STATEMENT_FAILED',
-    `${name}: ${setting} was set to ${wanted} for the session, and read back as something else;` +
-      ` the server, or a proxy before it, does not keep what a session sets, so the connection is not used.`,
+    `${name}: ${setting} was set to ${expected} for the session, and read back as another value.` +
+      ` The server, or a proxy before it, does not keep session settings, so the connection is not used.`,
     { shard: name },
   )
 }
 
-/** Servers give the modes in an order of their own, and switches as words or digits. */
-function normal(value: string): string {
+/** Sorts lists of modes, and spells switches as words: servers differ in both. */
+function normalized(value: string): string {
   if (value === '1') return 'ON'
   return value.toUpperCase().split(',').toSorted().join(',')
 }
@@ -148,7 +150,7 @@ function normal(value: string): string {
 function valuesOf(answer: unknown): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
   for (const row of Array.isArray(answer) ? answer : []) {
-    // A row of SHOW VARIABLES, if the server is one.
+    // A proxy may answer with other rows than those of SHOW VARIABLES.
     const { Variable_name: name, Value: value } = (row ?? {}) as { Variable_name?: unknown; Value?: unknown }
     if (name !== undefined && value !== undefined) values.set(String(name).toLowerCase(), String(value))
   }

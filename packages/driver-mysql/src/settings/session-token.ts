@@ -3,32 +3,36 @@ import { slot, type Flavor } from '@looseleaf/driver-kysely'
 import { sql } from 'kysely'
 
 /*
- * A session knows the connection that has set it up by a user variable, set together with its settings: a random token.
- * Statements that compare it fail in any other session, such as that of a pooler that hands statements to several.
+ * A pooler may send the statements of one connection to several sessions. So each connection sets a random token in its session, in
+ * one statement with the settings:
+ * 1. Session A has the settings and the token. Session B has neither.
+ * 2. The pooler sends a write to B. Without the token it would run there, without strict mode, or within a transaction that
+ *    another client undoes later, and be acknowledged.
+ * 3. The write compares the token, so B rejects it, and the connection is destroyed.
  */
 
-/** Stands among the parameters of a statement for the token of the connection that sends it. */
+/** Placeholder among the parameters of a statement for the token of the connection that sends it. */
 export const sessionToken: unique symbol = Symbol('the token of the session')
 
-/** Nobody else has it, and it says nothing. */
+/** Returns 8 random bytes. */
 export function newToken(): Buffer {
   return randomBytes(8)
 }
 
-/** Sets the token, as a part of a SET statement. A user variable also tells most poolers to keep the session. */
+/** Assigns the token, as a part of a SET statement. Most poolers keep a session for a client that sets a user variable. */
 export function tokenAssignment(token: Buffer): string {
   return `@looseleaf = ${literal(token)}`
 }
 
 /**
- * True in the session that has this token; in any other its statement fails with error 1690, because the sum is more than
- * 64 bits hold. Unlike a value that does not fit its column, that is an error in every SQL mode.
+ * Returns a condition that is true in the session with this token. In any other the sum overflows 64 bits, and the statement fails
+ * with error 1690. Unlike a value that does not fit its column, an overflow is an error in every SQL mode.
  */
 export function tokenCondition(token: string): string {
   return `18446744073709551615 + (NOT (@looseleaf <=> ${token}))`
 }
 
-/** For statements of which nothing is asked but that they fail elsewhere. DO would not fail on MariaDB. */
+/** Returns a statement that only checks the token. DO would not fail on MariaDB. */
 export function tokenStatement(token: Buffer): string {
   return `SELECT ${tokenCondition(literal(token))}`
 }

@@ -2,10 +2,10 @@ import { isLooseleafError } from '@looseleaf/core'
 import type { Row } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
 
-/** A body of 8 MiB, the codec's limit, and what goes with it. */
+/** Packet for a body of 8 MiB, which is the codec's limit, and the rest of its statement. */
 const SMALLEST_PACKET = 9 * 1024 * 1024
 
-/** What one server or another has; MariaDB, MySQL and their clusters know different sets of them. */
+/** Variables of MariaDB, MySQL and their clusters. A server knows some of them. */
 const variables = [
   'binlog_format',
   'enforce_storage_engine',
@@ -28,17 +28,17 @@ const variables = [
 
 const states = ['wsrep_cluster_status', 'wsrep_local_state', 'wsrep_local_state_comment']
 
-/** The same column of SHOW REPLICA STATUS in MariaDB and MySQL. */
+/** Names of one column of SHOW REPLICA STATUS, in MariaDB and in MySQL. */
 const replicaColumns = ['Slave_IO_Running', 'Replica_IO_Running']
 
 type Query = (text: RawBuilder<Row>) => Promise<readonly Row[]>
 
-/** What a server says of itself, by the names of its variables, states and columns in lower case. */
+/** Values of a server's variables, states and columns, by their names in lower case. */
 export type ServerValues = ReadonlyMap<string, string>
 
 /**
- * What makes the server unfit to be a shard, or endangers what an acknowledged write promises. Asks for nothing that
- * takes a privilege, except for what is left out where that is missing.
+ * Returns a sentence for each setting that makes the server unfit to be a shard, or that may undo acknowledged writes. Needs no
+ * privilege; without one for SHOW REPLICA STATUS that check is skipped.
  */
 export async function serverWarnings(query: Query): Promise<readonly string[]> {
   const values = new Map([
@@ -54,8 +54,8 @@ export async function serverWarnings(query: Query): Promise<readonly string[]> {
 }
 
 /**
- * What makes a server unfit to be read as a replica: how far it is can only be told where it commits in the order of its source,
- * and what it answers only where nobody else writes it.
+ * Returns a sentence for each setting that makes a server unfit to be read as a replica. A replica has to commit in the order of its
+ * source, else its age is unknown, and to reject writes, else its rows may not be the store's.
  */
 export async function replicaWarnings(query: Query): Promise<readonly string[]> {
   const values = await readValues(query, 'VARIABLES', [
@@ -68,23 +68,23 @@ export async function replicaWarnings(query: Query): Promise<readonly string[]> 
     .map(([name]) => name)
   return off.map((name) =>
     name === 'read_only'
-      ? 'read_only is off on a replica: what is written to it by mistake is answered as if it were of the store.'
-      : `${name} is off on a replica: it may show a commit before an earlier one, so its age cannot be told.`,
+      ? 'read_only is off on a replica: reads would return rows that were written to it by mistake. Set read_only to ON.'
+      : `${name} is off on a replica: it may show a commit before an earlier one, so its age is unknown. Set ${name} to ON.`,
   )
 }
 
-/** Those of these that the server knows, by their names in lower case. */
+/** Reads the values that the server knows, by their names in lower case. */
 async function readValues(
   query: Query,
-  of: 'VARIABLES' | 'STATUS',
+  kind: 'VARIABLES' | 'STATUS',
   names: readonly string[],
 ): Promise<Map<string, string>> {
-  const named = sql.join(names.map((name) => sql`${sql.lit(name)}`))
-  const rows = await query(sql<Row>`SHOW GLOBAL ${sql.raw(of)} WHERE Variable_name IN (${named})`)
+  const list = sql.join(names.map((name) => sql`${sql.lit(name)}`))
+  const rows = await query(sql<Row>`SHOW GLOBAL ${sql.raw(kind)} WHERE Variable_name IN (${list})`)
   return new Map(rows.map((row) => [String(row.Variable_name).toLowerCase(), String(row.Value)]))
 }
 
-/** One row for each server that this one follows. Takes a privilege, without which it is left open. */
+/** Reads one row per source that this server replicates; none without the privilege. */
 async function replicaStatus(query: Query): Promise<readonly Row[]> {
   try {
     return await query(sql<Row>`SHOW REPLICA STATUS`)
@@ -94,7 +94,7 @@ async function replicaStatus(query: Query): Promise<readonly Row[]> {
   }
 }
 
-/** What is not there is not judged. */
+/** Returns the warnings for these values. A missing value gives no warning. */
 export function warningsOf(values: ServerValues): readonly string[] {
   const is = (name: string, ...accepted: string[]): boolean => {
     const value = values.get(name)
@@ -113,7 +113,7 @@ export function warningsOf(values: ServerValues): readonly string[] {
   )
   warnIf(
     isNot('enforce_storage_engine', '', 'INNODB'),
-    `enforce_storage_engine is ${values.get('enforce_storage_engine')}: no tables can be created, since they have to be of InnoDB.`,
+    `enforce_storage_engine is ${values.get('enforce_storage_engine')}: tables need InnoDB, so none can be created.`,
   )
   const galera = is('wsrep_on', 'ON', '1') && isNot('wsrep_provider', 'NONE', '')
   const group = isNot('group_replication_group_name', '')
@@ -126,7 +126,7 @@ export function warningsOf(values: ServerValues): readonly string[] {
   )
   warnIf(
     isNot('log_bin', 'OFF', '0') && isNot('sync_binlog', '1'),
-    'sync_binlog is not 1: after a crash, replicas may miss or have writes that this server has not.',
+    'sync_binlog is not 1: after a crash, replicas may lack writes of this server, or have writes that it lost.',
   )
   warnIf(
     isNot('innodb_doublewrite', 'ON', '1', 'DETECT_AND_RECOVER'),
@@ -142,7 +142,7 @@ export function warningsOf(values: ServerValues): readonly string[] {
   )
   warnIf(
     is('replica_io_running', 'YES', 'CONNECTING'),
-    'the server follows another one (SHOW REPLICA STATUS): of the two, only one may be written.',
+    'the server replicates another one (SHOW REPLICA STATUS): only one of the two may be written.',
   )
   if (galera) warnings.push(...galeraWarnings(values, isNot))
   if (group) {
@@ -158,7 +158,7 @@ export function warningsOf(values: ServerValues): readonly string[] {
   return warnings
 }
 
-/** The oldest that are supported, as major and minor number. */
+/** Oldest supported versions, as major and minor number. */
 const oldest = { MariaDB: [10, 6], MySQL: [8, 0] } as const
 
 function versionWarnings(version: string | undefined): readonly string[] {
@@ -166,10 +166,10 @@ function versionWarnings(version: string | undefined): readonly string[] {
   if (version === undefined || numbers === null) return []
   const name = /mariadb/i.test(version) ? 'MariaDB' : 'MySQL'
   const [major, minor] = [Number(numbers[1]), Number(numbers[2])]
-  const [least, leastMinor] = oldest[name]
-  if (major > least || (major === least && minor >= leastMinor)) return []
+  const [oldestMajor, oldestMinor] = oldest[name]
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return []
   return [
-    `the server is ${name} ${major}.${minor}: what is older than MariaDB 10.6 or MySQL 8.0 is not supported, and was not tested.`,
+    `the server is ${name} ${major}.${minor}: versions before MariaDB 10.6 and MySQL 8.0 are not supported or tested.`,
   ]
 }
 
@@ -188,7 +188,7 @@ function galeraWarnings(
       `wsrep_local_state is not 4 (Synced) but ${state}: the node is behind its cluster, or may fall behind.`,
     )
   }
-  // The first of its bits stands for reads.
+  // The lowest bit stands for reads.
   if (values.has('wsrep_sync_wait') && (Number(values.get('wsrep_sync_wait')) & 1) === 0) {
     warnings.push(
       'wsrep_sync_wait does not include 1: after a move to another node, reads may miss acknowledged writes.',

@@ -2,10 +2,10 @@ import { isLooseleafError, summarise, type RunningStatement } from '@looseleaf/c
 import { toNumber, type QueryRows, type Row } from '@looseleaf/driver-kysely'
 import { sql } from 'kysely'
 
-/** Characters of a statement that are read: enough for its table, and no megabytes of a large insert. */
+/** Characters of each statement that are read: enough for its table, without the megabytes of a large insert. */
 const HEAD = 2_000
 
-/** MariaDB alone counts milliseconds. `INFO` is NULL for a statement that has just ended. */
+/** Only MariaDB has milliseconds. `info` is NULL for a statement that has just ended. */
 const RUNNING = sql<Row>`
   SELECT id AS session, COALESCE(/*M!100100 time_ms, */ time * 1000) AS running, state AS state,
     LEFT(info, ${sql.lit(HEAD)}) AS text, VERSION() AS version
@@ -26,8 +26,8 @@ const WAITS = {
 }
 
 /**
- * Reads which statements the server executes in this database, longest first. A user without the privilege PROCESS sees its own
- * statements alone, and no locks.
+ * Reads the statements that the server executes in this database, longest first. Without the privilege PROCESS, only those of the
+ * same user, and no locks.
  */
 export async function readActivity(query: QueryRows): Promise<readonly RunningStatement[]> {
   const rows = await query(RUNNING)
@@ -48,7 +48,7 @@ export async function readActivity(query: QueryRows): Promise<readonly RunningSt
     .toSorted((a, b) => b.runningMs - a.runningMs)
 }
 
-/** Sessions that hold the locks which each session waits for; undefined if the user may not see them. */
+/** Reads the sessions that hold the locks each session waits for; undefined if the user may not see locks. */
 async function readHolders(
   query: QueryRows,
   isMariadb: boolean,

@@ -19,20 +19,20 @@ export interface ShardSettings {
 }
 
 export interface ShardPool extends Pool {
-  /** Whether calls are refused without being sent. */
+  /** True while calls are rejected without being sent. */
   readonly isRefusing: boolean
   state(): ConnectionState
 }
 
 export interface ShardListeners {
   readonly statements?: StatementTeller | undefined
-  /** Told when calls are refused from now on, and when they may pass again. */
+  /** Called when the breaker opens or closes. */
   readonly onRefusing?: ((isRefusing: boolean) => void) | undefined
-  /** See the breaker's. */
+  /** See `BreakerOptions`. */
   readonly others?: (() => string) | undefined
 }
 
-/** The pool of one shard, behind a breaker of its own: what befalls one shard is not felt on another. */
+/** Creates the pool of one shard, with its own breaker, so that a failing shard does not affect the others. */
 export function connectShard(
   address: ShardAddress,
   settings: ShardSettings,
@@ -43,13 +43,13 @@ export function connectShard(
   const session = {
     name,
     lockWaitSeconds: settings.lockWaitSeconds,
-    // Longer than the pool keeps a connection, so that only those end whose client has vanished without a word.
+    // Longer than the pool keeps a connection: it ends only connections whose client has vanished.
     silenceSeconds: 2 * Math.ceil((settings.idleMs + settings.deadlineMs) / 1_000) + 10,
   }
   let isRefusing = false
-  function tellRefusing(now: boolean): void {
-    if (now !== isRefusing) onRefusing?.(now)
-    isRefusing = now
+  function setRefusing(value: boolean): void {
+    if (value !== isRefusing) onRefusing?.(value)
+    isRefusing = value
   }
   const breaker = createBreaker({
     name,
@@ -60,21 +60,21 @@ export function connectShard(
       try {
         await (await open()).end(connectTimeoutMs)
       } catch (error) {
-        // Whatever else it says, the server is there, and calls shall hear it themselves.
+        // With any other error the server has answered. The calls may pass, and get that error themselves.
         if (!isLooseleafError(error) || error.code === 'SHARD_UNAVAILABLE') throw error
       }
     },
     onOpen(refusal) {
-      tellRefusing(true)
-      pool.refuseWaiting(refusal)
+      setRefusing(true)
+      pool.rejectWaiting(refusal)
     },
-    onClose: () => tellRefusing(false),
+    onClose: () => setRefusing(false),
   })
   const watch = createSilenceWatch({
     lastAnswer: () => breaker.lastAnswer,
     async ask() {
       if (breaker.refusal !== undefined) return
-      // What comes of it is told to the breaker.
+      // `open` reports its outcome to the breaker.
       await open().then(
         (connection) => connection.end(connectTimeoutMs),
         () => undefined,
@@ -120,7 +120,7 @@ export function connectShard(
       watch.end()
       pool.release(connection)
     },
-    refuseWaiting: (error) => pool.refuseWaiting(error),
+    rejectWaiting: (error) => pool.rejectWaiting(error),
     state: () => ({
       open: pool.connections,
       opened,

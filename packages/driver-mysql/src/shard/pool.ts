@@ -2,44 +2,44 @@ import { LooseleafError, abortedError, platformTime } from '@looseleaf/core'
 import type { Connection } from '../connection/connection.ts'
 
 export interface PoolOptions {
-  /** The shard's name, for errors. */
+  /** Name of the shard, for errors. */
   readonly name: string
-  /** Rejects with the error that whoever waits is to get. Always ends. */
+  /** Opens a connection. A waiting call gets its error. Always settles. */
   readonly open: () => Promise<Connection>
-  /** The error of every call at this time, or undefined while calls may pass. */
+  /** Returns the error of every call while the breaker is open; undefined while it is closed. */
   readonly refusal: () => LooseleafError | undefined
   readonly size: number
-  /** Calls that may wait for a connection to come free; one more is refused with `SHARD_BUSY`. */
+  /** Largest number of calls that wait for a connection. A further one rejects with `SHARD_BUSY`. */
   readonly maxQueue: number
   /**
-   * Milliseconds for a call from `acquire` to the answer of its last statement. It may wait for its connection for half
-   * of them, so that the other half is left for what it wants to ask.
+   * Deadline of a call, from `acquire` to the answer of its last statement, in milliseconds. The wait for a connection may take half
+   * of it, so that the statements have the other half.
    */
   readonly deadlineMs: number
-  /** Connections that are not used for this many milliseconds are closed. */
+  /** Milliseconds after which an unused connection is closed. */
   readonly idleMs: number
-  /** Milliseconds for goodbyes, and at the most for signs of life. */
+  /** Milliseconds for closing a connection, and the upper bound for a sign of life. */
   readonly connectTimeoutMs: number
 }
 
-/** Connections to one server. A connection is opened when it is needed, and used by one call at a time. */
+/** Connections to one server. A connection is opened on demand, and used by one call at a time. */
 export interface Pool {
-  /** Rejects with `SHARD_BUSY`, `ABORTED`, `CLOSED`, or with what opening a connection has met. */
+  /** Resolves with a connection. Rejects with `SHARD_BUSY`, `ABORTED`, `CLOSED`, or the error of opening a connection. */
   acquire(signal?: AbortSignal): Promise<Connection>
-  /** Gives a connection back; one that is not usable any more is thrown away. */
+  /** Returns a connection to the pool, which drops it if it is not usable. */
   release(connection: Connection): void
-  /** Ends the wait of every call that has no connection yet. */
-  refuseWaiting(error: LooseleafError): void
+  /** Rejects every call that waits for a connection. */
+  rejectWaiting(error: unknown): void
   close(): Promise<void>
-  /** Connections that are open or being opened. */
+  /** Connections that are open or opening. */
   readonly connections: number
-  /** Those that nobody uses. */
+  /** Open connections that are not in use. */
   readonly idle: number
-  /** Calls that wait for one. */
+  /** Calls that wait for a connection. */
   readonly waiting: number
 }
 
-interface Waiting {
+interface WaitingCall {
   resolve(connection: Connection): void
   reject(error: unknown): void
 }
@@ -49,27 +49,27 @@ interface Idle {
   readonly since: number
 }
 
-/** A connection that has been idle for longer is asked for a sign of life before it is given to somebody. */
+/** Idle time after which a connection is verified before its next use. */
 const TRUSTED_IDLE_MS = 5_000
 
-/** How long that sign may take. */
-const SIGN_OF_LIFE_MS = 1_000
+/** Timeout of that verification. */
+const VERIFY_MS = 1_000
 
 export function createPool(options: PoolOptions): Pool {
   const { name, size, deadlineMs } = options
   const acquireMs = Math.ceil(deadlineMs / 2)
   const idle: Idle[] = []
-  const queue = new Set<Waiting>()
+  const queue = new Set<WaitingCall>()
   let connections = 0
   let opening = 0
-  let reviving = 0
+  let verifying = 0
   let closed = false
 
   const sweeper = platformTime.setInterval(closeIdle, Math.max(1_000, options.idleMs / 4))
   sweeper.unref()
 
-  const fail = (code: 'SHARD_BUSY' | 'SHARD_UNAVAILABLE' | 'CLOSED', what: string): LooseleafError =>
-    new LooseleafError(code, `${name}: ${what}; the call was not sent.`, { shard: name })
+  const fail = (code: 'SHARD_BUSY' | 'SHARD_UNAVAILABLE' | 'CLOSED', reason: string): LooseleafError =>
+    new LooseleafError(code, `${name}: ${reason}; the call was not sent.`, { shard: name })
 
   function closeIdle(): void {
     const oldest = platformTime.elapsed() - options.idleMs
@@ -80,7 +80,7 @@ export function createPool(options: PoolOptions): Pool {
     }
   }
 
-  /** The one that was used last, if it needs no sign of life. */
+  /** Takes the connection that was used last, unless it has to be verified first. */
   function takeTrusted(): Connection | undefined {
     for (let last = idle.at(-1); last !== undefined; last = idle.at(-1)) {
       if (last.connection.usable && platformTime.elapsed() - last.since > TRUSTED_IDLE_MS) return undefined
@@ -92,33 +92,31 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function wait(signal: AbortSignal | undefined): Promise<Connection> {
-    const within = reviving + opening + idle.length + size - connections
-    if (queue.size >= options.maxQueue + within) {
-      return Promise.reject(
-        fail('SHARD_BUSY', `${options.maxQueue} calls wait for a connection to come free already`),
-      )
+    const available = verifying + opening + idle.length + size - connections
+    if (queue.size >= options.maxQueue + available) {
+      return Promise.reject(fail('SHARD_BUSY', `${options.maxQueue} calls already wait for a connection`))
     }
     return new Promise((resolve, reject) => {
       const onAbort = (): void => waiting.reject(abortedError(signal))
-      const leave = (): void => {
+      const dequeue = (): void => {
         queue.delete(waiting)
         platformTime.clearTimeout(timer)
         signal?.removeEventListener('abort', onAbort)
       }
-      const waiting: Waiting = {
+      const waiting: WaitingCall = {
         resolve(connection) {
-          leave()
+          dequeue()
           resolve(connection)
         },
         reject(error) {
-          leave()
+          dequeue()
           reject(error as Error)
         },
       }
       const timer = platformTime.setTimeout(() => {
-        const none = connections === opening
+        const isNoneOpen = connections === opening
         waiting.reject(
-          none
+          isNoneOpen
             ? fail('SHARD_UNAVAILABLE', `no connection could be opened within ${acquireMs} ms`)
             : fail('SHARD_BUSY', `no connection came free within ${acquireMs} ms`),
         )
@@ -129,13 +127,13 @@ export function createPool(options: PoolOptions): Pool {
     })
   }
 
-  /** Has as many connections on their way as there are calls that wait for one. */
+  /** Opens or verifies connections until there is one for each waiting call, within the size of the pool. */
   function supply(): void {
-    while (!closed && opening + reviving < queue.size) {
+    while (!closed && opening + verifying < queue.size) {
       const trusted = takeTrusted()
       const last = trusted === undefined ? idle.pop() : undefined
       if (trusted !== undefined) give(trusted)
-      else if (last !== undefined) void revive(last.connection)
+      else if (last !== undefined) void verify(last.connection)
       else if (connections < size) void open()
       else return
     }
@@ -152,26 +150,26 @@ export function createPool(options: PoolOptions): Pool {
       opening--
       connections--
       const [first] = queue
-      // With no connection left, nobody would ever give one to those who wait.
-      if (connections === 0) rejectAll(error)
+      // Without any connection none will be released, so no waiting call could get one.
+      if (connections === 0) rejectWaiting(error)
       else first?.reject(error)
       supply()
     }
   }
 
-  async function revive(connection: Connection): Promise<void> {
-    reviving++
+  async function verify(connection: Connection): Promise<void> {
+    verifying++
     try {
-      await connection.verify(Math.min(SIGN_OF_LIFE_MS, options.connectTimeoutMs))
+      await connection.verify(Math.min(VERIFY_MS, options.connectTimeoutMs))
     } catch {
       connection.destroy()
-      // The others were used even longer ago, and each would make somebody wait.
+      // The other idle connections were used even longer ago, and verifying each would delay a call.
       for (const older of idle.splice(0)) {
         connections--
         older.connection.destroy()
       }
     }
-    reviving--
+    verifying--
     release(connection)
   }
 
@@ -188,7 +186,7 @@ export function createPool(options: PoolOptions): Pool {
     supply()
   }
 
-  function rejectAll(error: unknown): void {
+  function rejectWaiting(error: unknown): void {
     for (const waiting of queue) waiting.reject(error)
   }
 
@@ -213,11 +211,11 @@ export function createPool(options: PoolOptions): Pool {
       return connection
     },
     release,
-    refuseWaiting: rejectAll,
+    rejectWaiting,
     async close() {
       closed = true
       platformTime.clearInterval(sweeper)
-      rejectAll(fail('CLOSED', 'the connections are closed'))
+      rejectWaiting(fail('CLOSED', 'the connections are closed'))
       await Promise.all(
         idle.splice(0).map(({ connection }) => {
           connections--
