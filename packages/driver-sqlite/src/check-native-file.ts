@@ -4,8 +4,8 @@ import Database from 'better-sqlite3'
 let isLoaded = false
 
 /**
- * Loads the native file of better-sqlite3, once. Throws `BAD_OPTION` where that would end the process without a word, and
- * `SHARD_UNAVAILABLE`, with the way out, where the file is missing, was built for another platform, or is not allowed.
+ * Loads the native file of better-sqlite3, once per process. Throws `BAD_OPTION` on a version of Node that it would crash, and
+ * `SHARD_UNAVAILABLE`, with the remedy, if the file is missing, was built for another platform, or may not be loaded.
  */
 export function checkNativeFile(): void {
   if (isLoaded) return

@@ -6,10 +6,10 @@ import { resultCode } from './errors.ts'
 import { noFiles, type OpenFiles } from './open-files.ts'
 import { nextTurn } from './turns.ts'
 
-/** Statements that are kept prepared for each file. */
+/** Largest number of prepared statements per file. */
 const MAX_PREPARED = 256
 
-/** Milliseconds between two attempts at a locked file; half of it is left to chance. */
+/** Average pause between two attempts at a locked file, in milliseconds. The pauses are random, from half of it to 1.5 times. */
 const RETRY_MS = 10
 
 export interface ConnectionOptions {
@@ -17,24 +17,24 @@ export interface ConnectionOptions {
   /** Milliseconds that a statement may wait for a locked file. */
   readonly deadlineMs: number
   readonly statements?: StatementTeller | undefined
-  /** `noFiles` by default. */
+  /** Default: `noFiles`. */
   readonly files?: OpenFiles | undefined
 }
 
-/** What one call has: the file's only connection, and the right to a transaction on it. */
+/** A call's access to the only connection of a file. */
 export interface Connection extends DatabaseConnection {
-  /** Waits for its turn; until `end`, statements of other calls wait. */
+  /** Begins a transaction, after those of earlier calls. Statements of other calls wait until `end`. */
   begin(): Promise<void>
-  end(how: 'COMMIT' | 'ROLLBACK'): Promise<void>
+  end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>
 }
 
-/** Runs each statement in a turn of its own, and never makes the process wait for a lock. */
+/** Creates the connections of a file. Each statement runs in its own turn of the event loop, and no wait for a lock blocks the process. */
 export function createConnections(options: ConnectionOptions): { acquire(): Connection } {
   const { database, deadlineMs, statements, files = noFiles } = options
   const prepared = new Map<string, Database.Statement>()
-  /** Who is in a transaction, and what resolves when it is over. */
+  /** Call with an open transaction, and a promise for its end. */
   let holder: Connection | undefined
-  let over = Promise.withResolvers<void>()
+  let released = Promise.withResolvers<void>()
 
   function prepare(text: string): Database.Statement {
     let statement = prepared.get(text)
@@ -53,8 +53,8 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
     return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
   }
 
-  /** Attempts that find the file locked are told too. */
-  function runTold<Row>(query: CompiledQuery, { tell }: StatementTeller): QueryResult<Row> {
+  /** Runs a statement and reports it, also if the file is locked. */
+  function runReported<Row>(query: CompiledQuery, { tell }: StatementTeller): QueryResult<Row> {
     const sentAt = platformTime.elapsed()
     try {
       const result = run<Row>(query)
@@ -72,12 +72,12 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
     const { signal } = query as Partial<HintedQuery>
     const until = platformTime.elapsed() + deadlineMs
     for (;;) {
-      // The answer comes in a later turn, so that calls made meanwhile can gather into the next statement.
+      // The answer comes in a later turn, so that calls of this turn can share the next statement.
       await nextTurn()
-      while (isTaken(connection)) await over.promise
+      while (isTaken(connection)) await released.promise
       if (signal?.aborted) throw abortedError(signal)
       try {
-        return statements?.isListening ? runTold<Row>(query, statements) : run<Row>(query)
+        return statements?.isListening ? runReported<Row>(query, statements) : run<Row>(query)
       } catch (error) {
         if (!isBusy(error) || platformTime.elapsed() >= until) throw error
       }
@@ -87,8 +87,8 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
 
   function release(): void {
     holder = undefined
-    over.resolve()
-    over = Promise.withResolvers<void>()
+    released.resolve()
+    released = Promise.withResolvers<void>()
   }
 
   return {
@@ -96,24 +96,25 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
       const connection: Connection = {
         executeQuery: (query) => execute(connection, query),
         async begin() {
-          while (isTaken(connection)) await over.promise
+          while (isTaken(connection)) await released.promise
           holder = connection
           try {
-            // The file is taken at once: a transaction that has read cannot always become one that writes.
+            // IMMEDIATE locks the file now. A transaction that begins with a read may fail at its first write, without a retry.
             await execute(connection, CompiledQuery.raw('BEGIN IMMEDIATE'))
           } catch (error) {
             release()
             throw error
           }
         },
-        async end(how) {
-          // A COMMIT that failed has ended it already.
+        async end(statement) {
+          // A failed COMMIT has already ended the transaction.
           if (holder !== connection) return
           try {
-            // Where it cannot go on, such as on a full disk, SQLite rolls back by itself.
-            if (how === 'COMMIT' || database.inTransaction) await execute(connection, CompiledQuery.raw(how))
+            // After some errors, such as a full disk, SQLite has rolled back by itself.
+            if (statement === 'COMMIT' || database.inTransaction)
+              await execute(connection, CompiledQuery.raw(statement))
           } catch (error) {
-            // What others write from now on would go with it.
+            // An open transaction would undo the next writes of other calls with it.
             if (database.inTransaction) database.exec('ROLLBACK')
             throw error
           } finally {
@@ -127,7 +128,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
   }
 }
 
-/** True when another process holds the file: the same statement can succeed a moment later. */
+/** Tells whether another process holds the file, so that a retry may succeed. */
 export function isBusy(error: unknown): boolean {
   return resultCode(error)?.startsWith('SQLITE_BUSY') ?? false
 }

@@ -6,14 +6,11 @@ import { sqliteFault } from './errors.ts'
 import { makeFile } from './file-modes.ts'
 import { identityOf, noFiles, watchFiles, type OpenFiles } from './open-files.ts'
 
-/**
- * Milliseconds that SQLite itself may wait for a lock. It stops the whole process meanwhile, so it gets a moment only;
- * longer waits are left to the event loop.
- */
+/** Milliseconds that SQLite itself waits for a lock, which blocks the process. Longer waits are pauses in the event loop. */
 const BLOCKING_WAIT_MS = 2
 
 export interface DatabaseOptions {
-  /** A path, or `:memory:`. */
+  /** Path, or `:memory:`. */
   readonly file: string
   readonly synchronous: 'FULL' | 'NORMAL'
   readonly deadlineMs: number
@@ -24,7 +21,7 @@ export interface OpenDatabase {
   readonly files: OpenFiles
 }
 
-/** Opens a file with the settings that every connection has to have. */
+/** Opens a database with the settings of every connection. Retries a locked file until the deadline. */
 export async function openDatabase({
   file,
   synchronous,
@@ -39,16 +36,16 @@ export async function openDatabase({
     try {
       const identity = isFile && identityOf(file)
       database = new Database(file, { timeout: BLOCKING_WAIT_MS })
-      // Readers and a writer do not wait for each other.
+      // With WAL, readers and the writer do not wait for each other.
       if (isFile) database.pragma('journal_mode = WAL')
       database.pragma(`synchronous = ${synchronous}`)
       database.defaultSafeIntegers(true)
       if (!isFile) return { database, files: noFiles }
-      // Opens the files beside it, which it keeps.
+      // A read makes SQLite open the files `-wal` and `-shm`, which it keeps open.
       database.pragma('user_version')
       const files = watchFiles(file)
       if (identity === identityOf(file)) return { database, files }
-      // Another file has come by this name meanwhile.
+      // The file was replaced while it was opened.
       database.close()
     } catch (error) {
       database?.close()

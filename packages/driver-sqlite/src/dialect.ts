@@ -1,7 +1,7 @@
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, type Dialect, type Driver } from 'kysely'
 import { createConnections, type Connection, type ConnectionOptions } from './connection.ts'
 
-/** Kysely's own dialect takes one caller at a time; here a statement that waits for a lock holds up no reader. */
+/** Lets callers share the connection. Kysely's own dialect allows one caller at a time, so a wait for a lock would block readers. */
 class SharedConnectionAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
@@ -23,7 +23,7 @@ function createKyselyDriver(options: ConnectionOptions): Driver {
     init: async () => {},
     acquireConnection: async () => connections.acquire(),
     releaseConnection: async () => {},
-    // They come back as they were given.
+    // Kysely passes the connections that `acquireConnection` has returned.
     beginTransaction: (connection) => (connection as Connection).begin(),
     commitTransaction: (connection) => (connection as Connection).end('COMMIT'),
     rollbackTransaction: (connection) => (connection as Connection).end('ROLLBACK'),

@@ -1,12 +1,12 @@
 import { errorCodes, type ErrorCode, isError } from '@looseleaf/core'
 import { clientFailure, MISSING_COLUMN, type Fault, type TableFault } from '@looseleaf/driver-kysely'
 
-/** What SQLite's result codes mean; a code that is not here is looked up by its first two words. */
+/** Meanings of SQLite's result codes. An extended code that is missing here has the meaning of its first two words. */
 const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, message: string]>> = {
-  SQLITE_CONSTRAINT_UNIQUE: ['duplicate', 'a row of this key is there already.'],
-  SQLITE_CONSTRAINT_PRIMARYKEY: ['duplicate', 'a row of this key is there already.'],
-  SQLITE_CONSTRAINT_ROWID: ['duplicate', 'a row of this key is there already.'],
-  SQLITE_CONSTRAINT_NOTNULL: ['fence-refused', 'a column that has to have a value got none.'],
+  SQLITE_CONSTRAINT_UNIQUE: ['duplicate', 'a row with this key already exists.'],
+  SQLITE_CONSTRAINT_PRIMARYKEY: ['duplicate', 'a row with this key already exists.'],
+  SQLITE_CONSTRAINT_ROWID: ['duplicate', 'a row with this key already exists.'],
+  SQLITE_CONSTRAINT_NOTNULL: ['fence-refused', 'a NOT NULL column got no value.'],
   SQLITE_BUSY: ['SHARD_BUSY', 'another process kept the file locked until the deadline; nothing was done.'],
   SQLITE_LOCKED: ['SHARD_BUSY', 'the table is locked; nothing was done.'],
   SQLITE_CANTOPEN: [
@@ -29,33 +29,33 @@ const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, me
   SQLITE_TOOBIG: ['BODY_TOO_LARGE', 'a value is larger than SQLite takes.'],
 }
 
-/** Codes that another attempt does not cure although their word says so, and damage that needs a person. */
+/** Codes that a retry cannot cure, although their error code is retryable. */
 const permanent = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT', 'SQLITE_CANTOPEN'])
 
-/** The result code of an error of better-sqlite3, such as `SQLITE_BUSY`; undefined for any other error. */
+/** Returns the result code of an error of better-sqlite3, such as `SQLITE_BUSY`; undefined for any other error. */
 export function resultCode(error: unknown): string | undefined {
   if (!isError(error) || !('code' in error) || typeof error.code !== 'string') return undefined
   return error.code.startsWith('SQLITE_') ? error.code : undefined
 }
 
-/** What an error of better-sqlite3 means. SQLite runs inside the process: an error says that nothing was written. */
+/** Maps an error of better-sqlite3. SQLite runs inside the process, so after an error nothing was written. */
 export function sqliteFault(error: unknown): Fault {
   const code = resultCode(error)
   if (code === undefined) {
     return {
       kind: 'STATEMENT_FAILED',
-      message: 'SQLite could not be asked.',
+      message: 'SQLite could not run the statement.',
       cause: error,
       ...clientFailure(error),
     }
   }
   const cause = Object.assign(new Error(code), { code })
-  // SQLite has no code of its own for a missing table.
+  // SQLite has no result code for a missing table.
   const missing = /^no such table: (?:main\.)?(\w+)/.exec((error as Error).message)
   if (code === 'SQLITE_ERROR' && missing !== null) {
     return { kind: 'no-table', message: 'a table is missing.', table: missing[1], cause }
   }
-  // Nor has it one for a missing column: "no such column: a", or "table a has no column named b".
+  // Nor for a missing column: "no such column: a", or "table a has no column named b".
   if (code === 'SQLITE_ERROR' && /^no such column|has no column named/.test((error as Error).message)) {
     return { kind: 'NOT_MIGRATED', message: MISSING_COLUMN, cause }
   }
@@ -69,7 +69,7 @@ export function sqliteFault(error: unknown): Fault {
   return { kind, message, retryable, cause }
 }
 
-/** Looseleaf checks values before, so the table is not as it was made. Names it and the column alone. */
+/** Names the column and the table of a value that does not fit. Looseleaf checks values before, so the table must have been altered. */
 function misfitText(message: string): string {
   const [, table = 'unknown', column = 'unknown'] = /column (\w+)\.(\w+)$/.exec(message) ?? []
   return `the column ${column} of the table ${table} does not hold a value that Looseleaf stores in it, so the table was altered. Compare it with the output of \`looseleaf schema\`. Nothing was written.`

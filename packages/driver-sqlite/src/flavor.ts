@@ -4,10 +4,10 @@ import { slotRows } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
 import { sqliteFault } from './errors.ts'
 
-/** The database's clock has milliseconds; the rest of the code counts microseconds. */
+/** SQLite's clock counts milliseconds. Times of the ports are microseconds. */
 const nowMicros = sql<number>`(CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000)`
 
-/** SQLite, as the shared tables need to know it. */
+/** Describes SQLite. */
 export const sqliteFlavor: Flavor = {
   types: {
     addedId: 'INTEGER PRIMARY KEY',
@@ -31,7 +31,7 @@ export const sqliteFlavor: Flavor = {
     statement: (table) => sql`SELECT name, type, pk FROM pragma_table_info(${sql.lit(table)})`,
     read: ({ name, type, pk }) => ({ name, type, inKey: Number(pk) > 0 }),
   },
-  // Other numbers take a reading of the whole file. Tombstones that were purged are counted still.
+  // SQLite has no statistics of tables. The greatest `added_id` is an upper bound of the rows: only purged tombstones are missing.
   sizes: (entityTable) => sql`
     SELECT ${sql.lit(entityTable)} AS name, COALESCE(MAX(added_id), 0) AS estimate, NULL AS bytes FROM ${sql.table(entityTable)}
     UNION ALL SELECT NULL, NULL, page_count * page_size FROM pragma_page_count, pragma_page_size`,
@@ -44,13 +44,13 @@ export const sqliteFlavor: Flavor = {
   updatedOf: (micros) => micros,
   numberOf: (column) => column,
   greatest: 'MAX',
-  // A write holds the whole file: no other write is in flight.
+  // A write locks the whole file, so no other write is in flight.
   shareLock: sql``,
   integer: (parameter) => parameter,
-  // NOT NULL refuses it by itself, and no setting changes that.
   briefly: (statement) => statement,
+  // A NOT NULL column rejects NULL under all settings.
   required: (value) => value,
-  // A connection is the session.
+  // SQLite runs inside the process, so there is one session.
   ownSession: { only: (value) => value, parameters: [] },
   onDuplicate: (key) => sql`ON CONFLICT (${sql.join(key.map((name) => sql.ref(name)))}) DO UPDATE SET`,
   incoming: (column) => sql`excluded.${sql.ref(column)}`,
@@ -59,16 +59,16 @@ export const sqliteFlavor: Flavor = {
   deleteSource: (table) => sql`FROM ${table}`,
   batchedSwap,
   orderedParts: false,
-  // A prepared one takes memory and time by the square of its parts: up to 10 MB and 0.4 s for 128, 0.5 MB and 4 ms for 16.
+  // Preparing takes memory and time by the square of the parts: up to 10 MB and 0.4 s for 128 parts, 0.5 MB and 4 ms for 16.
   unionParts: 16,
   preparedParts: 0,
   rowValuesSeek: true,
-  // A commit is shown when the log has been synced.
+  // SQLite shows a commit after it has synced the log.
   visibleIsDurable: true,
   faultOf: sqliteFault,
 }
 
-/** One statement, which returns the ids of the rows that it has changed. */
+/** Creates a compare-and-swap of one statement, which returns the ids of the winners. */
 function batchedSwap({ session, table, fence, updated }: SwapTable): BatchedSwap {
   const entities = sql.table(table)
   const statement = (count: number): RawBuilder<unknown> => sql`

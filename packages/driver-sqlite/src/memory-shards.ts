@@ -2,7 +2,7 @@ import type { DriverFactory } from '@looseleaf/core'
 import { openShards } from './open-shards.ts'
 import { checkShardCount } from './options.ts'
 
-/** Shards in memory, gone when the driver is closed. Every `connect` gives fresh, empty ones. Throws `BAD_OPTION`. */
+/** Describes shards in memory. Each `connect` creates empty ones, which last until the driver is closed. Throws `BAD_OPTION`. */
 export function memoryShards(count = 1): DriverFactory {
   const shardCount = checkShardCount(count)
   return {
@@ -10,7 +10,7 @@ export function memoryShards(count = 1): DriverFactory {
     connect: ({ statements } = {}) =>
       openShards(
         Array.from({ length: shardCount }, (_, number) => ({ name: `memory ${number}`, file: ':memory:' })),
-        // Nothing outlives the process anyway.
+        // A database in memory ends with the process, so `full` would add nothing.
         { durability: 'normal', deadlineMs: 5_000, entityTable: 'entities', statements },
       ),
   }

@@ -2,25 +2,28 @@ import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { LooseleafError, platformTime } from '@looseleaf/core'
 
-/** Milliseconds within which a database that is only read notices that its files are gone. */
-const LOOK_MS = 1_000
+/** Milliseconds between two checks before reads. */
+const CHECK_MS = 1_000
 
-/** Knows which files a database has open, by device and inode, and notices when other files or none have their names. */
+/**
+ * The open files of a database, by device and inode. They are gone if their names lead to other files, or to none: SQLite then
+ * continues with files that have no name, and whatever it commits to them is deleted when they are closed.
+ */
 export interface OpenFiles {
   /**
-   * Throws `SHARD_UNAVAILABLE` when the files are gone: SQLite goes on with files that have no name any more, and whatever it
-   * commits to them is lost. Looks before every write, and before a read at most once a second, unless they were gone before.
+   * Throws `SHARD_UNAVAILABLE` if the files are gone. Checks before every write; before reads once a second, and each time while the
+   * files are gone.
    */
   check(writes: boolean): void
-  /** Tells, by a look, whether other files or none have the names of those that are open. */
+  /** Checks whether the files are gone. */
   areGone(): boolean
-  /** Tells, by a look, whether the database file itself has its name still, whatever has become of its log. */
+  /** Checks whether the database file still has its name. Its log may be gone. */
   isFileThere(): boolean
-  /** Tells whether a call was ever refused because the files were gone. */
+  /** Tells whether a call was ever rejected because the files were gone. */
   hasRefused(): boolean
 }
 
-/** For a database in memory. */
+/** Files of a database in memory. */
 export const noFiles: OpenFiles = {
   check() {},
   areGone: () => false,
@@ -28,21 +31,21 @@ export const noFiles: OpenFiles = {
   hasRefused: () => false,
 }
 
-/** Device and inode of a file; undefined if there is no file of this name. */
+/** Returns the device and inode of a file; undefined if it is missing. */
 export function identityOf(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`
 }
 
-/** Takes the files that have these names now for those that the database has open. */
+/** Remembers the files with these names as those that the database has open. */
 export function watchFiles(file: string): OpenFiles {
   const opened = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, identity: identityOf(path) }))
   let areGone = false
   let hasRefused = false
-  let lookedAt = platformTime.elapsed()
+  let checkedAt = platformTime.elapsed()
 
-  // The third one, -shm, counts too: processes with different ones do not see each other, and overwrite each other's log.
-  function look(): void {
+  // `-shm` counts too: processes with different ones do not see each other's locks, and overwrite each other's log.
+  function throwIfGone(): void {
     for (const { path, identity } of opened) {
       const found = identityOf(path)
       if (found === identity) continue
@@ -53,12 +56,12 @@ export function watchFiles(file: string): OpenFiles {
 
   return {
     check(writes) {
-      const isDue = areGone || platformTime.elapsed() - lookedAt >= LOOK_MS
+      const isDue = areGone || platformTime.elapsed() - checkedAt >= CHECK_MS
       if (!isDue && !writes) return
       areGone = true
-      look()
+      throwIfGone()
       areGone = false
-      lookedAt = platformTime.elapsed()
+      checkedAt = platformTime.elapsed()
     },
     hasRefused: () => hasRefused,
     areGone: () => opened.some(({ path, identity }) => identityOf(path) !== identity),
@@ -70,7 +73,7 @@ function goneError(file: string, path: string, isMissing: boolean): LooseleafErr
   return new LooseleafError(
     'SHARD_UNAVAILABLE',
     `${file}: ${basename(path)} was ${isMissing ? 'deleted or moved' : 'replaced by another file'} while it was open; nothing was done. ` +
-      'Put the files back that were there. Or close the store, which leaves a copy of its data beside them, and open it again.',
+      'Put the original files back. Or close the store, which leaves a copy of its data beside them, and open it again.',
     { shard: basename(file) },
   )
 }

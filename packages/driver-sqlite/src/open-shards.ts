@@ -8,9 +8,9 @@ import { rescue } from './rescue.ts'
 import { sqliteFlavor } from './flavor.ts'
 
 export interface ShardFile {
-  /** For people. */
+  /** Name for messages. */
   readonly name: string
-  /** A path, or `:memory:`. */
+  /** Path, or `:memory:`. */
   readonly file: string
 }
 
@@ -20,7 +20,7 @@ export interface OpenOptions extends ConnectOptions {
   readonly entityTable: string
 }
 
-/** Opens all files, or none. The last one first: it tells other processes how many there will be. */
+/** Opens all files, or none. The last file comes first, because its number tells other processes how many there will be. */
 export async function openShards(files: readonly ShardFile[], options: OpenOptions): Promise<Driver> {
   const { deadlineMs, durability, entityTable, statements } = options
   const databases: OpenDatabase[] = []
@@ -60,14 +60,16 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
   })
 }
 
-/** Databases whose files are gone. They stay reachable, so that no collection of garbage closes them. */
+/** Databases whose files are gone. The set keeps them from being garbage collected, which would close them. */
 const abandoned = new Set<OpenDatabase['database']>()
 
 /**
- * Closes a database, unless its files are gone: the last connection to close writes its log into the file and deletes the log by its
- * name, and others may have opened files of these names and written to them. Its handles stay open until the process ends.
- * A store that has refused calls for it leaves a copy of its data, and so does one that has lost its log alone; one whose folder was
- * deleted when nobody used it any more does not.
+ * Closes a database, unless its files are gone:
+ * 1. The files, or the log alone, are replaced, and another process writes to the new ones.
+ * 2. The last connection to the old files closes. SQLite writes its log into the database file, and deletes the log by its name.
+ * 3. That deletes the log of the other process, with its writes.
+ * So the handles stay open until the process ends. A copy of the data is left if calls were rejected because the files were gone, or if
+ * only the log is gone. A folder that was deleted after its last use gets no copy.
  */
 function closeDatabase({ database, files }: OpenDatabase, file: string): void {
   if (!files.areGone()) {
@@ -83,14 +85,14 @@ function closeDatabase({ database, files }: OpenDatabase, file: string): void {
 let endsWithoutClosing = false
 
 /**
- * better-sqlite3 closes the databases that are open when Node ends in order. SQLite finds a file that was moved or replaced then, but it takes
- * a log that was replaced for its own. So the process ends as `process.exit` has it: listeners of `exit` that are added later are not called. A
- * worker thread cannot end so.
+ * Makes the process end without closing its databases. At a normal exit better-sqlite3 closes them. SQLite then notices a database file
+ * that was moved or replaced, but takes a replaced log for its own. The process ends by `reallyExit`, so listeners of `exit` that are added
+ * later are not called. Does nothing in a worker thread, which cannot end the process.
  */
 function endWithoutClosing(): void {
   if (endsWithoutClosing || !isMainThread) return
   endsWithoutClosing = true
-  // Test runners put another function in the place of `process.exit`, which calls this one.
+  // Test runners replace `process.exit`, which calls this function.
   const { reallyExit } = process as { readonly reallyExit?: (code: number) => never }
   process.once('exit', (code) => reallyExit?.call(process, code))
 }

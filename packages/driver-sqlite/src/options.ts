@@ -1,6 +1,6 @@
 import { LooseleafError, describeKind } from '@looseleaf/core'
 
-/** Shards that one folder or one memory driver may have. */
+/** Largest number of shards of a folder or of a driver in memory. */
 const MAX_SHARDS = 1_024
 
 export function checkShardCount(count: unknown): number {
@@ -18,7 +18,7 @@ export function checkFolder(folder: unknown): string {
   throw badOption('folder', 'the path of a folder', folder)
 }
 
-/** Throws `BAD_OPTION` for what is no options, and for an option that does not exist: mostly one that was misspelt. */
+/** Throws `BAD_OPTION` if the options are not an object, or contain an unknown name. */
 export function checkNames(options: unknown, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new LooseleafError(
@@ -37,6 +37,6 @@ export function checkNames(options: unknown, known: readonly string[]): void {
 }
 
 export function badOption(name: string, expected: string, value: unknown): LooseleafError {
-  const came = typeof value === 'number' ? String(value) : describeKind(value)
-  return new LooseleafError('BAD_OPTION', `The option ${name} has to be ${expected}; got ${came}.`)
+  const received = typeof value === 'number' ? String(value) : describeKind(value)
+  return new LooseleafError('BAD_OPTION', `The option ${name} has to be ${expected}; got ${received}.`)
 }

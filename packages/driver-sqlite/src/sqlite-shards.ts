@@ -8,28 +8,28 @@ import { badOption, checkDeadline, checkFolder, checkNames, checkShardCount } fr
 
 export interface SqliteShardsOptions {
   /**
-   * Holds `shard-0.sqlite`, `shard-1.sqlite` and so on; made when it is not there. What is made can be read by the user of
-   * the process alone; what is there keeps its modes, and others may use it as far as these allow.
+   * Folder with `shard-0.sqlite`, `shard-1.sqlite` and so on. A missing folder or file is created for the user of the process only.
+   * Existing ones keep their modes.
    */
   readonly folder: string
-  /** How many; a folder keeps its number for ever. 1 by default. */
+  /** Number of shards. It cannot change for an existing folder. Default: 1. */
   readonly shards?: number | undefined
-  /** Make what is not there; with false, `connect` rejects with `NOT_MIGRATED` instead. True by default. */
+  /** Whether `connect` creates a missing folder and files. With false it rejects with `NOT_MIGRATED` instead. Default: true. */
   readonly create?: boolean | undefined
   /**
-   * `full` (default): a write that was acknowledged survives a loss of power. `normal`: it survives the end of the
-   * process, but a loss of power may undo the last ones; several times faster.
+   * `full`: an acknowledged write survives a power failure. `normal`: it survives a crash of the process, but a power failure may undo
+   * the last writes; several times faster. Default: `full`.
    */
   readonly durability?: 'full' | 'normal' | undefined
-  /** Milliseconds that a statement waits for a file that another process has locked; 5,000 by default. */
+  /** Milliseconds that a statement waits for a file that another process has locked. Default: 5,000. */
   readonly deadlineMs?: number | undefined
-  /** `entities` by default. */
+  /** Name of the entity table. Default: `entities`. */
   readonly entityTable?: string | undefined
 }
 
 /**
- * Shards in SQLite files. Any number of processes of one machine may use the folder at once.
- * Throws `BAD_OPTION`; `connect` rejects with `LAYOUT_MISMATCH` where the folder has another number of shards.
+ * Describes shards in SQLite files. Several processes of one machine may use a folder at the same time. Throws `BAD_OPTION`.
+ * `connect` rejects with `LAYOUT_MISMATCH` if the folder has another number of shards.
  */
 export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
   checkNames(options, ['folder', 'shards', 'create', 'durability', 'deadlineMs', 'entityTable'])
@@ -49,17 +49,17 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
     shardCount,
     async connect({ statements } = {}): Promise<Driver> {
       if (create) await makeFolder(folder)
-      const there = await countShards(folder)
-      if (there === 0 && !create) {
+      const existing = await countShards(folder)
+      if (existing === 0 && !create) {
         throw new LooseleafError(
           'NOT_MIGRATED',
-          `${folder} holds no store, and none is made here. Make one with \`looseleaf init\`, or by opening it with \`migrate: true\`.`,
+          `${folder} holds no store, and none is created here. Create one with \`looseleaf init\`, or by opening it with \`migrate: true\`.`,
         )
       }
-      if (there !== 0 && there !== shardCount) {
+      if (existing !== 0 && existing !== shardCount) {
         throw new LooseleafError(
           'LAYOUT_MISMATCH',
-          `${folder} holds ${there} ${there === 1 ? 'shard' : 'shards'}, and ${shardCount} ${shardCount === 1 ? 'was' : 'were'} asked for. Give \`shards: ${there}\` (sqlite:folder?shards=${there} in a text).`,
+          `${folder} holds ${existing} ${existing === 1 ? 'shard' : 'shards'}, and ${shardCount} ${shardCount === 1 ? 'was' : 'were'} asked for. Give \`shards: ${existing}\` (sqlite:folder?shards=${existing} in a text).`,
         )
       }
       const files = Array.from({ length: shardCount }, (_, number): ShardFile => {
@@ -75,7 +75,7 @@ async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
   } catch (cause) {
-    throw unusable(folder, 'is not a folder and cannot be made one', cause)
+    throw unusable(folder, 'is not a folder and cannot be created', cause)
   }
 }
 
@@ -87,11 +87,11 @@ function unusable(folder: string, flaw: string, cause: unknown): LooseleafError 
   return new LooseleafError('SHARD_UNAVAILABLE', message, { cause, retryable: false })
 }
 
-/** Shards that a folder was made for: files are made from the last to the first, so the greatest number tells. */
+/** Returns the number of shards of a folder. Files are created from the last to the first, so the greatest number tells. */
 async function countShards(folder: string): Promise<number> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
-    throw unusable(folder, 'is not a folder that can be read', error)
+    throw unusable(folder, 'is not a readable folder', error)
   })
   const numbers = names.map((name) => /^shard-(\d+)\.sqlite$/.exec(name)?.[1])
   return Math.max(0, ...numbers.map((number) => (number === undefined ? 0 : Number(number) + 1)))

@@ -1,4 +1,4 @@
-/** Run by a test as a process of its own: writes to a folder, and when it is told to, closes it and comes to its end by itself. */
+/** A second process of a test: writes to a folder, and closes it and ends at a message. */
 import { once } from 'node:events'
 import { sqliteShards } from '../src/sqlite-shards.ts'
 
