@@ -13,38 +13,38 @@ import { memcachedServer, type KeptValue, type MemcachedServer } from './memcach
 
 export interface MemcachedOptions {
   /**
-   * `host:port` of each server, by name or IPv4 address, in an order that is the same in all processes. A key is on one of them for ever;
-   * one that is down is done without, and asked again after a second.
+   * `host:port` of each server, by name or IPv4 address, in the same order in all processes. A key always belongs to the same server.
+   * If that one is down, its keys are not cached; it is tried again after a second.
    */
   readonly servers: readonly string[]
-  /** How old a value may be, in milliseconds, 4,000 at the least: seconds are the shortest that a server counts. */
+  /** Largest age of a value in milliseconds. At least 4,000, since servers count whole seconds. */
   readonly maxStalenessMs: number
   /**
-   * Comes before every key: up to 40 letters, digits, `_` and `-`. All processes of a store have the same one. A copy of a store has its
-   * ids, so it needs another one where it uses the same servers, or each would find what the other has kept. Default: none.
+   * Prefix of every key: up to 40 letters, digits, `_` and `-`, the same in all processes of a store. A copy of a store has the same
+   * ids, so on the same servers it needs another namespace, or each reads the values of the other. Default: none.
    */
   readonly namespace?: string | undefined
-  /** Milliseconds for an answer; 200 by default. */
+  /** Milliseconds for an answer. Default: 200. */
   readonly timeoutMs?: number | undefined
 }
 
 const ADDRESS = "'host:port', by name or IPv4 address"
 const MIN_STALENESS_MS = 4_000
-/** Whole seconds that a lease is good for. */
+/** Lifetime of a lease, in whole seconds. */
 const LEASE_SECONDS = 2
-/** A server's clock ticks once a second. */
+/** Step of a server's clock. */
 const TICK_SECONDS = 1
-/** Stands for a lease: shorter than any value. */
+/** Value that stands for a lease. It is shorter than `MIN_BYTES`. */
 const LEASE = Buffer.from([0])
-/** No value is shorter. */
+/** Length of the shortest value. */
 const MIN_BYTES = 16
-/** Keys of a store are up to 200 letters, those of a server 250. */
+/** A store's keys have up to 200 letters, and servers allow 250. */
 const MAX_NAMESPACE = 40
 const NAMESPACE = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAMESPACE}}$`)
-/** The longest relative time that a server takes; more would be a date. */
+/** Longest relative time of memcached. A larger number would be a date. */
 const MAX_SECONDS = 30 * 24 * 3_600
 
-/** A cache in memcached. Nothing is connected yet. Throws `BAD_OPTION`. */
+/** Describes a cache in memcached. Connections are opened by the first calls. Throws `BAD_OPTION`. */
 export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
   checkOptions('memcachedCache', options, {
     servers: optionKinds.array,
@@ -72,17 +72,17 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
       `The server ${i} of memcachedCache has to be ${ADDRESS}; got ${isHost(server) ? `'${server}'` : describeKind(server)}.`,
     )
   }
-  // What is kept is as old as its lease at the most when it is kept.
+  // A value is read after its lease was given, so at its `keep` it may be as old as the lease, and one tick of the clock.
   const seconds = Math.min(Math.floor(maxStalenessMs / 1_000) - LEASE_SECONDS - TICK_SECONDS, MAX_SECONDS)
   const connectAll = (): SharedCache => connect(servers as readonly string[], seconds, timeoutMs)
   return {
     maxStalenessMs,
-    connect: () => (namespace === undefined ? connectAll() : within(namespace, connectAll())),
+    connect: () => (namespace === undefined ? connectAll() : withNamespace(namespace, connectAll())),
   }
 }
 
-/** The cache with keys that others do not have. */
-function within(namespace: string, cache: SharedCache): SharedCache {
+/** Adds a namespace to every key. */
+function withNamespace(namespace: string, cache: SharedCache): SharedCache {
   const keyOf = (key: string): string => `${namespace}:${key}`
   return {
     take: (keys) => cache.take(keys.map(keyOf)),
@@ -92,7 +92,7 @@ function within(namespace: string, cache: SharedCache): SharedCache {
   }
 }
 
-/** What may be told: in anything else there may be a password. */
+/** Tells whether a value may stand in a message. Any other text may contain a password. */
 function isHost(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.-]{1,100}$/.test(value)
 }
@@ -102,23 +102,24 @@ function isAddress(value: unknown): boolean {
 }
 
 function connect(addresses: readonly string[], seconds: number, timeoutMs: number): SharedCache {
-  // A client of its own for each: one of several would put the keys of a server that is down on others, and find them again on the first
-  // when it is back, whatever was removed meanwhile.
+  // One client per server, because a client of several moves the keys of a server that is down:
+  // 1. The server of key K does not answer. The client sends a removal of K to another server.
+  // 2. The first server answers again, still with the old value of K, and reads return it.
   const servers = addresses.map((address) => memcachedServer(address, timeoutMs))
   const serverOf = (key: string): MemcachedServer => servers[placeOf(key, servers.length)] as MemcachedServer
 
   async function lease(server: MemcachedServer, key: string): Promise<SharedCacheAnswer> {
     if (!(await server.add(key, LEASE, LEASE_SECONDS))) return undefined
     const found = (await server.gets([key])).get(key)
-    // It may have expired, or have been removed, already.
+    // The lease may already have expired or been removed.
     return found !== undefined && isLease(found) ? { lease: found.unique } : undefined
   }
 
-  /** Of what nobody has kept here: it would be met by every read until it is too old. */
+  /** Removes a value of another program. Otherwise every read would meet it until it expires. */
   async function discard(server: MemcachedServer, key: string): Promise<SharedCacheAnswer> {
     await server.delete(key)
     return {
-      failed: new Error(`memcached ${server.address} had something else under ${key}; it was removed`),
+      failed: new Error(`memcached ${server.address} had a value of another program under ${key}; it was removed`),
     }
   }
 
@@ -127,10 +128,10 @@ function connect(addresses: readonly string[], seconds: number, timeoutMs: numbe
       const found = await server.gets(keys)
       return await Promise.all(
         keys.map((key): SharedCacheAnswer | Promise<SharedCacheAnswer> => {
-          const one = found.get(key)
-          if (one === undefined) return lease(server, key)
-          if (isLease(one)) return undefined
-          return one.value.length < MIN_BYTES ? discard(server, key) : { value: one.value }
+          const kept = found.get(key)
+          if (kept === undefined) return lease(server, key)
+          if (isLease(kept)) return undefined
+          return kept.value.length < MIN_BYTES ? discard(server, key) : { value: kept.value }
         }),
       )
     } catch (error) {
@@ -153,10 +154,13 @@ function connect(addresses: readonly string[], seconds: number, timeoutMs: numbe
       )
       return answers
     },
-    async keep(key, value, own) {
+    async keep(key, value, ownLease) {
       const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-      // With another lease there, or none, what was read may be older than what has been removed since.
-      await serverOf(key).cas(key, bytes, seconds, own)
+      // `cas` keeps the value only if the lease is still there:
+      // 1. A read gets a lease, and reads version 1 from the database.
+      // 2. A write commits version 2, and removes the key, and so the lease.
+      // 3. The read keeps version 1. Without the comparison, it would be returned until it expires.
+      await serverOf(key).cas(key, bytes, seconds, ownLease)
     },
     async remove(key) {
       await serverOf(key).delete(key)
@@ -171,7 +175,7 @@ function isLease({ value }: KeptValue): boolean {
   return value.equals(LEASE)
 }
 
-/** The server of a key: the one that scores highest, so that most keys stay where they are when servers are added. */
+/** Returns the server with the highest score for a key, so that most keys keep their server when servers are added. */
 function placeOf(key: string, count: number): number {
   if (count === 1) return 0
   let best = 0

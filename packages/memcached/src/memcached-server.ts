@@ -2,37 +2,37 @@ import type { Socket } from 'node:net'
 import { LooseleafError, platformTime, isError } from '@looseleaf/core'
 import { MemcacheClient } from 'memcache-client'
 
-/** After a failure a server is left alone for so long: each call would wait for its answer. */
+/** Time after a failure in which calls fail at once, instead of each waiting for its timeout. */
 const REST_MS = 1_000
-/** What the client marks bytes with. */
+/** Flag by which the client marks a value as bytes. */
 const BYTES_FLAG = 8
 
 export interface KeptValue {
-  /** Empty for what is marked as something else than bytes. */
+  /** Bytes of the value; empty if its flag is not that of bytes. */
   readonly value: Buffer
-  /** For `cas`: which value it is, on which connection. */
+  /** Number of the value for `cas`, and of the connection that read it. */
   readonly unique: string
 }
 
 /**
- * One server of memcached. Calls reject with `CACHE_UNAVAILABLE` after `timeoutMs` at the latest, and at once while the server is left
- * alone. Values live for whole seconds.
+ * A memcached server. Calls reject with `CACHE_UNAVAILABLE` after `timeoutMs`, and at once for a second after a failure. Values live
+ * for whole seconds.
  */
 export interface MemcachedServer {
   readonly address: string
   gets(keys: readonly string[]): Promise<ReadonlyMap<string, KeptValue>>
-  /** Whether nothing was there. */
+  /** Stores a value unless the key has one. Resolves with whether it was stored. */
   add(key: string, value: Buffer, seconds: number): Promise<boolean>
   /**
-   * Does nothing where another value is there, or none; nor on another connection than the one that gave `unique`: a server that
-   * was started anew may have given the same number to something else.
+   * Replaces the value that `unique` names. Does nothing if the key has another value or none, or if the connection has changed: a
+   * restarted server counts from 1 again, so `unique` may be the number of another value.
    */
   cas(key: string, value: Buffer, seconds: number, unique: string): Promise<void>
   delete(key: string): Promise<void>
   close(): void
 }
 
-/** Gives the bytes of a value whatever it is marked with: by itself the client would fail for all that came with it. */
+/** Returns the bytes of a value, or none for another flag. The original client fails the whole answer for an unknown flag. */
 class BytesClient extends MemcacheClient {
   override _unpackValue({ cmdTokens, data }: Parameters<MemcacheClient['_unpackValue']>[0]): Buffer {
     return Number(cmdTokens[2]) === BYTES_FLAG ? (data as Buffer) : Buffer.alloc(0)
@@ -51,7 +51,7 @@ export function memcachedServer(address: string, timeoutMs: number): MemcachedSe
   let current: Socket | undefined
   let connections = 0
 
-  /** Of the connection that a command is written to. */
+  /** Returns the number of the connection that a command is written to. */
   function numberOf(socket: Socket): number {
     if (socket !== current) {
       current = socket
@@ -60,27 +60,27 @@ export function memcachedServer(address: string, timeoutMs: number): MemcachedSe
     return connections
   }
 
-  /** Undefined where the answer is one of `noes`, which the client takes for errors. */
+  /** Sends a command. Resolves with undefined for one of `refusals`: answers that the client reports as errors. */
   async function ask<T>(
-    what: string,
+    name: string,
     command: () => Promise<T>,
-    ...noes: readonly string[]
+    ...refusals: readonly string[]
   ): Promise<T | undefined> {
     if (platformTime.elapsed() < restsUntil) throw failure
     try {
-      return await within(timeoutMs, command())
+      return await withTimeout(timeoutMs, command())
     } catch (error) {
       const message = isError(error) ? error.message : String(error)
-      if (noes.includes(message)) return undefined
+      if (refusals.includes(message)) return undefined
       restsUntil = platformTime.elapsed() + REST_MS
-      failure = new LooseleafError('CACHE_UNAVAILABLE', `memcached ${address}, ${what}: ${message}`, {
+      failure = new LooseleafError('CACHE_UNAVAILABLE', `memcached ${address}, ${name}: ${message}`, {
         cause: error,
       })
       throw failure
     }
   }
 
-  /** `write` gets the connection at the moment at which the command is sent. */
+  /** Calls `write` with the connection when the command is sent. */
   function send<T>(write: (socket: Socket) => void): Promise<T> {
     return client.send<T>((socket) => {
       if (socket === undefined) throw new Error('the connection has ended')
@@ -124,15 +124,15 @@ export function memcachedServer(address: string, timeoutMs: number): MemcachedSe
   }
 }
 
-/** The client's own limit goes by a clock that may be set. */
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  const { promise: over, reject } = Promise.withResolvers<never>()
+/** Rejects after a timeout. The client's own timeout compares wall clock times, and the clock may be set. */
+async function withTimeout<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  const { promise: timedOut, reject } = Promise.withResolvers<never>()
   const timer = platformTime.setTimeout(
     () => reject(new Error(`no answer within ${milliseconds} ms`)),
     milliseconds,
   )
   try {
-    return await Promise.race([work, over])
+    return await Promise.race([work, timedOut])
   } finally {
     platformTime.clearTimeout(timer)
   }

@@ -4,10 +4,10 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '@looseleaf-tooling/mariadb'
 
-/** What is said where it is not on this machine. */
+/** Reason of the skipped tests where memcached is not installed. */
 export const howToInstall = 'needs the program memcached: on Debian and Ubuntu, apt-get install memcached'
 
-/** Without an answer for so long, a server is taken for silent. */
+/** Time without an answer after which a server counts as paused. */
 const SILENCE_MS = 500
 
 export function hasMemcached(): boolean {
@@ -22,14 +22,14 @@ export function hasMemcached(): boolean {
 export interface Memcached {
   /** `host:port`. */
   readonly address: string
-  /** Puts a value there as any other program may. */
+  /** Stores a value as another program would. */
   set(key: string, flags: number, value: string): Promise<void>
-  /** SIGSTOP; resolves when it answers nothing any more. */
+  /** Sends SIGSTOP. Resolves when the server has stopped answering. */
   pause(): Promise<void>
   resume(): void
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>
-  /** Starts again, on the same port and with nothing. */
+  /** Restarts the server, empty, on the same port. */
   restart(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export async function startMemcached(): Promise<Memcached> {
     set: (key, flags, value) => set(port, `set ${key} ${flags} 60 ${value.length}\r\n${value}\r\n`),
     async pause() {
       server.kill('SIGSTOP')
-      // On a busy machine its threads go on for some time after the signal.
+      // On a busy machine its threads run for some time after the signal.
       while (await answers(port)) await sleep(10)
     },
     resume: () => void server.kill('SIGCONT'),
@@ -80,7 +80,7 @@ async function set(port: number, command: string): Promise<void> {
   if (String(answer) !== 'STORED\r\n') throw new Error(`memcached has answered ${answer}`)
 }
 
-/** Whether it says its version; its port is open while it is paused too. */
+/** Tells whether the server answers. Its port stays open while it is paused. */
 async function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('version\r\n'))

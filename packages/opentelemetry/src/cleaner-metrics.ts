@@ -1,12 +1,12 @@
 import type { Attributes, Counter, Meter } from '@opentelemetry/api'
 import type { CleanerCounts, CleanerEvent } from '@looseleaf/core'
 
-/** What a cleaner in this process does and finds. */
+/** Counts the work and the findings of this process's cleaner. */
 export interface CleanerMetrics {
   count(event: CleanerEvent): void
 }
 
-/** Seconds, from a round that has caught up to a day. */
+/** Boundaries of lags in seconds, up to a day. */
 export const lagBoundaries: number[] = [0, 1, 5, 30, 60, 300, 1_800, 7_200, 86_400]
 
 export function createCleanerMetrics(meter: Meter): CleanerMetrics {
@@ -35,18 +35,18 @@ export function createCleanerMetrics(meter: Meter): CleanerMetrics {
   const failures = counter(
     'looseleaf.cleaner.failures',
     '{failure}',
-    'Work of the cleaner that failed and is tried again.',
+    'Failed work of the cleaner, which is retried.',
   )
-  // Recorded by round, and not the last value: that would stay when another process takes over.
+  // A histogram of rounds, and not a gauge: the last value of a gauge would stay when another process takes over.
   const lag = meter.createHistogram('looseleaf.cleaner.lag', {
-    description: 'Age of the oldest update that a round of the cleaner had no time for.',
+    description: 'Age of the oldest update that the cleaner has not looked at after a round.',
     unit: 's',
     advice: { explicitBucketBoundaries: lagBoundaries },
   })
 
-  function found(counts: CleanerCounts, attributes: Attributes): void {
-    const add = (to: Counter, count: number, more: Attributes): void => {
-      if (count > 0) to.add(count, { ...attributes, ...more })
+  function addCounts(counts: CleanerCounts, attributes: Attributes): void {
+    const add = (counter: Counter, count: number, more: Attributes): void => {
+      if (count > 0) counter.add(count, { ...attributes, ...more })
     }
     add(read, counts.entities, { 'looseleaf.item': 'entity' })
     add(read, counts.rows, { 'looseleaf.item': 'row' })
@@ -67,14 +67,14 @@ export function createCleanerMetrics(meter: Meter): CleanerMetrics {
           })
         }
         case 'cleaned':
-          return found(event, {
+          return addCounts(event, {
             'looseleaf.work': event.work,
             'looseleaf.index': event.index,
             'looseleaf.shard': event.shard,
           })
         case 'round':
           lag.record(event.lagMs / 1_000, { 'looseleaf.shard': event.shard })
-          return found(event, { 'looseleaf.work': 'follow', 'looseleaf.shard': event.shard })
+          return addCounts(event, { 'looseleaf.work': 'follow', 'looseleaf.shard': event.shard })
         case 'cleaner_failed':
           return failures.add(1, { 'error.type': event.code })
       }

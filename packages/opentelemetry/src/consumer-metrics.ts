@@ -2,7 +2,7 @@ import type { Meter } from '@opentelemetry/api'
 import type { ConsumerEvent } from '@looseleaf/core'
 import { lagBoundaries } from './cleaner-metrics.ts'
 
-/** What consumers of changes in this process do. */
+/** Counts the work of this process's consumers of changes. */
 export interface ConsumerMetrics {
   count(event: ConsumerEvent): void
 }
@@ -10,11 +10,11 @@ export interface ConsumerMetrics {
 export function createConsumerMetrics(meter: Meter): ConsumerMetrics {
   const changes = meter.createCounter('looseleaf.consumer.changes', {
     description:
-      'Changes that consumers handled, attempts that they refused, and changes that became dead letters.',
+      'Changes that consumers handled, attempts that failed, and changes that became dead letters.',
     unit: '{change}',
   })
   const lag = meter.createHistogram('looseleaf.consumer.lag', {
-    description: 'Age of the oldest change that a round of a consumer has left.',
+    description: 'Age of the oldest change that a consumer has not handled after a round.',
     unit: 's',
     advice: { explicitBucketBoundaries: lagBoundaries },
   })
@@ -22,7 +22,7 @@ export function createConsumerMetrics(meter: Meter): ConsumerMetrics {
   return {
     count({ consumer, shard, handled, failed, givenUp, lagMs }) {
       const attributes = { 'looseleaf.consumer': consumer, 'looseleaf.shard': shard }
-      // At its beginning it has no age, and while the times of writing are ahead of the clock none that is known.
+      // The lag is undefined at the start, and not finite while times of writing are ahead of the clock.
       if (lagMs !== undefined && Number.isFinite(lagMs)) lag.record(lagMs / 1_000, attributes)
       for (const [outcome, count] of Object.entries({ handled, failed, given_up: givenUp }))
         if (count > 0) changes.add(count, { ...attributes, 'looseleaf.outcome': outcome })

@@ -3,7 +3,7 @@ import type { StoreEvent } from '@looseleaf/core'
 import { createCleanerMetrics } from './cleaner-metrics.ts'
 import { createConsumerMetrics } from './consumer-metrics.ts'
 
-/** Counts what happens beneath calls and beside them. */
+/** Counts the events of a store, of its cleaner and of its consumers. */
 export interface EventCounters {
   count(event: StoreEvent): void
 }
@@ -14,27 +14,27 @@ export function createEventCounters(meter: Meter): EventCounters {
   const attempts = counter(
     'looseleaf.write.lost_attempts',
     '{attempt}',
-    'Attempts of writes that did not win.',
+    'Superseded attempts of writes.',
   )
   const discarded = counter(
     'looseleaf.query.discarded_rows',
     '{row}',
-    'Index rows that queries met and that led to nothing on the page.',
+    'Index rows that queries read and that gave no entity of the page.',
   )
   const deferred = counter(
     'looseleaf.write.deferred_tables',
     '{table}',
-    'Index tables whose rows writes left to the cleaner.',
+    'Index tables whose rows a write deferred to the cleaner.',
   )
   const halved = counter(
     'looseleaf.lane.halved_statements',
     '{statement}',
-    'Statements that were refused and sent again in halves.',
+    'Statements that were rejected and sent again in halves.',
   )
   const changes = counter(
     'looseleaf.shard.breaker_changes',
     '{change}',
-    'How often calls to a shard began to be refused, and to pass again.',
+    'Openings and closings of the breaker of a shard.',
   )
   const cleaner = createCleanerMetrics(meter)
   const consumers = createConsumerMetrics(meter)

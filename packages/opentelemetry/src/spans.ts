@@ -17,23 +17,23 @@ import {
   type StoreEvent,
 } from '@looseleaf/core'
 
-/** Spans of calls, within whatever span is active, and of the statements that are sent for them. */
+/** Creates spans of calls, as children of the active span, and of the statements that are sent for them. */
 export interface Spans {
-  /** Undefined where the SDK keeps nothing of it. */
+  /** Begins the span of a call; undefined if the span is not recorded. */
   begin(call: BegunCall): Span | undefined
   end(call: EndedCall, span: Span | undefined): void
-  /** `spans`: of the calls that share it, as far as they are kept; `calls`: how many there are. */
+  /** Creates the span of a statement. `spans` has the recorded calls that share it, and `calls` is the number of all of them. */
   statement(statement: SentStatement, spans: readonly Span[], calls: number): void
   event(event: StoreEvent, calls: readonly Span[]): void
 }
 
-/** Links of a statement to the calls that share it; as many as an SDK keeps by itself. */
+/** Largest number of links of a statement, which is the default limit of SDKs. */
 const MAX_LINKS = 128
 
 export function createSpans(tracer: Tracer, system: string): Spans {
   return {
     begin({ name, index }) {
-      if (isLeftOut(trace.getActiveSpan())) return undefined
+      if (isUnsampled(trace.getActiveSpan())) return undefined
       const attributes: Attributes = { 'looseleaf.call': name }
       if (index !== undefined) attributes['looseleaf.index'] = index
       const span = tracer.startSpan(index === undefined ? name : `${name} ${index}`, { attributes })
@@ -46,7 +46,7 @@ export function createSpans(tracer: Tracer, system: string): Spans {
       span.end()
     },
 
-    /** A child of one of the calls; with the others it has links, to and fro, since a span has one parent. */
+    /** A span has one parent: the first call. The statement and the other calls have links to each other. */
     statement({ text, shard, rows, sentAt, durationMs, failure }, spans, calls) {
       const [parent, ...others] = spans.slice(0, MAX_LINKS + 1)
       if (parent === undefined) return
@@ -81,10 +81,10 @@ export function createSpans(tracer: Tracer, system: string): Spans {
   }
 }
 
-/** Whether a sampler has decided against the trace of which this is a part. Its verdict goes for all of it, and need not be asked for again. */
-function isLeftOut(around: Span | undefined): boolean {
-  if (around === undefined) return false
-  const { traceId, traceFlags } = around.spanContext()
+/** Tells whether a sampler has rejected the trace of the active span. Its decision holds for the whole trace, so it need not be asked again. */
+function isUnsampled(activeSpan: Span | undefined): boolean {
+  if (activeSpan === undefined) return false
+  const { traceId, traceFlags } = activeSpan.spanContext()
   return (traceFlags & TraceFlags.SAMPLED) === 0 && traceId !== INVALID_TRACEID
 }
 

@@ -2,31 +2,31 @@ import type { Attributes, BatchObservableResult, Meter, Observable } from '@open
 import { tableKind } from '@looseleaf/core'
 import type { DataStore, ShardStats, StoreStats } from '@looseleaf/store'
 
-/** Collects the numbers of a store whenever metrics are collected; the answer ends it. */
+/** Reports the numbers of a store at each collection of metrics. Returns a function that ends this. */
 export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () => void {
   const instruments: Observable[] = []
-  const kept = <O extends Observable>(instrument: O): O => (instruments.push(instrument), instrument)
+  const registered = <O extends Observable>(instrument: O): O => (instruments.push(instrument), instrument)
   const now = (name: string, unit: string, description: string): Observable =>
-    kept(meter.createObservableUpDownCounter(name, { unit, description }))
+    registered(meter.createObservableUpDownCounter(name, { unit, description }))
   const total = (name: string, unit: string, description: string): Observable =>
-    kept(meter.createObservableCounter(name, { unit, description }))
+    registered(meter.createObservableCounter(name, { unit, description }))
 
-  const active = now('looseleaf.call.active', '{call}', 'Calls that are under way.')
+  const active = now('looseleaf.call.active', '{call}', 'Calls in flight.')
   const connections = now('db.client.connection.count', '{connection}', 'Connections, idle and used.')
-  const maximum = now('db.client.connection.max', '{connection}', 'Connections that there may be.')
+  const maximum = now('db.client.connection.max', '{connection}', 'Largest number of connections.')
   const pending = now(
     'db.client.connection.pending_requests',
     '{request}',
     'Calls that wait for a connection.',
   )
-  const refusing = now('looseleaf.shard.refusing', '{shard}', '1 where calls are refused without being sent.')
+  const refusing = now('looseleaf.shard.refusing', '{shard}', '1 while calls are rejected without being sent.')
   const statements = total('looseleaf.lane.statements', '{statement}', 'Statements that lanes have sent.')
-  const items = total('looseleaf.lane.items', '{item}', 'Rows, ids and scans that went with them.')
+  const items = total('looseleaf.lane.items', '{item}', 'Rows, ids and scans in these statements.')
   const waiting = now('looseleaf.lane.waiting', '{item}', 'Rows, ids and scans that wait to be sent.')
   const rows = now(
     'looseleaf.removal.kept_rows',
     '{row}',
-    'Lost index rows that wait until no query needs them.',
+    'Lost index rows that are kept until no query needs them.',
   )
   const entities = now('looseleaf.cache.entities', '{entity}', 'Entities in the cache.')
   const bytes = now('looseleaf.cache.size', 'By', 'Bytes in the cache.')
@@ -34,33 +34,37 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
   const cacheFailures = total(
     'looseleaf.cache.failures',
     '{call}',
-    'Calls of a shared cache that have failed.',
+    'Failed calls of a shared cache.',
   )
-  const vouched = total('looseleaf.cache.followed_hits', '{lookup}', 'Hits that following changes has saved.')
-  const looks = total('looseleaf.cache.looks', '{look}', 'Looks of the cache for changes.')
-  const age = now('looseleaf.cache.followed_age', 's', 'Time since a shard that is followed was looked at.')
+  const followedHits = total(
+    'looseleaf.cache.followed_hits',
+    '{lookup}',
+    'Hits that are possible because the cache follows changes.',
+  )
+  const looks = total('looseleaf.cache.looks', '{look}', 'Reads of changes by the cache.')
+  const age = now('looseleaf.cache.followed_age', 's', 'Time since the cache last read the changes of a shard.')
 
-  const replicaAge = now('looseleaf.replica.age', 's', 'Since when a replica may lack something.')
-  const leftOut = now('looseleaf.replica.left_out', '{replica}', '1 where nothing is read from a replica.')
+  const replicaAge = now('looseleaf.replica.age', 's', 'Time since which a replica may lack writes.')
+  const leftOut = now('looseleaf.replica.left_out', '{replica}', '1 while a replica is not read.')
 
-  function ofServer(
+  function observeServer(
     result: BatchObservableResult,
     { name, connections: pool, lanes }: Pick<ShardStats, 'name' | 'connections' | 'lanes'>,
   ): void {
     if (pool !== undefined) {
-      const named = { 'db.client.connection.pool.name': name }
-      const inState = (state: string): Attributes => ({ ...named, 'db.client.connection.state': state })
+      const attributes = { 'db.client.connection.pool.name': name }
+      const inState = (state: string): Attributes => ({ ...attributes, 'db.client.connection.state': state })
       result.observe(connections, pool.idle, inState('idle'))
       result.observe(connections, pool.open - pool.idle, inState('used'))
-      result.observe(maximum, pool.limit, named)
-      result.observe(pending, pool.waiting, named)
+      result.observe(maximum, pool.limit, attributes)
+      result.observe(pending, pool.waiting, attributes)
       result.observe(refusing, pool.refusal === undefined ? 0 : 1, { 'looseleaf.shard': name })
     }
     const byKind = Map.groupBy(lanes, ({ table, kind }) => `${tableKind(table)} ${kind}`)
     for (const [lane, ofKind] of byKind) {
       const attributes = { 'looseleaf.shard': name, 'looseleaf.lane': lane }
-      const sum = (of: 'statements' | 'items' | 'waiting'): number =>
-        ofKind.reduce((before, each) => before + each[of], 0)
+      const sum = (field: 'statements' | 'items' | 'waiting'): number =>
+        ofKind.reduce((total, each) => total + each[field], 0)
       result.observe(statements, sum('statements'), attributes)
       result.observe(items, sum('items'), attributes)
       result.observe(waiting, sum('waiting'), attributes)
@@ -72,9 +76,9 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
     result.observe(active, callsUnderWay)
     result.observe(rows, removals.kept)
     for (const shard of shards) {
-      ofServer(result, shard)
+      observeServer(result, shard)
       for (const replica of shard.replicas) {
-        ofServer(result, replica)
+        observeServer(result, replica)
         const attributes = { 'looseleaf.shard': replica.name }
         result.observe(leftOut, replica.leftOut === undefined ? 0 : 1, attributes)
         if (replica.ageMs !== undefined) result.observe(replicaAge, replica.ageMs / 1000, attributes)
@@ -87,9 +91,9 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
     result.observe(lookups, cache.hits, { 'looseleaf.result': 'hit' })
     result.observe(lookups, cache.misses, { 'looseleaf.result': 'miss' })
     if (cache.followed === undefined) return
-    const { hits, looks: looked, ageMs } = cache.followed
-    result.observe(vouched, hits)
-    result.observe(looks, looked)
+    const { hits, looks: lookCount, ageMs } = cache.followed
+    result.observe(followedHits, hits)
+    result.observe(looks, lookCount)
     if (ageMs !== undefined) result.observe(age, ageMs / 1000)
   }
 

@@ -15,17 +15,17 @@ import { observeStats } from './stats-metrics.ts'
 import { createTimes } from './times.ts'
 
 export interface TelemetryOptions {
-  /** The `db.system.name` of the databases by the semantic conventions, such as `mysql`, `mariadb` or `sqlite`. */
+  /** `db.system.name` of the databases by the semantic conventions: `mysql`, `mariadb` or `sqlite`. */
   readonly system: string
-  /** Default: that which is registered globally. */
+  /** Default: the global one. */
   readonly tracerProvider?: TracerProvider | undefined
-  /** Default: that which is registered globally. */
+  /** Default: the global one. */
   readonly meterProvider?: MeterProvider | undefined
 }
 
-/** For the `observer` of `DataStore.open`: spans of calls and statements, and how long they take. */
+/** The `observer` of `DataStore.open`: creates spans of calls and statements, and records their durations. */
 export interface Telemetry extends Observer<Span> {
-  /** Has the numbers of a store, see `DataStore.stats`, collected as metrics too, until it is called back. */
+  /** Reports the numbers of `DataStore.stats` as metrics too. Returns a function that ends this. */
   watch(store: Pick<DataStore, 'stats'>): () => void
 }
 
@@ -41,12 +41,12 @@ const KINDS: OptionKinds<TelemetryOptions> = {
   },
 }
 
-/** The name of the instrumentation scope. */
+/** Name of the instrumentation scope. */
 const SCOPE = '@looseleaf/opentelemetry'
 
 /**
- * Spans and metrics of stores by the semantic conventions for databases. Statements are described by their operation and table,
- * and without their text, so that no value and no secret leaves the process. Throws `BAD_OPTION`.
+ * Creates spans and metrics of stores by the semantic conventions for databases. A statement's span has its operation and table, and
+ * not its text, so that no value and no secret leaves the process. Throws `BAD_OPTION`.
  */
 export function openTelemetry(options: TelemetryOptions): Telemetry {
   checkOptions('openTelemetry', options, KINDS)
@@ -69,9 +69,9 @@ export function openTelemetry(options: TelemetryOptions): Telemetry {
       times.call(call)
       spans.end(call, span)
     },
-    statementSent(statement, own, calls) {
+    statementSent(statement, callSpans, calls) {
       times.statement(statement)
-      spans.statement(statement, own, calls)
+      spans.statement(statement, callSpans, calls)
     },
     happened(event, calls) {
       counters.count(event)

@@ -1,19 +1,19 @@
 import { diag, type Attributes, type Histogram, type Meter } from '@opentelemetry/api'
 import { summarise, tableKind, type EndedCall, type SentStatement } from '@looseleaf/core'
 
-/** How long calls and statements take. */
+/** Records the durations of calls and statements. */
 export interface Times {
   call(call: EndedCall): void
   statement(statement: SentStatement): void
 }
 
-/** Seconds; those that the semantic conventions name for databases, with finer ones below. */
+/** Boundaries in seconds: those of the semantic conventions for databases, and finer ones below. */
 const explicitBucketBoundaries = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 10]
 
 export function createTimes(meter: Meter, system: string): Times {
   const histogram = (name: string, description: string): Histogram =>
     meter.createHistogram(name, { description, unit: 's', advice: { explicitBucketBoundaries } })
-  const recordCall = togetherIn(histogram('looseleaf.call.duration', 'Duration of calls of the store.'))
+  const recordCall = batchedRecord(histogram('looseleaf.call.duration', 'Duration of calls of the store.'))
   const statements = histogram('db.client.operation.duration', 'Duration of database client operations.')
 
   return {
@@ -38,21 +38,21 @@ export function createTimes(meter: Meter, system: string): Times {
 }
 
 /**
- * Records together what ends in one turn of the event loop, once those calls have ended and before their callers go on: one by one,
- * between other work, takes twice the CPU.
+ * Returns a function that records values in a batch: those of one turn of the event loop, before the callers of those calls continue.
+ * Recording them one by one between other work takes twice the CPU.
  */
-function togetherIn(histogram: Histogram): (value: number, attributes: Attributes) => void {
+function batchedRecord(histogram: Histogram): (value: number, attributes: Attributes) => void {
   let values: number[] = []
   let attributesOf: Attributes[] = []
 
   function recordAll(): void {
-    const [recorded, described] = [values, attributesOf]
+    const [batch, batchAttributes] = [values, attributesOf]
     values = []
     attributesOf = []
     try {
-      for (let i = 0; i < recorded.length; i++) histogram.record(recorded[i]!, described[i])
+      for (let i = 0; i < batch.length; i++) histogram.record(batch[i]!, batchAttributes[i])
     } catch (error) {
-      diag.error('looseleaf.call.duration is not recorded', error)
+      diag.error('looseleaf.call.duration was not recorded', error)
     }
   }
 
