@@ -103,7 +103,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       const [first, second] = await one.take([bad, good])
       expect(first).toMatchObject({
         failed: {
-          message: `memcached ${servers[0].address} had something else under ${bad}; it was removed`,
+          message: `memcached ${servers[0].address} had a value of another program under ${bad}; it was removed`,
         },
       })
       expect(second).toEqual({ value: Buffer.from(value('good')) })

@@ -1,7 +1,7 @@
 import type { Bag, PropertyValue } from '@looseleaf/core'
 import type { SeededRandom } from './codec-contract-random.ts'
 
-/** Values at the edges of what a property may hold, by what they are. */
+/** Edge cases of property values, by their descriptions. */
 export const edgeValues: Readonly<Record<string, PropertyValue>> = {
   null: null,
   true: true,
@@ -70,7 +70,7 @@ export const edgeValues: Readonly<Record<string, PropertyValue>> = {
   'an object in an object': { a: { b: { c: null } } },
 }
 
-/** Names that have a meaning of their own somewhere: each has to be as good a property name as any other. */
+/** Names with a meaning in JavaScript or in data formats. Each must work as a property name. */
 export const awkwardNames: readonly string[] = [
   '',
   ' ',
@@ -111,7 +111,7 @@ export const awkwardNames: readonly string[] = [
   'é'.repeat(16),
 ]
 
-/** A bag of any shape, of up to about a hundred values. */
+/** Returns a random bag of up to about a hundred values. */
 export function randomBag(random: SeededRandom): Bag {
   return randomObject(random, 3)
 }
@@ -145,7 +145,7 @@ function randomValue(random: SeededRandom, depth: number): PropertyValue {
     case 8:
       return Array.from({ length: random.integer(5) }, () => randomValue(random, depth - 1))
     default:
-      // A type that allows undefined properties is what PropertyValue says of objects.
+      // The result may have undefined properties, as PropertyValue allows.
       return randomObject(random, depth - 1)
   }
 }
@@ -156,7 +156,7 @@ function randomText(random: SeededRandom): string {
   return Array.from({ length: random.integer(60) }, () => random.pick(characters)).join('')
 }
 
-/** The bag as a codec has to give it back: plain objects, no undefined property, no -0, bytes as `Uint8Array`. */
+/** Returns the bag that a codec must decode: plain objects, no undefined properties, 0 for -0, bytes as `Uint8Array`. */
 export function asDecoded(value: Bag): Bag {
   return decodedObject(value)
 }

@@ -1,13 +1,13 @@
-/** Random numbers that are the same in every run, so that a case that fails fails again. */
+/** A generator of pseudorandom values, the same in every run. */
 export interface SeededRandom {
-  /** An integer from 0 to `below` - 1. */
+  /** Returns an integer from 0 to `below` - 1. */
   integer(below: number): number
-  /** One of these. */
+  /** Returns one of the choices. */
   pick<T>(choices: readonly T[]): T
   bytes(length: number): Uint8Array
 }
 
-/** A xorshift generator of 32 bits; good enough to choose test cases, and for nothing else. */
+/** Creates a 32-bit xorshift generator, which is good enough to choose test cases only. */
 export function seededRandom(seed: number): SeededRandom {
   let state = seed | 1
   const integer = (below: number): number => {

@@ -14,18 +14,18 @@ import { seededRandom } from './codec-contract-random.ts'
 import type { TestFunctions } from './test-functions.ts'
 
 export interface CodecContractOptions {
-  /** The codec's limit, which every codec has to have: a bag of twice as many bytes is refused. Default: 8 MiB. */
+  /** Limit of the codec in bytes. A bag of twice as many bytes must be rejected. Default: 8 MiB. */
   readonly maxBodyBytes?: number | undefined
   /**
-   * A body whose bag is `{ a: [[], [], …] }` with so many empty arrays, made without `encode`, which refuses it. Only the
-   * author of a codec knows how; without it the tests of what reading such a body takes are left out.
+   * Returns a body with the bag `{ a: [[], [], …] }`, with this number of empty arrays. It cannot use `encode`, which rejects such a bag.
+   * Default: none, and the test of reading such a body is skipped.
    */
   readonly bodyOfArrays?: ((count: number) => Uint8Array) | undefined
 }
 
 /**
- * What every codec has to do, as tests of this runner: call it at the top of a test file. `makeCodec` gives a codec that is
- * configured as it will be used; it is called for each test. Nothing here is random from run to run.
+ * Defines the tests of every codec. Call it at the top of a test file. `makeCodec` is called for each test, and returns a codec in the
+ * configuration of its use. The tests are the same in every run.
  */
 export function codecContract(
   runner: TestFunctions,
@@ -39,7 +39,7 @@ export function codecContract(
   describe(`${name} keeps the codec contract`, () => {
     describe('every bag comes back', () => {
       for (const [kind, held] of Object.entries(edgeValues))
-        test(kind, () => expectRoundTrip(makeCodec(), { held }))
+        test(`a property with ${kind} comes back`, () => expectRoundTrip(makeCodec(), { held }))
 
       test('an empty bag, from a body that is not empty', () => {
         const codec = makeCodec()
@@ -48,7 +48,7 @@ export function codecContract(
       })
 
       for (const awkward of awkwardNames) {
-        test(`a property named ${JSON.stringify(awkward)}, at the top, alone within and among others`, () => {
+        test(`a property named ${JSON.stringify(awkward)} comes back, at the top and nested`, () => {
           const codec = makeCodec()
           for (const value of ['text', 7, null, new Date(5), { [awkward]: 1n }, [{ [awkward]: 'x' }]]) {
             expectRoundTrip(codec, { [awkward]: value })
@@ -160,9 +160,9 @@ export function codecContract(
     })
 
     describe('what cannot come back is refused', () => {
-      for (const [what, value] of refused) {
-        test(what, () => {
-          // The types forbid these values; a caller without types does not know.
+      for (const [kind, value] of refused) {
+        test(`${kind} in a bag is BAD_PROPERTY with its path`, () => {
+          // The types forbid these values, but a caller in JavaScript can pass them.
           const bag = { outer: [{ inner: value }] } as unknown as Bag
           expect(codeOf(() => makeCodec().encode(bag))).toBe('BAD_PROPERTY')
           expect(messageOf(() => makeCodec().encode(bag))).toContain('outer[0].inner')
@@ -170,7 +170,7 @@ export function codecContract(
       }
 
       for (const value of [null, undefined, 1, 'text', [], new Date(0), new Map()]) {
-        test(`${describeKind(value)} in place of a bag`, () => {
+        test(`${describeKind(value)} in place of a bag is BAD_PROPERTY`, () => {
           expect(codeOf(() => makeCodec().encode(value as unknown as Bag))).toBe('BAD_PROPERTY')
         })
       }
@@ -184,7 +184,7 @@ export function codecContract(
       })
 
       for (const [kind, bagOf] of Object.entries(full)) {
-        test(`more than MAX_VALUES values, as ${kind}`, () => {
+        test(`a bag of more than MAX_VALUES values, as ${kind}, is BODY_TOO_LARGE`, () => {
           const bag = { ...bagOf(MAX_VALUES - 1), more: null }
           expectRoundTrip(makeCodec(), bag)
           expect(codeOf(() => makeCodec().encode({ ...bag, another: null }))).toBe('BODY_TOO_LARGE')
@@ -192,7 +192,7 @@ export function codecContract(
       }
 
       test('a bag above the limit of bytes', () => {
-        // Repeated at a distance that is too great for zlib and its like to find.
+        // The repetitions are too far apart for zlib to find.
         const block = seededRandom(5).bytes(256 * 1024)
         const blocks = Array.from({ length: Math.ceil((maxBodyBytes * 2) / block.length) }, () => block)
         const bag = { bytes: Buffer.concat(blocks) }
@@ -244,7 +244,7 @@ export function codecContract(
           for (let changes = 1 + random.integer(8); changes > 0; changes--) {
             changed[random.integer(changed.length)]! ^= 1 + random.integer(255)
           }
-          // Two changes may have undone each other.
+          // Two changes may cancel each other.
           if (Buffer.compare(changed, original) === 0) continue
           expectRefusal(codec, changed)
         }
@@ -301,10 +301,10 @@ const sample: Bag = {
   extra: { rating: 4.5, hidden: false, source: null },
 }
 
-/** Large and repetitive enough for any codec that compresses. */
+/** A bag that every codec with compression compresses. */
 const large: Bag = { text: 'It was stored, and it came back. '.repeat(35), rows: [7, 7, 7] }
 
-/** Bags of so many values. */
+/** Functions that return a bag of this many values. */
 const full: Readonly<Record<string, (values: number) => Bag>> = {
   elements: (values) => ({ a: Array.from({ length: values - 1 }, () => 0) }),
   properties: (values) => Object.fromEntries(Array.from({ length: values }, (_, i) => [`p${i}`, i])),
@@ -355,18 +355,18 @@ function nestedArrays(depth: number): Bag {
 }
 
 function expectRoundTrip(codec: Codec, bag: Bag): void {
-  // Not vitest's comparison, which takes a property named `constructor` for the class of its object.
+  // Vitest's comparison would take a property named `constructor` for the class of its object.
   deepStrictEqual(codec.decode(codec.encode(bag)), asDecoded(bag))
 }
 
 function expectRefusal(codec: Codec, body: Uint8Array): void {
   const code = codeOf(() => codec.decode(body))
-  // The bytes may have become those of a format that the codec does not know.
+  // Changed bytes may name a format that the codec does not know.
   if (code === 'BODY_DAMAGED' || code === 'BODY_UNKNOWN') return
-  throw new Error(`A body that is damaged has to be refused as such, not with ${code}.`)
+  throw new Error(`A damaged body must be BODY_DAMAGED or BODY_UNKNOWN; got ${code}.`)
 }
 
-/** The code of the error that this throws. Throws itself when there is none. */
+/** Returns the code of the error that a function throws. Throws if there is none, or if it is not a LooseleafError. */
 function codeOf(run: () => unknown): string {
   const error = errorOf(run)
   if (isLooseleafError(error)) return error.code

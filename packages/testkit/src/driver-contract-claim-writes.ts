@@ -1,6 +1,6 @@
 import type { Key } from '@looseleaf/core'
 import { expect } from 'expect'
-import { row, told, type Fresh } from './driver-contract-claims-harness.ts'
+import { row, plainClaim, type Fresh } from './driver-contract-claims-harness.ts'
 import { codeOf, newId } from './driver-contract-harness.ts'
 import type { TestFunctions } from './test-functions.ts'
 
@@ -9,8 +9,8 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
   test('gives a key that nobody holds to the entity', async () => {
     const { claims, all } = await fresh('integer')
     const claim = row([1n], newId(), Number.MAX_SAFE_INTEGER)
-    expect((await claims.take([claim])).map(told)).toEqual([claim].map(told))
-    expect(await all()).toEqual([claim].map(told))
+    expect((await claims.take([claim])).map(plainClaim)).toEqual([claim].map(plainClaim))
+    expect(await all()).toEqual([claim].map(plainClaim))
   })
 
   test('raises the stamp of the entity’s own claim, and never lowers it', async () => {
@@ -23,8 +23,8 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
       [9, 9],
       [8, 9],
     ] as const) {
-      const after = [row([1n], entityId, kept)].map(told)
-      expect((await claims.take([row([1n], entityId, version)])).map(told)).toEqual(after)
+      const after = [row([1n], entityId, kept)].map(plainClaim)
+      expect((await claims.take([row([1n], entityId, version)])).map(plainClaim)).toEqual(after)
       expect(await all()).toEqual(after)
     }
   })
@@ -35,8 +35,8 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     await claims.take([claim])
     for (const version of [1, 5, 9])
       for (const table of [claims, elsewhere])
-        expect((await table.take([row([1n], newId(), version)])).map(told)).toEqual([claim].map(told))
-    expect(await all()).toEqual([claim].map(told))
+        expect((await table.take([row([1n], newId(), version)])).map(plainClaim)).toEqual([claim].map(plainClaim))
+    expect(await all()).toEqual([claim].map(plainClaim))
   })
 
   test('of several rows answers each, in the order of the call', async () => {
@@ -59,8 +59,8 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
       row([0n], other, 2),
       row([5n], own, 5),
     ]
-    expect(answer.map(told)).toEqual(after.map(told))
-    expect(await all()).toEqual(after.toSorted((a, b) => Number(a.key[0]) - Number(b.key[0])).map(told))
+    expect(answer.map(plainClaim)).toEqual(after.map(plainClaim))
+    expect(await all()).toEqual(after.toSorted((a, b) => Number(a.key[0]) - Number(b.key[0])).map(plainClaim))
   })
 
   test('of a key for two entities gives it to the first, whichever that is', async () => {
@@ -74,24 +74,24 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
       row([3n], low, 1),
     ])
     const [one, two, three] = [row([1n], low, 1), row([2n], high, 1), row([3n], low, 1)]
-    expect(answer.map(told)).toEqual([two, one, two, one, three].map(told))
-    expect(await all()).toEqual([one, two, three].map(told))
+    expect(answer.map(plainClaim)).toEqual([two, one, two, one, three].map(plainClaim))
+    expect(await all()).toEqual([one, two, three].map(plainClaim))
   })
 
   test('of a key for one entity twice keeps the greatest stamp', async () => {
     const { claims, all } = await fresh('integer')
     const entityId = newId()
     const answer = await claims.take([2, 9, 4].map((version) => row([1n], entityId, version)))
-    expect(answer.map(told)).toEqual(Array(3).fill(told(row([1n], entityId, 9))))
-    expect(await all()).toEqual([row([1n], entityId, 9)].map(told))
+    expect(answer.map(plainClaim)).toEqual(Array(3).fill(plainClaim(row([1n], entityId, 9))))
+    expect(await all()).toEqual([row([1n], entityId, 9)].map(plainClaim))
   })
 
   test('may be repeated', async () => {
     const { claims, all } = await fresh('integer')
     const rows = [row([1n], newId(), 3), row([2n], newId(), 4)]
     for (const again of [rows, rows, rows.slice(0, 1), rows.toReversed()])
-      expect((await claims.take(again)).map(told)).toEqual(again.map(told))
-    expect(await all()).toEqual(rows.map(told))
+      expect((await claims.take(again)).map(plainClaim)).toEqual(again.map(plainClaim))
+    expect(await all()).toEqual(rows.map(plainClaim))
   })
 
   test('of nothing is nothing', async () => {
@@ -106,11 +106,11 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await codeOf(claims.take(rows))).toBe('BAD_OPTION')
     expect(await index.count({ prefix: [] })).toBe(0)
     const some = rows.slice(0, 400).toReversed()
-    expect((await claims.take(some)).map(told)).toEqual(some.map(told))
+    expect((await claims.take(some)).map(plainClaim)).toEqual(some.map(plainClaim))
     expect(await index.count({ prefix: [] })).toBe(400)
   })
 
-  test('of one key by several at once is one’s, and all are told whose', async () => {
+  test('of one key by several at once is one’s, and all are plainClaim whose', async () => {
     const { claims, elsewhere, all } = await fresh('integer')
     for (let key = 0n; key < 20n; key++) {
       const takers = Array.from({ length: 8 }, (_, i) => row([key], newId(), i + 1))
@@ -118,8 +118,8 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
         takers.map((taker, i) => (i % 2 === 0 ? claims : elsewhere).take([taker])),
       )
       const winner = (await all())[Number(key)]
-      expect(takers.map(told)).toContainEqual(winner)
-      expect(answers.map(([claim]) => told(claim))).toEqual(takers.map(() => winner))
+      expect(takers.map(plainClaim)).toContainEqual(winner)
+      expect(answers.map(([claim]) => plainClaim(claim))).toEqual(takers.map(() => winner))
     }
   })
 
@@ -133,7 +133,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
         const answer = await (taker % 2 === 0 ? claims : elsewhere).take(
           own.map((key) => row(key, entityId, taker + 1)),
         )
-        return answer.toSorted((a, b) => Number(a?.key[0]) - Number(b?.key[0])).map(told)
+        return answer.toSorted((a, b) => Number(a?.key[0]) - Number(b?.key[0])).map(plainClaim)
       }),
     )
     const after = await all()
@@ -152,7 +152,7 @@ export function swapContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await claims.swap(row([1n], a, 5), { entityId: b, version: 2 })).toBe(true)
     expect(await claims.swap(row([2n], a, 5), { entityId: b, version: 5 })).toBe(true)
     expect(await claims.swap(row([3n], b, 5), { entityId: b, version: 4 })).toBe(true)
-    expect(await all()).toEqual([row([1n], b, 2), row([2n], b, 5), row([3n], b, 4)].map(told))
+    expect(await all()).toEqual([row([1n], b, 2), row([2n], b, 5), row([3n], b, 4)].map(plainClaim))
   })
 
   test('does nothing where the claim has another entity or stamp, or is gone', async () => {
@@ -168,7 +168,7 @@ export function swapContract(runner: TestFunctions, fresh: Fresh): void {
       { ...claim, key: [2n] },
     ])
       expect(await claims.swap(other, to)).toBe(false)
-    expect(await all()).toEqual([claim].map(told))
+    expect(await all()).toEqual([claim].map(plainClaim))
     await index.remove([{ ...claim, before: 6 }])
     expect(await claims.swap(claim, to)).toBe(false)
     expect(await all()).toEqual([])
@@ -179,7 +179,7 @@ export function swapContract(runner: TestFunctions, fresh: Fresh): void {
     const claim = row([1n], newId(), 5)
     await claims.take([claim])
     expect(await codeOf(claims.swap(claim, claim))).toBe('BAD_OPTION')
-    expect(await all()).toEqual([claim].map(told))
+    expect(await all()).toEqual([claim].map(plainClaim))
   })
 
   test('of one claim by several at once is one’s', async () => {
@@ -190,7 +190,7 @@ export function swapContract(runner: TestFunctions, fresh: Fresh): void {
       const next = Array.from({ length: 6 }, (_, i) => row([key], newId(), i + 1))
       const won = await Promise.all(next.map((to, i) => (i % 2 === 0 ? claims : elsewhere).swap(claim, to)))
       const winners = next.filter((_, i) => won[i])
-      expect(winners.map(told)).toEqual((await all()).slice(Number(key)))
+      expect(winners.map(plainClaim)).toEqual((await all()).slice(Number(key)))
     }
   })
 }

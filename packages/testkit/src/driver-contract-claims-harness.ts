@@ -10,22 +10,20 @@ import type {
 import { comparable } from './driver-contract-index.ts'
 import { hex, newName } from './driver-contract-harness.ts'
 
-/** A fresh table of claims, created. */
+/** A new table of claims. */
 export interface FreshClaims {
   readonly spec: IndexTableSpec
   readonly claims: ClaimTable
-  /** The same table as a process of its own has it. */
+  /** The same table in another process. */
   readonly elsewhere: ClaimTable
   readonly index: IndexTable
-  /** Every claim, in key order. */
+  /** Reads every claim, in key order. */
   all(): Promise<readonly unknown[]>
 }
 
-const NOBODY = 'nobody'
-
-/** A claim as it can be compared, whatever its bytes are kept in. */
-export function told(claim: IndexRow | undefined): unknown {
-  if (claim === undefined) return NOBODY
+/** Converts a claim to a value that can be compared. */
+export function plainClaim(claim: IndexRow | undefined): unknown {
+  if (claim === undefined) return 'no claim'
   return [...claim.key.map(comparable), hex(claim.entityId), claim.version]
 }
 
@@ -48,12 +46,12 @@ export async function freshClaims(
     index,
     async all() {
       const rows = await index.scan({ prefix: [], order: 'asc', limit: 1_000 })
-      return rows.map(told)
+      return rows.map(plainClaim)
     },
   }
 }
 
 export const row = (key: Key, entityId: Uint8Array, version: number): IndexRow => ({ key, entityId, version })
 
-/** Makes a table of claims whose key has columns of these types. */
+/** Creates a table of claims whose key has columns of these types. */
 export type Fresh = (...types: readonly ColumnType[]) => Promise<FreshClaims>

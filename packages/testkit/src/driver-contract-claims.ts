@@ -2,7 +2,7 @@ import type { IndexRow } from '@looseleaf/core'
 import { expect } from 'expect'
 import { claimKeyContract } from './driver-contract-claim-keys.ts'
 import { swapContract, takeContract } from './driver-contract-claim-writes.ts'
-import { freshClaims, row, told, uniqueSpec, type Fresh } from './driver-contract-claims-harness.ts'
+import { freshClaims, row, plainClaim, uniqueSpec, type Fresh } from './driver-contract-claims-harness.ts'
 import { codeOf, newId, newName, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
 import type { TestFunctions } from './test-functions.ts'
 
@@ -25,7 +25,7 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
     const [a, b] = [row([1n], newId(), 1), row([2n], newId(), 1)]
     await claims.take([a])
     await bench.shard.createIndexTable(spec)
-    expect(await all()).toEqual([a].map(told))
+    expect(await all()).toEqual([a].map(plainClaim))
     await bench.shard.dropIndexTable(spec)
     await bench.shard.dropIndexTable(spec)
     expect(await codeOf(claims.take([a]))).toBe('INDEX_NOT_FOUND')
@@ -42,7 +42,7 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
     await claims.take([claim])
     for (const rows of [[], [row([1n], newId(), 9)], [row([2n], newId(), 9)]])
       expect(await codeOf(index.upsert(rows))).toBe('BAD_OPTION')
-    expect(await all()).toEqual([claim].map(told))
+    expect(await all()).toEqual([claim].map(plainClaim))
   })
 
   test('a claim goes only from the entity that has it, and if its stamp is lower', async () => {
@@ -51,10 +51,10 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
     await claims.take([a, b])
     expect(await index.remove([{ ...a, before: 5 }])).toBe(0)
     expect(await index.remove([{ ...a, entityId: b.entityId, before: 9 }])).toBe(0)
-    expect(await all()).toEqual([a, b].map(told))
+    expect(await all()).toEqual([a, b].map(plainClaim))
     expect(await index.remove([a, b].map((each) => ({ ...each, before: 6 })))).toBe(2)
     const next = row([1n], newId(), 1)
-    expect((await claims.take([next])).map(told)).toEqual([next].map(told))
+    expect((await claims.take([next])).map(plainClaim)).toEqual([next].map(plainClaim))
   })
 
   test('claims are scanned in their order, up and down, in pages, and counted', async () => {
@@ -72,7 +72,7 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
         page = await index.scan({ prefix: [], order, limit: 5, ...(after && { after }) })
         if (page.length === 0) break
       }
-      expect(found.map(told)).toEqual(expected.map(told))
+      expect(found.map(plainClaim)).toEqual(expected.map(plainClaim))
       const some = await index.scan({
         prefix: [2n],
         lower: { value: 1n, inclusive: false },
@@ -80,11 +80,11 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
         order,
         limit: 9,
       })
-      expect(some.map(told)).toEqual(
-        expected.filter((each) => [14, 15, 16].includes(each.version - 1)).map(told),
+      expect(some.map(plainClaim)).toEqual(
+        expected.filter((each) => [14, 15, 16].includes(each.version - 1)).map(plainClaim),
       )
-      expect((await index.scan({ prefix: [3n, 5n], order, limit: 9 })).map(told)).toEqual(
-        rows.slice(23).map(told),
+      expect((await index.scan({ prefix: [3n, 5n], order, limit: 9 })).map(plainClaim)).toEqual(
+        rows.slice(23).map(plainClaim),
       )
     }
     expect(await index.count({ prefix: [] })).toBe(3)
@@ -101,13 +101,13 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
     await claims.take(rows)
     await bench.shard.index(plain).upsert([row([1n], b, 7)])
     const found = await bench.shard.rowsOf([spec, plain], [a, b, a])
-    const sorted = found.map((each) => each.map((claim) => JSON.stringify(told(claim), bigints)).toSorted())
+    const sorted = found.map((each) => each.map((claim) => JSON.stringify(plainClaim(claim), bigints)).toSorted())
     const expected = [rows.slice(0, 3), [row([1n], b, 7)]]
     expect(sorted).toEqual(
-      expected.map((each) => each.map((claim) => JSON.stringify(told(claim), bigints)).toSorted()),
+      expected.map((each) => each.map((claim) => JSON.stringify(plainClaim(claim), bigints)).toSorted()),
     )
   })
 }
 
-/** For `JSON.stringify`. */
+/** Replacer of `JSON.stringify` for bigints. */
 const bigints = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)

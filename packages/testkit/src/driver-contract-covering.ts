@@ -11,7 +11,7 @@ import {
 } from './driver-contract-harness.ts'
 import type { TestFunctions } from './test-functions.ts'
 
-/** Tables whose rows hold bytes beside their key. */
+/** Defines the tests of covering indexes, whose rows have included bytes. */
 export function coveringContract(runner: TestFunctions, make: MakeDriverHarness): void {
   const { test } = runner
   const bench = withBench(runner, make)
@@ -50,7 +50,7 @@ export function coveringContract(runner: TestFunctions, make: MakeDriverHarness)
       [5, 'five', 'five'],
       [3, 'three', 'five'],
       [7, 'seven', 'seven'],
-      // An attempt that is sent again.
+      // A retry.
       [7, 'seven', 'seven'],
       [9, null, null],
       [8, 'eight', null],
@@ -106,6 +106,6 @@ export function coveringContract(runner: TestFunctions, make: MakeDriverHarness)
 }
 
 function specOf(table: string): IndexTableSpec {
-  // A column of the name that drivers would like to give to the bytes.
+  // The column has the name that a driver may use for the included bytes.
   return { table, columns: [{ name: 'included', type: 'integer' }], covering: true }
 }

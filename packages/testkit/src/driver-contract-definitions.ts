@@ -29,8 +29,8 @@ export function definitionContract(runner: TestFunctions, make: MakeDriverHarnes
 
   test('definitions that are added by several at the same time are there once', async () => {
     const { definitions } = bench.shard
-    const one = { id: 'abcabcabcabc', kind: 'shape', bytes: Uint8Array.of(1) }
-    await Promise.all(Array.from({ length: 5 }, () => definitions.add([one])))
-    expect((await definitions.all()).filter(({ id }) => id === one.id)).toHaveLength(1)
+    const entry = { id: 'abcabcabcabc', kind: 'shape', bytes: Uint8Array.of(1) }
+    await Promise.all(Array.from({ length: 5 }, () => definitions.add([entry])))
+    expect((await definitions.all()).filter(({ id }) => id === entry.id)).toHaveLength(1)
   })
 }

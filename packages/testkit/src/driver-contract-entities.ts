@@ -47,9 +47,9 @@ export function entityContract(
     })
 
     test('what has a body exists, and a tombstone does not', async () => {
-      const [there, gone] = [newEntity(), newEntity(1, null)]
-      await bench.shard.entities.insert([there, gone], { epoch })
-      const ids = [there.id, gone.id, newId(), there.id]
+      const [living, tombstone] = [newEntity(), newEntity(1, null)]
+      await bench.shard.entities.insert([living, tombstone], { epoch })
+      const ids = [living.id, tombstone.id, newId(), living.id]
       expect(await bench.shard.entities.exist(ids)).toEqual([true, false, false, true])
     })
 
@@ -107,8 +107,8 @@ export function entityContract(
       const entities = lengths.map((length) => newEntity(length, randomBytes(length)))
       const tombstone = newEntity(7, null)
       await bench.shard.entities.insert([...entities, tombstone], { epoch })
-      const there = [...entities, tombstone]
-      const ids = [newId(), ...there.map(({ id }) => id), (entities[4] as (typeof entities)[number]).id]
+      const stored = [...entities, tombstone]
+      const ids = [newId(), ...stored.map(({ id }) => id), (entities[4] as (typeof entities)[number]).id]
       const whole = await bench.shard.entities.read(ids)
       for (const maxBody of [0, 100, 70_000]) {
         const rows = await bench.shard.entities.readBounded(ids, maxBody)
@@ -187,10 +187,10 @@ export function entityContract(
         expect(row?.updated).toBeGreaterThanOrEqual(before)
         expect(row?.updated).toBeLessThanOrEqual(inserted)
       }
-      // Until the clock has moved on, however coarse it is.
+      // Waits for the next tick of the clock, which may be coarse.
       let later = inserted
       while (later === inserted) later = await bench.shard.now()
-      // One alone, and two together.
+      // One row alone, and two in one call.
       for (const rows of [entities.slice(0, 1), entities.slice(1)]) {
         await bench.shard.entities.replace(
           rows.map((row) => ({ ...row, base: 1, version: 2 })),
@@ -214,11 +214,11 @@ export function entityContract(
     })
 
     test('an id that is there refuses the whole insert', async () => {
-      const [there, fresh] = [newEntity(1), newEntity(1)]
-      await bench.shard.entities.insert([there], { epoch })
-      const again = bench.shard.entities.insert([fresh, { ...there, version: 2, body: null }], { epoch })
+      const [stored, fresh] = [newEntity(1), newEntity(1)]
+      await bench.shard.entities.insert([stored], { epoch })
+      const again = bench.shard.entities.insert([fresh, { ...stored, version: 2, body: null }], { epoch })
       expect(await codeOf(again)).toBe('ALREADY_EXISTS')
-      expect(await bench.shard.entities.readVersions([there.id, fresh.id])).toEqual([1, undefined])
+      expect(await bench.shard.entities.readVersions([stored.id, fresh.id])).toEqual([1, undefined])
     })
 
     test('a tombstone is an id that is there', async () => {
@@ -248,7 +248,7 @@ export function entityContract(
         version,
         body: Buffer.from('n'),
       })
-      // Twice: a driver may do otherwise once it has met a lost one.
+      // Twice, since a driver may take another path after a row that lost.
       for (const base of [10, 20]) {
         const rows = [
           swap(e, base, base + 10),
@@ -308,7 +308,7 @@ export function entityContract(
           Array.from({ length: 6 }, async (_, writer) => {
             const version = 10 * base + writer
             const won = await (writer % 2 === 0 ? bench.shard : bench.other).entities.replace(
-              // Each in another order: no two of them may lock each other out.
+              // Each writer has another order, which must not cause deadlocks.
               entities.map((_, i) => ({
                 ...(entities[(i * 3 + writer) % 10] as (typeof entities)[number]),
                 base: base === 1 ? 1 : base,
@@ -330,7 +330,7 @@ export function entityContract(
           const winners = attempts.filter(({ won }) => won[i])
           expect(winners.map(({ version }) => version)).toEqual([versions[i]])
         })
-        // Back to one base for all.
+        // All entities get the same base again.
         const next = entities.map((entity, i) => ({
           ...entity,
           base: versions[i] as number,

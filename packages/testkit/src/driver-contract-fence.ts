@@ -44,7 +44,7 @@ export function fenceContract(
   })
 
   for (const together of [false, true]) {
-    const name = `once the catalog has changed, no write with the old epoch lands${together ? ', from another process either' : ''}`
+    const name = `no write with the old epoch commits after the catalog has changed${together ? ', nor one of another process' : ''}`
     const run = async (): Promise<void> => {
       const shard = together ? bench.other : bench.shard
       const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
@@ -81,7 +81,7 @@ export function fenceContract(
   }
 }
 
-/** Waits for something that is bound to happen; the test's own limit is the end of patience. */
+/** Waits until the condition is true. The timeout of the test bounds the wait. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -6,7 +6,7 @@ import type { TestFunctions } from './test-functions.ts'
 const WRITERS = 6
 const WRITES = 40
 
-/** No row of a database stands before it. */
+/** The place before every row. */
 const FIRST: UpdatedPlace = { updated: 0, addedId: 0 }
 
 const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex')
@@ -20,10 +20,10 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
     const { entities } = bench.shard
     expect((await entities.floor()).floor).toBe(0)
     const first = await entities.raiseFloor()
-    const { floor, now, epoch: beside } = await entities.floor()
+    const { floor, now, epoch: catalogEpoch } = await entities.floor()
     expect(floor).toBe(first)
-    expect(beside).toBe(epoch)
-    // Of the same clock, which may count in milliseconds.
+    expect(catalogEpoch).toBe(epoch)
+    // Both are of one clock, which may count milliseconds.
     expect(now + 1_000).toBeGreaterThanOrEqual(floor)
     expect(now - floor).toBeLessThan(60_000_000)
     expect(await entities.raiseFloor()).toBeGreaterThan(first)
@@ -92,7 +92,7 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(stored.length).toBeGreaterThan(WRITERS * 4)
   })
 
-  /** Inserts and replaces, of one row and of several. */
+  /** Inserts and replaces rows, one and several at a time. */
   async function write(writer: number): Promise<void> {
     const { entities } = writer % 2 === 0 ? bench.shard : bench.other
     let rows = Array.from({ length: 4 }, () => newEntity(1))

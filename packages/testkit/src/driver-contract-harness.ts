@@ -11,31 +11,31 @@ import type {
 } from '@looseleaf/core'
 import type { TestFunctions } from './test-functions.ts'
 
-/** A driver on fresh, empty databases: at least one shard, and no tables yet. */
+/** A driver on fresh, empty databases: at least one shard, without tables. */
 export interface DriverHarness {
   readonly driver: Driver
-  /** Connects to the same databases once more, as another process would; needed unless `alone` is given. */
+  /** Connects to the same databases again, like another process. Required unless the option `alone` is given. */
   readonly connectAgain?: (() => Promise<Driver>) | undefined
-  /** Removes the databases. The contract closes the drivers itself. */
+  /** Deletes the databases. The contract has closed the drivers before. */
   readonly cleanUp: () => Promise<void>
 }
 
 export type MakeDriverHarness = () => Promise<DriverHarness>
 
 export interface DriverContractOptions {
-  /** Why there can be no second connection; the cases that need one are skipped for this reason. */
+  /** Reason why a second connection is impossible. The tests that need one are skipped with this reason. */
   readonly alone?: string | undefined
 }
 
-/** What the cases of one part share: a shard with tables and a catalog of epoch 1. */
+/** The fixture of one part: a shard with tables and a catalog of epoch 1. */
 export interface Bench {
   readonly shard: Shard
-  /** The same shard through another driver, as another process has it; the same object where there is none. */
+  /** The same shard through a second driver, like another process; the same object without a second one. */
   readonly other: Shard
   readonly driver: Driver
 }
 
-/** Prepares a bench before the cases of a part, and removes it after them. */
+/** Creates a bench before the tests of a part, and removes it after them. */
 export function withBench(runner: TestFunctions, make: MakeDriverHarness): Bench {
   const { beforeAll, afterAll } = runner
   let harness: DriverHarness
@@ -70,7 +70,7 @@ export function withBench(runner: TestFunctions, make: MakeDriverHarness): Bench
   }
 }
 
-/** A case that two connections are needed for. */
+/** Defines a test that needs a second connection. */
 export function testTogether(
   { test }: TestFunctions,
   options: DriverContractOptions,
@@ -110,14 +110,14 @@ export function catalogOf(epoch: number): ShardCatalog {
 
 export const newId = (): Buffer => randomBytes(16)
 
-/** A name that no other case has used. */
+/** Returns a name that no other test uses. */
 export const newName = (prefix: string): string => `${prefix}_${randomUUID().replaceAll('-', '')}`
 
 export function newEntity(version = 1, body: Uint8Array | null = randomBytes(40)): EntityInsert {
   return { id: newId(), version, body }
 }
 
-/** The table of a fresh index with columns of these types, created; with a minus before it one stands high to low. */
+/** Creates an index table with columns of these types. A type with a minus is a descending column. */
 export async function freshIndex(
   shard: Shard,
   ...types: readonly (ColumnType | `-${ColumnType}`)[]
@@ -132,7 +132,7 @@ export async function freshIndex(
   })
 }
 
-/** The table of this spec, created. */
+/** Creates the table of this spec. */
 export async function freshTable(shard: Shard, spec: IndexTableSpec): Promise<IndexTable> {
   await shard.createIndexTable(spec)
   const index = shard.index(spec)
@@ -142,7 +142,7 @@ export async function freshTable(shard: Shard, spec: IndexTableSpec): Promise<In
 
 const specOf = new WeakMap<IndexTable, IndexTableSpec>()
 
-/** Every row of these entities in a fresh index. */
+/** Reads every row of these entities in a table of `freshTable`. */
 export async function rowsOf(
   shard: Shard,
   index: IndexTable,
@@ -152,12 +152,12 @@ export async function rowsOf(
   return rows
 }
 
-/** Bytes as hexadecimal text, so that a Buffer and a Uint8Array of the same bytes are equal. */
+/** Converts bytes to hexadecimal text, so that a Buffer and a Uint8Array compare as equal. */
 export function hex(bytes: Uint8Array | null | undefined): string | undefined {
   return bytes === null || bytes === undefined ? undefined : Buffer.from(bytes).toString('hex')
 }
 
-/** The code of the LooseleafError that a promise rejects with. */
+/** Resolves with the code of the error that a promise rejects with, or `no error`. */
 export async function codeOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise
@@ -169,7 +169,7 @@ export async function codeOf(promise: Promise<unknown>): Promise<string> {
   return 'no error'
 }
 
-/** Deterministic numbers from 0 to 1, so that a failing case fails again. */
+/** Returns a generator of numbers from 0 to 1, the same in every run. */
 export function pseudoRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -180,7 +180,7 @@ export function pseudoRandom(seed: number): () => number {
   }
 }
 
-/** A row as text where it holds bytes, so that two of them can be compared whatever the bytes are kept in. */
+/** Converts the bytes of a row to text, so that rows with Buffers and Uint8Arrays compare as equal. */
 export function hexed<Row extends { readonly id: Uint8Array; readonly body?: Uint8Array | null | undefined }>(
   row: Row | undefined,
 ): object | undefined {

@@ -12,7 +12,7 @@ import {
 } from './driver-contract-harness.ts'
 import type { TestFunctions } from './test-functions.ts'
 
-/** The columns of tables that are searched, all of one direction and of several; those with a minus stand high to low. */
+/** Columns of the tables, in one direction and in several. A column with a minus is descending. */
 const tables = [
   ['string', 'integer', 'number'],
   ['-string', '-integer', '-number'],
@@ -20,7 +20,7 @@ const tables = [
   ['-string', 'integer', '-number'],
 ] as const
 
-/** Few different values, so that there are ties at every column. */
+/** Values of each column: few, so that every column has ties. */
 const domain: readonly (readonly KeyValue[])[] = [
   ['', 'a', 'a ', 'b', 'é'].map((text) => Buffer.from(text)),
   [-5n, 0n, 2n ** 53n + 1n],
@@ -100,7 +100,7 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
     await index.upsert(rows)
   })
 
-  /** A range with bounds at values that are there, and some that are not. */
+  /** Returns a range with bounds at stored values and at others. */
   function randomRange(): KeyRange {
     const depth = Math.floor(random() * (columns.length + 1))
     const prefix = domain.slice(0, depth).map(pick)
@@ -124,7 +124,7 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
       ...range,
       order: pick(['asc', 'desc']),
       limit: pick([1, 3, 20, 1_000]),
-      // A place in the range: that is what a cursor is.
+      // A cursor is a place within the range.
       ...(after === undefined || !within(after, range)
         ? {}
         : { after: { ...after, inclusive: random() < 0.4 } }),
@@ -146,15 +146,15 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
   test('many scans give what each gives, in their order', async () => {
     for (const length of [0, 1, 2, 41, 700]) {
       const scans = Array.from({ length }, randomScan)
-      // Many that differ in nothing but their values.
+      // Scans that differ in their values only.
       const alike = Array.from({ length }, (): IndexScan => ({
         prefix: [pick(domain[0]!)],
         order: 'desc',
         limit: 3,
       }))
-      for (const asked of [scans, alike]) {
-        const found = await index.scanMany(asked)
-        expect(found.map((page) => page.map(withVersion))).toEqual(asked.map(expected))
+      for (const batch of [scans, alike]) {
+        const found = await index.scanMany(batch)
+        expect(found.map((page) => page.map(withVersion))).toEqual(batch.map(expected))
       }
     }
   })
@@ -170,7 +170,7 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
     for (const length of [0, 1, 2, 41, 700]) {
       const ranges = Array.from({ length }, randomRange)
       const alike = Array.from({ length }, (): KeyRange => ({ prefix: [pick(domain[0]!)] }))
-      for (const asked of [ranges, alike]) expect(await index.countMany(asked)).toEqual(asked.map(entitiesIn))
+      for (const batch of [ranges, alike]) expect(await index.countMany(batch)).toEqual(batch.map(entitiesIn))
     }
   })
 

@@ -17,7 +17,7 @@ import type { TestFunctions } from './test-functions.ts'
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
-/** Of each type, values in their order. */
+/** Values of each type, in ascending order. */
 export const orderedValues: Readonly<Record<ColumnType, readonly KeyValue[]>> = {
   uuid: [
     Buffer.alloc(16),
@@ -118,7 +118,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
         expect(rows.map(({ key }) => comparable(key[0]))).toEqual([comparable(value)])
         expect(await index.count({ prefix: [value] })).toBe(1)
       }
-      // A column that stands high to low has the same values, the other way round.
+      // A descending column has the same values in reverse order.
       const down = await freshIndex(bench.shard, `-${type}`)
       await down.upsert(values.map((value) => ({ key: [value], entityId, version: 1 })))
       const highToLow = await down.scan({ prefix: [], order: 'asc', limit: 100 })
@@ -135,7 +135,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     const random = seededRandom(754)
     const values = new Set<number>()
     while (values.size < 4_000) {
-      // Of all sizes, and such as people have: prices, averages, places on a map.
+      // Doubles of all sizes, and typical ones: prices, averages, places on a map.
       const any = new DataView(random.bytes(8).slice().buffer).getFloat64(0)
       if (Number.isFinite(any)) values.add(any)
       values.add((random.integer(1_000_000) * 99.99) / 7)
@@ -262,7 +262,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     const pick = (values: readonly KeyValue[]): KeyValue =>
       values[Math.floor(random() * values.length)] as KeyValue
     const ids = Array.from({ length: 60 }, newId)
-    const asked = [...ids.slice(0, 40), ids[0] as Buffer, newId()]
+    const requested = [...ids.slice(0, 40), ids[0] as Buffer, newId()]
     const expected: string[][] = []
     const textOf = ({ key, entityId, version }: IndexRow): string =>
       JSON.stringify([key.map((value) => String(comparable(value))), hex(entityId), version])
@@ -277,12 +277,12 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
       await bench.shard.index(spec).upsert(rows)
       expected.push(
         rows
-          .filter(({ entityId }) => asked.includes(entityId))
+          .filter(({ entityId }) => requested.includes(entityId))
           .map(textOf)
           .toSorted(),
       )
     }
-    const found = await bench.shard.rowsOf(specs, asked)
+    const found = await bench.shard.rowsOf(specs, requested)
     expect(found.map((rows) => rows.map(textOf).toSorted())).toEqual(expected)
     expect(await bench.shard.rowsOf([], ids)).toEqual([])
     expect(await bench.shard.rowsOf(specs.slice(0, 2), [])).toEqual([[], []])
@@ -296,9 +296,9 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     const rows = entityIds.map((entityId) => ({ key: [7n], entityId }))
     await Promise.all(
       Array.from({ length: 8 }, async (_, round) => {
-        const mine = round % 2 === 0 ? rows : rows.toReversed()
-        await index.upsert(mine.map((row) => ({ ...row, version: 10 + round })))
-        await index.remove(mine.map((row) => ({ ...row, before: 10 + round })))
+        const ordered = round % 2 === 0 ? rows : rows.toReversed()
+        await index.upsert(ordered.map((row) => ({ ...row, version: 10 + round })))
+        await index.remove(ordered.map((row) => ({ ...row, before: 10 + round })))
       }),
     )
     expect((await rowsOf(bench.shard, index, entityIds)).map(({ version }) => version)).toEqual(

@@ -6,7 +6,7 @@ import type { TestFunctions } from './test-functions.ts'
 
 const epoch = 1
 
-/** Reading a table page by page. */
+/** Defines the tests of reading entities page by page. */
 export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarness): void {
   const { describe, test } = runner
   describe('passes', () => {
@@ -27,7 +27,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
       const entities = Array.from({ length: 25 }, (_, i) => newEntity(i + 1, i % 5 === 0 ? null : undefined))
       for (const entity of entities) await bench.shard.entities.insert([entity], { epoch })
       const met: EntityPageRow[] = []
-      // A driver whose pages begin with the place itself would never come to an end.
+      // The bound ends the loop for a driver whose pages begin with the place itself.
       for (let after = 0; met.length <= entities.length;) {
         const page = await bench.shard.entities.pageByAdded(after, 4)
         if (page.length === 0) break
@@ -52,7 +52,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
     })
 
     test('a pass by the last change goes from new to old, over rows of one instant too', async () => {
-      // Rows of one call may have one time.
+      // Rows of one call may have the same time.
       await bench.shard.entities.insert(
         Array.from({ length: 10 }, (_, i) => newEntity(1_000 + i)),
         { epoch },

@@ -9,8 +9,8 @@ export function purgeContract(runner: TestFunctions, make: MakeDriverHarness): v
   const { test } = runner
   const bench = withBench(runner, make)
 
-  /** A tombstone of this version. */
-  async function deleted(version: number): Promise<EntityInsert> {
+  /** Inserts a tombstone of this version. */
+  async function insertTombstone(version: number): Promise<EntityInsert> {
     const row = newEntity(version)
     await bench.shard.entities.insert([{ ...row, body: null }], { epoch })
     return row
@@ -39,9 +39,9 @@ export function purgeContract(runner: TestFunctions, make: MakeDriverHarness): v
     const { entities } = bench.shard
     const living = newEntity(100)
     await entities.insert([living], { epoch })
-    const [gone, ahead] = [await deleted(100), await deleted(300)]
-    const [row] = await entities.read([gone.id])
-    const ids = [living.id, gone.id, ahead.id, newEntity(1).id]
+    const [low, high] = [await insertTombstone(100), await insertTombstone(300)]
+    const [row] = await entities.read([low.id])
+    const ids = [living.id, low.id, high.id, newEntity(1).id]
     await entities.raisePurged({ updated: row!.updated, version: 200 }, { epoch })
     expect(await entities.purge(ids)).toBe(0)
     await entities.raisePurged({ updated: row!.updated + 60_000_000, version: 200 }, { epoch })

@@ -125,7 +125,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       const second = await bench.shard.now()
       expect(Number.isSafeInteger(first)).toBe(true)
       expect(second).toBeGreaterThanOrEqual(first)
-      // Microseconds, and not another unit: between 2020 and 2100.
+      // The years 2020 and 2100 in microseconds rule out other units.
       expect(first).toBeGreaterThan(1_577_836_800e6)
       expect(first).toBeLessThan(4_102_444_800e6)
     })
@@ -192,7 +192,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       )
       controller.abort()
       const codes = await Promise.all(calls)
-      // Where there is nothing to wait for, some are over before.
+      // A driver that needs no flush may answer before the signal fires.
       expect(codes.filter((_, i) => i % 2 === 1)).toEqual(Array.from({ length: 25 }, () => 'no error'))
       expect(['ABORTED', 'no error']).toEqual(expect.arrayContaining([...new Set(codes)]))
       expect(await codeOf(bench.shard.flush({ signal: controller.signal }))).toBe('ABORTED')
@@ -202,7 +202,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
   })
 
   describe('without tables', () => {
-    async function within(run: (shard: Shard, harness: DriverHarness) => Promise<void>): Promise<void> {
+    async function withFreshShard(run: (shard: Shard, harness: DriverHarness) => Promise<void>): Promise<void> {
       const harness = await make()
       try {
         await run(firstShard(harness.driver), harness)
@@ -213,7 +213,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
     }
 
     test('there is no catalog, and everything else is NOT_MIGRATED', () =>
-      within(async ({ entities, catalog, tasks, now }) => {
+      withFreshShard(async ({ entities, catalog, tasks, now }) => {
         expect(await catalog.load()).toBeUndefined()
         expect(await codeOf(catalog.init(catalogOf(1)))).toBe('NOT_MIGRATED')
         expect(await codeOf(catalog.change(catalogOf(2), 1))).toBe('NOT_MIGRATED')
@@ -225,7 +225,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       }))
 
     test('without a catalog row, writes are STALE_EPOCH', () =>
-      within(async (shard) => {
+      withFreshShard(async (shard) => {
         await shard.createTables()
         expect(await shard.catalog.load()).toBeUndefined()
         expect(await codeOf(shard.entities.insert([newEntity()], { epoch: 1 }))).toBe('STALE_EPOCH')
@@ -235,7 +235,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       }))
 
     test('after closing, calls are CLOSED, and those in flight have ended well', () =>
-      within(async (shard, { driver }) => {
+      withFreshShard(async (shard, { driver }) => {
         await shard.createTables()
         await shard.catalog.init(catalogOf(1))
         const entities = Array.from({ length: 20 }, () => newEntity())

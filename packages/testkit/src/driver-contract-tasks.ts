@@ -77,7 +77,7 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
 
   test('a lease that a clock has given while it was two hours ahead is over once the clock is right', async () => {
     const name = newName('task')
-    // Such a clock leaves an end that no lease can have.
+    // A clock that is two hours ahead leaves an end that no lease can have.
     await bench.shard.tasks.claim(name, 'a', 120 * MINUTE)
     await bench.shard.tasks.save(name, 'a', 'half', 120 * MINUTE)
     expect(await bench.other.tasks.load(name)).toEqual({ progress: 'half', owner: undefined })
@@ -101,19 +101,20 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     for (const owner of ['a ', 'A', 'á'])
       expect(await bench.shard.tasks.claim(name, owner, MINUTE)).toBeUndefined()
   })
+
   test('many tasks are claimed, saved and read together, each as it would be alone', async () => {
     const { tasks } = bench.shard
     const names = Array.from({ length: 250 }, () => newName('task'))
     const held = names.filter((_, i) => i % 5 === 0)
     const free = names.filter((_, i) => i % 5 !== 0)
-    // Some are another's, some are there and free, most are not there.
+    // Some tasks belong to another owner, some exist and are free, most do not exist.
     for (const name of held.slice(0, 3)) await bench.other.tasks.claim(name, 'b', MINUTE)
     await bench.other.tasks.claimAll(held.slice(3), 'b', MINUTE)
     for (const name of free.slice(0, 3)) {
       await tasks.claim(name, 'c', MINUTE)
       await tasks.save(name, 'c', `by c: ${name}`, 0)
     }
-    const was = (name: string): string => (free.indexOf(name) < 3 ? `by c: ${name}` : '')
+    const progressBefore = (name: string): string => (free.indexOf(name) < 3 ? `by c: ${name}` : '')
     const stateOf = (progress: string, owner: string | undefined) => ({ progress, owner })
     const byName = <T>(list: readonly string[], value: (name: string) => T) =>
       Object.fromEntries(list.map((name) => [name, value(name)]))
@@ -121,11 +122,11 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
 
     const twice = [...names, names[1] as string]
     expect(plain(await tasks.claimAll(twice, 'a', MINUTE))).toEqual(
-      byName(free, (name) => stateOf(was(name), 'a')),
+      byName(free, (name) => stateOf(progressBefore(name), 'a')),
     )
     expect(plain(await bench.other.tasks.loadAll([...twice, newName('task')]))).toEqual({
       ...byName(held, () => stateOf('', 'b')),
-      ...byName(free, (name) => stateOf(was(name), 'a')),
+      ...byName(free, (name) => stateOf(progressBefore(name), 'a')),
     })
 
     const texts = new Map(names.map((name, i) => [name, `{"é":"🍃'","i":${i},"x":"${'long '.repeat(i)}"}`]))
@@ -154,7 +155,7 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     const claims = await Promise.all(
       Array.from({ length: 6 }, (_, i) =>
         (i % 2 === 0 ? bench.shard : bench.other).tasks.claimAll(
-          // Each in another order: no two of them may lock each other out.
+          // Each claim has another order, which must not cause deadlocks.
           names.map((_, k) => names[(k * 7 + i) % 40] as string),
           `owner ${i}`,
           MINUTE,
@@ -162,8 +163,8 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
       ),
     )
     expect(claims.flatMap((claimed) => [...claimed.keys()]).toSorted()).toEqual(names.toSorted())
-    const there = await bench.shard.tasks.loadAll(names)
+    const stored = await bench.shard.tasks.loadAll(names)
     for (const [i, claimed] of claims.entries())
-      for (const name of claimed.keys()) expect(there.get(name)?.owner).toBe(`owner ${i}`)
+      for (const name of claimed.keys()) expect(stored.get(name)?.owner).toBe(`owner ${i}`)
   })
 }

@@ -16,8 +16,8 @@ import { taskContract } from './driver-contract-tasks.ts'
 import type { TestFunctions } from './test-functions.ts'
 
 /**
- * Says in tests of this runner what every driver has to do: each sentence of the ports is one. Call it at the top of a test file;
- * `make` is called for each part and has to give fresh, empty databases.
+ * Defines the tests of every driver: one for each sentence of the ports. Call it at the top of a test file. `make` is called for each
+ * part, and returns a driver on fresh, empty databases.
  */
 export function driverContract(
   runner: TestFunctions,

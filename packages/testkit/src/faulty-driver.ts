@@ -1,61 +1,61 @@
 import { LooseleafError, type ClaimTable, type Driver, type IndexTable, type Shard } from '@looseleaf/core'
 
-/** A call that is about to be made. */
+/** A call before it reaches the driver. */
 export interface FaultyCall {
-  /** The shard's number. */
+  /** Number of the shard. */
   readonly shard: number
-  /** The number of the shard's replica that is called; undefined for its primary. */
+  /** Number of the shard's replica; undefined for the primary. */
   readonly replica: number | undefined
   /**
-   * `entities`, `catalog`, `tasks`, `pending`, `definitions`, the name of an index table or table of claims, `indexes` for `rowsOf`, or `shard` for whatever
-   * else the shard does itself.
+   * `entities`, `catalog`, `tasks`, `pending`, `definitions`, the name of an index table or table of claims, `indexes` for `rowsOf`, or
+   * `shard` for every other method of the shard.
    */
   readonly table: string
-  /** The port's method, such as `insert` or `upsert`. */
+  /** Method of the port, such as `insert` or `upsert`. */
   readonly operation: string
-  /** 1 for the first call of this operation on this table of this shard. */
+  /** Number of the call, from 1, among those of this operation on this table of this shard. */
   readonly number: number
-  /** What it is called with. */
+  /** Arguments of the call. */
   readonly args: readonly unknown[]
 }
 
-/** What goes wrong with one call. */
+/** The fault of one call. */
 export interface Fault {
-  /** Runs before the call. What it throws is the call's error, and nothing is done; a delay is a promise. */
+  /** Runs before the call, which waits for it. If it throws, the call rejects with that error, and is not made. */
   readonly before?: () => void | Promise<void>
-  /** Runs when the call has been done. What it throws is the call's error, although it is done. */
+  /** Runs after the call. If it throws, the call rejects with that error, although it was made. */
   readonly after?: () => void | Promise<void>
-  /** The process stops here: this call and all later ones never settle. */
+  /** Stops the process before or after the call: this call and all later ones never settle. */
   readonly crash?: 'before' | 'after'
-  /** The call is `OUTCOME_UNKNOWN` at once, and is done when this resolves: a statement that lands late. */
+  /** Rejects the call with `OUTCOME_UNKNOWN` at once, and makes it when this promise resolves. */
   readonly late?: Promise<void>
 }
 
 export type FaultPlan = (call: FaultyCall) => Fault | undefined
 
 export interface FaultyDriver extends Driver {
-  /** Resolves when a fault has crashed it. */
+  /** Resolves when a fault has crashed the driver. */
   readonly crashed: Promise<void>
-  /** Resolves when every late call has been done. */
+  /** Resolves when every late call has ended. */
   settled(): Promise<void>
 }
 
-/** A driver that fails as the plan says, and otherwise does what the given one does. */
+/** Wraps a driver. The plan returns a fault for each call, or undefined for a call that goes to the driver unchanged. */
 export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
   const counts = new Map<string, number>()
   const late = new Set<Promise<unknown>>()
   const indexes = new Map<IndexTable, IndexTable>()
   const claims = new Map<ClaimTable, ClaimTable>()
   const { promise: crashed, resolve: crash } = Promise.withResolvers<void>()
-  let down = false
+  let hasCrashed = false
 
-  async function make<T>(call: Omit<FaultyCall, 'number'>, run: () => Promise<T>): Promise<T> {
-    if (down) return never()
+  async function perform<T>(call: Omit<FaultyCall, 'number'>, run: () => Promise<T>): Promise<T> {
+    if (hasCrashed) return never()
     const name = `${call.shard} ${call.replica} ${call.table} ${call.operation}`
     const number = (counts.get(name) ?? 0) + 1
     counts.set(name, number)
     const fault = plan({ ...call, number })
-    if (fault === undefined) return whileUp(run())
+    if (fault === undefined) return unlessCrashed(run())
     await fault.before?.()
     if (fault.crash === 'before') return stop()
     if (fault.late !== undefined) {
@@ -64,39 +64,39 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
       void landing.finally(() => late.delete(landing))
       throw unknownOutcome()
     }
-    const result = await whileUp(run())
+    const result = await unlessCrashed(run())
     if (fault.crash === 'after') return stop()
     await fault.after?.()
     return result
   }
 
   function stop(): Promise<never> {
-    down = true
+    hasCrashed = true
     crash()
     return never()
   }
 
-  /** A process that has stopped hears no answer either. */
-  async function whileUp<T>(answer: Promise<T>): Promise<T> {
+  /** Resolves with the answer; never settles if the process has crashed before it came. */
+  async function unlessCrashed<T>(answer: Promise<T>): Promise<T> {
     const result = await answer
-    return down ? never() : result
+    return hasCrashed ? never() : result
   }
 
-  /** The same object, with every asynchronous method under the plan. */
+  /** Wraps an object so that its methods, but the `synchronous` ones, follow the plan. */
   function wrap<Port extends object>(
     port: Port,
-    where: Pick<FaultyCall, 'shard' | 'replica'>,
+    server: Pick<FaultyCall, 'shard' | 'replica'>,
     table: string,
-    leave: readonly string[] = [],
+    synchronous: readonly string[] = [],
   ): Port {
     return new Proxy(port, {
       get(target, property, receiver) {
         const value: unknown = Reflect.get(target, property, receiver)
-        if (typeof value !== 'function' || typeof property !== 'string' || leave.includes(property))
+        if (typeof value !== 'function' || typeof property !== 'string' || synchronous.includes(property))
           return value
         return (...args: unknown[]) =>
-          make(
-            { ...where, table, operation: property, args },
+          perform(
+            { ...server, table, operation: property, args },
             () => Reflect.apply(value, target, args) as Promise<unknown>,
           )
       },
@@ -104,17 +104,17 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
   }
 
   function wrapShard(shard: Shard, number: number, replica?: number): Shard {
-    const where = { shard: number, replica }
-    const entities = wrap(shard.entities, where, 'entities')
-    const catalog = wrap(shard.catalog, where, 'catalog')
-    const tasks = wrap(shard.tasks, where, 'tasks')
-    const pending = wrap(shard.pending, where, 'pending')
-    const definitions = wrap(shard.definitions, where, 'definitions')
-    const own = wrap(shard, where, 'shard', ['index', 'claims', 'schema'])
-    const indexRows = wrap(shard, where, 'indexes')
+    const server = { shard: number, replica }
+    const entities = wrap(shard.entities, server, 'entities')
+    const catalog = wrap(shard.catalog, server, 'catalog')
+    const tasks = wrap(shard.tasks, server, 'tasks')
+    const pending = wrap(shard.pending, server, 'pending')
+    const definitions = wrap(shard.definitions, server, 'definitions')
+    const wrappedShard = wrap(shard, server, 'shard', ['index', 'claims', 'schema'])
+    const indexRows = wrap(shard, server, 'indexes')
     return {
       name: shard.name,
-      replicas: shard.replicas?.map((one, place) => wrapShard(one, number, place)),
+      replicas: shard.replicas?.map((server, place) => wrapShard(server, number, place)),
       entities,
       catalog,
       tasks,
@@ -122,27 +122,27 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
       definitions,
       index(spec) {
         const table = shard.index(spec)
-        const wrapped = indexes.get(table) ?? wrap(table, where, spec.table)
+        const wrapped = indexes.get(table) ?? wrap(table, server, spec.table)
         indexes.set(table, wrapped)
         return wrapped
       },
       claims(spec) {
         const table = shard.claims(spec)
-        const wrapped = claims.get(table) ?? wrap(table, where, spec.table)
+        const wrapped = claims.get(table) ?? wrap(table, server, spec.table)
         claims.set(table, wrapped)
         return wrapped
       },
       rowsOf: (specs, ids, options) => indexRows.rowsOf(specs, ids, options),
-      createTables: (options) => own.createTables(options),
-      createIndexTable: (spec, options) => own.createIndexTable(spec, options),
-      dropIndexTable: (spec, options) => own.dropIndexTable(spec, options),
+      createTables: (options) => wrappedShard.createTables(options),
+      createIndexTable: (spec, options) => wrappedShard.createIndexTable(spec, options),
+      dropIndexTable: (spec, options) => wrappedShard.dropIndexTable(spec, options),
       schema: (specs) => shard.schema(specs),
-      flush: (options) => own.flush(options),
-      now: (options) => own.now(options),
+      flush: (options) => wrappedShard.flush(options),
+      now: (options) => wrappedShard.now(options),
       connections: () => shard.connections?.(),
-      sizes: async (options) => own.sizes?.(options),
-      ...(own.activity && { activity: (options) => own.activity!(options) }),
-      warnings: (options) => own.warnings(options),
+      sizes: async (options) => wrappedShard.sizes?.(options),
+      ...(wrappedShard.activity && { activity: (options) => wrappedShard.activity!(options) }),
+      warnings: (options) => wrappedShard.warnings(options),
     }
   }
 
@@ -156,7 +156,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
   }
 }
 
-/** The error of a write whose answer was lost; for the `after` of a fault. */
+/** Returns the error of a write whose connection was lost, for the `after` of a fault. */
 export function unknownOutcome(): LooseleafError {
   return new LooseleafError(
     'OUTCOME_UNKNOWN',

@@ -1,6 +1,6 @@
 import type { Driver, DriverFactory } from '@looseleaf/core'
 
-/** Shards for several stores, as of several processes, none of which closes the driver. For tests. */
+/** Returns a factory for several stores over one driver, like several processes. No store closes the driver. */
 export function keepOpen(driver: Driver): DriverFactory {
   return {
     shardCount: driver.shards.length,

@@ -4,8 +4,8 @@ import { keysOfAllKinds, idsOfAllKinds } from './router-contract-keys.ts'
 import type { TestFunctions } from './test-functions.ts'
 
 /**
- * What every router has to do, as tests of this runner: call it at the top of a test file. `makeRouter` gives a router that is
- * configured as it will be used, and the same one again whenever it is called.
+ * Defines the tests of every router. Call it at the top of a test file. `makeRouter` returns a router in the configuration of its use,
+ * an equal one at each call.
  */
 export function routerContract(runner: TestFunctions, name: string, makeRouter: () => Router): void {
   const { describe, test } = runner

@@ -1,15 +1,16 @@
 /**
- * What a test runner has to give for the contracts: Vitest's module is of this shape, and so are Jest's globals. `node:test` and
- * Mocha call the last two `before` and `after`.
+ * Functions of a test runner, which the contracts call. Vitest's module and Jest's globals have them under these names. In `node:test`
+ * and Mocha the last two are called `before` and `after`.
  */
 export interface TestFunctions {
   readonly describe: (name: string, body: () => void) => unknown
   readonly test: {
     (name: string, body: () => void | Promise<void>): unknown
-    /** A test that is listed and not run. */
+    /** Lists a test without running it. */
     readonly skip: (name: string, body: () => void | Promise<void>) => unknown
   }
-  /** Before and after all tests of the innermost `describe`. */
+  /** Runs before all tests of the innermost `describe`. */
   readonly beforeAll: (body: () => Promise<void>) => unknown
+  /** Runs after them. */
   readonly afterAll: (body: () => Promise<void>) => unknown
 }
