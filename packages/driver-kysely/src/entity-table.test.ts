@@ -24,24 +24,24 @@ beforeEach(() => {
 const replace = (rows: readonly EntityReplace[], ...steps: readonly Step[]) =>
   shard.act(steps, () => shard.entities.replace(rows, { epoch }))
 
-describe('a swap of several rows', () => {
-  test('that changed none has lost them all, and nothing else is read but the epoch', async () => {
+describe('replacements of several rows', () => {
+  test('a batch that changed no row has lost all of them, and only the epoch is read', async () => {
     const outcome = await replace([swap(A), swap(B)], [SWAP, { rows: [] }], here)
     expect(outcome).toEqual(won([false, false]))
     expect(shard.sent.map(({ write }) => write)).toEqual([true, false])
   })
 
-  test('locks them in the order of their ids, and answers in that of the call', async () => {
+  test('a batch locks rows in the order of their ids, and answers in the order of the call', async () => {
     const outcome = await replace([swap(B), swap(A)], [`${SWAP} 2 rows`, { rows: [{ id: B }] }])
     expect(outcome).toEqual(won([true, false]))
     expect(shard.sent.at(-1)).toMatchObject({ parameters: [A, B, epoch] })
   })
 
-  test('of one row is a statement of its own', async () => {
+  test('a replacement of one row does not use the batched swap', async () => {
     expect(await replace([swap(A)], ['UPDATE "entities"', { changed: 1 }])).toEqual(won([true]))
   })
 
-  test('of more rows than one statement takes is refused', async () => {
+  test('a write of more than 500 rows is rejected', async () => {
     const rows = Array.from({ length: 501 }, () => swap(A))
     const refused = { status: 'rejected', reason: { code: 'BAD_OPTION' } }
     expect(await replace(rows)).toMatchObject(refused)
@@ -49,7 +49,7 @@ describe('a swap of several rows', () => {
   })
 })
 
-describe('a write with another epoch than that of the catalog', () => {
+describe('writes with a stale epoch', () => {
   const refused = {
     status: 'rejected',
     reason: {
@@ -62,12 +62,12 @@ describe('a write with another epoch than that of the catalog', () => {
   test.each<[what: string, rows: readonly Row[]]>([
     ['is there', [{ epoch: 2 }]],
     ['is not there', []],
-  ])('is refused when all its rows lost and the catalog %s', async (_, rows) => {
+  ])('a replacement is rejected if all its rows lost and the catalog %s', async (_, rows) => {
     const outcome = await replace([swap(A)], ['UPDATE', { changed: 0 }], [EPOCH, { rows }])
     expect(outcome).toMatchObject(refused)
   })
 
-  test('is refused when the database says so', async () => {
+  test('an insert is rejected if the database reports the fence', async () => {
     const outcome = await shard.act([['INSERT', { fault: 'fence-refused' }]], () =>
       shard.entities.insert([{ id: A, version: 1, body: text }], { epoch }),
     )
@@ -75,7 +75,7 @@ describe('a write with another epoch than that of the catalog', () => {
   })
 })
 
-test('an insert of an entity that is there says so', async () => {
+test('an insert of an existing id is ALREADY_EXISTS', async () => {
   const outcome = await shard.act([['INSERT', { fault: 'duplicate' }]], () =>
     shard.entities.insert([{ id: A, version: 1, body: text }], { epoch }),
   )
@@ -87,13 +87,13 @@ test('an insert of an entity that is there says so', async () => {
   })
 })
 
-describe('a read', () => {
-  test('is not taken for a write, whose outcome could be unknown', async () => {
+describe('reads', () => {
+  test('a read is sent with the hint that it writes nothing', async () => {
     await shard.act([['SELECT', { rows: [] }]], () => shard.entities.read([A]))
     expect(shard.sent).toMatchObject([{ write: false }])
   })
 
-  test('without the tables says what to do', async () => {
+  test('a read without tables is NOT_MIGRATED, with the remedy', async () => {
     const outcome = await shard.act([['SELECT', { fault: 'no-table' }]], () => shard.entities.read([A]))
     expect(outcome).toMatchObject({
       reason: { code: 'NOT_MIGRATED', message: expect.stringMatching(/missing; create the tables first\.$/) },
@@ -103,7 +103,7 @@ describe('a read', () => {
   test.each<[what: string, lengths: readonly Row[]]>([
     ['become a tombstone', [{ id: A, body_bytes: null }]],
     ['gone', []],
-  ])('of a long body that has %s since gives no bytes', async (_, lengths) => {
+  ])('a bounded read of a long body that has %s since returns no bytes', async (_, lengths) => {
     const left = { id: A, version: 1, updated_micros: 1, body: Buffer.of() }
     const outcome = await shard.act(
       [
@@ -115,7 +115,7 @@ describe('a read', () => {
     expect(outcome).toMatchObject(won([{ body: undefined, bodyBytes: 0 }]))
   })
 
-  test('counts nothing in an empty table', async () => {
+  test('a count of an empty table is zero', async () => {
     const rows = [{ total: 0n, entities: 0n, last_added_id: null, oldest_tombstone: null }]
     const outcome = await shard.act([['COUNT', { rows }]], () => shard.entities.count())
     expect(outcome).toEqual(won({ entities: 0, tombstones: 0, oldestTombstone: undefined, lastAddedId: 0 }))

@@ -4,17 +4,17 @@ import { columnNames } from './schema.ts'
 const namesOf = (...names: string[]): readonly string[] =>
   columnNames({ table: 'ix', columns: names.map((name) => ({ name, type: 'integer' })) })
 
-test('a plain name is the name of its column', () => {
+test("a column has its property's name if that is plain", () => {
   expect(namesOf('user_id', 'published', 'Tag')).toEqual(['user_id', 'published', 'Tag'])
 })
 
-test('a name that a database may not take for a column is replaced by its place', () => {
+test("a column has its place for a name if a database may reject the property's", () => {
   expect(namesOf('', 'ü', 'a b', '1st', 'a`b', 'what?', 'x'.repeat(61))).toEqual(
     Array.from({ length: 7 }, (_, i) => `property_${i}`),
   )
 })
 
-test('names of other columns, and names that differ in case alone, are replaced', () => {
+test("a column has its place for a name if another column has the property's, in any case", () => {
   expect(namesOf('entity_id', 'VERSION', 'tag', 'TAG')).toEqual([
     'property_0',
     'property_1',
@@ -23,6 +23,6 @@ test('names of other columns, and names that differ in case alone, are replaced'
   ])
 })
 
-test('no property can take the name that stands for another', () => {
+test('a property named like a place gets its own place', () => {
   expect(namesOf('property_1', 'ü')).toEqual(['property_0', 'property_1'])
 })

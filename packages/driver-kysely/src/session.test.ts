@@ -23,7 +23,7 @@ function newSession(): Session {
   })
 }
 
-test('a statement in use stays compiled, however many others come', () => {
+test('a statement in use stays compiled while thousands of others are used once', () => {
   const session = newSession()
   const built: string[] = []
   const shape = (key: string): string =>
@@ -38,7 +38,7 @@ test('a statement in use stays compiled, however many others come', () => {
   expect(built.filter((key) => key === 'in use')).toHaveLength(1)
 })
 
-test('of statements that are not in use a thousand are kept at the most', () => {
+test('a session keeps at most a thousand compiled statements', () => {
   const session = newSession()
   let built = 0
   const ask = (i: number): unknown => session.shape(`${i}`, () => (built++, sql`SELECT ${sql.lit(i)}`))

@@ -20,17 +20,17 @@ test('lists of ids are rounded up to powers of two by repeating the last', () =>
   }
 })
 
-test('long lists become several, and no id is lost', () => {
+test('long lists become several chunks with all ids', () => {
   const chunks = idChunks(ids(1_300))
   expect(chunks.map(({ length }) => length)).toEqual([512, 512, 512])
   expect(new Set(chunks.flat().map(String)).size).toBe(1_300)
 })
 
-test('an empty list asks nothing', () => {
+test('an empty list has no chunks', () => {
   expect(idChunks([])).toEqual([])
 })
 
-test('a write of more rows than one statement takes is refused', () => {
+test('a write of more than 500 rows is rejected', () => {
   checkWriteRows('entities', MAX_WRITE_ROWS)
   expect(() => checkWriteRows('entities', MAX_WRITE_ROWS + 1)).toThrow(
     expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(/500 rows.*got 501/) }),

@@ -33,7 +33,7 @@ async function sentFor(items: readonly Item[], most = 128): Promise<Parameterize
 const lengthsFor = async (items: readonly Item[], most?: number): Promise<number[]> =>
   (await sentFor(items, most)).map(({ parameters }) => parameters.length / items[0]!.parameters.length)
 
-test('few lengths are sent, filled up with parts that ask for nothing', async () => {
+test('a union is filled up to one of few lengths with empty parts', async () => {
   const [statement] = await sentFor(itemsOf(17, [1, 2]))
   expect(statement?.parameters).toEqual([
     ...Array.from({ length: 34 }, (_, i) => (i % 2) + 1),
@@ -43,7 +43,7 @@ test('few lengths are sent, filled up with parts that ask for nothing', async ()
   expect((await sentFor(itemsOf(18, [1, 2])))[0]?.shape).toBe(statement?.shape)
 })
 
-test('those that are kept prepared have as few lengths as there are powers of two, and longer ones are not kept', async () => {
+test('a prepared union has a power of two of parts, and a longer union is not prepared', async () => {
   const kept = (count: number, parameters?: readonly unknown[]): Item[] =>
     itemsOf(count, parameters).map((item) => ({ ...item, keep: 'scan' }))
   const sent: ParameterizedSql[] = []
@@ -54,12 +54,12 @@ test('those that are kept prepared have as few lengths as there are powers of tw
   expect((await sentFor(kept(9), 12)).map(({ parameters }) => parameters.length)).toEqual([12])
 })
 
-test('shapes are statements of their own, one of a single item as it is', async () => {
+test('each shape is a separate statement, and a single item is sent unchanged', async () => {
   const sent = await sentFor([...itemsOf(2), ...itemsOf(1, [1], 'b'), ...itemsOf(3)])
   expect(sent.map(({ shape }) => shape)).toEqual(['5 a', 'b'])
 })
 
-test('many become several statements, and so do those of many parameters or bytes', async () => {
+test('many items, many parameters or many bytes are split into several statements', async () => {
   expect(await lengthsFor(itemsOf(300))).toEqual([128, 128, 44])
   expect(await lengthsFor(itemsOf(40), 16)).toEqual([16, 16, 8])
   const hundred = Array.from({ length: 100 }, () => 1)
@@ -76,7 +76,7 @@ test('many become several statements, and so do those of many parameters or byte
   expect(await lengthsFor([])).toEqual([])
 })
 
-test('no more than two are in flight, and none is begun after one that fails', async () => {
+test('a union has two statements in flight, and sends no other after one fails', async () => {
   const begun: PromiseWithResolvers<never[]>[] = []
   const filled = unionOf([...itemsOf(10), ...itemsOf(3, [1], 'b')], {
     maxParts: 2,
@@ -125,7 +125,7 @@ describe('a database that keeps scans prepared', () => {
     expect(sent?.keep).toBe(keep)
   })
 
-  test('a scan behind a place goes without, and is not kept', async () => {
+  test('a scan after a place has no session check, and is not prepared', async () => {
     const shard = scriptedShard({ preparedParts: 32, ownSession: { only: () => own, parameters: ['OWN'] } })
     const after = { key: [7n], entityId: Buffer.alloc(16) }
     await shard.act([['SELECT', { rows: [] }]], () => shard.index(spec).scan({ ...scan, after }))
@@ -138,7 +138,7 @@ describe('a database that keeps scans prepared', () => {
 test.each([
   ['asc', [1n, 2n, 3n]],
   ['desc', [3n, 2n, 1n]],
-] as const)('rows that come in no order are given in that of their scan, %s', async (order, values) => {
+] as const)('unordered rows are sorted in the order of their scan, %s', async (order, values) => {
   const shard = scriptedShard()
   const index = shard.index({ table: 'ix', columns: [{ name: 'a', type: 'integer' }] })
   const row = (part: number, a: number): object => ({

@@ -10,7 +10,7 @@ const bench = await freshBench()
 const { url } = bench
 
 describe('a deadline', () => {
-  test('leaves a write unknown, ends it on the server, and gives the connection’s place back', async () => {
+  test('a write at its deadline is OUTCOME_UNKNOWN, is killed on the server, and frees its place in the pool', async () => {
     const { shard } = await bench.migrate({ deadlineMs: 1_500, lockWaitSeconds: 3_600, poolSize: 1 })
     const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
@@ -25,7 +25,7 @@ describe('a deadline', () => {
     expect(await shard.entities.readVersions([entity.id])).toEqual([1])
   })
 
-  test('of a read is DEADLINE', async () => {
+  test('a read at its deadline is DEADLINE', async () => {
     const { shard } = await bench.migrate({ deadlineMs: 1_500, lockWaitSeconds: 3_600, poolSize: 1 })
     const holder = await bench.observe()
     await holder.query('LOCK TABLES entities WRITE')
@@ -39,7 +39,7 @@ describe('a deadline', () => {
     expect(await shard.entities.read([randomBytes(16)])).toEqual([undefined])
   })
 
-  test('ends a call on a connection that has fallen silent', async () => {
+  test('a call on a silent connection ends at its deadline', async () => {
     const { proxy, url: through } = await bench.behindProxy()
     const { shard } = await bench.migrate(
       { deadlineMs: 1_500, connectTimeoutMs: 1_500, poolSize: 1 },
@@ -53,7 +53,7 @@ describe('a deadline', () => {
 })
 
 describe('a lost connection', () => {
-  test('leaves a write unknown, and the next call gets another', async () => {
+  test('a write on a lost connection is OUTCOME_UNKNOWN, and the next call gets another connection', async () => {
     const { shard } = await bench.migrate({ lockWaitSeconds: 3_600, poolSize: 1 })
     const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
@@ -66,7 +66,7 @@ describe('a lost connection', () => {
     expect(await shard.entities.replace([{ ...entity, base: 1, version: 3 }], { epoch })).toEqual([true])
   })
 
-  test('while it was idle costs one read at the most', async () => {
+  test('connections that were lost while idle cost at most one read', async () => {
     const { shard } = await bench.migrate({ poolSize: 1 })
     const holder = await bench.observe()
     for (const thread of await threadsAt(holder)) await kill(holder, thread)
@@ -76,7 +76,7 @@ describe('a lost connection', () => {
     expect(await shard.now()).toBeGreaterThan(0)
   })
 
-  test('while it was idle never makes a write look done, or failed, that was not', async () => {
+  test('a connection that was lost while idle never gives a write a wrong outcome', async () => {
     const { shard } = await bench.migrate({ poolSize: 1 })
     const holder = await bench.observe()
     for (let round = 0; round < 20; round++) {
@@ -103,7 +103,7 @@ async function kill(holder: Connection, thread: number): Promise<void> {
 }
 
 describe('locks of others', () => {
-  test('are SHARD_BUSY when they last too long, and nothing was done', async () => {
+  test('a write that waits too long for a lock is SHARD_BUSY, and changes nothing', async () => {
     const { shard } = await bench.migrate({ lockWaitSeconds: 1 })
     const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
@@ -118,7 +118,7 @@ describe('locks of others', () => {
     expect(await shard.entities.readVersions([entity.id])).toEqual([1])
   })
 
-  test('of a write in flight hold up a change of the catalog', async () => {
+  test('a change of the catalog waits for a write in flight', async () => {
     const { shard } = await bench.migrate({ lockWaitSeconds: 1 })
     const catalog = (await shard.catalog.load()) as NonNullable<
       Awaited<ReturnType<typeof shard.catalog.load>>
@@ -138,7 +138,7 @@ describe('locks of others', () => {
     expect(await shard.catalog.change(catalog, 2)).toBe(true)
   })
 
-  test('of a change of the catalog in flight hold up every kind of write', async () => {
+  test('every kind of write waits for a change of the catalog in flight', async () => {
     const { shard } = await bench.migrate({ lockWaitSeconds: 1 })
     const entities = [newEntity(), newEntity()]
     await shard.entities.insert(entities, { epoch })
@@ -162,7 +162,7 @@ describe('locks of others', () => {
     expect(await shard.entities.readVersions(entities.map(({ id }) => id))).toEqual([1, 1])
   })
 
-  test('of readers do not make a drop hold up other readers for long', async () => {
+  test('a drop that waits for a reader does not block other readers for long', async () => {
     const { shard } = await bench.migrate({ lockWaitSeconds: 1 })
     const { shard: other } = await bench.migrate({ lockWaitSeconds: 30 })
     const spec = { table: 'ix_dropped', columns: [{ name: 'n', type: 'integer' }] } as const
@@ -181,7 +181,7 @@ describe('locks of others', () => {
 })
 
 describe('a signal', () => {
-  test('ends the wait for a write that was sent, and the connection can be used again', async () => {
+  test('a signal ends the wait for a write that was sent, and its connection stays usable', async () => {
     const { shard } = await bench.migrate({ poolSize: 1, lockWaitSeconds: 3_600 })
     const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
@@ -197,7 +197,7 @@ describe('a signal', () => {
     expect(await shard.entities.readVersions([entity.id])).toEqual([2])
   })
 
-  test('keeps a write that waits for a connection from being sent', async () => {
+  test('a signal keeps a waiting write from being sent', async () => {
     const { shard } = await bench.migrate({ poolSize: 1, lockWaitSeconds: 3_600 })
     const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
@@ -214,7 +214,7 @@ describe('a signal', () => {
 })
 
 describe('a server that refuses', () => {
-  test('the password or the database is SHARD_DENIED, and no error shows the password', async () => {
+  test('a wrong password or database is SHARD_DENIED, and no error shows the password', async () => {
     const wrongPassword = new URL(url)
     wrongPassword.password = 'hush-hush'
     wrongPassword.username = 'nobody_of_this_name'
@@ -229,7 +229,7 @@ describe('a server that refuses', () => {
     }
   })
 
-  test('a value that is too long changes nothing, because the session is strict', async () => {
+  test('a value that is too long changes nothing, since the session is strict', async () => {
     const { shard } = await bench.migrate()
     const spec = { table: 'ix_strict', columns: [{ name: 's', type: 'string' }] } as const
     await shard.createIndexTable(spec)
@@ -238,7 +238,7 @@ describe('a server that refuses', () => {
     expect(await shard.index(spec).count({ prefix: [] })).toBe(0)
   })
 
-  test('an index with too long a key is BAD_INDEX', async () => {
+  test('an index with a key that is too long is BAD_INDEX', async () => {
     const { shard } = await bench.migrate()
     const columns = Array.from({ length: 6 }, (_, i) => ({ name: `s${i}`, type: 'string' as const }))
     await expect(shard.createIndexTable({ table: 'ix_long', columns })).rejects.toMatchObject({
@@ -247,7 +247,7 @@ describe('a server that refuses', () => {
   })
 })
 
-test('the password of an open driver cannot be seen', async () => {
+test('an inspection of an open driver does not show the password', async () => {
   const { driver } = await bench.migrate()
   const password = decodeURIComponent(new URL(url).password)
   const seen = inspect(driver, { depth: 20, showHidden: true }) + JSON.stringify(driver)
@@ -255,7 +255,7 @@ test('the password of an open driver cannot be seen', async () => {
   if (password !== '') expect(seen).not.toContain(password)
 })
 
-test('prepared statements of large writes do not pile up on the server', async () => {
+test('prepared statements of large writes do not accumulate on the server', async () => {
   const { shard } = await bench.migrate({ poolSize: 1 })
   const watcher = await bench.observe()
   const prepared = async (): Promise<number> => {

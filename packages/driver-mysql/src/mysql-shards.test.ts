@@ -8,7 +8,7 @@ import { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
 const url = 'mysql://u:secret@127.0.0.1:3306/feed'
 
 describe('options', () => {
-  test('that make no sense are refused by name', () => {
+  test('an invalid option is rejected by its name', () => {
     for (const [options, message] of [
       [{ poolSize: 0 }, /poolSize.*from 1 to 1000; got 0\./],
       [{ deadlineMs: '5' }, /deadlineMs.*a string/],
@@ -25,7 +25,7 @@ describe('options', () => {
     }
   })
 
-  test('no shards, and one database twice, are refused', () => {
+  test('an empty list of shards, and a database that occurs twice, are rejected', () => {
     expect(() => mysqlShards([])).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
     expect(() => mysqlShards([url, 'mysql://other@127.0.0.1/feed'])).toThrow(
       /MySQL shard 1 is the same database as MySQL shard 0/,
@@ -36,7 +36,7 @@ describe('options', () => {
     expect(mysqlShards(['mysql://db.example/feed', 'mysql://db.example/Feed']).shardCount).toBe(2)
   })
 
-  test('a shard may have replicas, and what is wrong with one is said of it', () => {
+  test('a shard may have replicas, and an error names the replica', () => {
     const shards = [
       { primary: url, replicas: ['mysql://db-2.example/feed', { host: 'db-3', database: 'feed' }] },
     ]
@@ -60,15 +60,15 @@ describe('options', () => {
       )
   })
 
-  test('nothing is connected yet, and nothing shows the password', () => {
+  test('mysqlShards connects to nothing, and its result does not show the password', () => {
     const factory = mysqlShards([url])
     expect(factory.shardCount).toBe(1)
     expect(inspect(factory, { depth: 9, showHidden: true })).not.toMatch(/secret/)
   })
 })
 
-describe('a server that does not do', () => {
-  test('because nobody listens is SHARD_UNAVAILABLE', async () => {
+describe('a server that cannot be used', () => {
+  test('a server that does not listen is SHARD_UNAVAILABLE', async () => {
     const port = await freePort()
     await expect(mysqlShards([`mysql://u:secret@127.0.0.1:${port}/feed`]).connect()).rejects.toMatchObject({
       code: 'SHARD_UNAVAILABLE',
@@ -78,7 +78,7 @@ describe('a server that does not do', () => {
     })
   })
 
-  test('because it never says a word is SHARD_UNAVAILABLE', async () => {
+  test('a server that never answers is SHARD_UNAVAILABLE', async () => {
     const sockets: Socket[] = []
     const server = createServer((socket) => sockets.push(socket))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -89,7 +89,7 @@ describe('a server that does not do', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('because it does not take the session settings is refused', async () => {
+  test('a server that rejects the session settings is STATEMENT_FAILED', async () => {
     const statements: string[] = []
     const server = createMysqlServer((connection) => {
       connection.serverHandshake({

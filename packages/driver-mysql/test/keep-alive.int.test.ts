@@ -5,15 +5,15 @@ import { ended, runForgetful } from './run-forgetful.ts'
 
 const bench = await freshBench()
 
-test('a process that has forgotten to close its connections ends when it has nothing else to do', async () => {
+test('a process with open connections ends when it has nothing else to do', async () => {
   expect(await runForgetful(bench.url, 'idle')).toEqual(ended)
 })
 
-test('a process does not end while calls are under way, or wait for a connection', async () => {
+test('a process does not end while calls are in flight or wait for a connection', async () => {
   expect(await runForgetful(bench.url, 'busy')).toEqual(ended)
 })
 
-test('a process ends while the server of its shard is gone, and looked for again and again', async () => {
+test('a process ends while the breaker probes a server that is gone', async () => {
   const listener = createServer()
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   const { port } = listener.address() as AddressInfo

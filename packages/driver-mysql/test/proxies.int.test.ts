@@ -31,7 +31,7 @@ const kinds: Readonly<
 }
 
 describe.each(Object.entries(kinds))('behind %s', (_, { start, isThere = true }) => {
-  test.skipIf(!isThere)('several processes write and read as they do without it', async () => {
+  test.skipIf(!isThere)('several processes write and read through a proxy', async () => {
     await bench.migrate()
     const between = await start()
     cleanUp(() => between.close())

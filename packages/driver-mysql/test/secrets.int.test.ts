@@ -138,7 +138,7 @@ const secrets = new RegExp(
   'i',
 )
 
-describe('neither values nor statements nor the password are in', () => {
+describe('values, statements and the password are not in', () => {
   test.each(Object.entries(provocations))('%s', async (name, provoke) => {
     const error: unknown = await provoke().then(
       () => undefined,

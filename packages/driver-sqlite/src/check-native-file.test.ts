@@ -49,7 +49,7 @@ const refused = (...parts: string[]): object => ({
   message: expect.stringMatching(new RegExp(`^SQLite cannot be loaded: .*${parts.join('.*')}`)) as string,
 })
 
-test('a missing native file is told with its platform, and with the way out for bundles, copies and other platforms', async () => {
+test('the error for a missing native file names the platform, and the remedy for bundles, copies and other platforms', async () => {
   expect(await run()).toMatchObject(
     refused(
       `better-sqlite3 for ${platform} is missing`,
@@ -60,7 +60,7 @@ test('a missing native file is told with its platform, and with the way out for 
   )
 })
 
-test('a native file of another platform is told as such', async () => {
+test('the error for a native file of another platform names this platform', async () => {
   const release = join(folder, 'node_modules/better-sqlite3/build/Release')
   mkdirSync(release, { recursive: true })
   writeFileSync(join(release, 'better_sqlite3.node'), 'of another platform')
@@ -69,7 +69,7 @@ test('a native file of another platform is told as such', async () => {
   )
 })
 
-test('native files that Node does not allow are told with the option that allows them', async () => {
+test('the error for a forbidden native file names the option that allows it', async () => {
   const release = join(folder, 'node_modules/better-sqlite3/build/Release')
   mkdirSync(release, { recursive: true })
   writeFileSync(join(release, 'better_sqlite3.node'), '')

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { sqliteFault } from './errors.ts'
 
-test('an error of JavaScript itself is no error of SQLite, and shows no message that may hold values', () => {
+test('an error of JavaScript itself is no fault of SQLite, and its message is not shown', () => {
   expect(sqliteFault(new TypeError('secret'))).toMatchObject({
     kind: 'STATEMENT_FAILED',
     message: expect.stringMatching(/failed with a TypeError\. The fault is in the program/) as string,
@@ -11,7 +11,7 @@ test('an error of JavaScript itself is no error of SQLite, and shows no message 
   expect(sqliteFault(new EvalError()).message).toMatch(/--disallow-code-generation-from-strings/)
 })
 
-test('a value that an altered column does not hold names the column and its table', () => {
+test('the error for a value that does not fit an altered column names the column and its table', () => {
   const database = new Database(':memory:')
   database.exec('CREATE TABLE entities (id BLOB, version INTEGER) STRICT')
   let fault: unknown

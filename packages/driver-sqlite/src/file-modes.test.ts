@@ -32,7 +32,7 @@ const warningsOf = async ({ shards }: Driver): Promise<readonly string[]> =>
 const isWindows = process.platform === 'win32'
 
 describe.skipIf(isWindows)(`what is made${isWindows ? ' (left out: Windows has no modes)' : ''}`, () => {
-  test('is for the user of the process alone, whatever the umask', async () => {
+  test('new files and folders belong to the user of the process only, under any umask', async () => {
     const umask = process.umask(0)
     try {
       const folder = join(above, 'data', 'feed')
@@ -49,7 +49,7 @@ describe.skipIf(isWindows)(`what is made${isWindows ? ' (left out: Windows has n
     }
   })
 
-  test('leaves alone what is there, and warns of what every user can read', async () => {
+  test('existing files keep their modes, and a file that every user can read has a warning', async () => {
     const folder = join(above, 'data')
     await (await use(folder)).close()
     await chmod(above, 0o755)

@@ -36,7 +36,7 @@ async function openShard(): Promise<{ shard: Shard; database: Database.Database;
   return { shard, database, came }
 }
 
-test('tables take values of their columns’ types alone, and those with a key of their own are kept by it', async () => {
+test('tables are STRICT, and tables with a key of their own are WITHOUT ROWID', async () => {
   const { database } = await openShard()
   const tables = database
     .prepare(
@@ -53,13 +53,13 @@ test('tables take values of their columns’ types alone, and those with a key o
   ])
 })
 
-test('a flush writes nothing: what is visible is on disk', async () => {
+test('a flush writes nothing, since a visible commit is on disk', async () => {
   const { shard, came } = await openShard()
   await shard.flush()
   expect(came).toEqual([])
 })
 
-test('rows behind a place are found by all of its columns', async () => {
+test('rows after a place are found by all of its columns', async () => {
   const { shard, database, came } = await openShard()
   const after = { key: [1, 2], entityId: Buffer.alloc(16) }
   await shard.index(spec).scan({ prefix: [], after, order: 'asc', limit: 9 })

@@ -13,7 +13,7 @@ import { sqliteShards } from './sqlite-shards.ts'
 const FIRST = { updated: 0, addedId: 0 }
 const entity = (number: number) => ({ id: Buffer.alloc(16, number), version: 1, body: Buffer.from('b') })
 
-test('what was written while the clock was ahead is below the next floor, and what comes then is above it', async () => {
+test('writes while the clock was ahead are below the next floor, and later writes above it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-sqlite-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const driver = await sqliteShards({ folder }).connect()
@@ -37,7 +37,7 @@ test('what was written while the clock was ahead is below the next floor, and wh
   expect(await entities.raiseFloor()).toBe(next + 1)
 })
 
-test('a clock past the year 2255 raises no floor, which would stay there for ever', async () => {
+test('a clock past the year 2255 raises no floor', async () => {
   const options = { file: ':memory:', synchronous: 'FULL', deadlineMs: 1_000 } as const
   const opened = await openDatabase(options)
   const dialect = () =>

@@ -25,7 +25,7 @@ const shardOn = (database: Database.Database) =>
     flavor: sqliteFlavor,
   })
 
-test('a file that may not grow is a full shard, which takes writes again once it may', async () => {
+test('a file that may not grow is SHARD_FULL, and takes writes again once it may', async () => {
   const { database } = openDatabase()
   const shard = shardOn(database)
   await shard.createTables()
@@ -46,7 +46,7 @@ test('a file that may not grow is a full shard, which takes writes again once it
   expect(await write()).toBe(true)
 })
 
-test('a file that is read-only denies writes, and says which rights are missing', async () => {
+test('a write to a read-only file is SHARD_DENIED, with the missing rights', async () => {
   const { file, database } = openDatabase()
   await shardOn(database).createTables()
   const reader = new Database(file, { readonly: true })

@@ -3,7 +3,7 @@ import { createLane, type EntityInsert, type EntityTable } from '@looseleaf/core
 import { expect, test } from 'vitest'
 import { memoryShards } from './memory-shards.ts'
 
-test('calls of many callers gather into statements of many rows', async () => {
+test('concurrent calls share statements of many rows', async () => {
   const driver = await memoryShards().connect()
   const shard = driver.shards[0]
   await shard?.createTables()

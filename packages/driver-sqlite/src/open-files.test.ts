@@ -78,7 +78,7 @@ const gone: Readonly<Record<string, [act: () => void, said: RegExp]>> = {
 }
 
 test.each(Object.entries(gone))(
-  'a file %s refuses every write, and reads within a second',
+  'a file %s rejects every write at once, and reads within a second',
   async (_, [act, said]) => {
     act()
     await expect(insert(2)).rejects.toMatchObject({ ...GONE, message: expect.stringMatching(said) as string })
@@ -86,7 +86,7 @@ test.each(Object.entries(gone))(
   },
 )
 
-test('a file that is only read is found to be gone within a second', async () => {
+test('reads alone notice a missing file within a second', async () => {
   rmSync(folder, { recursive: true })
   const began = performance.now()
   let error: unknown
@@ -100,7 +100,7 @@ test('a file that is only read is found to be gone within a second', async () =>
   expect(performance.now() - began).toBeLessThan(5_000)
 })
 
-test('files that are put back are used again, with every write that was acknowledged', async () => {
+test('files that are put back work again, with every acknowledged write', async () => {
   const aside = join(parent, 'aside')
   renameSync(folder, aside)
   mkdirSync(folder)
@@ -111,7 +111,7 @@ test('files that are put back are used again, with every write that was acknowle
   expect(ids()).toEqual([1, 3])
 })
 
-test('a file that has come in its place is used by a driver that is opened anew, and left alone by this one', async () => {
+test('a file that replaced another is used by a new driver, and not by the open one', async () => {
   rmSync(folder, { recursive: true })
   const next = await sqliteShards({ folder }).connect()
   await next.shards[0]!.createTables()
@@ -122,7 +122,7 @@ test('a file that has come in its place is used by a driver that is opened anew,
   await next.close()
 })
 
-test('closing a database whose files are gone leaves alone the writes of others to the new ones', async () => {
+test('closing a database whose files were replaced keeps the writes of others to the new files', async () => {
   rmSync(join(folder, `${NAME}-shm`))
   const next = await sqliteShards({ folder }).connect()
   await next.shards[0]!.entities.insert([{ id: idOf(7), version: 1, body: Buffer.from('b') }], { epoch: 1 })
@@ -132,7 +132,7 @@ test('closing a database whose files are gone leaves alone the writes of others 
   expect(ids()).toContain(7)
 })
 
-test('a process whose log was deleted leaves alone the writes of others when it ends', async () => {
+test('a process whose log was deleted keeps the writes of others to the new log when it ends', async () => {
   await driver.close()
   const child = fork(fileURLToPath(new URL('../test/keeps-files-open.ts', import.meta.url)), [folder], {
     execArgv: ['--conditions=@looseleaf/source'],
@@ -147,14 +147,14 @@ test('a process whose log was deleted leaves alone the writes of others when it 
   child.send('close')
   expect(await ended).toEqual([3, null])
   expect(ids()).toEqual([1, 2])
-  // The process was the last to have its own.
+  // The copy has the write of the process.
   const copy = readdirSync(folder).find((name) => name.includes('.rescued-'))
   renameSync(join(folder, copy!), join(folder, NAME))
   rmSync(join(folder, `${NAME}-wal`), { force: true })
   expect(ids()).toEqual([1, 5])
 })
 
-test('a store whose folder was deleted leaves a copy of its data at close, if it was used after that', async () => {
+test('a store whose folder was deleted leaves a copy of its data at close if a call was rejected', async () => {
   rmSync(folder, { recursive: true })
   await expect(insert(2)).rejects.toMatchObject(GONE)
   await driver.close()
@@ -169,7 +169,7 @@ test('a store whose folder was deleted leaves a copy of its data at close, if it
   expect(ids()).toEqual([1])
 })
 
-test('a folder that was deleted when its store was no longer used stays deleted', async () => {
+test('a folder that was deleted after its last use stays deleted', async () => {
   rmSync(folder, { recursive: true })
   await driver.close()
   expect(existsSync(folder)).toBe(false)

@@ -71,7 +71,7 @@ test.each([
   ['asc', '<', '>'],
   ['desc', '>', '<'],
 ] as const)(
-  'behind a place in the midst of equal scores it reads the rest of these, then the next scores, %s',
+  'a scan after a place among equal scores reads the rest of these, then the next scores, %s',
   async (order, nextScore, nextTime) => {
     const plan = await planOf({ prefix: [1n], after, order })
     expect(plan.filter((line) => line.startsWith('S'))).toEqual([
@@ -84,7 +84,7 @@ test.each([
 test.each([
   ['asc', '>'],
   ['desc', '<'],
-] as const)('behind a place, by columns of one direction, it is one search, %s', async (order, way) => {
+] as const)('a scan after a place, by columns of one direction, is one search, %s', async (order, way) => {
   expect(await planOf({ prefix: [1n, 5n], after, order })).toEqual([
     `SEARCH index_mixed USING PRIMARY KEY (user=? AND score=? AND (published,entity_id)${way}(?,?))`,
   ])

@@ -47,7 +47,7 @@ const entity = (version = 1) => ({
 })
 
 describe('a folder', () => {
-  test('is made with a file for each shard', async () => {
+  test('a new folder has a file for each shard', async () => {
     const folder = join(await freshFolder(), 'deep', 'down')
     const driver = await connect(sqliteShards({ folder, shards: 3 }))
     expect(driver.shards.map(({ name }) => name)).toEqual([0, 1, 2].map((number) => `shard-${number}.sqlite`))
@@ -58,7 +58,7 @@ describe('a folder', () => {
     ])
   })
 
-  test('keeps its number of shards', async () => {
+  test('a folder with another number of shards is LAYOUT_MISMATCH', async () => {
     const folder = await freshFolder()
     await (await sqliteShards({ folder, shards: 2 }).connect()).close()
     for (const shards of [1, 3]) {
@@ -69,7 +69,7 @@ describe('a folder', () => {
     await (await sqliteShards({ folder, shards: 2 }).connect()).close()
   })
 
-  test('is not made where that is not wanted', async () => {
+  test('a missing folder is NOT_MIGRATED with create: false', async () => {
     const folder = join(await freshFolder(), 'mistyped')
     const shards = sqliteShards({ folder, create: false })
     await expect(shards.connect()).rejects.toMatchObject({ code: 'NOT_MIGRATED' })
@@ -82,7 +82,7 @@ describe('a folder', () => {
     })
   })
 
-  test('counts in words that fit', async () => {
+  test('the message for another number of shards has the right plurals', async () => {
     const folder = await freshFolder()
     await (await sqliteShards({ folder }).connect()).close()
     await expect(sqliteShards({ folder, shards: 2 }).connect()).rejects.toThrow(
@@ -90,7 +90,7 @@ describe('a folder', () => {
     )
   })
 
-  test('may be made by several at once', async () => {
+  test('several drivers may create a folder at the same time', async () => {
     const folder = await freshFolder()
     const drivers = await Promise.all(
       Array.from({ length: 4 }, () => connect(sqliteShards({ folder, shards: 3 }))),
@@ -99,7 +99,7 @@ describe('a folder', () => {
     expect(await drivers[3]?.shards[2]?.entities.count()).toMatchObject({ entities: 0 })
   })
 
-  test('that is a file is SHARD_UNAVAILABLE', async () => {
+  test('a folder that is a file is SHARD_UNAVAILABLE', async () => {
     const file = join(await freshFolder(), 'file')
     await writeFile(file, 'text')
     await expect(sqliteShards({ folder: file }).connect()).rejects.toMatchObject({
@@ -108,7 +108,7 @@ describe('a folder', () => {
     })
   })
 
-  test('with a file that is no database is SHARD_UNAVAILABLE', async () => {
+  test('a folder with a file that is no database is SHARD_UNAVAILABLE', async () => {
     const folder = await freshFolder()
     await writeFile(
       join(folder, 'shard-0.sqlite'),
@@ -120,7 +120,7 @@ describe('a folder', () => {
     })
   })
 
-  test('holds what was written when it is opened again', async () => {
+  test('a reopened folder has the rows that were written', async () => {
     const folder = await freshFolder()
     const row = entity()
     const first = await sqliteShards({ folder }).connect()
@@ -133,7 +133,7 @@ describe('a folder', () => {
   })
 })
 
-describe('a file that somebody else has locked', () => {
+describe('a file that another connection has locked', () => {
   async function lock(folder: string): Promise<{ release(): void }> {
     const database = new Database(join(folder, 'shard-0.sqlite'))
     database.exec('BEGIN IMMEDIATE')
@@ -141,7 +141,7 @@ describe('a file that somebody else has locked', () => {
     return { release: () => void database.exec('COMMIT') }
   }
 
-  test('is SHARD_BUSY for a write when the deadline is over, and can be read meanwhile', async () => {
+  test('a write is SHARD_BUSY at its deadline, and reads are answered before', async () => {
     const { folder, entities } = await freshTable({ deadlineMs: 50 })
     await lock(folder)
     const row = entity()
@@ -153,7 +153,7 @@ describe('a file that somebody else has locked', () => {
     expect(await entities.readVersions([row.id])).toEqual([undefined])
   })
 
-  test('is waited for without stopping the process', async () => {
+  test('a write waits for the lock without blocking the process', async () => {
     const { folder, entities } = await freshTable({ deadlineMs: 60_000 })
     const held = await lock(folder)
     const row = entity()
@@ -166,7 +166,7 @@ describe('a file that somebody else has locked', () => {
     expect(await entities.readVersions([row.id])).toEqual([1])
   })
 
-  test('is not waited for when the signal fires', async () => {
+  test('a waiting write ends when its signal fires', async () => {
     const { folder, entities } = await freshTable({ deadlineMs: 60_000 })
     const held = await lock(folder)
     const controller = new AbortController()
@@ -181,7 +181,7 @@ describe('a file that somebody else has locked', () => {
   })
 })
 
-test('two processes lose no write to each other', async () => {
+test('two processes increment one counter without a lost update', async () => {
   const { folder, entities } = await freshTable()
   const counter = entity(1)
   await entities.insert([counter], { epoch: 1 })
@@ -210,19 +210,19 @@ test('two processes lose no write to each other', async () => {
 })
 
 describe('durability', () => {
-  test('is full by default, and has no warnings', async () => {
+  test('durability is full by default, without warnings', async () => {
     const driver = await connect(sqliteShards({ folder: await freshFolder() }))
     expect(await driver.shards[0]?.warnings()).toEqual([])
   })
 
-  test("'normal' has a warning", async () => {
+  test("durability 'normal' has a warning", async () => {
     const driver = await connect(sqliteShards({ folder: await freshFolder(), durability: 'normal' }))
     expect(await driver.shards[0]?.warnings()).toEqual([expect.stringMatching(/loss of power/)])
   })
 })
 
 describe('options', () => {
-  test('that make no sense are refused by name', () => {
+  test('an invalid option is rejected by its name', () => {
     for (const [options, message] of [
       [undefined, /options as an object; got nothing/],
       [null, /options as an object; got null/],
@@ -251,7 +251,7 @@ describe('options', () => {
 })
 
 describe('memory', () => {
-  test('every connection has databases of its own', async () => {
+  test('each connect creates its own databases', async () => {
     const factory = memoryShards(2)
     expect(factory.shardCount).toBe(2)
     const [first, second] = [await connect(factory), await connect(factory)]
@@ -261,7 +261,7 @@ describe('memory', () => {
     await expect(first.shards[1]?.entities.count()).rejects.toMatchObject({ code: 'NOT_MIGRATED' })
   })
 
-  test('a number of shards that makes no sense is refused', () => {
+  test('an invalid number of shards is rejected', () => {
     for (const count of [0, -1, 1.5, Number.NaN]) {
       expect(() => memoryShards(count)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
     }

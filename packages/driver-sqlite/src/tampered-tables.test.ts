@@ -51,7 +51,7 @@ test.each([
   ],
   ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'no index'],
 ])(
-  'a catalog that is %s is told with its shard and the way back, and counts as there',
+  'a catalog that is %s is CATALOG_DAMAGED, with its shard and the remedy, and still counts as a catalog',
   async (_, text, flaw) => {
     other.prepare('UPDATE looseleaf_meta SET catalog = ?').run(text)
     await expect(shard.catalog.load()).rejects.toMatchObject({
@@ -64,7 +64,7 @@ test.each([
   },
 )
 
-test('a catalog of a later form is given as it is, for the check of its format', async () => {
+test('a catalog of a later format is returned unchanged, for the check of its format', async () => {
   other.prepare('UPDATE looseleaf_meta SET catalog = ?').run('{"format":2}')
   expect(await shard.catalog.load()).toEqual({ format: 2, epoch: 1 })
 })
@@ -77,7 +77,7 @@ test.each([
     'looseleaf_meta',
     () => shard.entities.insert([{ id: Buffer.alloc(16), version: 1, body: Buffer.from('b') }], { epoch: 1 }),
   ],
-])('a missing table %s is told by its name, with the way back', async (table, ask) => {
+])('the error for a missing table names it, with the remedy: %s', async (table, ask) => {
   other.exec(`DROP TABLE ${table}`)
   await expect(ask()).rejects.toMatchObject({
     code: 'NOT_MIGRATED',
@@ -86,7 +86,7 @@ test.each([
 })
 
 test.each(['purged_updated', 'purged_version'])(
-  'a store of before %s is refused with the way on, and `createTables` adds the column',
+  'a store from before %s is rejected with the remedy, and `createTables` adds the column',
   async (column) => {
     const row = { id: Buffer.alloc(16), version: 1, body: Buffer.from('b') }
     other.exec(`ALTER TABLE looseleaf_meta DROP COLUMN ${column}`)

@@ -38,7 +38,7 @@ test('the rows of a few entities in 50 index tables take two statements, and tho
   expect(await statementsOf(() => shard.rowsOf(tables, ids))).toBe(13)
 })
 
-test('to claim, save and read 50 tasks takes as many statements as one', async () => {
+test('claiming, saving and reading 50 tasks takes as many statements as one task', async () => {
   const shard = await openShard()
   const names = tables.map(({ table }) => table)
   const counts: number[][] = []

@@ -22,7 +22,7 @@ async function listened(listens: () => boolean) {
   return { shard: shard!, told, driver }
 }
 
-test('a driver tells of every statement, with its rows, its shard and its time, and no value', async () => {
+test('a driver reports every statement with its rows, shard and time, and without values', async () => {
   const { shard, told, driver } = await listened(() => true)
   await shard.createIndexTable(byName)
   told.length = 0
@@ -43,14 +43,14 @@ test('a driver tells of every statement, with its rows, its shard and its time, 
   await driver.close()
 })
 
-test('a statement that fails is told with what SQLite calls the failure', async () => {
+test("a failed statement is reported with SQLite's result code", async () => {
   const { shard, told, driver } = await listened(() => true)
   await expect(shard.index(byName).scan({ prefix: [], order: 'asc', limit: 1 })).rejects.toThrow('index_name')
   expect(told.map(({ rows, failure }) => [rows, failure])).toEqual([[0, 'SQLITE_ERROR']])
   await driver.close()
 })
 
-test('while nobody listens, nothing is told', async () => {
+test('nothing is reported while the listener is off', async () => {
   const { shard, told, driver } = await listened(() => false)
   await shard.now()
   expect(told).toEqual([])

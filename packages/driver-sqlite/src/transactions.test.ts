@@ -16,7 +16,7 @@ function open() {
   return { database, acquire, run }
 }
 
-test('a COMMIT that fails leaves no transaction behind, in which the writes of others would be undone', async () => {
+test('a failed COMMIT leaves no open transaction that would undo the writes of others', async () => {
   const { database, acquire, run } = open()
   const connection = acquire()
   await connection.begin()
@@ -31,7 +31,7 @@ test('a COMMIT that fails leaves no transaction behind, in which the writes of o
   expect(database.prepare('SELECT one FROM other').all()).toEqual([])
 })
 
-test('a ROLLBACK that comes after such a COMMIT does not end the transaction of somebody else', async () => {
+test('a ROLLBACK after a failed COMMIT does not end the transaction of another call', async () => {
   const { acquire, run, database } = open()
   const [first, second] = [acquire(), acquire()]
   await first.begin()
@@ -44,7 +44,7 @@ test('a ROLLBACK that comes after such a COMMIT does not end the transaction of 
   expect(database.prepare('SELECT id FROM one').all()).toEqual([{ id: 1 }])
 })
 
-test('a transaction that SQLite has ended by itself can be ended without another error', async () => {
+test('a transaction that SQLite has rolled back by itself ends without another error', async () => {
   const { database, acquire, run } = open()
   database.pragma(`max_page_count = ${database.pragma('page_count', { simple: true }) as number}`)
   const connection = acquire()

@@ -23,16 +23,16 @@ async function turnsFor(pieces: number, milliseconds: number): Promise<number> {
   return turns
 }
 
-it('much work at once leaves turns to others between', async () => {
+it('statements that take long leave turns of the event loop to other work', async () => {
   // Two pieces have taken their turn's time.
   expect(await turnsFor(20, 6)).toBeGreaterThanOrEqual(10)
 })
 
-it('short work at once is done in one turn', async () => {
+it('short statements run in one turn', async () => {
   expect(await turnsFor(20, 0)).toBeLessThanOrEqual(3)
 })
 
-it('pieces come in the order in which they were asked for', async () => {
+it('statements run in the order of the calls', async () => {
   const order: number[] = []
   await Promise.all(
     Array.from({ length: 9 }, async (_, number) => {

@@ -3,7 +3,7 @@ import { memcachedCache } from './memcached-cache.ts'
 
 const good = { servers: ['127.0.0.1:11211'], maxStalenessMs: 10_000 }
 
-test('nothing is connected by itself', () => {
+test('memcachedCache returns a factory without connecting', () => {
   expect(memcachedCache(good).maxStalenessMs).toBe(10_000)
 })
 

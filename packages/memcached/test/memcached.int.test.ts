@@ -36,7 +36,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     await other.close()
   })
 
-  test('who misses gets a lease, and others nothing until the value is there', async () => {
+  test('the first reader that misses gets a lease, and others get nothing until the value is kept', async () => {
     const [key, second] = [newKey(), newKey()]
     const lease = leaseOf((await one.take([key]))[0])
     const [nothing, own] = await other.take([key, second])
@@ -53,7 +53,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     ])
   })
 
-  test('a lease is no good when its key was removed, even where another one was given since', async () => {
+  test('a lease is void once its key was removed, even if another one was given since', async () => {
     const key = newKey()
     const lease = leaseOf((await one.take([key]))[0])
     await other.remove(key)
@@ -68,7 +68,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     expect((await one.take([key]))[0]).toHaveProperty('lease')
   })
 
-  test('a lease is no good once its server was started anew, though that gives the same numbers again', async () => {
+  test('a lease is void once its server has restarted, although the server repeats its numbers', async () => {
     const server = await startMemcached()
     const factory = memcachedCache({ servers: [server.address], maxStalenessMs: 5_000, timeoutMs: 5_000 })
     const [before, after] = [factory.connect(), factory.connect()]
@@ -86,7 +86,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     expect((await before.take([key]))[0]).toEqual({ value: Buffer.from(value('new')) })
   })
 
-  test('what somebody else has put under a key is taken out and told, and what was asked for with it is answered', async () => {
+  test('a value of another program is removed and reported, and the other keys of the call are answered', async () => {
     const [bad, good] = [newKey(), newKey()]
     await one.keep(good, value('good'), leaseOf((await one.take([good]))[0]))
     // Text, JSON that is none, a number, compressed, bytes that are too short, a byte that is no lease.
@@ -112,7 +112,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     }
   })
 
-  test('leases and values end within their times', { timeout: 20_000 }, async () => {
+  test('leases and values expire within their times', { timeout: 20_000 }, async () => {
     const [leased, kept] = [newKey(), newKey()]
     const lease = leaseOf((await one.take([leased]))[0])
     await one.keep(kept, value('kept'), leaseOf((await one.take([kept]))[0]))
@@ -125,7 +125,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     expect((await one.take([leased]))[0]).not.toHaveProperty('value')
   })
 
-  test('a server that is gone or hangs is an error within the time, and is found again with nothing', async () => {
+  test('a server that is gone or hangs is an error within the timeout, and works again, empty', async () => {
     const key = newKey()
     const quick = memcachedCache({
       servers: [servers[0].address],
@@ -156,7 +156,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     await quick.close()
   })
 
-  test('keys of a server that is down are on no other one', async () => {
+  test('keys of a server that is down are not moved to another one', async () => {
     const cache = memcachedCache({
       servers: servers.map(({ address }) => address),
       maxStalenessMs: 5_000,
@@ -200,7 +200,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       await memory.close()
     })
 
-    test('what one has read the other gets, and never what was before a write that has ended', async () => {
+    test('a store reads the values that another has kept, and never one from before an acknowledged write', async () => {
       const both = [await open(), await open()] as const
       const ids = Array.from({ length: 5 }, () => both[0].newId())
       const written = new Map<string, number>()
@@ -230,7 +230,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       expect(Math.min(...hits)).toBeGreaterThan(0)
     })
 
-    test('a copy of a store with a namespace of its own does not find what the original has kept', async () => {
+    test('a copy of a store with its own namespace does not read the values of the original', async () => {
       const original = await open()
       const { id } = await original.put({ of: 'original' })
       const shards = await memoryShards(2).connect()
@@ -267,7 +267,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       expect(await (await openCopy('staging')).get(id)).toMatchObject({ of: 'copy' })
     })
 
-    test('a consumer takes out what others write past it, long before that is too old', async () => {
+    test('a consumer removes values that other writers have changed, long before they expire', async () => {
       const [store, reader] = [await open(), await open()]
       const { id } = await store.put({ n: 1 })
       await reader.get(id)
@@ -292,7 +292,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       await past.close()
     })
 
-    test('they go on without it, and with it again', async () => {
+    test('stores work while memcached is down, and use it again afterwards', async () => {
       const store = await open()
       const { id } = await store.put({ n: 1 })
       await servers[0].kill()

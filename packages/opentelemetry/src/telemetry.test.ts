@@ -72,7 +72,7 @@ const named = (spans: readonly ReadableSpan[], name: string): ReadableSpan => {
 }
 
 describe('spans', () => {
-  test('a call of a trace that was left out has none, whatever the sampler would say now', async () => {
+  test('a call in an unsampled trace has no span, whatever the sampler would decide now', async () => {
     const { store, spansOf } = await open()
     const own = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
     const around = async (of: SpanContext): Promise<string[]> => {
@@ -87,7 +87,7 @@ describe('spans', () => {
     expect(await around(INVALID_SPAN_CONTEXT)).toEqual(all)
   })
 
-  test('a call is within the span of its request, and its statements within the call', async () => {
+  test("a call's span is a child of the request's, and its statements' spans are children of the call's", async () => {
     const { store, spansOf } = await open()
     await store.put({ name: 'ada' })
     // Now and then a query looks into the catalog, and the first one does.
@@ -117,7 +117,7 @@ describe('spans', () => {
     expect(Math.abs(toMs(statement.startTime) - Date.now())).toBeLessThan(60_000)
   })
 
-  test('calls that share a statement and the statement lead to each other', async () => {
+  test('calls that share a statement and the statement have links to each other', async () => {
     const { store, spansOf } = await open()
     const ids = await Promise.all(['ada', 'bo'].map(async (name) => (await store.put({ name })).id))
     const spans = await spansOf(() => Promise.all(ids.map((id) => store.get(id))))
@@ -129,7 +129,7 @@ describe('spans', () => {
     expect(statement.attributes['looseleaf.calls']).toBe(2)
   })
 
-  test('a call that fails says by what code', async () => {
+  test('the span of a failed call has the code of its error', async () => {
     const { store, spansOf } = await open()
     const spans = await spansOf(() => store.update(store.newId(), (bag) => bag).catch(() => {}))
     expect(named(spans, 'update')).toMatchObject({
@@ -138,7 +138,7 @@ describe('spans', () => {
     })
   })
 
-  test('no value of a bag is in any of them', async () => {
+  test('spans contain no value of a bag', async () => {
     const { store, spansOf } = await open()
     const spans = await spansOf(async () => {
       const { id } = await store.put({ name: 'very secret' })
@@ -151,7 +151,7 @@ describe('spans', () => {
 })
 
 describe('metrics', () => {
-  test('of what happens beside calls, and of a cleaner', async () => {
+  test('events of a store and of a cleaner are counted', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
     const reader = new PeriodicExportingMetricReader({ exporter })
     const { happened } = openTelemetry({
@@ -224,7 +224,7 @@ describe('metrics', () => {
     expect(lag?.dataPoints[0]?.value).toMatchObject({ sum: 2.5 })
   })
 
-  test('times of calls and statements, and the numbers of the store', async () => {
+  test('durations of calls and statements, and the numbers of the store, are reported', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
     const reader = new PeriodicExportingMetricReader({ exporter })
     const { store, observer } = await open(new MeterProvider({ readers: [reader] }))
@@ -263,7 +263,7 @@ describe('metrics', () => {
     expect(asked).toBe(before)
   })
 
-  test('the age of replicas, and which are left out', async () => {
+  test('the age of replicas, and whether they are read, are reported', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
     const reader = new PeriodicExportingMetricReader({ exporter })
     const observer = openTelemetry({
@@ -307,7 +307,7 @@ describe('metrics', () => {
     })
   })
 
-  test('are what Prometheus collects', async () => {
+  test('Prometheus collects the metrics', async () => {
     const exporter = new PrometheusExporter({ preventServerStart: true, host: '127.0.0.1', port: 0 })
     const { store } = await open(new MeterProvider({ readers: [exporter] }))
     const { createServer } = await import('node:http')
@@ -322,7 +322,7 @@ describe('metrics', () => {
   })
 })
 
-test('the name of the system has to be given', () => {
+test('a missing system is rejected', () => {
   expect(() => openTelemetry({} as never)).toThrow("such as 'mariadb'; got nothing")
 })
 
@@ -340,7 +340,7 @@ function toMs([seconds, nanoseconds]: readonly [number, number]): number {
   return seconds * 1_000 + nanoseconds / 1e6
 }
 
-test('options that are none are refused, and so are misspelt ones', () => {
+test('invalid and misspelt options are rejected', () => {
   const system = 'sqlite'
   const bad: readonly [unknown, RegExp][] = [
     [undefined, /^openTelemetry takes options as an object; got nothing/],

@@ -41,7 +41,7 @@ export function codecContract(
       for (const [kind, held] of Object.entries(edgeValues))
         test(`a property with ${kind} comes back`, () => expectRoundTrip(makeCodec(), { held }))
 
-      test('an empty bag, from a body that is not empty', () => {
+      test('an empty bag has a body that is not empty, and comes back', () => {
         const codec = makeCodec()
         expect(codec.encode({}).length).toBeGreaterThan(0)
         expectRoundTrip(codec, {})
@@ -57,11 +57,11 @@ export function codecContract(
         })
       }
 
-      test('all the awkward names in one bag', () => {
+      test('a bag with all awkward names comes back', () => {
         expectRoundTrip(makeCodec(), Object.fromEntries(awkwardNames.map((awkward, i) => [awkward, i])))
       })
 
-      test('undefined properties are left out', () => {
+      test('undefined properties are omitted', () => {
         const codec = makeCodec()
         const decoded = codec.decode(codec.encode({ a: undefined, b: { c: undefined, d: 1 } }))
         expect(decoded).toStrictEqual({ b: { d: 1 } })
@@ -78,7 +78,7 @@ export function codecContract(
         expect(codec.decode(codec.encode({ bare }))).toStrictEqual({ bare: { a: 1 } })
       })
 
-      test('bytes come back as a Uint8Array of their own, whatever kind of bytes they were', () => {
+      test('bytes of every kind come back as a Uint8Array with its own memory', () => {
         const codec = makeCodec()
         const body = codec.encode({
           a: Buffer.from([1, 2, 3]),
@@ -97,19 +97,19 @@ export function codecContract(
         }
       })
 
-      test('values nested as deep as the limit', () => {
+      test('values nested to the limit come back', () => {
         const codec = makeCodec()
         expectRoundTrip(codec, nestedObjects(MAX_DEPTH))
         expectRoundTrip(codec, nestedArrays(MAX_DEPTH))
       })
 
-      test('more properties and more elements than 16 bits count', () => {
+      test('more than 65,536 properties or elements come back', () => {
         const codec = makeCodec()
         expectRoundTrip(codec, Object.fromEntries(Array.from({ length: 66_000 }, (_, i) => [`p${i}`, i])))
         expectRoundTrip(codec, { many: Array.from({ length: 66_000 }, (_, i) => i) })
       })
 
-      test('thousands of short texts', () => {
+      test('thousands of short texts come back', () => {
         const codec = makeCodec()
         for (const length of [1, 15, 31, 40, 48, 49, 64, 65]) {
           const text = (i: number): string => String(i).padStart(length, 'x')
@@ -120,20 +120,20 @@ export function codecContract(
         }
       })
 
-      test('long texts and long bytes', () => {
+      test('long texts and long bytes come back', () => {
         const codec = makeCodec()
         expectRoundTrip(codec, { text: '€uro '.repeat(200_000), bytes: seededRandom(3).bytes(500_000) })
       })
 
-      test('a thousand bags of any shape', () => {
+      test('a thousand random bags come back', () => {
         const codec = makeCodec()
         const random = seededRandom(20090227)
         for (let i = 0; i < 1000; i++) expectRoundTrip(codec, randomBag(random))
       })
     })
 
-    describe('bodies stand by themselves', () => {
-      test('a body stays as it is while others are encoded', () => {
+    describe('bodies are independent', () => {
+      test('a body does not change while others are encoded', () => {
         const codec = makeCodec()
         const body = codec.encode({ first: 'a'.repeat(100) })
         const before = Uint8Array.from(body)
@@ -141,14 +141,14 @@ export function codecContract(
         expect(Uint8Array.from(body)).toStrictEqual(before)
       })
 
-      test('a body is read from the middle of other memory, and by another instance', () => {
+      test('another instance reads a body from the middle of a buffer', () => {
         const body = makeCodec().encode(sample)
         const memory = new Uint8Array(body.length + 20).fill(255)
         memory.set(body, 7)
         expect(makeCodec().decode(memory.subarray(7, 7 + body.length))).toStrictEqual(asDecoded(sample))
       })
 
-      test('encoding changes nothing in the bag, and decoding nothing in the body', () => {
+      test('encoding does not change the bag, and decoding does not change the body', () => {
         const codec = makeCodec()
         const bag = { list: [1, { a: undefined }], bytes: new Uint8Array([1]) }
         const body = codec.encode(bag)
@@ -159,7 +159,7 @@ export function codecContract(
       })
     })
 
-    describe('what cannot come back is refused', () => {
+    describe('a bag that cannot come back is rejected', () => {
       for (const [kind, value] of refused) {
         test(`${kind} in a bag is BAD_PROPERTY with its path`, () => {
           // The types forbid these values, but a caller in JavaScript can pass them.
@@ -175,7 +175,7 @@ export function codecContract(
         })
       }
 
-      test('values nested deeper than the limit, and circles', () => {
+      test('values nested deeper than the limit, and circular ones, are BAD_PROPERTY', () => {
         const circle: Record<string, unknown> = {}
         circle['self'] = circle
         for (const bag of [nestedObjects(MAX_DEPTH + 1), nestedArrays(MAX_DEPTH + 1), circle as Bag]) {
@@ -191,7 +191,7 @@ export function codecContract(
         })
       }
 
-      test('a bag above the limit of bytes', () => {
+      test('a bag above the limit of bytes is BODY_TOO_LARGE', () => {
         // The repetitions are too far apart for zlib to find.
         const block = seededRandom(5).bytes(256 * 1024)
         const blocks = Array.from({ length: Math.ceil((maxBodyBytes * 2) / block.length) }, () => block)
@@ -200,21 +200,21 @@ export function codecContract(
       })
     })
 
-    describe('what is not exactly a body is never taken for one', () => {
+    describe('a damaged body is never decoded', () => {
       const bodies = (codec: Codec): Uint8Array[] => [
         codec.encode({}),
         codec.encode(sample),
         codec.encode(large),
       ]
 
-      test('bodies cut short at any byte', () => {
+      test('a body cut short at any byte is rejected', () => {
         const codec = makeCodec()
         for (const body of bodies(codec)) {
           for (let length = 0; length < body.length; length++) expectRefusal(codec, body.subarray(0, length))
         }
       })
 
-      test('bodies with something behind', () => {
+      test('a body with more bytes after it is rejected', () => {
         const codec = makeCodec()
         for (const body of bodies(codec)) {
           for (const more of [[0], [0xc0], [0x20], [...body]]) {
@@ -223,7 +223,7 @@ export function codecContract(
         }
       })
 
-      test('bodies with any one bit changed', () => {
+      test('a body with any one bit changed is rejected', () => {
         const codec = makeCodec()
         for (const body of bodies(codec)) {
           for (let bit = 0; bit < body.length * 8; bit++) {
@@ -234,7 +234,7 @@ export function codecContract(
         }
       })
 
-      test('bodies with thousands of random changes', () => {
+      test('bodies with thousands of random changes are rejected', () => {
         const codec = makeCodec()
         const random = seededRandom(77)
         const originals = bodies(codec)
@@ -250,14 +250,14 @@ export function codecContract(
         }
       })
 
-      test('random bytes, and bytes that are all the same', () => {
+      test('random bytes, and equal bytes, are rejected', () => {
         const codec = makeCodec()
         const random = seededRandom(99)
         for (let i = 0; i < 2000; i++) expectRefusal(codec, random.bytes(random.integer(100)))
         for (let byte = 0; byte < 256; byte++) expectRefusal(codec, new Uint8Array(64).fill(byte))
       })
 
-      test('messages do not tell what is stored', () => {
+      test('error messages contain no stored values', () => {
         const codec = makeCodec()
         const secret = 'correct-horse-battery'
         const body = codec.encode({ note: secret, more: secret.repeat(100) })
@@ -272,7 +272,7 @@ export function codecContract(
 
     const { bodyOfArrays } = options
     if (bodyOfArrays === undefined) {
-      test.skip('a body of more than MAX_VALUES values (left out: no bodyOfArrays makes one)', () =>
+      test.skip('a body of more than MAX_VALUES values (left out: no bodyOfArrays)', () =>
         undefined)
     } else {
       test('a body of more than MAX_VALUES values is BODY_TOO_LARGE, and one of exactly as many is read', () => {
@@ -284,7 +284,7 @@ export function codecContract(
       })
     }
 
-    test('it has a name', () => {
+    test('a codec has a name', () => {
       expect(makeCodec().name).not.toBe('')
     })
   })

@@ -20,7 +20,7 @@ export function catalogContract(
     expect(await bench.shard.catalog.load()).toEqual(catalogOf(1))
   })
 
-  test('a second first catalog is refused', async () => {
+  test('a second init changes nothing', async () => {
     expect(await bench.shard.catalog.init({ ...catalogOf(1), storeId: 'another' })).toBe(false)
     expect((await bench.shard.catalog.load())?.storeId).toBe(catalogOf(1).storeId)
   })
@@ -30,7 +30,7 @@ export function catalogContract(
     expect(await bench.shard.catalog.load()).toEqual(catalogOf(1))
   })
 
-  test('of concurrent changes from one epoch, one is made', async () => {
+  test('one of several concurrent changes from one epoch wins', async () => {
     const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
     const changes = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
@@ -55,7 +55,7 @@ export function catalogContract(
     expect(await bench.shard.catalog.load()).toEqual(large)
   })
 
-  testTogether(runner, options, 'a change is seen by others at once', async () => {
+  testTogether(runner, options, 'another process sees a change of the catalog at once', async () => {
     const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
     await bench.shard.catalog.change(catalogOf(epoch + 1), epoch)
     expect(await bench.other.catalog.load()).toEqual(catalogOf(epoch + 1))

@@ -25,14 +25,14 @@ export function claimKeyContract(runner: TestFunctions, fresh: Fresh): void {
   }
 
   for (const [type, values] of Object.entries(orderedValues) as [ColumnType, Key][]) {
-    test(`of type ${type} are plainClaim apart`, () =>
+    test(`keys of type ${type} are distinct`, () =>
       expectDistinct(
         [type],
         values.map((value) => [value]),
       ))
   }
 
-  test('that collations take for equal are plainClaim apart', () => {
+  test('keys that collations treat as equal are distinct', () => {
     const texts = ['A', 'a', 'a\0', 'a ', 'a  ', 'ss', '\u00df', 'a\u0300', '\u00e0', 'e', '\u00e9']
     const sorted = texts.map((text) => Buffer.from(text)).toSorted(Buffer.compare)
     return expectDistinct(
@@ -41,7 +41,7 @@ export function claimKeyContract(runner: TestFunctions, fresh: Fresh): void {
     )
   })
 
-  test('that differ behind 512 bytes are plainClaim apart', () => {
+  test('keys that differ after 512 bytes are distinct', () => {
     const long = (first: number, last: number): Buffer => {
       const bytes = Buffer.alloc(544, 0x61)
       bytes[512] = first
@@ -52,7 +52,7 @@ export function claimKeyContract(runner: TestFunctions, fresh: Fresh): void {
     return expectDistinct(['string'], [[Buffer.alloc(512, 0x61)], ...keys])
   })
 
-  test('of several columns are plainClaim apart by each of them', () => {
+  test('keys that differ in any one of several columns are distinct', () => {
     const types: ColumnType[] = ['boolean', 'string', 'number', 'uuid', 'integer', 'time']
     const ids = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)]
     const first: Key = [0n, Buffer.from('a'), 0.1, ids[0] as Buffer, -1n, 5n]

@@ -6,14 +6,14 @@ import type { TestFunctions } from './test-functions.ts'
 
 export function takeContract(runner: TestFunctions, fresh: Fresh): void {
   const { test } = runner
-  test('gives a key that nobody holds to the entity', async () => {
+  test('a take gives a free key to the entity', async () => {
     const { claims, all } = await fresh('integer')
     const claim = row([1n], newId(), Number.MAX_SAFE_INTEGER)
     expect((await claims.take([claim])).map(plainClaim)).toEqual([claim].map(plainClaim))
     expect(await all()).toEqual([claim].map(plainClaim))
   })
 
-  test('raises the stamp of the entity’s own claim, and never lowers it', async () => {
+  test('a take raises the stamp of the entity’s own claim, and never lowers it', async () => {
     const { claims, all } = await fresh('integer')
     const entityId = newId()
     for (const [version, kept] of [
@@ -29,7 +29,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     }
   })
 
-  test('leaves the claim of another as it is, and answers it', async () => {
+  test('a take leaves the claim of another entity unchanged, and returns it', async () => {
     const { claims, elsewhere, all } = await fresh('integer')
     const claim = row([1n], newId(), 5)
     await claims.take([claim])
@@ -39,7 +39,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await all()).toEqual([claim].map(plainClaim))
   })
 
-  test('of several rows answers each, in the order of the call', async () => {
+  test('a take of several rows returns the claims in the order of the call', async () => {
     const { claims, all } = await fresh('integer')
     const [own, other] = [newId(), newId()]
     await claims.take([row([2n], own, 5), row([3n], own, 5), row([4n], other, 5), row([5n], own, 5)])
@@ -63,7 +63,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await all()).toEqual(after.toSorted((a, b) => Number(a.key[0]) - Number(b.key[0])).map(plainClaim))
   })
 
-  test('of a key for two entities gives it to the first, whichever that is', async () => {
+  test('a take of a key for two entities gives it to the first in the call', async () => {
     const { claims, all } = await fresh('integer')
     const [low, high] = [newId(), newId()].toSorted(Buffer.compare) as [Buffer, Buffer]
     const answer = await claims.take([
@@ -78,7 +78,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await all()).toEqual([one, two, three].map(plainClaim))
   })
 
-  test('of a key for one entity twice keeps the greatest stamp', async () => {
+  test('a take of a key twice for one entity keeps the greatest stamp', async () => {
     const { claims, all } = await fresh('integer')
     const entityId = newId()
     const answer = await claims.take([2, 9, 4].map((version) => row([1n], entityId, version)))
@@ -86,7 +86,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await all()).toEqual([row([1n], entityId, 9)].map(plainClaim))
   })
 
-  test('may be repeated', async () => {
+  test('a repeated take changes nothing', async () => {
     const { claims, all } = await fresh('integer')
     const rows = [row([1n], newId(), 3), row([2n], newId(), 4)]
     for (const again of [rows, rows, rows.slice(0, 1), rows.toReversed()])
@@ -94,13 +94,13 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await all()).toEqual(rows.map(plainClaim))
   })
 
-  test('of nothing is nothing', async () => {
+  test('a take of no rows returns no claims', async () => {
     const { claims, all } = await fresh('integer')
     expect(await claims.take([])).toEqual([])
     expect(await all()).toEqual([])
   })
 
-  test('of some hundred rows is one call, and of more than a statement has is refused as a whole', async () => {
+  test('a take may have hundreds of rows, and one of 10,000 is rejected as a whole', async () => {
     const { claims, index } = await fresh('integer', 'string')
     const rows = Array.from({ length: 10_000 }, (_, i) => row([BigInt(i), Buffer.from('é')], newId(), i + 1))
     expect(await codeOf(claims.take(rows))).toBe('BAD_OPTION')
@@ -110,7 +110,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await index.count({ prefix: [] })).toBe(400)
   })
 
-  test('of one key by several at once is one’s, and all are plainClaim whose', async () => {
+  test('concurrent takes of one key give it to one entity, and all return that claim', async () => {
     const { claims, elsewhere, all } = await fresh('integer')
     for (let key = 0n; key < 20n; key++) {
       const takers = Array.from({ length: 8 }, (_, i) => row([key], newId(), i + 1))
@@ -123,7 +123,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
     }
   })
 
-  test('of many keys by several at once, each in another order, locks nobody out', async () => {
+  test('concurrent takes of many keys in different orders do not deadlock', async () => {
     const { claims, elsewhere, all } = await fresh('integer')
     const keys = Array.from({ length: 40 }, (_, i) => [BigInt(i)])
     const answers = await Promise.all(
@@ -144,7 +144,7 @@ export function takeContract(runner: TestFunctions, fresh: Fresh): void {
 
 export function swapContract(runner: TestFunctions, fresh: Fresh): void {
   const { test } = runner
-  test('gives exactly this claim to another entity, with any stamp', async () => {
+  test('a swap gives exactly this claim to another entity, with any stamp', async () => {
     const { claims, all } = await fresh('integer')
     const [a, b] = [newId(), newId()]
     const rows = [row([1n], a, 5), row([2n], a, 5), row([3n], b, 5)]
@@ -155,7 +155,7 @@ export function swapContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await all()).toEqual([row([1n], b, 2), row([2n], b, 5), row([3n], b, 4)].map(plainClaim))
   })
 
-  test('does nothing where the claim has another entity or stamp, or is gone', async () => {
+  test('a swap changes nothing if the claim has another entity or stamp, or is gone', async () => {
     const { claims, index, all } = await fresh('integer')
     const claim = row([1n], newId(), 5)
     await claims.take([claim])
@@ -174,7 +174,7 @@ export function swapContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await all()).toEqual([])
   })
 
-  test('to what the claim has is refused', async () => {
+  test('a swap to the same entity and stamp is rejected', async () => {
     const { claims, all } = await fresh('integer')
     const claim = row([1n], newId(), 5)
     await claims.take([claim])
@@ -182,7 +182,7 @@ export function swapContract(runner: TestFunctions, fresh: Fresh): void {
     expect(await all()).toEqual([claim].map(plainClaim))
   })
 
-  test('of one claim by several at once is one’s', async () => {
+  test('one of several concurrent swaps of one claim wins', async () => {
     const { claims, elsewhere, all } = await fresh('integer')
     for (let key = 0n; key < 10n; key++) {
       const claim = row([key], newId(), 5)

@@ -15,12 +15,12 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
   describe('a swap', () => swapContract(runner, fresh))
   describe('keys', () => claimKeyContract(runner, fresh))
 
-  test('the table is the same object for the same name', () => {
+  test('a table of claims is the same object for the same name', () => {
     const spec = uniqueSpec('integer')
     expect(bench.shard.claims(spec)).toBe(bench.shard.claims({ ...spec }))
   })
 
-  test('the table may be created again, and keeps what it holds; dropped, it is INDEX_NOT_FOUND', async () => {
+  test('a table of claims may be created again and keeps its claims, and is INDEX_NOT_FOUND once dropped', async () => {
     const { spec, claims, index, all } = await fresh('integer')
     const [a, b] = [row([1n], newId(), 1), row([2n], newId(), 1)]
     await claims.take([a])
@@ -36,7 +36,7 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await all()).toEqual([])
   })
 
-  test('the table refuses to be written as an index table', async () => {
+  test('an upsert into a table of claims is rejected', async () => {
     const { claims, index, all } = await fresh('integer')
     const claim = row([1n], newId(), 1)
     await claims.take([claim])
@@ -45,7 +45,7 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await all()).toEqual([claim].map(plainClaim))
   })
 
-  test('a claim goes only from the entity that has it, and if its stamp is lower', async () => {
+  test('a claim is removed only for its entity, and only if its stamp is lower', async () => {
     const { claims, index, all } = await fresh('integer')
     const [a, b] = [row([1n], newId(), 5), row([2n], newId(), 5)]
     await claims.take([a, b])
@@ -57,7 +57,7 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect((await claims.take([next])).map(plainClaim)).toEqual([next].map(plainClaim))
   })
 
-  test('claims are scanned in their order, up and down, in pages, and counted', async () => {
+  test('claims are scanned in both orders, in pages, and counted', async () => {
     const { claims, index } = await fresh('integer', 'integer')
     const holders = [newId(), newId(), newId()]
     const rows = Array.from({ length: 24 }, (_, i) =>
@@ -92,7 +92,7 @@ export function claimContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await index.count({ prefix: [1n, 1n] })).toBe(1)
   })
 
-  test('claims are found by their entities, beside the rows of index tables', async () => {
+  test('claims are found by their entities, together with the rows of index tables', async () => {
     const { spec, claims } = await fresh('integer')
     const plain = { table: newName('ix'), columns: spec.columns }
     await bench.shard.createIndexTable(plain)

@@ -23,7 +23,7 @@ export function coveringContract(runner: TestFunctions, make: MakeDriverHarness)
       row.included ? Buffer.from(row.included).toString() : row.included,
     )
 
-  test('bytes come back as they were, none and many, when a scan asks for them', async () => {
+  test('included bytes come back unchanged if a scan requests them', async () => {
     const table = await fresh()
     const all = [Buffer.from('a'), null, Buffer.alloc(0), Buffer.alloc(4096, 0xff)]
     await table.upsert(
@@ -43,7 +43,7 @@ export function coveringContract(runner: TestFunctions, make: MakeDriverHarness)
     )
   })
 
-  test('a row keeps the bytes of its greatest version, whatever comes when', async () => {
+  test('a row keeps the bytes of its greatest version, in any order of upserts', async () => {
     const table = await fresh()
     const row = { key: [1n], entityId: newId() }
     for (const [version, bytes, kept] of [
@@ -60,7 +60,7 @@ export function coveringContract(runner: TestFunctions, make: MakeDriverHarness)
     }
   })
 
-  test('a row may stand in one call twice; the bytes of the greater version are kept', async () => {
+  test('a row that occurs twice in one call keeps the bytes of the greater version', async () => {
     const table = await fresh()
     const row = { key: [1n], entityId: newId() }
     await table.upsert([
@@ -71,13 +71,13 @@ export function coveringContract(runner: TestFunctions, make: MakeDriverHarness)
     expect(await included(table)).toEqual(['nine'])
   })
 
-  test('a row that is written without bytes has none', async () => {
+  test('a row that is written without included bytes has none', async () => {
     const table = await fresh()
     await table.upsert([{ key: [1n], entityId: newId(), version: 1 }])
     expect(await included(table)).toEqual([null])
   })
 
-  test('a key column of that name is part of the key alone where a table has no bytes', async () => {
+  test('a key column named included works in a table that is not covering', async () => {
     const table = await freshTable(bench.shard, { ...specOf(newName('index')), covering: undefined })
     const row = { key: [1n], entityId: newId() }
     await table.upsert([{ ...row, version: 1 }])
@@ -86,7 +86,7 @@ export function coveringContract(runner: TestFunctions, make: MakeDriverHarness)
     for (const found of [scanned, ofEntity]) expect(found).toEqual({ ...row, version: 1 })
   })
 
-  test('rows are deleted, and looked up by their entity, as any others', async () => {
+  test('rows of a covering index are removed, and found by their entity', async () => {
     const table = await fresh()
     const row = { key: [1n], entityId: newId() }
     await table.upsert([{ ...row, version: 5, included: Buffer.from('five') }])
@@ -95,7 +95,7 @@ export function coveringContract(runner: TestFunctions, make: MakeDriverHarness)
     expect(await table.remove([{ ...row, before: 6 }])).toBe(1)
   })
 
-  test('a table without the bytes is not taken for one with them, nor the reverse', async () => {
+  test('a covering table is BAD_INDEX for a plain index, and the reverse', async () => {
     for (const covering of [true, undefined] as const) {
       const spec = specOf(newName('index'))
       await bench.shard.createIndexTable({ ...spec, covering })

@@ -8,12 +8,12 @@ export function definitionContract(runner: TestFunctions, make: MakeDriverHarnes
   const shape = { id: '00ff00ff00ff', kind: 'shape', bytes: Uint8Array.of(0, 1, 255) }
   const long = { id: '0123456789ab', kind: 'dictionary', bytes: new Uint8Array(70_000).fill(7) }
 
-  test('there are no definitions at first', async () => {
+  test('a new shard has no shapes or dictionaries', async () => {
     expect(await bench.shard.definitions.read([])).toEqual([])
     expect(await bench.shard.definitions.read(['ffffffffffff'])).toEqual([])
   })
 
-  test('what is added is there with its bytes and a time, and stays as it is when it is added again', async () => {
+  test('an added entry has its bytes and a time, and does not change when it is added again', async () => {
     const { definitions } = bench.shard
     await definitions.add([])
     await definitions.add([shape, long])
@@ -27,7 +27,7 @@ export function definitionContract(runner: TestFunctions, make: MakeDriverHarnes
     expect((await definitions.all()).map(({ id }) => id)).toEqual(expect.arrayContaining([shape.id, long.id]))
   })
 
-  test('definitions that are added by several at the same time are there once', async () => {
+  test('an entry that several calls add at the same time exists once', async () => {
     const { definitions } = bench.shard
     const entry = { id: 'abcabcabcabc', kind: 'shape', bytes: Uint8Array.of(1) }
     await Promise.all(Array.from({ length: 5 }, () => definitions.add([entry])))

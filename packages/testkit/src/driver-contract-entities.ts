@@ -25,7 +25,7 @@ export function entityContract(
   describe('reading', () => {
     const bench = withBench(runner, make)
 
-    test('rows come in the order asked, undefined where there is none, and ids may repeat', async () => {
+    test('rows come in the order of the ids, undefined for a missing one, and ids may repeat', async () => {
       const [a, b] = [newEntity(5), newEntity(6)]
       await bench.shard.entities.insert([a, b], { epoch })
       const ids = [b.id, newId(), a.id, b.id, Uint8Array.from(a.id)]
@@ -40,13 +40,13 @@ export function entityContract(
       expect(await bench.shard.entities.readVersions(ids)).toEqual([6, undefined, 5, 6, 5])
     })
 
-    test('nothing is asked for nothing', async () => {
+    test('reads of no ids return nothing', async () => {
       expect(await bench.shard.entities.read([])).toEqual([])
       expect(await bench.shard.entities.readVersions([])).toEqual([])
       expect(await bench.shard.entities.exist([])).toEqual([])
     })
 
-    test('what has a body exists, and a tombstone does not', async () => {
+    test('an entity with a body exists, and a tombstone does not', async () => {
       const [living, tombstone] = [newEntity(), newEntity(1, null)]
       await bench.shard.entities.insert([living, tombstone], { epoch })
       const ids = [living.id, tombstone.id, newId(), living.id]
@@ -62,7 +62,7 @@ export function entityContract(
       expect((await bench.shard.entities.read(ids)).map((row) => row?.version)).toEqual(versions)
     })
 
-    test('bodies of all lengths and bytes come back as they were', async () => {
+    test('bodies of all lengths and bytes come back unchanged', async () => {
       const allBytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
       const bodies = [
         Buffer.from([0]),
@@ -77,7 +77,7 @@ export function entityContract(
       expect(rows.map((row) => hex(row?.body))).toEqual(bodies.map(hex))
     })
 
-    test('long bodies are replaced together with short ones and with tombstones', async () => {
+    test('long bodies are replaced in one call with short ones and tombstones', async () => {
       const entities = [newEntity(), newEntity(), newEntity()]
       await bench.shard.entities.insert(entities, { epoch })
       const bodies = [randomBytes(70_000), null, randomBytes(5)]
@@ -102,7 +102,7 @@ export function entityContract(
       ).toBe(0)
     })
 
-    test('a bounded answer leaves out the bodies that are longer, tells their length, and gives all others', async () => {
+    test('a bounded read omits longer bodies, returns their length, and returns all others', async () => {
       const lengths = [1, 99, 100, 101, 5_000, 70_000]
       const entities = lengths.map((length) => newEntity(length, randomBytes(length)))
       const tombstone = newEntity(7, null)
@@ -125,7 +125,7 @@ export function entityContract(
       expect(await bench.shard.entities.readBounded([], 100)).toEqual([])
     })
 
-    test('bounded answers of many ids are as exact', async () => {
+    test('bounded reads of many ids are exact', async () => {
       const entities = Array.from({ length: 300 }, (_, i) => newEntity(i + 1, Buffer.alloc(1 + (i % 7), i)))
       await bench.shard.entities.insert(entities, { epoch })
       const ids = Array.from({ length: 1_500 }, (_, i) => (entities[(i * 7) % 301] ?? newEntity()).id)
@@ -159,7 +159,7 @@ export function entityContract(
       expect(await bench.shard.entities.readVersions(entities.map(({ id }) => id))).toEqual(versions)
     })
 
-    test('a version that no write can have given is repaired, and every other one stays', async () => {
+    test('repairVersion replaces a version that no write can have given, and leaves all others', async () => {
       const far = [newEntity(2 ** 53), newEntity(9_100_000_000_000_000), newEntity(0)]
       const right = [newEntity(1), newEntity(Number.MAX_SAFE_INTEGER)]
       const { entities } = bench.shard
@@ -177,7 +177,7 @@ export function entityContract(
       expect(await entities.readVersions(right.map(({ id }) => id))).toEqual([1, Number.MAX_SAFE_INTEGER])
     })
 
-    test('the time of a write is the database’s, and a replacement sets it anew', async () => {
+    test('the time of a write is the database’s, and each replacement sets it', async () => {
       const before = await bench.shard.now()
       const entities = [newEntity(1), newEntity(1), newEntity(1)]
       const ids = entities.map(({ id }) => id)
@@ -208,12 +208,12 @@ export function entityContract(
   describe('writing', () => {
     const bench = withBench(runner, make)
 
-    test('inserting nothing is nothing', async () => {
+    test('writes of no rows do nothing', async () => {
       await bench.shard.entities.insert([], { epoch: 99 })
       expect(await bench.shard.entities.replace([], { epoch: 99 })).toEqual([])
     })
 
-    test('an id that is there refuses the whole insert', async () => {
+    test('an existing id rejects the whole insert', async () => {
       const [stored, fresh] = [newEntity(1), newEntity(1)]
       await bench.shard.entities.insert([stored], { epoch })
       const again = bench.shard.entities.insert([fresh, { ...stored, version: 2, body: null }], { epoch })
@@ -221,7 +221,7 @@ export function entityContract(
       expect(await bench.shard.entities.readVersions([stored.id, fresh.id])).toEqual([1, undefined])
     })
 
-    test('a tombstone is an id that is there', async () => {
+    test('the id of a tombstone exists for an insert', async () => {
       const tombstone = newEntity(1, null)
       await bench.shard.entities.insert([tombstone], { epoch })
       expect(await codeOf(bench.shard.entities.insert([{ ...tombstone, version: 2 }], { epoch }))).toBe(
@@ -229,7 +229,7 @@ export function entityContract(
       )
     })
 
-    test('some hundred rows are written in one call', async () => {
+    test('hundreds of rows are written in one call', async () => {
       const entities = Array.from({ length: 400 }, () => newEntity(1))
       await bench.shard.entities.insert(entities, { epoch })
       const replaced = entities.map((entity, i) => ({ ...entity, base: 1, version: i + 2 }))
@@ -238,7 +238,7 @@ export function entityContract(
       expect(versions).toEqual(replaced.map(({ version }) => version))
     })
 
-    test('each row of a replacement is told by itself', async () => {
+    test('a batch of replacements returns the outcome of each row', async () => {
       const entities = Array.from({ length: 5 }, () => newEntity(10))
       await bench.shard.entities.insert(entities, { epoch })
       const [a, b, c, d, e] = entities.map(({ id }) => id) as [Buffer, Buffer, Buffer, Buffer, Buffer]
@@ -276,7 +276,7 @@ export function entityContract(
       ])
     })
 
-    test('an entity becomes a tombstone and lives again', async () => {
+    test('an entity becomes a tombstone, and an entity again', async () => {
       const entity = newEntity(1)
       await bench.shard.entities.insert([entity], { epoch })
       await bench.shard.entities.replace([{ id: entity.id, base: 1, version: 2, body: null }], { epoch })
@@ -285,7 +285,7 @@ export function entityContract(
       expect(hex((await bench.shard.entities.read([entity.id]))[0]?.body)).toBe(hex(entity.body))
     })
 
-    test('of concurrent inserts of one id, one is made', async () => {
+    test('one of several concurrent inserts of one id succeeds', async () => {
       const id = newId()
       const codes = await Promise.all(
         Array.from({ length: 8 }, (_, i) =>
@@ -300,7 +300,7 @@ export function entityContract(
       expect(await bench.shard.entities.readVersions([id])).toEqual([codes.indexOf('no error') + 1])
     })
 
-    test('of concurrent replacements from one base, one wins', async () => {
+    test('one of several concurrent replacements from one base wins', async () => {
       const entities = Array.from({ length: 10 }, () => newEntity(1))
       await bench.shard.entities.insert(entities, { epoch })
       for (let base = 1; base < 10; base++) {
@@ -340,7 +340,7 @@ export function entityContract(
       }
     })
 
-    testTogether(runner, options, 'a write is seen by others once it is acknowledged', async () => {
+    testTogether(runner, options, 'another process sees an acknowledged write', async () => {
       const entity = newEntity(3)
       await bench.shard.entities.insert([entity], { epoch })
       expect(await bench.other.entities.readVersions([entity.id])).toEqual([3])

@@ -23,7 +23,7 @@ export function fenceContract(
     return epoch + 1
   }
 
-  test('a write with another epoch is STALE_EPOCH and changes nothing', async () => {
+  test('a write with another epoch is STALE_EPOCH, and changes nothing', async () => {
     const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
     const entities = [newEntity(1), newEntity(1)]
     const ids = entities.map(({ id }) => id)

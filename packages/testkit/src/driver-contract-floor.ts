@@ -16,7 +16,7 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
   const bench = withBench(runner, make)
   const epoch = 1
 
-  test('the floor rises with every raise, and says the time when the shard was raised last', async () => {
+  test('each raise increases the floor to the current time', async () => {
     const { entities } = bench.shard
     expect((await entities.floor()).floor).toBe(0)
     const first = await entities.raiseFloor()
@@ -29,7 +29,7 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await entities.raiseFloor()).toBeGreaterThan(first)
   })
 
-  test('changes come in the order of writing again, page by page, up to a time', async () => {
+  test('changes come in the order of their last write, page by page, up to a time', async () => {
     const { entities } = bench.shard
     const rows = Array.from({ length: 9 }, () => newEntity(1))
     await entities.insert(rows, { epoch })
@@ -51,7 +51,7 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
     ])
   })
 
-  test('changes of some partitions are those of their rows, and all partitions have all', async () => {
+  test('a page of some partitions has exactly the changes of these', async () => {
     const { entities } = bench.shard
     await entities.insert(
       Array.from({ length: 20 }, () => newEntity(1)),
@@ -71,7 +71,7 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
     )
   })
 
-  test('whoever reads up to each floor has missed no write, of other processes neither', async () => {
+  test('a reader of changes up to each floor misses no write of any process', async () => {
     const { entities } = bench.shard
     let writing = true
     const seen = new Map<string, number>()

@@ -35,7 +35,7 @@ export function indexScanContract(runner: TestFunctions, make: MakeDriverHarness
   }
 
   describe('by hand', () => {
-    test('bounds are inclusive or not, as they say', async () => {
+    test('bounds are inclusive or exclusive', async () => {
       const table = await freshIndex(bench.shard, 'uuid', 'integer')
       const user = newId()
       await table.upsert(
@@ -53,7 +53,7 @@ export function indexScanContract(runner: TestFunctions, make: MakeDriverHarness
       expect(await table.count({ prefix: [user], lower: bound(2n, false), upper: bound(4n, false) })).toBe(1)
     })
 
-    test('stamps above every version are repaired, those of one entity alone', async () => {
+    test('repairStamps replaces stamps above every version, of one entity only', async () => {
       const table = await freshIndex(bench.shard, 'integer')
       const [own, other] = [newId(), newId()]
       const far = 9_100_000_000_000_000
@@ -68,7 +68,7 @@ export function indexScanContract(runner: TestFunctions, make: MakeDriverHarness
       expect(rows.map(({ version }) => version)).toEqual([7, 5, far])
     })
 
-    test('a place that was removed meanwhile is still a place', async () => {
+    test('a scan continues after a row that was removed', async () => {
       const table = await freshIndex(bench.shard, 'integer')
       const all = [1n, 2n, 3n].map((value) => ({ key: [value], entityId: newId(), version: 1 }))
       await table.upsert(all)
@@ -136,14 +136,14 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
   const entitiesIn = (range: KeyRange): number =>
     new Set(matching(rows, range).map(({ entityId }) => hex(entityId))).size
 
-  test('a scan gives what a naive search gives', async () => {
+  test('a scan returns the rows of a naive search', async () => {
     for (let i = 0; i < 120; i++) {
       const scan = randomScan()
       expect((await index.scan(scan)).map(withVersion)).toEqual(expected(scan))
     }
   })
 
-  test('many scans give what each gives, in their order', async () => {
+  test('scanMany returns the rows of each scan, in the order of the scans', async () => {
     for (const length of [0, 1, 2, 41, 700]) {
       const scans = Array.from({ length }, randomScan)
       // Scans that differ in their values only.
@@ -159,14 +159,14 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
     }
   })
 
-  test('a count gives the different entities of the range', async () => {
+  test('a count returns the number of distinct entities', async () => {
     for (let i = 0; i < 60; i++) {
       const range = randomRange()
       expect(await index.count(range)).toBe(entitiesIn(range))
     }
   })
 
-  test('many counts give what each gives, in their order', async () => {
+  test('countMany returns each count, in the order of the ranges', async () => {
     for (const length of [0, 1, 2, 41, 700]) {
       const ranges = Array.from({ length }, randomRange)
       const alike = Array.from({ length }, (): KeyRange => ({ prefix: [pick(domain[0]!)] }))
@@ -175,7 +175,7 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
   })
 
   for (const order of ['asc', 'desc'] as const) {
-    test(`pages of every size meet each row once, ${order}`, async () => {
+    test(`pages of every size return each row once, ${order}`, async () => {
       for (const limit of [1, 7, 299, 300]) {
         const prefix = limit === 1 ? [domain[0]?.[1] as KeyValue] : []
         const met: IndexRow[] = []

@@ -104,7 +104,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
   const bench = withBench(runner, make)
 
   for (const [type, values] of Object.entries(orderedValues) as [ColumnType, KeyValue[]][]) {
-    test(`values of type ${type} come back as they were, in their order, and are told apart`, async () => {
+    test(`values of type ${type} come back unchanged, in their order, and are distinct`, async () => {
       const index = await freshIndex(bench.shard, type)
       const entityId = newId()
       await index.upsert(values.map((value) => ({ key: [value], entityId, version: 1 })))
@@ -129,7 +129,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     })
   }
 
-  test('numbers of any number of digits come back to the last bit', async () => {
+  test('numbers come back to the last bit, with any number of digits', async () => {
     const index = await freshIndex(bench.shard, 'number')
     const entityId = newId()
     const random = seededRandom(754)
@@ -152,7 +152,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(ofEntity.map(({ key }) => Number(key[0])).toSorted((a, b) => a - b)).toEqual(written)
   })
 
-  test('values come as the types that the port names', async () => {
+  test('values have the types of the port', async () => {
     const types: ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']
     const index = await freshIndex(bench.shard, ...types)
     const key = [newId(), Buffer.from('s'), 5n, 5, 1n, 6n]
@@ -170,7 +170,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(row?.version).toBe(3)
   })
 
-  test('a row that is there keeps the greater version', async () => {
+  test('an existing row keeps the greater version', async () => {
     const index = await freshIndex(bench.shard, 'integer')
     const row = { key: [1n], entityId: newId() }
     for (const [version, kept] of [
@@ -184,7 +184,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     }
   })
 
-  test('a row may stand in one call twice; the greater version is kept', async () => {
+  test('a row that occurs twice in one call keeps the greater version', async () => {
     const index = await freshIndex(bench.shard, 'integer')
     const row = { key: [1n], entityId: newId() }
     await index.upsert([
@@ -195,7 +195,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await rowsOf(bench.shard, index, [row.entityId])).toMatchObject([{ version: 9 }])
   })
 
-  test('a row goes only if its version is lower', async () => {
+  test('a row is removed only if its version is lower', async () => {
     const index = await freshIndex(bench.shard, 'integer', 'string')
     const entityId = newId()
     const key = [1n, Buffer.from('a')]
@@ -212,7 +212,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await rowsOf(bench.shard, index, [entityId])).toEqual([])
   })
 
-  test('some hundred rows are written and removed in one call', async () => {
+  test('hundreds of rows are written and removed in one call', async () => {
     const index = await freshIndex(bench.shard, 'integer', 'number')
     const rows = Array.from({ length: 400 }, (_, i) => ({
       key: [BigInt(i), i / 7],
@@ -225,14 +225,14 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await index.count({ prefix: [] })).toBe(200)
   })
 
-  test('nothing is done for nothing', async () => {
+  test('calls with no rows do nothing', async () => {
     const index = await freshIndex(bench.shard, 'integer')
     await index.upsert([])
     expect(await index.remove([])).toBe(0)
     expect(await rowsOf(bench.shard, index, [])).toEqual([])
   })
 
-  test('every row of an entity is found, once, however long the list', async () => {
+  test('every row of an entity is found once, with a list of any length', async () => {
     const index = await freshIndex(bench.shard, 'integer')
     const [a, b] = [newId(), newId()]
     await index.upsert([1n, 2n, 3n].map((value) => ({ key: [value], entityId: a, version: 1 })))
@@ -244,7 +244,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     )
   })
 
-  test('the rows of entities are found in many tables at once, each in its own list', async () => {
+  test('one call finds the rows of entities in many tables, in a list per table', async () => {
     const kinds: ColumnType[][] = [
       ['integer'],
       ['string', 'number'],
@@ -290,7 +290,7 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await codeOf(bench.shard.rowsOf([...specs, missing], ids))).toBe('INDEX_NOT_FOUND')
   })
 
-  test('concurrent upserts and removals in any order leave what was stamped last', async () => {
+  test('concurrent upserts and removals in any order leave the rows with the greatest stamp', async () => {
     const index = await freshIndex(bench.shard, 'integer')
     const entityIds = Array.from({ length: 20 }, newId)
     const rows = entityIds.map((entityId) => ({ key: [7n], entityId }))

@@ -12,7 +12,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
   describe('passes', () => {
     const bench = withBench(runner, make)
 
-    test('an empty table has no pages and counts nothing', async () => {
+    test('an empty table has no pages, and a count of 0', async () => {
       expect(await bench.shard.entities.pageByAdded(0, 10)).toEqual([])
       expect(await bench.shard.entities.pageByUpdated({ since: 0 }, 10)).toEqual([])
       expect(await bench.shard.entities.count()).toEqual({
@@ -23,7 +23,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
       })
     })
 
-    test('a pass in the order of writing meets every row once', async () => {
+    test('pages by addedId return every row once', async () => {
       const entities = Array.from({ length: 25 }, (_, i) => newEntity(i + 1, i % 5 === 0 ? null : undefined))
       for (const entity of entities) await bench.shard.entities.insert([entity], { epoch })
       const met: EntityPageRow[] = []
@@ -41,7 +41,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
       expect(await bench.shard.entities.count()).toMatchObject({ entities: 20, tombstones: 5, lastAddedId })
     })
 
-    test('a replacement keeps its place in the order of writing', async () => {
+    test('a replaced row keeps its addedId', async () => {
       const [first] = await bench.shard.entities.pageByAdded(0, 1)
       const { id, version, body } = first as EntityPageRow
       await bench.shard.entities.replace([{ id, base: version, version: 100, body: body ?? null }], { epoch })
@@ -51,7 +51,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
       })
     })
 
-    test('a pass by the last change goes from new to old, over rows of one instant too', async () => {
+    test('pages by updated go from new to old, also over rows of one instant', async () => {
       // Rows of one call may have the same time.
       await bench.shard.entities.insert(
         Array.from({ length: 10 }, (_, i) => newEntity(1_000 + i)),
@@ -76,7 +76,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
       ).toEqual(all.slice(0, 2).map(({ addedId }) => addedId))
     })
 
-    test('pages may leave out long bodies, and are the same pages', async () => {
+    test('pages may omit long bodies, and have the same rows', async () => {
       const lengths = [3, 300, 30, 3_000]
       await bench.shard.entities.insert(
         lengths.map((length) => newEntity(5_000 + length, randomBytes(length))),
@@ -104,7 +104,7 @@ export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarne
       )
     })
 
-    test('a pass by the last change includes its first instant', async () => {
+    test('pages by updated include the instant where they start', async () => {
       const all = await bench.shard.entities.pageByUpdated({ since: 0 }, 1_000)
       const since = (all[5] as EntityPageRow).updated
       const expected = all.filter(({ updated }) => updated >= since).map(({ addedId }) => addedId)

@@ -15,13 +15,13 @@ export function pendingContract(runner: TestFunctions, make: MakeDriverHarness):
       .map((row: PendingRow) => [row.table, row.version] as const)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
 
-  test('there is nothing pending at first', async () => {
+  test('a new shard has no pending rows', async () => {
     expect(await bench.shard.pending.tables()).toEqual([])
     expect(await bench.shard.pending.page({ limit: 10 })).toEqual([])
     expect(await bench.shard.pending.remove([])).toBe(0)
   })
 
-  test('a row is committed with the entity that it belongs to, for each table', async () => {
+  test('a pending row per table is committed with its entity', async () => {
     const [plain, entity] = [newEntity(1), newEntity(7)]
     await bench.shard.entities.insert([plain, { ...entity, deferred: ['index_a', 'index_b'] }], { epoch })
     expect(await rowsOf(entity.id)).toEqual([
@@ -32,7 +32,7 @@ export function pendingContract(runner: TestFunctions, make: MakeDriverHarness):
     expect((await bench.shard.pending.tables()).toSorted()).toEqual(['index_a', 'index_b'])
   })
 
-  test('pages go through all rows in order, and leave out tables', async () => {
+  test('pages return all pending rows in order, without excluded tables', async () => {
     const tables = ['index_a', 'index_b', 'index_c']
     const entities = Array.from({ length: 7 }, () => ({ ...newEntity(1), deferred: tables }))
     await bench.shard.entities.insert(entities, { epoch })
@@ -57,7 +57,7 @@ export function pendingContract(runner: TestFunctions, make: MakeDriverHarness):
     expect(await walk(4, tables)).toEqual([])
   })
 
-  test('a replaced entity raises the version of its row', async () => {
+  test('a replacement raises the version of its entity’s pending row', async () => {
     const entity = { ...newEntity(5), deferred: ['index_a'] }
     await bench.shard.entities.insert([entity], { epoch })
     const next = { ...entity, base: 5, version: 9 }
@@ -65,7 +65,7 @@ export function pendingContract(runner: TestFunctions, make: MakeDriverHarness):
     expect(await rowsOf(entity.id)).toEqual([['index_a', 9]])
   })
 
-  test('many replaces at once tell winners from losers, as ever', async () => {
+  test('a batch of replacements with pending rows returns the outcome of each row', async () => {
     const entities = Array.from({ length: 20 }, (_, i) => newEntity(i + 1))
     await bench.shard.entities.insert(entities, { epoch })
     const replaces = entities.map((entity, i): EntityReplace => ({
@@ -81,7 +81,7 @@ export function pendingContract(runner: TestFunctions, make: MakeDriverHarness):
     }
   })
 
-  test('a write that is refused leaves no row', async () => {
+  test('a rejected write leaves no pending row', async () => {
     const entity = newEntity(1)
     await bench.shard.entities.insert([entity], { epoch })
     const again = bench.shard.entities.insert([{ ...entity, deferred: ['index_a'] }], { epoch })
@@ -93,7 +93,7 @@ export function pendingContract(runner: TestFunctions, make: MakeDriverHarness):
     expect(await bench.shard.entities.readVersions([stale.id])).toEqual([undefined])
   })
 
-  test('only rows of lower versions are removed', async () => {
+  test('a pending row is removed only if its version is lower', async () => {
     const entity = { ...newEntity(5), deferred: ['index_a', 'index_b'] }
     await bench.shard.entities.insert([entity], { epoch })
     const removal = { entityId: entity.id, table: 'index_a' }

@@ -16,7 +16,7 @@ export function purgeContract(runner: TestFunctions, make: MakeDriverHarness): v
     return row
   }
 
-  test('the bounds of purged tombstones are 0 at first, and neither gets lower', async () => {
+  test('the bounds of the purge start at 0, and neither gets lower', async () => {
     const { entities } = bench.shard
     expect((await entities.floor()).purged).toEqual({ updated: 0, version: 0 })
     await entities.raisePurged({ updated: 20, version: 7 }, { epoch })
@@ -26,7 +26,7 @@ export function purgeContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect((await bench.other.entities.floor()).purged).toEqual({ updated: 20, version: 8 })
   })
 
-  test('the bounds are not raised by who knows another epoch', async () => {
+  test('a raise of the bounds with another epoch is STALE_EPOCH, and changes nothing', async () => {
     const { entities } = bench.shard
     const before = (await entities.floor()).purged
     await expect(entities.raisePurged({ updated: 90, version: 90 }, { epoch: 2 })).rejects.toMatchObject({
@@ -50,7 +50,7 @@ export function purgeContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await entities.purge([])).toBe(0)
   })
 
-  test('an insert needs a version above those that were purged, each row of it', async () => {
+  test('each row of an insert needs a version above the purged ones', async () => {
     const { entities } = bench.shard
     await entities.raisePurged({ updated: 1, version: 1_001 }, { epoch })
     const [low, high] = [newEntity(1_000), newEntity(1_001)]
@@ -62,7 +62,7 @@ export function purgeContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await entities.exist([high.id])).toEqual([true])
   })
 
-  test('a count says when the oldest tombstone was written', async () => {
+  test('a count returns the time of the oldest tombstone', async () => {
     const { entities } = bench.shard
     const all = await entities.count()
     const tombstones = (await entities.pageByAdded(0, 1_000)).filter(({ body }) => body === null)

@@ -18,21 +18,21 @@ import type { TestFunctions } from './test-functions.ts'
 
 export function shardContract(runner: TestFunctions, make: MakeDriverHarness): void {
   const { describe, test } = runner
-  describe('of a driver that is open', () => {
+  describe('an open driver', () => {
     const bench = withBench(runner, make)
 
     test('a shard has a name', () => {
       expect(bench.shard.name).not.toBe('')
     })
 
-    test('tables may be created again, and keep what they hold', async () => {
+    test('tables that are created again keep their rows', async () => {
       const entity = newEntity()
       await bench.shard.entities.insert([entity], { epoch: 1 })
       await bench.shard.createTables()
       expect(await bench.shard.entities.readVersions([entity.id])).toEqual([1])
     })
 
-    test('an index table may be created again, and keeps what it holds', async () => {
+    test('an index table that is created again keeps its rows', async () => {
       const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
       await bench.shard.createIndexTable(spec)
       await bench.shard.index(spec).upsert([{ key: [1n], entityId: newId(), version: 1 }])
@@ -40,7 +40,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       expect(await bench.shard.index(spec).count({ prefix: [] })).toBe(1)
     })
 
-    test('an index table that is there with other columns is not taken for the one that is wanted', async () => {
+    test('an existing index table with other columns is BAD_INDEX', async () => {
       const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
       await bench.shard.createIndexTable(spec)
       for (const columns of [
@@ -54,7 +54,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       expect(await bench.shard.index(spec).count({ prefix: [] })).toBe(1)
     })
 
-    test('an index table is not taken for a table of claims, nor the other way round', async () => {
+    test('an index table is BAD_INDEX for a unique index, and the reverse', async () => {
       const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
       const unique = { ...spec, table: newName('ix'), unique: true } as const
       await bench.shard.createIndexTable(spec)
@@ -92,7 +92,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       expect(bench.shard.index(spec)).toBe(bench.shard.index({ ...spec }))
     })
 
-    test('a dropped index table is gone, and dropping it again is nothing', async () => {
+    test('a dropped index table is gone, and a second drop does nothing', async () => {
       const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
       await bench.shard.createIndexTable(spec)
       await bench.shard.dropIndexTable(spec)
@@ -111,7 +111,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       expect(await codeOf(index.count({ prefix: [] }))).toBe('INDEX_NOT_FOUND')
     })
 
-    test('the schema names every table that would be created', () => {
+    test('the schema has a statement for every table', () => {
       const spec = { table: 'ix_for_people', columns: [{ name: 'user_id', type: 'uuid' }] } as const
       const statements = bench.shard.schema([spec])
       expect(statements.every((statement) => statement.startsWith('CREATE '))).toBe(true)
@@ -120,7 +120,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       )
     })
 
-    test('the clock of a shard gives microseconds and does not run back', async () => {
+    test('the clock of a shard counts microseconds, and does not run back', async () => {
       const first = await bench.shard.now()
       const second = await bench.shard.now()
       expect(Number.isSafeInteger(first)).toBe(true)
@@ -130,7 +130,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       expect(first).toBeLessThan(4_102_444_800e6)
     })
 
-    test('sizes, where it says any, are numbers of rows and bytes', async () => {
+    test('sizes, if there are any, are numbers of rows and bytes', async () => {
       await bench.shard.entities.insert([newEntity(), newEntity()], { epoch: 1 })
       const sizes = await bench.shard.sizes?.()
       if (sizes === undefined) return
@@ -155,7 +155,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       expect(await bench.shard.entities.read([entity.id])).toEqual([undefined])
     })
 
-    test('of many calls at once, those whose signals fire end with ABORTED and the others are answered', async () => {
+    test('concurrent calls whose signals fire end with ABORTED, and the others are answered', async () => {
       const controller = new AbortController()
       const calls = Array.from({ length: 200 }, (_, i) =>
         codeOf(bench.shard.now(i % 2 === 0 ? { signal: controller.signal } : {})),
@@ -170,7 +170,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
   describe('flush', () => {
     const bench = withBench(runner, make)
 
-    test('resolves, alone and many at once, and changes nothing that can be read', async () => {
+    test('a flush resolves, alone and concurrently, and changes nothing that can be read', async () => {
       const entity = newEntity()
       await bench.shard.entities.insert([entity], { epoch: 1 })
       const read = async (): Promise<object> => ({
@@ -185,7 +185,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       expect(await read()).toEqual(before)
     })
 
-    test('ends with ABORTED when its signal fires while it waits, and holds nobody else up', async () => {
+    test('a waiting flush ends with ABORTED when its signal fires, without delaying others', async () => {
       const controller = new AbortController()
       const calls = Array.from({ length: 50 }, (_, i) =>
         codeOf(bench.shard.flush(i % 2 === 0 ? { signal: controller.signal } : {})),
@@ -212,7 +212,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       }
     }
 
-    test('there is no catalog, and everything else is NOT_MIGRATED', () =>
+    test('a shard without tables has no catalog, and every other call is NOT_MIGRATED', () =>
       withFreshShard(async ({ entities, catalog, tasks, now }) => {
         expect(await catalog.load()).toBeUndefined()
         expect(await codeOf(catalog.init(catalogOf(1)))).toBe('NOT_MIGRATED')
@@ -224,7 +224,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
         expect(await now()).toBeGreaterThan(0)
       }))
 
-    test('without a catalog row, writes are STALE_EPOCH', () =>
+    test('writes without a catalog row are STALE_EPOCH', () =>
       withFreshShard(async (shard) => {
         await shard.createTables()
         expect(await shard.catalog.load()).toBeUndefined()
@@ -234,7 +234,7 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
         )
       }))
 
-    test('after closing, calls are CLOSED, and those in flight have ended well', () =>
+    test('calls after close are CLOSED, and calls in flight end normally', () =>
       withFreshShard(async (shard, { driver }) => {
         await shard.createTables()
         await shard.catalog.init(catalogOf(1))

@@ -9,17 +9,17 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
   const { test } = runner
   const bench = withBench(runner, make)
 
-  test('a task that nobody has claimed is not there', async () => {
+  test('a task does not exist before it is claimed', async () => {
     expect(await bench.shard.tasks.load(newName('task'))).toBeUndefined()
   })
 
-  test('a claimed task is empty at first, and held by its owner', async () => {
+  test('a claimed task has no progress at first, and belongs to its owner', async () => {
     const name = newName('task')
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toEqual({ progress: '', owner: 'a' })
     expect(await bench.other.tasks.load(name)).toEqual({ progress: '', owner: 'a' })
   })
 
-  test('while one has it, another does not get it', async () => {
+  test('a claimed task rejects other owners', async () => {
     const name = newName('task')
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     expect(await bench.other.tasks.claim(name, 'b', MINUTE)).toBeUndefined()
@@ -27,14 +27,14 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: '', owner: 'a' })
   })
 
-  test('its owner may claim it again', async () => {
+  test('an owner may claim its task again', async () => {
     const name = newName('task')
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     await bench.shard.tasks.save(name, 'a', 'half', MINUTE)
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toEqual({ progress: 'half', owner: 'a' })
   })
 
-  test('of concurrent claims, one succeeds', async () => {
+  test('one of several concurrent claims succeeds', async () => {
     const name = newName('task')
     const claims = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
@@ -46,7 +46,7 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: '', owner: winners[0] })
   })
 
-  test('progress comes back as it was saved', async () => {
+  test('progress comes back unchanged', async () => {
     const name = newName('task')
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     for (const progress of ['x', '', ' trailing ', '{"é":"🍃\'\\"\\\\"}', 'long '.repeat(20_000)]) {
@@ -55,7 +55,7 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     }
   })
 
-  test('a lease of 0 gives the task up, and its progress stays', async () => {
+  test('a lease of 0 releases the task, and keeps its progress', async () => {
     const name = newName('task')
     await bench.shard.tasks.claim(name, 'a', MINUTE)
     expect(await bench.shard.tasks.save(name, 'a', 'half', 0)).toBe(true)
@@ -64,7 +64,7 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     expect(await bench.shard.tasks.save(name, 'a', 'more', MINUTE)).toBe(false)
   })
 
-  test('a lease that has run out is free, and whoever had it finds it taken', async () => {
+  test('a task with an ended lease can be claimed, and its old owner cannot save', async () => {
     const name = newName('task')
     await bench.shard.tasks.claim(name, 'a', 1)
     await bench.shard.tasks.save(name, 'a', 'half', 1)
@@ -75,7 +75,7 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: 'half', owner: 'b' })
   })
 
-  test('a lease that a clock has given while it was two hours ahead is over once the clock is right', async () => {
+  test('a lease by a clock that was two hours ahead has ended once the clock is right', async () => {
     const name = newName('task')
     // A clock that is two hours ahead leaves an end that no lease can have.
     await bench.shard.tasks.claim(name, 'a', 120 * MINUTE)
@@ -86,7 +86,7 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toBeUndefined()
   })
 
-  test('the longest lease is held', async () => {
+  test('the longest lease holds', async () => {
     const name = newName('task')
     await bench.shard.tasks.claim(name, 'a', MAX_LEASE_MS)
     expect(await bench.other.tasks.claim(name, 'b', MINUTE)).toBeUndefined()
@@ -150,7 +150,7 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     }
   })
 
-  test('of concurrent claims of many, each task goes to one', async () => {
+  test('concurrent claims of many tasks give each task to one owner', async () => {
     const names = Array.from({ length: 40 }, () => newName('task'))
     const claims = await Promise.all(
       Array.from({ length: 6 }, (_, i) =>

@@ -17,14 +17,14 @@ async function prepare(
   return { real, shard: firstShard(driver), driver }
 }
 
-test('without a fault, calls do what they do', async () => {
+test('a call without a fault reaches the driver', async () => {
   const { shard } = await prepare(() => undefined)
   const entity = newEntity(4)
   await shard.entities.insert([entity], { epoch })
   expect(await shard.entities.readVersions([entity.id])).toEqual([4])
 })
 
-test('an error before a call leaves nothing done', async () => {
+test('a call with an error before it is not made', async () => {
   const { real, shard } = await prepare(({ operation, number }) =>
     operation === 'insert' && number === 2
       ? {
@@ -42,7 +42,7 @@ test('an error before a call leaves nothing done', async () => {
   expect(await real.entities.readVersions([first.id, second.id])).toEqual([1, undefined])
 })
 
-test('an error after a call leaves it done', async () => {
+test('a call with an error after it is made', async () => {
   const { real, shard } = await prepare(({ table, operation }) =>
     table === 'entities' && operation === 'insert'
       ? {
@@ -57,7 +57,7 @@ test('an error after a call leaves it done', async () => {
   expect(await real.entities.readVersions([entity.id])).toEqual([1])
 })
 
-test('a late call is unknown at once and done later', async () => {
+test('a late call is OUTCOME_UNKNOWN at once, and made later', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { real, shard, driver } = await prepare(({ operation }) =>
     operation === 'insert' ? { late: promise } : undefined,
@@ -70,7 +70,7 @@ test('a late call is unknown at once and done later', async () => {
   expect(await real.entities.readVersions([entity.id])).toEqual([1])
 })
 
-test('after a crash nothing settles any more', async () => {
+test('no call settles after a crash', async () => {
   const { real, shard, driver } = await prepare(({ operation }) =>
     operation === 'insert' ? { crash: 'after' } : undefined,
   )
@@ -86,7 +86,7 @@ test('after a crash nothing settles any more', async () => {
   expect(settled).toBe(0)
 })
 
-test('index tables go by their names', async () => {
+test('a plan gets index tables by their names', async () => {
   const seen: string[] = []
   const { shard } = await prepare(({ shard: number, table, operation }) => {
     seen.push(`${number} ${table} ${operation}`)
@@ -99,7 +99,7 @@ test('index tables go by their names', async () => {
   expect(shard.index(spec)).toBe(shard.index(spec))
 })
 
-test('tables of claims go by their names, and lose answers as others do', async () => {
+test('a plan gets tables of claims by their names, and can fail their calls', async () => {
   const spec = { table: 'ix_claims', columns: [{ name: 'n', type: 'integer' }], unique: true } as const
   const row = { key: [1n], entityId: Buffer.alloc(16, 1), version: 1 }
   const { shard } = await prepare(({ table, operation, number }) =>

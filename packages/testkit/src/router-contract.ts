@@ -10,25 +10,25 @@ import type { TestFunctions } from './test-functions.ts'
 export function routerContract(runner: TestFunctions, name: string, makeRouter: () => Router): void {
   const { describe, test } = runner
   describe(`${name} keeps the router contract`, () => {
-    test('it has a whole number of shards', () => {
+    test('a router has a whole number of shards', () => {
       const { shardCount } = makeRouter()
       expect(Number.isInteger(shardCount)).toBe(true)
       expect(shardCount).toBeGreaterThan(0)
     })
 
-    test('its fingerprint is the same in every process', () => {
+    test("a router's fingerprint is the same for every instance", () => {
       const { fingerprint } = makeRouter()
       expect(fingerprint).not.toBe('')
       expect(makeRouter().fingerprint).toBe(fingerprint)
     })
 
-    test('every id and every key is on one of its shards', () => {
+    test('every id and every key is on a shard of the router', () => {
       const router = makeRouter()
       for (const id of idsOfAllKinds()) expectShard(router, router.shardOfId(id))
       for (const key of keysOfAllKinds()) expectShard(router, router.shardOfKey(key))
     })
 
-    test('the answer is the same again, from another instance, and for the same bytes elsewhere in memory', () => {
+    test('the shard of an id or key is the same for every call, instance and copy of the bytes', () => {
       const router = makeRouter()
       const other = makeRouter()
       for (const id of idsOfAllKinds()) {
@@ -49,7 +49,7 @@ export function routerContract(runner: TestFunctions, name: string, makeRouter: 
       }
     })
 
-    test('what it is asked about stays as it is', () => {
+    test('a router does not change the ids that it gets', () => {
       const router = makeRouter()
       for (const id of idsOfAllKinds()) {
         const before = Uint8Array.from(id)
@@ -60,7 +60,7 @@ export function routerContract(runner: TestFunctions, name: string, makeRouter: 
       }
     })
 
-    test('ids are UUIDs of 16 bytes, each of its own, on one of its shards', () => {
+    test('new ids are distinct UUIDs of 16 bytes, on a shard of the router', () => {
       const router = makeRouter()
       const ids = Array.from({ length: 20_000 }, () => router.newId())
       expect(new Set(ids.map(hexOf)).size).toBe(ids.length)
@@ -71,7 +71,7 @@ export function routerContract(runner: TestFunctions, name: string, makeRouter: 
       }
     })
 
-    test('an id made near another is on its shard, of whatever kind that is, and is another id', () => {
+    test('an id near another one of any kind is a new id on the same shard', () => {
       const router = makeRouter()
       for (const near of idsOfAllKinds()) {
         const shard = router.shardOfId(near)
@@ -81,7 +81,7 @@ export function routerContract(runner: TestFunctions, name: string, makeRouter: 
       }
     })
 
-    test('nearness is handed on from id to id', () => {
+    test('a chain of near ids stays on one shard', () => {
       const router = makeRouter()
       const first = router.newId()
       let id = first
@@ -92,7 +92,7 @@ export function routerContract(runner: TestFunctions, name: string, makeRouter: 
     })
 
     for (const length of [0, 15, 17]) {
-      test(`an id of ${length} bytes is refused`, () => {
+      test(`an id of ${length} bytes is BAD_ID`, () => {
         const router = makeRouter()
         expect(codeOf(() => router.shardOfId(new Uint8Array(length)))).toBe('BAD_ID')
         expect(codeOf(() => router.newId(new Uint8Array(length)))).toBe('BAD_ID')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { withoutPauses } from './without-pauses.ts'
 
-test('pauses are short, and who does nothing but pause leaves the processor to others', async () => {
+test('pauses are short, and a loop of pauses leaves the processor to others', async () => {
   const from = performance.now()
   let pauses = 0
   for (; performance.now() - from < 100 && pauses < 10_000; pauses++) await withoutPauses.sleep(60_000)

@@ -40,7 +40,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Whoever has a lease may claim it again at once.',
     heldBy: {
       file: 'packages/testkit/src/driver-contract-tasks.ts',
-      name: 'its owner may claim it again',
+      name: 'an owner may claim its task again',
     },
   },
   {
@@ -70,7 +70,7 @@ export const found: readonly FoundMistake[] = [
     now: 'A certificate is held against the address where the host is given as one.',
     heldBy: {
       file: 'packages/driver-mysql/src/connection/tls.int.test.ts',
-      name: 'is used by its address, and by no other',
+      name: 'a server with a certificate for its address is used by that only',
     },
   },
   {
@@ -87,7 +87,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Such numbers come as text that the language parses.',
     heldBy: {
       file: 'packages/testkit/src/driver-contract-index.ts',
-      name: 'numbers of any number of digits come back to the last bit',
+      name: 'numbers come back to the last bit, with any number of digits',
     },
   },
   {

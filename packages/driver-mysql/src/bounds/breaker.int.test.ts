@@ -38,7 +38,7 @@ async function callUntilAnswered(shard: Shard): Promise<void> {
   )
 }
 
-test('a server that is stopped is refused after a few failures, and used again once it is back', async () => {
+test('calls to a stopped server are rejected after a few failures, and answered once it is back', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-breaker-'))
   cleanUp(() => rm(folder, { recursive: true, force: true }))
   const first = await startServers(1, { folder, database: 'feed' })
@@ -70,7 +70,7 @@ test('a server that is stopped is refused after a few failures, and used again o
   expect(calls.every((now) => now > 0)).toBe(true)
 })
 
-test('a listener that accepts and stays silent gets probes alone, and the first that is answered opens the way', async () => {
+test('a silent listener gets only probes, and the first answered one closes the breaker', async () => {
   const { proxy, url } = await bench.behindProxy()
   const options = { breakerFailures: 3, breakerProbeMs: 50, connectTimeoutMs: 1_000, poolSize: 2 }
   const { shard } = await bench.connect(options, url)
@@ -93,7 +93,7 @@ test('a listener that accepts and stays silent gets probes alone, and the first 
   expect(proxy.accepted - silent).toBeLessThanOrEqual(4)
 })
 
-test('calls that wait for a connection hear it when the shard turns out to be gone', async () => {
+test('calls that wait for a connection are rejected when the breaker opens', async () => {
   const { proxy, url } = await bench.behindProxy()
   const options = { breakerFailures: 1, breakerProbeMs: 60_000, connectTimeoutMs: 2_000, poolSize: 1 }
   const { shard } = await bench.connect({ ...options, deadlineMs: 3_600_000 }, url)
@@ -105,7 +105,7 @@ test('calls that wait for a connection hear it when the shard turns out to be go
   }
 })
 
-test('connections that fall silent are found out by ending their calls, which opens it as well', async () => {
+test('silent connections open the breaker, by the connections that kill their calls', async () => {
   const { proxy, url } = await bench.behindProxy()
   const options = { breakerFailures: 1, breakerProbeMs: 50, connectTimeoutMs: 2_000, deadlineMs: 2_000 }
   const { shard } = await bench.connect(options, url)
@@ -136,7 +136,7 @@ function firstUnanswered(shard: Shard): Promise<{ readonly call: Promise<number>
 /** Options by which no count of failures and no deadline comes into play within a test. */
 const patient = { breakerFailures: 1_000, deadlineMs: 3_600_000, breakerProbeMs: 50, connectTimeoutMs: 1_500 }
 
-test('a server that is frozen is refused while the calls that wait for it have hours left, and answers them when it thaws', async () => {
+test('a frozen server opens the breaker while waiting calls have hours left, and answers them when it thaws', async () => {
   const frozen = await startServers(1, { database: 'feed' })
   cleanUp(() => frozen.stop())
   const { shard } = await bench.connect({ ...patient, poolSize: 1 }, frozen.urls[0])
@@ -154,7 +154,7 @@ test('a server that is frozen is refused while the calls that wait for it have h
   await callUntilAnswered(shard)
 })
 
-test('a network that goes silent is noticed in the same way, by connections that are open and by new ones', async () => {
+test('a silent network opens the breaker, with open connections and with new ones', async () => {
   const { proxy, url } = await bench.behindProxy()
   const { shard } = await bench.connect({ ...patient, poolSize: 2 }, url)
   await shard.now()
@@ -168,7 +168,7 @@ test('a network that goes silent is noticed in the same way, by connections that
   await callUntilAnswered(shard)
 })
 
-test('a statement that waits for a lock is no silence: the server answers who asks it', async () => {
+test('a statement that waits for a lock does not open the breaker, since the server answers others', async () => {
   const { proxy, url } = await bench.behindProxy()
   const { shard } = await bench.migrate({ ...patient, breakerFailures: 1, lockWaitSeconds: 3_600 }, url)
   const holder = await bench.observe()
@@ -182,7 +182,7 @@ test('a statement that waits for a lock is no silence: the server answers who as
   expect(await shard.now()).toBeGreaterThan(0)
 })
 
-test('a server that has begun to speak is slow, and not gone', async () => {
+test('a server that has sent a byte counts as slow, and does not open the breaker', async () => {
   let accepted = 0
   const listener = createServer((socket) => {
     accepted++
@@ -207,7 +207,7 @@ test('a server that has begun to speak is slow, and not gone', async () => {
   }
 })
 
-test('errors of statements, locks, deadlines and privileges never open it', async () => {
+test('errors of statements, locks, deadlines and privileges never open the breaker', async () => {
   const never = { breakerFailures: 1, breakerProbeMs: 600_000 }
   const { shard } = await bench.migrate({ ...never, lockWaitSeconds: 1, poolSize: 8 })
   const spec = { table: 'ix_words', columns: [{ name: 's', type: 'string' }] } as const
@@ -237,7 +237,7 @@ test('errors of statements, locks, deadlines and privileges never open it', asyn
   expect(await slow.shard.now()).toBeGreaterThan(0)
 })
 
-test('while one of two servers hangs or is gone, calls to it are refused at once and say that the other one answers', async () => {
+test('calls to one of two servers that hangs or is gone are rejected at once, and the error says that the other one answers', async () => {
   const servers = await startServers(2, { database: 'feed' })
   cleanUp(() => servers.stop())
   const driver = await mysqlShards(servers.urls, { deadlineMs: 1_000, connectTimeoutMs: 500 }).connect()

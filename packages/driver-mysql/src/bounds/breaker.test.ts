@@ -41,7 +41,7 @@ async function fail(times: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(0)
 }
 
-test('calls pass until the last of so many failures in a row', async () => {
+test('calls pass until the configured number of consecutive failures', async () => {
   await fail(2)
   expect(breaker.refusal).toBeUndefined()
   await fail(1)
@@ -55,7 +55,7 @@ test('calls pass until the last of so many failures in a row', async () => {
   expect(refused).toHaveLength(1)
 })
 
-test('it is told once that calls may pass again, and not where its owner is gone', async () => {
+test('onClose is called once, and not after stop', async () => {
   await fail(3)
   await vi.advanceTimersByTimeAsync(1_000)
   expect([probes, refused.length, closings]).toEqual([1, 2, 0])
@@ -68,7 +68,7 @@ test('it is told once that calls may pass again, and not where its owner is gone
   expect([probes, closings]).toEqual([2, 1])
 })
 
-test('an answer between failures begins the count anew', async () => {
+test('an answer resets the count of failures', async () => {
   for (let i = 0; i < 5; i++) {
     await fail(2)
     breaker.answered()
@@ -77,7 +77,7 @@ test('an answer between failures begins the count anew', async () => {
   expect(breaker.refusal).toBeUndefined()
 })
 
-test('a call that began before the last answer does not count when it fails', async () => {
+test('a failure of a call that began before the last answer does not count', async () => {
   const began = performance.now()
   await vi.advanceTimersByTimeAsync(1)
   breaker.answered()
@@ -86,7 +86,7 @@ test('a call that began before the last answer does not count when it fails', as
   expect(breaker.refusal).toBeUndefined()
 })
 
-test('one probe at a time goes out, each a while after the last has failed', async () => {
+test('one probe runs at a time, each a pause after the last has failed', async () => {
   await fail(3)
   await vi.advanceTimersByTimeAsync(999)
   expect(probes).toBe(0)
@@ -95,7 +95,7 @@ test('one probe at a time goes out, each a while after the last has failed', asy
   expect(breaker.refusal).toBeDefined()
 })
 
-test('the first probe that is answered lets calls pass, and failures of before do not count', async () => {
+test('the first answered probe closes the breaker and resets the count of failures', async () => {
   const began = performance.now()
   await fail(3)
   serverIsThere = true
@@ -108,7 +108,7 @@ test('the first probe that is answered lets calls pass, and failures of before d
   expect(breaker.refusal).toBeDefined()
 })
 
-test('a clock that is set back does not keep the shard closed', async () => {
+test('a clock that is set back does not keep the breaker open', async () => {
   await fail(3)
   vi.setSystemTime(Date.now() - 3_600_000)
   serverIsThere = true
@@ -116,14 +116,14 @@ test('a clock that is set back does not keep the shard closed', async () => {
   expect(breaker.refusal).toBeUndefined()
 })
 
-test('after stop nothing is probed any more', async () => {
+test('no probe runs after stop', async () => {
   await fail(3)
   breaker.stop()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(probes).toBe(0)
 })
 
-test('one connection that gets not a word opens it at once, and says so, unless others were answered meanwhile', async () => {
+test('a silent connection opens the breaker at once, with its own message, unless another one was answered since', async () => {
   const early = performance.now()
   await vi.advanceTimersByTimeAsync(10)
   breaker.answered()
@@ -147,7 +147,7 @@ test('one connection that gets not a word opens it at once, and says so, unless 
   expect(breaker.refusal?.message).toMatch(/3 times in a row/)
 })
 
-test('a refusal says which other shards answer, as of the moment of the call', async () => {
+test('the error of a rejected call tells which other shards answer now', async () => {
   breaker.stop()
   let others = 'All others answer.'
   breaker = createBreaker({

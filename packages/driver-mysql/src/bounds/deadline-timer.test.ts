@@ -29,14 +29,14 @@ async function wait(milliseconds: number, answerMs = Infinity): Promise<[number,
 
 const LATE = 'CALL_DEADLINE'
 
-test('what is not answered ends at its deadline', async () => {
+test('a wait without an answer ends at its deadline', async () => {
   const ended = wait(1_000)
   await vi.advanceTimersByTimeAsync(5_000)
   // A tick later, so that an answer that is there already is taken.
   expect(await ended).toEqual([1_001, LATE])
 })
 
-test('each of several, one after the other, has a deadline of its own', async () => {
+test('each of several consecutive waits has its own deadline', async () => {
   const ended = (async () => [
     await wait(1_000, 900),
     await wait(1_000, 900),
@@ -54,13 +54,13 @@ test('each of several, one after the other, has a deadline of its own', async ()
   ])
 })
 
-test('an answer that comes in the turn of the deadline is taken', async () => {
+test('an answer in the turn of the deadline resolves the wait', async () => {
   const ended = wait(1_000, 1_000)
   await vi.advanceTimersByTimeAsync(5_000)
   expect(await ended).toEqual([1_000, 'answered'])
 })
 
-test('two at once end each at its own deadline', async () => {
+test('two concurrent waits end each at its own deadline', async () => {
   const both = Promise.all([wait(1_000), wait(500), wait(2_000, 1_500)])
   await vi.advanceTimersByTimeAsync(5_000)
   expect(await both).toEqual([
@@ -70,14 +70,14 @@ test('two at once end each at its own deadline', async () => {
   ])
 })
 
-test('what is waited for when it is stopped still ends', async () => {
+test('a wait in flight at stop still ends', async () => {
   const ended = wait(1_000)
   timer.stop()
   await vi.advanceTimersByTimeAsync(5_000)
   expect(await ended).toEqual([1_001, LATE])
 })
 
-test('what cannot be begun fails at once, and is not waited for', async () => {
+test('a wait that cannot begin rejects at once', async () => {
   const failed = timer.wait(1_000, () => {
     throw new Error('not begun')
   })

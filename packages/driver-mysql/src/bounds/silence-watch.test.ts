@@ -24,7 +24,7 @@ afterEach(() => watch.stop())
 
 const pass = (milliseconds: number): Promise<unknown> => vi.advanceTimersByTimeAsync(milliseconds)
 
-test('a server is asked once when calls have waited for a second, and again when that has ended', async () => {
+test('a server is asked once after calls have waited for a second, and again after that has ended', async () => {
   watch.begin()
   watch.begin()
   await pass(900)
@@ -36,7 +36,7 @@ test('a server is asked once when calls have waited for a second, and again when
   expect(asked).toBe(2)
 })
 
-test('one that answers others, or this one, is not asked', async () => {
+test('a server that answers any call is not asked', async () => {
   watch.begin()
   for (let i = 0; i < 20; i++) {
     await pass(500)
@@ -45,7 +45,7 @@ test('one that answers others, or this one, is not asked', async () => {
   expect(asked).toBe(0)
 })
 
-test('one that nobody waits for is not asked, however long it has said nothing, and nothing is left running', async () => {
+test('a silent server without waiting calls is not asked, and no timer keeps running', async () => {
   lastAnswer = performance.now()
   await pass(60_000)
   watch.begin()

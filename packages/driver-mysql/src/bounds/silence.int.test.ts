@@ -69,7 +69,7 @@ async function expectWholePool(): Promise<void> {
 describe.each<Silence>(['to-server', 'to-client', 'both'])(
   'a network that loses everything %s',
   (silence) => {
-    test('makes no call wait beyond its deadline, and takes nothing from the pool', async () => {
+    test('every call ends at its deadline, and frees its place in the pool', async () => {
       openPool()
       await expectWholePool()
       proxy.silence = silence
@@ -81,7 +81,7 @@ describe.each<Silence>(['to-server', 'to-client', 'both'])(
       await expectWholePool()
     })
 
-    test('in the middle of a statement, leaves nothing behind but what the server has still to finish', async () => {
+    test('a loss within a statement leaves nothing behind but the statement on the server', async () => {
       openPool({ deadlineMs: 1_000 })
       await until(async () => {
         await expectWholePool()
@@ -102,7 +102,7 @@ describe.each<Silence>(['to-server', 'to-client', 'both'])(
   },
 )
 
-test('a listener that accepts and says nothing costs a call the wait for a connection, and no place', async () => {
+test('a silent listener costs a call its wait for a connection, and no place in the pool', async () => {
   proxy.silence = 'both'
   openPool({ connectTimeoutMs: 50 })
   for (let round = 0; round < 5; round++) {
@@ -113,7 +113,7 @@ test('a listener that accepts and says nothing costs a call the wait for a conne
   await until(async () => (await askAll(1, 'SELECT 1'))[0] === 'ok')
 })
 
-test('statements that are too slow are ended on the server, and hundreds of them leave no connection', async () => {
+test('slow statements are killed on the server, and hundreds of them leave no connection', async () => {
   openPool({ deadlineMs: 100 })
   await until(async () => (await askAll(1, 'SELECT 1'))[0] === 'ok')
   let expired = 0
@@ -125,7 +125,7 @@ test('statements that are too slow are ended on the server, and hundreds of them
   expect(pool.connections).toBe(0)
 })
 
-test('a connection that is given up is closed at once, though nobody answers its goodbye', async () => {
+test('an abandoned connection is closed at once, although its goodbye is not answered', async () => {
   openPool({ connectTimeoutMs: 100 })
   const made: Socket[] = []
   const onSocket = (message: unknown): void => void made.push((message as { socket: Socket }).socket)
@@ -181,7 +181,7 @@ test('hundreds of expiries leave no sockets, no timers and no bodies in memory',
   expect(pool.connections).toBe(0)
 })
 
-test('a call that waits for a connection stops waiting at its signal, and leaves the queue', async () => {
+test('a call that waits for a connection leaves the queue at its signal', async () => {
   openPool({ poolSize: 1, deadlineMs: 600_000 })
   const held = await pool.acquire()
   const controller = new AbortController()

@@ -8,7 +8,7 @@ import { mysqlShards } from '../mysql-shards.ts'
 
 const token = (): string => 'a token'
 
-test('a password is not sent in the clear without TLS, whoever asks', async () => {
+test('a password is never sent in clear text without TLS', async () => {
   const server = await startClearPasswordServer()
   onTestFinished(() => server.close())
   const shard = { port: server.port, user: 'feed', password: token, database: 'feed' }
@@ -20,7 +20,7 @@ test('a password is not sent in the clear without TLS, whoever asks', async () =
 })
 
 test.skipIf(!hasOpenssl)(
-  `a password is sent as it is to a verified server that asks${hasOpenssl ? '' : ' (left out: needs openssl)'}`,
+  `a password is sent in clear text to a verified server that asks for it${hasOpenssl ? '' : ' (left out: needs openssl)'}`,
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'looseleaf-clear-'))
     onTestFinished(() => rm(folder, { recursive: true }))

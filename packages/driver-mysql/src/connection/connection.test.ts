@@ -55,7 +55,7 @@ test('frequent statements are prepared, and others sent as text', async () => {
   expect(sent).toEqual(['prepared A ? 1', 'text B 1'])
 })
 
-test('a connection keeps 48 of them prepared, and sends any more as text', async () => {
+test('a connection keeps 48 common statements prepared, and sends further ones as text', async () => {
   const { connection, sent } = connect()
   for (let i = 0; i < 49; i++) await ask(connection, `S${i} ?`)
   await ask(connection, 'S0 ?')
@@ -63,7 +63,7 @@ test('a connection keeps 48 of them prepared, and sends any more as text', async
   expect(sent.slice(-2)).toEqual(['text S48 1', 'prepared S0 ? 1'])
 })
 
-test('scans take no place of other statements that are kept', async () => {
+test('scans take no place of common statements', async () => {
   const { connection, sent } = connect()
   for (let use = 0; use < 8; use++)
     for (let i = 0; i < 25; i++) await ask(connection, `SCAN${i} ?`, { keep: 'scan' })
@@ -71,7 +71,7 @@ test('scans take no place of other statements that are kept', async () => {
   expect(sent.slice(-73).filter((statement) => statement.startsWith('text'))).toEqual(['text SCAN24 1'])
 })
 
-test('a long write that the server does not prepare goes as text, or is refused for the reason that the server gave', async () => {
+test("a long write that the server cannot prepare is sent as text, or rejected with the server's reason", async () => {
   const { connection, sent } = connect({ errno: 1461 })
   const write = (length: number): Promise<unknown> =>
     connection.executeQuery({
@@ -83,7 +83,7 @@ test('a long write that the server does not prepare goes as text, or is refused 
   await expect(write(600_000)).rejects.toMatchObject({ errno: 1461 })
 })
 
-test('a long write is prepared where it carries the token, and all else that is long is sent as text', async () => {
+test('a long write is prepared if it has the token, and other long statements are sent as text', async () => {
   const { connection, sent } = connect()
   const long = 'x'.repeat(70_000)
   const asked = async (parameters: readonly unknown[], write: boolean): Promise<unknown> =>
@@ -94,7 +94,7 @@ test('a long write is prepared where it carries the token, and all else that is 
   expect(sent.map((statement) => statement.split(' ')[0])).toEqual(['prepared', 'text', 'text'])
 })
 
-test('a statement that is longer than a packet is not sent at all, whether or not it is kept', async () => {
+test('a statement that is longer than a packet is not sent', async () => {
   const { connection, sent } = connect()
   for (const keep of ['common', undefined] as const)
     await expect(ask(connection, `A ? ${'x'.repeat(1_000_001)}`, { keep })).rejects.toMatchObject({
@@ -103,14 +103,14 @@ test('a statement that is longer than a packet is not sent at all, whether or no
   expect(sent).toEqual([])
 })
 
-test('in a transaction nothing is prepared', async () => {
+test('a transaction prepares no statement', async () => {
   const { connection, sent } = connect()
   await connection.startTransaction()
   await ask(connection, 'A ?')
   expect(sent).toEqual(['text START TRANSACTION', 'text A 1'])
 })
 
-test.each([1295, 1461, 1615])('after error %i everything goes as text, that statement too', async (errno) => {
+test.each([1295, 1461, 1615])('error %i makes a connection send everything as text, that statement too', async (errno) => {
   const { connection, sent } = connect({ errno })
   expect(await ask(connection, 'A ?')).toEqual({ rows: [] })
   await ask(connection, 'A ?')
@@ -118,13 +118,13 @@ test.each([1295, 1461, 1615])('after error %i everything goes as text, that stat
   expect(connection.usable).toBe(true)
 })
 
-test('any other error of a prepared statement is the statement’s', async () => {
+test('any other error of a prepared statement is thrown', async () => {
   const { connection, sent } = connect({ errno: 1062 })
   await expect(ask(connection, 'A ?')).rejects.toMatchObject({ errno: 1062 })
   expect(sent).toHaveLength(1)
 })
 
-test('a session that does not know the statement is not the one of the connection', async () => {
+test('a prepared statement that its session does not know proves another session', async () => {
   const { connection } = connect({ errno: 1243 })
   await expect(ask(connection, 'A ?')).rejects.toMatchObject({
     code: 'OTHER_SESSION',

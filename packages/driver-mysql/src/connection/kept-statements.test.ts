@@ -18,7 +18,7 @@ test('a common statement is kept from its first use, and a scan from its eighth'
   expect(uses).toEqual([...Array.from({ length: 7 }, () => false), true, true])
 })
 
-test('the place of one that has not come for a minute is another’s, and no other place is', () => {
+test('a new statement takes the place of one that was idle for a minute, and no other', () => {
   const { statements, pass } = kept()
   const texts = Array.from({ length: 48 }, (_, i) => `S${i}`)
   for (const text of texts) expect(statements.keeps(text, 'common')).toBe(true)
@@ -31,7 +31,7 @@ test('the place of one that has not come for a minute is another’s, and no oth
   for (const text of texts.slice(1)) expect(statements.keeps(text, 'common')).toBe(true)
 })
 
-test('of very many texts the uses are forgotten now and then, and not those of what is kept', () => {
+test('counts of uses are dropped after very many texts, and kept statements stay', () => {
   const { statements } = kept()
   for (let use = 0; use < 8; use++) statements.keeps('A', 'scan')
   for (let i = 0; i < 1_200; i++) expect(statements.keeps(`S${i}`, 'scan')).toBe(false)

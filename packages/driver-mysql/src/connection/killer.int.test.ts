@@ -45,7 +45,7 @@ const isAlive = (): Promise<boolean> =>
     () => false,
   )
 
-test('a session is ended, and those that are gone already are no hindrance', async () => {
+test('sessions are killed, also after one that has already ended', async () => {
   killer.kill({ ...session, thread: 1 })
   killer.kill(session)
   killer.kill(session)
@@ -54,13 +54,13 @@ test('a session is ended, and those that are gone already are no hindrance', asy
   expect(new Set(told)).toEqual(new Set(['answered']))
 })
 
-test('a thread of the same number on another server is spared', async () => {
+test('a thread with the same number on another server is not killed', async () => {
   killer.kill({ ...session, server: JSON.stringify(['elsewhere', '3306', '2']) })
   await killer.settled()
   expect(await isAlive()).toBe(true)
 })
 
-test('a thread of the same number on a server that was started since is spared', async () => {
+test('a thread with the same number on a restarted server is not killed', async () => {
   killer.kill({ ...session, started: session.started - 60 })
   await killer.settled()
   expect(await isAlive()).toBe(true)
@@ -69,7 +69,7 @@ test('a thread of the same number on a server that was started since is spared',
   expect(await isAlive()).toBe(false)
 })
 
-test('a thread that is newer than the killer’s own is of a server that has begun anew, and is spared', async () => {
+test('a thread that is newer than the killer’s own is not killed, since the server must have restarted', async () => {
   const through = new URL(url)
   const proxy = await startTcpProxy(Number(through.port))
   through.port = String(proxy.port)
@@ -88,7 +88,7 @@ test('a thread that is newer than the killer’s own is of a server that has beg
   expect(sent.join('').match(/KILL \w+/g)).toEqual([`KILL ${session.thread}`])
 })
 
-test('a server that cannot be reached is said to be down', async () => {
+test('a server that cannot be reached is reported to the breaker', async () => {
   const nowhere = killerAt('mysql://127.0.0.1:1/feed')
   nowhere.kill(session)
   await nowhere.settled()

@@ -7,7 +7,7 @@ const token = Buffer.from([0xab, 0xcd])
 
 const write = (value: unknown): string => writeLiterals(splitStatement('SELECT ?'), [value], token)
 
-test('bytes and strings become hexadecimal, whatever is in them', () => {
+test('bytes and strings become hexadecimal', () => {
   expect(write(Buffer.from("a'\\?\0"))).toBe("SELECT x'61275c3f00'")
   expect(write(Uint8Array.of(255, 0))).toBe("SELECT x'ff00'")
   expect(write(new Uint8Array([1, 2, 3, 4]).subarray(1, 3))).toBe("SELECT x'0203'")
@@ -31,17 +31,17 @@ test('integers are digits, and other numbers have an exponent, so that they are 
   expect(write(null)).toBe('SELECT NULL')
 })
 
-test('parameters stand in their order', () => {
+test('parameters are written in their order', () => {
   expect(writeLiterals(splitStatement('a = ? AND b IN (?, ?)'), [1, 'b', null], token)).toBe(
     "a = 1 AND b IN (x'62', NULL)",
   )
 })
 
-test('a statement carries the token of whoever sends it', () => {
+test('a statement gets the token of its connection', () => {
   expect(write(sessionToken)).toBe("SELECT x'abcd'")
 })
 
-test('a prepared statement gets bytes and strings as Buffers, bigints as integers, and the rest as it is', () => {
+test('a prepared statement gets bytes and strings as Buffers, bigints as integers, and other values unchanged', () => {
   const part = new Uint8Array([1, 2, 3, 4]).subarray(1, 3)
   expect(boundValues([sessionToken, part, 'é', 1.5, 7, -(2n ** 63n), 2n ** 63n, null], token)).toEqual([
     token,
@@ -55,7 +55,7 @@ test('a prepared statement gets bytes and strings as Buffers, bigints as integer
   ])
 })
 
-test('what is no parameter is refused without showing it', () => {
+test('an invalid parameter is rejected without its value', () => {
   for (const value of [undefined, Number.NaN, Infinity, true, ['secret'], { secret: 1 }, new Date()]) {
     expect(() => write(value)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
     expect(() => write(value)).not.toThrow(/secret/)

@@ -26,7 +26,7 @@ const factory = (password: () => unknown, options?: MysqlShardsOptions) =>
   // A program without types may give a function of anything.
   mysqlShards([{ host, port: Number(port), database, user, password: password as () => string }], options)
 
-test('a function gives the password of each new connection, however long it takes', async () => {
+test('a function returns the password of each new connection, however long it takes', async () => {
   let current = 'first'
   let asked = 0
   const shards = factory(async () => {
@@ -44,7 +44,7 @@ test('a function gives the password of each new connection, however long it take
   expect(asked).toBeGreaterThan(1)
 })
 
-test('a function that takes long leaves the server its whole time', async () => {
+test("a slow function does not shorten the server's time", async () => {
   const connectTimeoutMs = 2_000
   let asked = 0
   const shards = factory(
@@ -61,7 +61,7 @@ test('a function that takes long leaves the server its whole time', async () => 
   expect(await driver.shards[0]!.now()).toBeGreaterThan(0)
 })
 
-test('a function that fails makes the shard unavailable until it works again, and opens no breaker', async () => {
+test('a failing function makes the shard unavailable until it works again, and does not open the breaker', async () => {
   let isWorking = true
   const sso = new Error('the token service is away')
   const shards = factory(
@@ -90,7 +90,7 @@ test('a function that fails makes the shard unavailable until it works again, an
   expect((await several()).map(({ status }) => status)).toEqual(Array(8).fill('fulfilled'))
 })
 
-test('a function that never answers is given up, and one that gives no string is refused', async () => {
+test('a function that never returns ends at the timeout, and one that returns no string is SHARD_DENIED', async () => {
   await expect(
     factory(() => new Promise(() => {}), { connectTimeoutMs: 50 }).connect(),
   ).rejects.toMatchObject({

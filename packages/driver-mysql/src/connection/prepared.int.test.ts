@@ -8,7 +8,7 @@ const bench = await freshBench()
 const PREPARE = 0x16
 const EXECUTE = 0x17
 
-test('a read is prepared once for a connection, and read again and again', async () => {
+test('a read is prepared once per connection', async () => {
   await bench.migrate()
   const { proxy, url } = await bench.behindProxy()
   const { shard } = await bench.connect({ poolSize: 1 }, url)
@@ -24,7 +24,7 @@ test('a read is prepared once for a connection, and read again and again', async
   expect(commands.filter((command) => command === EXECUTE)).toHaveLength(3)
 })
 
-test('a scan is prepared when it has come eight times, alone and with others', async () => {
+test('a scan is prepared at its eighth use, alone and in a union', async () => {
   await bench.migrate()
   const { proxy, url } = await bench.behindProxy()
   const { shard } = await bench.connect({ poolSize: 1 }, url)
@@ -46,7 +46,7 @@ test('a scan is prepared when it has come eight times, alone and with others', a
   }
 })
 
-test('what was prepared goes on when its tables are changed or made anew', async () => {
+test('prepared statements work after their tables are altered or created again', async () => {
   const { shard } = await bench.migrate({ poolSize: 1 })
   const observer = await bench.observe()
   const spec = { table: 'ix_prepared', columns: [{ name: 'n', type: 'integer' }] } as const
@@ -71,7 +71,7 @@ test('what was prepared goes on when its tables are changed or made anew', async
   await observer.query('ALTER TABLE entities DROP COLUMN more')
 })
 
-test('a statement that comes to a session that has not prepared it reads nothing, and the connection is not used again', async () => {
+test('a prepared statement in a session without it reads nothing, and its connection is closed', async () => {
   await bench.migrate()
   const pooler = await startSessionPooler(bench.url, { sessions: 2 })
   cleanUp(() => pooler.close())
@@ -89,7 +89,7 @@ test('a statement that comes to a session that has not prepared it reads nothing
   expect(await shard.entities.read([entity.id])).toMatchObject([entity])
 })
 
-test('in a session that has another statement under its number, nothing is read and nothing is written', async () => {
+test('a prepared statement reads and writes nothing in a session with another statement under its number', async () => {
   const { shard: direct } = await bench.migrate()
   const [own, other, full, empty] = ['ix_own', 'ix_other', 'ix_full', 'ix_empty'].map(
     (table): IndexTableSpec => ({ table, columns: [{ name: 'n', type: 'integer' }] }),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parseShardAddress } from './shard-address.ts'
 
 describe('a URL', () => {
-  test('names host, port, user, password and database', () => {
+  test('a URL has a host, a port, a user, a password and a database', () => {
     const address = parseShardAddress(
       'mysql://ad%40m:p%40ss%3A%2F%23@db.example:3307/fe%C3%A9d',
       'MySQL shard 0',
@@ -20,20 +20,20 @@ describe('a URL', () => {
     expect(address.name).toBe('db.example:3307/feéd')
   })
 
-  test('may leave out what is usual', () => {
+  test('a URL may omit the port, the user and the password', () => {
     const address = parseShardAddress('mariadb://localhost/feed', 'MySQL shard 0', undefined)
     expect(address).toMatchObject({ host: 'localhost', port: 3306, user: 'root', database: 'feed' })
     expect(address.password()).toBe('')
   })
 
-  test('may have an IPv6 address', () => {
+  test('a URL may have an IPv6 address', () => {
     expect(parseShardAddress('mysql://[::1]:3306/feed', 'MySQL shard 0', undefined)).toMatchObject({
       host: '::1',
       name: '[::1]:3306/feed',
     })
   })
 
-  test('may say whether the connection is encrypted, which goes before the option for all shards', () => {
+  test("a URL's tls overrides the option for all shards", () => {
     const verified = { verifyIdentity: true, rejectUnauthorized: true }
     expect(parseShardAddress('mysql://h/feed?tls=true', 'MySQL shard 0', undefined).tls).toEqual(verified)
     expect(parseShardAddress('mysql://h/feed?tls=false', 'MySQL shard 0', true).tls).toBeUndefined()
@@ -83,14 +83,14 @@ describe('options', () => {
     [{ tls: { key: null } }, /PEM for key under tls, .*null/],
     [{ tls: { rejectUnauthorized: false } }, /no option "rejectUnauthorized" under tls/],
   ] as const) {
-    test(`${Object.keys(wrong)[0]} that is wrong is refused by name`, () => {
+    test(`an invalid ${Object.keys(wrong)[0]} is rejected by its name`, () => {
       expect(() => parseShardAddress({ ...options, ...wrong }, 'MySQL shard 0', undefined)).toThrow(
         expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
       )
     })
   }
 
-  test('what is neither a URL nor options is refused', () => {
+  test('a value that is neither a URL nor an object is rejected', () => {
     for (const wrong of [undefined, null, 5]) {
       expect(() => parseShardAddress(wrong, 'MySQL shard 0', undefined)).toThrow(
         expect.objectContaining({ code: 'BAD_OPTION' }),
@@ -98,7 +98,7 @@ describe('options', () => {
     }
   })
 
-  test('a shard may say by itself whether it is encrypted', () => {
+  test("a shard's tls overrides the option for all shards", () => {
     const verified = { verifyIdentity: true, rejectUnauthorized: true }
     expect(parseShardAddress(options, 'MySQL shard 0', true).tls).toEqual(verified)
     expect(parseShardAddress({ ...options, tls: false }, 'MySQL shard 0', true).tls).toBeUndefined()
@@ -108,7 +108,7 @@ describe('options', () => {
     })
   })
 
-  test('no inspection shows the password', () => {
+  test('an inspection of an address does not show the password', () => {
     const address = parseShardAddress(options, 'MySQL shard 0', undefined)
     expect(inspect(address, { depth: 9, showHidden: true }) + JSON.stringify(address)).not.toMatch(/secret/)
   })

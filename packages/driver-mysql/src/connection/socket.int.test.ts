@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => servers?.stop())
 
-test('a server is used over its Unix socket by a user whom it has not let in before', async () => {
+test('a user connects over a Unix socket without an earlier connection', async () => {
   const driver = await mysqlShards([
     { socketPath, user: 'newcomer', password: 'a password', database: 'feed' },
   ]).connect()
@@ -28,7 +28,7 @@ test('a server is used over its Unix socket by a user whom it has not let in bef
   await driver.close()
 })
 
-test('a server refuses a wrong password over its Unix socket', async () => {
+test('a wrong password over a Unix socket is SHARD_DENIED', async () => {
   const shards = mysqlShards([{ socketPath, user: 'newcomer', password: 'another', database: 'feed' }])
   await expect(shards.connect()).rejects.toMatchObject({ code: 'SHARD_DENIED', retryable: false })
 })

@@ -75,7 +75,7 @@ describe.skipIf(!hasOpenssl)(
       message: expect.stringMatching(/certificate is not trusted/),
     }
 
-    test('is used by its name, and by no other', async () => {
+    test('a server with a certificate is used by its name only', async () => {
       await certify('DNS:localhost')
       await expect(connect('localhost', { ca })).resolves.toBeDefined()
       // An address is no name, and least of all localhost.
@@ -84,7 +84,7 @@ describe.skipIf(!hasOpenssl)(
       await expect(connect('localhost', { ca })).rejects.toMatchObject(anotherName)
     })
 
-    test('keeps a process running while it is asked, and not longer', async () => {
+    test('a TLS connection keeps a process running during a call only', async () => {
       await certify('DNS:localhost')
       const url = new URL(servers.urls[0] as string)
       url.hostname = 'localhost'
@@ -93,7 +93,7 @@ describe.skipIf(!hasOpenssl)(
       }
     })
 
-    test('is used by its address, and by no other', async () => {
+    test('a server with a certificate for its address is used by that only', async () => {
       await certify('IP:127.0.0.1')
       await expect(connect('127.0.0.1', { ca })).resolves.toBeDefined()
       await expect(connect('localhost', { ca })).rejects.toMatchObject(anotherName)
@@ -101,14 +101,14 @@ describe.skipIf(!hasOpenssl)(
       await expect(connect('127.0.0.1', { ca })).rejects.toMatchObject(anotherName)
     })
 
-    test('is refused when another authority has signed it, or none that Node knows', async () => {
+    test('a certificate of another or an unknown authority is rejected', async () => {
       await certify('DNS:localhost,IP:127.0.0.1')
       await expect(connect('localhost', { ca: otherCa })).rejects.toMatchObject(notTrusted)
       await expect(connect('127.0.0.1', { ca: otherCa })).rejects.toMatchObject(notTrusted)
       await expect(connect('localhost', true)).rejects.toMatchObject(notTrusted)
     })
 
-    test('is used where the URL says so, by the authorities that Node knows', async () => {
+    test("a URL with tls=true verifies the server by Node's authorities", async () => {
       await certify('DNS:localhost')
       const url = new URL(servers.urls[0] as string)
       url.hostname = 'localhost'
@@ -119,7 +119,7 @@ describe.skipIf(!hasOpenssl)(
       expect(await runForgetful(url.href, 'idle')).toEqual(ended)
     })
 
-    test('is not told the password before its certificate is accepted', async () => {
+    test('a server gets the password only after its certificate is accepted', async () => {
       await certify('DNS:db.example')
       const url = new URL(servers.urls[0] as string)
       const proxy = await startTcpProxy(Number(url.port))
@@ -135,7 +135,7 @@ describe.skipIf(!hasOpenssl)(
       expect(sent.length).toBeGreaterThan(0)
     })
 
-    test('that breaks off while TLS is set up is unavailable, not denied', async () => {
+    test('a connection that breaks during the TLS handshake is SHARD_UNAVAILABLE', async () => {
       await certify('DNS:localhost')
       const url = new URL(servers.urls[0] as string)
       const proxy = await startTcpProxy(Number(url.port))

@@ -151,7 +151,7 @@ const rows: readonly Row[] = [
 ]
 
 describe.each(rows)('%s', (_what, error, read, write, ...marks) => {
-  test(`is ${read} of a read and ${write} of a write`, () => {
+  test(`a fault is ${read} for a read and ${write} for a write`, () => {
     expect([mysqlFault(error, false).kind, mysqlFault(error, true).kind]).toEqual([read, write])
   })
 
@@ -165,7 +165,7 @@ describe.each(rows)('%s', (_what, error, read, write, ...marks) => {
 
 const isCode = (kind: string): kind is ErrorCode => kind in errorCodes
 
-test('whatever cannot be said of a write is OUTCOME_UNKNOWN, and nothing else is', () => {
+test('a write is OUTCOME_UNKNOWN for exactly the numbers that may come after it was done', () => {
   for (const [number, [kind, message, ...marks]] of Object.entries(errorNumbers)) {
     const fault = mysqlFault(serverError(Number(number)), true)
     const unsure = marks.includes('unsure')
@@ -176,7 +176,7 @@ test('whatever cannot be said of a write is OUTCOME_UNKNOWN, and nothing else is
   }
 })
 
-test('whatever passes by itself can be tried again, and what people have to mend cannot', () => {
+test('an error that ends by itself is retryable, and one that needs a person is not', () => {
   const retryable = Object.values(errorNumbers).filter(
     ([kind]) => isCode(kind) && new LooseleafError(kind, '').retryable,
   )

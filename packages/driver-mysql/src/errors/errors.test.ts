@@ -10,7 +10,7 @@ const serverError = (errno: number, code: string): Error =>
     sqlMessage: 'secret',
   })
 
-describe('what the server has answered is certain, for reads and writes alike', () => {
+describe('an answer of the server is certain, for reads and writes', () => {
   for (const [errno, code, kind] of [
     [1062, 'ER_DUP_ENTRY', 'duplicate'],
     [1242, 'ER_SUBQUERY_NO_1_ROW', 'fence-refused'],
@@ -46,12 +46,12 @@ test.each([
     'the privilege INSERT, DELETE on the table entities.',
   ],
   ['something else', 'a privilege on a table.'],
-])('a refusal tells the privilege and the table, and no user: %s', (text, words) => {
+])('the error for a missing privilege names it and the table, and no user: %s', (text, words) => {
   const error = Object.assign(new Error(text), { errno: 1142, code: 'ER_TABLEACCESS_DENIED_ERROR' })
   expect(mysqlFault(error, true)).toMatchObject({ kind: 'SHARD_DENIED', message: `the user lacks ${words}` })
 })
 
-describe('an answer that is lost leaves a write unknown', () => {
+describe('a write without an answer is OUTCOME_UNKNOWN', () => {
   for (const [name, error] of [
     ['ECONNRESET', Object.assign(new Error('read'), { code: 'ECONNRESET', errno: -104, fatal: true })],
     [
@@ -69,17 +69,17 @@ describe('an answer that is lost leaves a write unknown', () => {
     })
   }
 
-  test('but not when nothing was sent', () => {
+  test('a write that was not sent is SHARD_UNAVAILABLE', () => {
     expect(mysqlFault(clientError('CONNECTION_GONE'), true).kind).toBe('SHARD_UNAVAILABLE')
   })
 
-  test('a deadline', () => {
+  test('a write at its deadline is OUTCOME_UNKNOWN, and a read is DEADLINE', () => {
     expect(mysqlFault(clientError('CALL_DEADLINE'), true).kind).toBe('OUTCOME_UNKNOWN')
     expect(mysqlFault(clientError('CALL_DEADLINE'), false).kind).toBe('DEADLINE')
   })
 })
 
-test('an engine that is enforced is not taken for a server that may only be read', () => {
+test('the error for an enforced engine differs from that for a read-only server', () => {
   const error = serverError(1290, 'ER_OPTION_PREVENTS_STATEMENT')
   error.message =
     'The MariaDB server is running with the NO_ENGINE_SUBSTITUTION option so it cannot execute this statement'
@@ -91,7 +91,7 @@ test('an engine that is enforced is not taken for a server that may only be read
   }
 })
 
-test('an error of JavaScript itself is no lost connection, and does not count against the server', () => {
+test('an error of JavaScript itself is not a lost connection, and does not count against the server', () => {
   for (const error of [new EvalError('secret'), new TypeError('secret'), new RangeError('secret')]) {
     const { name } = error
     expect(mysqlFault(error, false)).toMatchObject({ kind: 'STATEMENT_FAILED', cause: { message: name } })
@@ -105,12 +105,12 @@ test('an error of JavaScript itself is no lost connection, and does not count ag
   expect(saysDown(new Error('closed state'))).toBe(true)
 })
 
-test('a missing table is given by its name', () => {
+test('a fault for a missing table has its name', () => {
   const error = Object.assign(new Error("Table 'secret.looseleaf_tasks' doesn't exist"), { errno: 1146 })
   expect(mysqlFault(error, true)).toMatchObject({ kind: 'no-table', table: 'looseleaf_tasks' })
 })
 
-test('a value that its column does not hold names the column and the table, and no value', () => {
+test('the error for a value that does not fit names the column and the table, and no value', () => {
   const misfit = (message: string, errno: number): unknown =>
     mysqlFault(
       Object.assign(new Error(message), { errno, sql: 'INSERT INTO `entities` VALUES (secret)' }),
@@ -130,7 +130,7 @@ test('a value that its column does not hold names the column and the table, and 
   })
 })
 
-test('a server that is not there is unavailable, and a write to it was not sent', () => {
+test('a server that cannot be reached is SHARD_UNAVAILABLE, also for a write, which was not sent', () => {
   for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH']) {
     expect(mysqlFault(Object.assign(new Error(code), { code, errno: -111 }), true).kind).toBe(
       'SHARD_UNAVAILABLE',
@@ -151,7 +151,7 @@ test.each([
   [3, 'Error writing file \'./feed/secret.ibd\' (Errcode: 28 "No space left on device")'],
   [1026, "Error writing file 'secret' (errno: 28 - No space left on device)"],
   [1005, 'Can\'t create table `feed`.`secret` (errno: 122 "Disk quota exceeded")'],
-])('the error of a file, %i, that names a full disk or quota is a full shard', (errno, message) => {
+])('the error of a file, %i, with a full disk or quota is SHARD_FULL', (errno, message) => {
   const error = Object.assign(new Error(message), { errno, code: 'ER_SOME' })
   expect(mysqlFault(error, false)).toMatchObject({
     kind: 'SHARD_FULL',
@@ -165,7 +165,7 @@ test.each([
   expect(inspect(mysqlFault(error, true), { depth: 9 })).not.toMatch(/secret/)
 })
 
-test('the error of a file with another reason is no full shard, whatever names it holds', () => {
+test('the error of a file with another reason is not SHARD_FULL, whatever names it has', () => {
   for (const message of [
     'Got error 168 "Unknown (generic) error from engine" from storage engine InnoDB',
     'Error writing file \'./feed/28.ibd\' (Errcode: 13 "Permission denied")',

@@ -264,7 +264,7 @@ test.for<[what: string, rows: number, act: () => Promise<unknown>]>([
   },
 )
 
-test('scans that differ in their values alone are one statement, and so are counts', async () => {
+test('scans that differ in their values only are one statement, and so are counts', async () => {
   const ranges = someUsers.map(({ key: [own] }) => ({ prefix: [own!] }))
   const selects = async (): Promise<number> => {
     const [[row]] = await counter.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Com\\_select'")

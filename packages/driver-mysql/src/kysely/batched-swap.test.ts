@@ -123,18 +123,18 @@ async function replace(rows: readonly EntityReplace[], ...steps: readonly Step[]
   return won
 }
 
-describe('a swap of several rows', () => {
-  test('that changed none has lost them all, and one that changed all has won them', async () => {
+describe('a batched swap', () => {
+  test('a swap that changed no row lost all, and one that changed all rows won all', async () => {
     expect(await replace([swap(A), swap(B)], [SWAP, { changed: 0 }])).toEqual([false, false])
     expect(await replace([swap(B), swap(C)], [SWAP, { changed: 2 }])).toEqual([true, true])
   })
 
-  test('the answer of a statement that changed some rows names the winners, a bit for each', async () => {
+  test('an answer to a swap that changed some rows names the winners, with a bit for each', async () => {
     const outcome = await replace([swap(A), swap(B), swap(C)], [SWAP, { changed: 2, insertId: 0b101n }])
     expect(outcome).toEqual([true, false, true])
   })
 
-  test('a statement can have as many rows as a whole number has bits', async () => {
+  test('a statement that names its winners may have 53 rows', async () => {
     const rows = many.slice(0, MAX_NAMED)
     const last = 1n << BigInt(MAX_NAMED - 1)
     const won = (await replace(rows, [SWAP, { changed: 1, insertId: last }])) as boolean[]
@@ -144,7 +144,7 @@ describe('a swap of several rows', () => {
   })
 
   test.each([undefined, 0b1n, 0b111n])(
-    'an answer that names %s for two of three winners makes the outcome unknown, and the message says so',
+    'an answer that names %s for two winners of three rows is OUTCOME_UNKNOWN, and the message says why',
     async (insertId) => {
       const answer = { changed: 2, ...(insertId !== undefined && { insertId }) }
       expect(await replace([swap(A), swap(B), swap(C)], [SWAP, answer])).toMatchObject({
@@ -157,7 +157,7 @@ describe('a swap of several rows', () => {
   )
 
   // MySQL cuts what is longer than it was told where it is not strict; MariaDB does not, and pays for a longer type.
-  test('says so where one of the bodies is long', async () => {
+  test('a swap with a body of more than 65,535 bytes has another statement', async () => {
     const [short, long] = [new Uint8Array(65_535), new Uint8Array(65_536)]
     expect(await replace([swap(A, short), swap(B, null)], [SWAP, { changed: 2 }])).toEqual([true, true])
     expect(sent[0]?.text).not.toMatch(LONG)
@@ -165,7 +165,7 @@ describe('a swap of several rows', () => {
     expect(sent[0]?.text).toMatch(LONG)
   })
 
-  test.each([true, false])('casts each body, and to a long type only where one is long: %s', (isLong) => {
+  test.each([true, false])('a swap casts each body, with a long type only if a body is long: %s', (isLong) => {
     const table = { table: 'entities', fence: sql<boolean>`TRUE`, updated: sql`NOW` }
     const statement = swapStatement(2, { isLong, namesWinners: true }, table).compile(db).sql
     expect(statement.match(/CAST\(\? AS BINARY\)/g)).toHaveLength(2)
@@ -173,16 +173,16 @@ describe('a swap of several rows', () => {
   })
 })
 
-describe('a swap of more rows than a number can name is a transaction that', () => {
+describe('a swap of more than 53 rows', () => {
   const versions = (won: (place: number) => boolean): Row[] =>
     many.map(({ id }, place) => ({ id, version: won(place) ? 2 : 1 }))
 
-  test('it reads nothing where it has changed all rows', async () => {
+  test('a transaction that changed all rows reads no versions', async () => {
     const won = await replace(many, ['BEGIN'], [SWAP, { changed: many.length }], ['COMMIT'])
     expect(won).toEqual(many.map(() => true))
   })
 
-  test('it wins the rows that have its versions before it is committed', async () => {
+  test('a transaction has won the rows that have its versions before its COMMIT', async () => {
     const isOdd = (place: number): boolean => place % 2 === 1
     const changed = many.filter((_, place) => isOdd(place)).length
     const answer = { rows: versions(isOdd) }
@@ -191,13 +191,13 @@ describe('a swap of more rows than a number can name is a transaction that', () 
     expect(sent.at(-1)).toMatchObject({ write: false })
   })
 
-  test('it is rolled back where another process has given a row the same version', async () => {
+  test('a transaction is rolled back if another process has given a row the same version', async () => {
     const answer = { rows: versions((place) => place < 2) }
     const outcome = await replace(many, ['BEGIN'], [SWAP, { changed: 1 }], [VERSIONS, answer], ['ROLLBACK'])
     expect(outcome).toMatchObject({ code: 'SHARD_BUSY', undone: true, unknownOutcome: false })
   })
 
-  test('it is the transaction of its caller, if there is one', async () => {
+  test('a swap within the transaction of its caller begins no other', async () => {
     script = [[SWAP, { changed: many.length }]]
     const outer = { ...session }
     expect(await swaps.send([first, ...many.slice(1)], [], call, outer)).toEqual(many.map(() => true))

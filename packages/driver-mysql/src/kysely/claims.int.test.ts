@@ -48,7 +48,7 @@ describe('a take', () => {
     ['a lower stamp', [claim(1n, OWN, 4)]],
     ['a claim of another', [claim(2n, OWN, 9)]],
     ['several that are there', [claim(2n, OWN, 9), claim(1n, OWN, 5)]],
-  ])('that changes nothing flushes what others have committed: %s', async (_, rows) => {
+  ])('a take that changes nothing flushes the commits of others: %s', async (_, rows) => {
     const there = [claim(1n, OWN, 5), claim(2n, OTHER, 5)]
     await claims.take(there)
     const before = await flushes()
@@ -58,7 +58,7 @@ describe('a take', () => {
     expect(await flushes()).toBe(before + 1)
   })
 
-  test('that changes a claim is flushed by itself', async () => {
+  test('a take that changes a claim needs no flush', async () => {
     const before = await flushes()
     await claims.take([claim(1n, OWN, 5)])
     await claims.take([claim(1n, OWN, 6)])
@@ -67,19 +67,19 @@ describe('a take', () => {
     expect(await flushes()).toBe(before)
   })
 
-  test('of one key is one statement where it gets it, or raises its stamp', async () => {
+  test('a take of one key that gets it, or raises its stamp, is one statement', async () => {
     expect(await claims.take([claim(1n, OWN, 5)])).toEqual([claim(1n, OWN, 5)])
     expect(await claims.take([claim(1n, OWN, 6)])).toEqual([claim(1n, OWN, 6)])
     expect(sent).toEqual(['INSERT', 'INSERT'])
   })
 
-  test('of several keys reads them before it is committed', async () => {
+  test('a take of several keys reads the claims before its COMMIT', async () => {
     await claims.take([claim(1n, OWN, 5), claim(2n, OWN, 5)])
     // The last makes sure that the COMMIT came to the session of the transaction.
     expect(sent).toEqual(['START', 'INSERT', 'SELECT', 'COMMIT', 'SELECT'])
   })
 
-  test('that cannot read what it took has taken nothing', async () => {
+  test('a take that cannot read its claims takes nothing', async () => {
     proxy.rewrite = (bytes) => {
       if (!bytes.includes('FROM `ix_claims`')) return bytes
       proxy.rewrite = (later) => later
@@ -91,7 +91,7 @@ describe('a take', () => {
     expect(await all()).toEqual([])
   })
 
-  test('holds what it has left as it was until that is flushed', async () => {
+  test('a take locks the claims that it left unchanged until they are flushed', async () => {
     await claims.take([claim(1n, OWN, 5), claim(2n, OTHER, 5)])
     await shard.flush()
     const holder = await bench.observe()

@@ -20,7 +20,7 @@ const times = {
   '2250-12-31 23:59:59.999999': Date.UTC(2250, 11, 31, 23, 59, 59, 999) * 1_000 + 999,
 }
 
-test('times after 2038 come back to the microsecond, and pages by time find their place among them', async () => {
+test('times after 2038 come back to the microsecond, and pages by time continue among them', async () => {
   const { shard } = await bench.migrate()
   const observer = await bench.observe()
   const entities = Object.keys(times).map(newEntity)
@@ -47,7 +47,7 @@ test('times after 2038 come back to the microsecond, and pages by time find thei
   }
 })
 
-test('a page by time is a range of the key, already in its order', async () => {
+test('a page by time reads a range of the key, and sorts nothing', async () => {
   const { proxy, url } = await bench.behindProxy()
   const { shard } = await bench.migrate({}, url)
   await shard.entities.insert(Array.from({ length: 300 }, newEntity), { epoch })
@@ -76,7 +76,7 @@ test('a page by time is a range of the key, already in its order', async () => {
   }
 })
 
-test('a write has the time of the server’s clock, at the end of what that can be set to and in any zone', async () => {
+test('a write has the server’s time, up to the last time that a clock can have, and in any zone', async () => {
   await bench.migrate()
   const pool = connectShard(parseShardAddress(bench.url, 'MySQL shard 0', undefined), {
     ...settings,

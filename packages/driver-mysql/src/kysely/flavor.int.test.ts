@@ -5,7 +5,7 @@ import { cleanUp, epoch, freshBench, newEntity, threadBusyWith } from '../../tes
 
 const bench = await freshBench()
 
-test('every table has transactions and long keys, whatever the server would have chosen', async () => {
+test('every table has transactions and long keys, under any default of the server', async () => {
   const { shard } = await bench.connect()
   const observer = await bench.observe()
   await observer.query('SET SESSION default_storage_engine = MyISAM')

@@ -8,7 +8,7 @@ const bench = await freshBench()
 const FIRST = { updated: 0, addedId: 0 }
 const HOUR = 3_600_000_000
 
-test('where the floor is ahead of the clock, every kind of write comes after it', async () => {
+test('every kind of write has a time above a floor that is ahead of the clock', async () => {
   const { shard } = await bench.migrate()
   const observer = await bench.observe()
   const [one, ...others] = Array.from({ length: 6 }, newEntity)
@@ -33,7 +33,7 @@ test('where the floor is ahead of the clock, every kind of write comes after it'
   expect(await shard.entities.pageOfChanges({ after, until }, 10)).toHaveLength(6)
 })
 
-test('what was written while the clock was ahead is below the next floor, and what comes then is above it', async () => {
+test('writes while the clock was ahead are below the next floor, and later writes above it', async () => {
   const { shard } = await bench.migrate()
   const observer = await bench.observe()
   const [early, late] = [newEntity(), newEntity()]
@@ -51,7 +51,7 @@ test('what was written while the clock was ahead is below the next floor, and wh
   expect(await shard.entities.raiseFloor()).toBe(next + 1)
 })
 
-test('a floor is raised when the writes under way are committed, and their rows are below it', async () => {
+test('a raise of the floor waits for the writes in flight, whose rows are below it', async () => {
   const { shard } = await bench.migrate()
   const writer = await bench.observe()
   const { id } = newEntity()
@@ -74,7 +74,7 @@ test('a floor is raised when the writes under way are committed, and their rows 
   expect(changes.some((row) => Buffer.compare(row.id, id) === 0)).toBe(true)
 })
 
-test('a raise behind a write that hangs gives up soon, and what has waited behind it goes on', async () => {
+test('a raise that waits for a hanging write gives up soon, and the writes behind it proceed', async () => {
   const { shard } = await bench.migrate()
   const [writer, patient] = [await bench.observe(), await bench.observe()]
   const [[{ version }]] = (await writer.query('SELECT VERSION() AS version')) as unknown as [
@@ -96,7 +96,7 @@ test('a raise behind a write that hangs gives up soon, and what has waited behin
   expect(await shard.entities.raiseFloor()).toBeGreaterThan(0)
 })
 
-test('a catalog table without a floor gets one, and keeps what it has', async () => {
+test('a catalog table without a floor gets one, and keeps its row', async () => {
   const { shard } = await bench.migrate()
   const observer = await bench.observe()
   await observer.query('ALTER TABLE looseleaf_meta DROP COLUMN floor')
@@ -117,7 +117,7 @@ test('processes that add missing columns at the same time all succeed', async ()
   }
 })
 
-test('a page of changes is a range of the key, already in its order', async () => {
+test('a page of changes reads a range of the key, and sorts nothing', async () => {
   const { proxy, url } = await bench.behindProxy()
   const { shard } = await bench.migrate({}, url)
   await shard.entities.insert(Array.from({ length: 300 }, newEntity), { epoch })
@@ -140,7 +140,7 @@ test('a page of changes is a range of the key, already in its order', async () =
   expect(plan[0]?.Extra).not.toMatch(/filesort|temporary/)
 })
 
-test('whoever reads up to each floor has missed no write, however slow its statement was', async () => {
+test('a reader of changes up to each floor misses no write, however slow its statement was', async () => {
   const { shard } = await bench.migrate({ poolSize: 12 })
   const observer = await bench.observe()
   // After the statement has taken its time, and before it is committed.

@@ -28,7 +28,7 @@ async function shardWithTable(): Promise<{
 }
 
 describe('flush', () => {
-  test('is a commit that changes something, and calls at the same time share one', async () => {
+  test('a flush is a commit with a change, and concurrent calls share one', async () => {
     const { shard, flushes } = await shardWithTable()
     await shard.flush()
     const first = await flushes()
@@ -38,7 +38,7 @@ describe('flush', () => {
     expect(await flushes()).toBeLessThanOrEqual(first + 1 + 3)
   })
 
-  test('waits for one that begins after the call', async () => {
+  test('a flush waits for a commit that begins after the call', async () => {
     const { shard, flushes } = await shardWithTable()
     const observer = await bench.observe()
     await shard.flush()
@@ -58,7 +58,7 @@ describe('flush', () => {
 describe('an upsert', () => {
   const row = (version: number) => ({ key: [1n], entityId: Buffer.alloc(16, 7), version })
 
-  test('that changes no row flushes what others have stamped', async () => {
+  test('an upsert that changes no row flushes the stamps of others', async () => {
     const { table, flushes } = await shardWithTable()
     await table.upsert([row(5)])
     const before = await flushes()
@@ -68,7 +68,7 @@ describe('an upsert', () => {
     expect(await flushes()).toBe(before + 2)
   })
 
-  test('that changes a row is flushed by itself', async () => {
+  test('an upsert that changes a row needs no flush', async () => {
     const { table, flushes } = await shardWithTable()
     await table.upsert([row(5)])
     const before = await flushes()

@@ -190,7 +190,7 @@ test('pending rows of one statement are in the order of their key', async () => 
   expect(there).toEqual(keys.toSorted((x, y) => (x.join() < y.join() ? -1 : 1)))
 })
 
-test('a batch of swaps on a small table waits for a row of others before it locks a greater id', async () => {
+test('a batch of swaps on a small table waits for a locked row before it locks a greater id', async () => {
   const starting = (byte: number): EntityInsert => ({
     ...newEntity(),
     id: Buffer.concat([Buffer.of(byte), randomBytes(15)]),

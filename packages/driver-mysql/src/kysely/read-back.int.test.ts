@@ -66,7 +66,7 @@ describe('swaps in one call', () => {
     expect(await versions([a, b])).toEqual([2, 1])
   })
 
-  test.each([2, 20, MAX_NAMED])('the winners of %i swaps are told from the losers', async (count) => {
+  test.each([2, 20, MAX_NAMED])('a batch of %i swaps returns the winners', async (count) => {
     const entities = Array.from({ length: count }, newEntity)
     await shard.entities.insert(entities, { epoch })
     for (const round of [1, 2, 3, 4]) {
@@ -85,7 +85,7 @@ describe('swaps in one call', () => {
     }
   })
 
-  test('the winners of swaps with long bodies, which are prepared, are told from the losers', async () => {
+  test('a prepared batch of swaps with long bodies returns the winners', async () => {
     const [a, b] = await twoSwaps()
     const body = randomBytes(70_000)
     expect(await shard.entities.replace([{ ...a, body }, lost(b)], { epoch })).toEqual([true, false])
@@ -95,7 +95,7 @@ describe('swaps in one call', () => {
     expect(await versions([a, b])).toEqual([2, 2])
   })
 
-  test('swaps of more rows than a number can name are one transaction, and their versions are read before its COMMIT', async () => {
+  test('a batch of more than 53 swaps is a transaction that reads the versions before its COMMIT', async () => {
     const [a, b] = await twoSwaps()
     const rows = await withOthers(a, lost(b))
     sent = []
@@ -106,7 +106,7 @@ describe('swaps in one call', () => {
     expect(await versions([a, b])).toEqual([2, 1])
   })
 
-  test('the winners of swaps with pending rows are told from the losers, in the transaction of both', async () => {
+  test('a batch of swaps with pending rows returns the winners, in one transaction', async () => {
     const [a, b] = await twoSwaps()
     const deferred = ['ix_down']
     expect(await shard.entities.replace([{ ...a, deferred }, lost({ ...b, deferred })], { epoch })).toEqual([
@@ -116,7 +116,7 @@ describe('swaps in one call', () => {
   })
 })
 
-test('of two writers that chose one version from one base, the loser is not told that it has won', async () => {
+test('the loser of two writers with the same version and base is not told that it won', async () => {
   const [a, b] = await twoSwaps()
   const body = Buffer.from('of the winner')
   const { shard: other } = await bench.connect()
@@ -136,7 +136,7 @@ test('of two writers that chose one version from one base, the loser is not told
   expect(await versions([c, d])).toEqual([2, 1])
 })
 
-test('a transaction that cannot begin has not taken place, and the next one has another connection', async () => {
+test('a transaction that cannot begin writes nothing, and the next one has another connection', async () => {
   const [a, b] = await twoSwaps()
   const rows = await withOthers(a, lost(b))
   proxy.rewrite = (bytes) => {
@@ -153,7 +153,7 @@ test('a transaction that cannot begin has not taken place, and the next one has 
 })
 
 describe('a transaction that loses its connection', () => {
-  test.each(['UPDATE (', 'SELECT id, version FROM'])('at %s has not taken place', async (part) => {
+  test.each(['UPDATE (', 'SELECT id, version FROM'])('a transaction that loses its connection at %s writes nothing', async (part) => {
     const [a, b] = await twoSwaps()
     const rows = await withOthers(a, lost(b))
     cutAt(part)
@@ -165,7 +165,7 @@ describe('a transaction that loses its connection', () => {
     expect(await versions([a, b])).toEqual([1, 1])
   })
 
-  test('before what goes with its entity has not taken place', async () => {
+  test('a transaction that loses its connection before the entity writes nothing', async () => {
     const entity = { ...newEntity(), deferred: ['ix_down'] }
     cutAt('INSERT INTO `looseleaf_pending`')
     await expect(shard.entities.insert([entity], { epoch })).rejects.toMatchObject({
@@ -175,7 +175,7 @@ describe('a transaction that loses its connection', () => {
     expect(await shard.entities.readVersions([entity.id])).toEqual([undefined])
   })
 
-  test('at its COMMIT has an unknown outcome', async () => {
+  test('a transaction that loses its connection at its COMMIT is OUTCOME_UNKNOWN', async () => {
     const [a, b] = await twoSwaps()
     const rows = await withOthers(a, lost(b))
     cutAt('COMMIT')

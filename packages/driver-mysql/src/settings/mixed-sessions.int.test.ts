@@ -38,7 +38,7 @@ const otherSession = (found: RegExp, unknownOutcome: boolean) => ({
 const modes = ['', 'ANSI', 'NO_UNSIGNED_SUBTRACTION', 'TRADITIONAL', 'NO_BACKSLASH_ESCAPES']
 
 describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
-  test.each(modes)('when somebody has set sql_mode to %j since', async (mode) => {
+  test.each(modes)('a write with a stale epoch changes nothing after sql_mode was set to %j', async (mode) => {
     const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
     await pooler.tell(0, `SET SESSION sql_mode = '${mode}'`)
     // Greater than what 32 bits hold.
@@ -68,7 +68,7 @@ describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
     ])
   })
 
-  test('when the session is not the one that was set up, and the connection is not used again', async () => {
+  test('a write in another session changes nothing, and its connection is closed', async () => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
     const [a, b, c] = [newEntity(), newEntity(), newEntity()]
     const x = { ...a, body, base: 1, version: 2 }
@@ -99,11 +99,11 @@ describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
   })
 })
 
-describe('a session in which somebody else', () => {
+describe('a session that another client has changed', () => {
   test.each([
     ['has turned autocommit off', 'SET autocommit = 0', /autocommit is off/],
     ['has begun a transaction', 'START TRANSACTION', /a transaction is open that this connection did not begin/],
-  ])('%s acknowledges no write and no read', async (_, statement, found) => {
+  ])('a session that %s acknowledges no write and no read', async (_, statement, found) => {
     const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
     const spec = { table: 'ix_mixed', columns: [{ name: 'n', type: 'integer' }] } as const
     await direct.createIndexTable(spec)
@@ -131,7 +131,7 @@ describe('a session in which somebody else', () => {
     expect(await direct.entities.count()).toEqual(before)
   })
 
-  test('has begun a transaction is not used for a new connection', async () => {
+  test('a session with an open transaction is not used for a new connection', async () => {
     const { pooler } = await withPooler(2)
     await pooler.tell(1, 'START TRANSACTION')
     await expect(bench.connect({}, pooler.url)).rejects.toMatchObject(
@@ -139,7 +139,7 @@ describe('a session in which somebody else', () => {
     )
   })
 
-  test('has taken our token away is noticed by a process that only reads, within moments', async () => {
+  test('a session without the token fails the next read within seconds', async () => {
     const { pooler, shard } = await withPooler(1, { poolSize: 1 })
     expect(await shard.now()).toBeGreaterThan(0)
     await pooler.tell(0, 'SET @looseleaf = NULL')
@@ -153,7 +153,7 @@ describe('a session in which somebody else', () => {
   })
 })
 
-describe('a transaction is not acknowledged when', () => {
+describe('a transaction whose statement reaches another session', () => {
   const steps = {
     'its START': /^START/,
     'its first write': /^\s*(INSERT INTO `looseleaf_pending`|UPDATE \()/,
@@ -180,7 +180,7 @@ describe('a transaction is not acknowledged when', () => {
     }
   }
 
-  test.each(cases)('%s comes to another session that %s: what was deferred', async (_, _state, ...how) => {
+  test.each(cases)('an insert with pending rows is not acknowledged if %s reaches a session that %s', async (_, _state, ...how) => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
     const table = `index_${randomUUID()}`
     const entity = { ...newEntity(), deferred: [table] }
@@ -195,7 +195,7 @@ describe('a transaction is not acknowledged when', () => {
     if (version !== undefined) expect(await direct.pending.tables()).toContain(table)
   })
 
-  test.each(cases)('%s comes to another session that %s: a swap', async (_, _state, ...how) => {
+  test.each(cases)('a batch of swaps is not acknowledged if %s reaches a session that %s', async (_, _state, ...how) => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
     // More than one answer can name, so that it is a transaction; and one of them loses, so that the versions are read back.
     const entities = Array.from({ length: MAX_NAMED + 1 }, newEntity)
@@ -220,7 +220,7 @@ describe('a transaction is not acknowledged when', () => {
     Object.entries(states).map(([state, told]) => [step, state, statement, told] as const),
   )
 
-  test.each(takeCases)('%s comes to another session that %s: claims', async (_, _state, ...how) => {
+  test.each(takeCases)('a take of claims is not acknowledged if %s reaches a session that %s', async (_, _state, ...how) => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
     const table = `ix_taken_${randomUUID().replaceAll('-', '')}`
     const spec = { table, columns: [{ name: 'n', type: 'integer' }], unique: true } as const
@@ -239,7 +239,7 @@ describe('a transaction is not acknowledged when', () => {
   })
 })
 
-test('a transaction that fails rolls back nobody else’s', async () => {
+test('a failed transaction does not roll back that of another client', async () => {
   const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
   const entity = newEntity()
   await direct.entities.insert([entity], { epoch })

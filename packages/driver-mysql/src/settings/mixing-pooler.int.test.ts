@@ -67,7 +67,7 @@ function strayNowAndThen({ client, text }: Command): number {
 test.each([
   ['hands statements to any session', mixSessions(CLIENTS)],
   ['lets one stray now and then', strayNowAndThen],
-])('behind a pooler that %s, whoever is told something is told the truth', async (_, route) => {
+])('every outcome behind a pooler that %s is true', async (_, route) => {
   const { shard: direct } = await bench.migrate()
   const setUp = "SET SESSION sql_mode = ''"
   const pooler = await startSessionPooler(bench.url, { sessions: SESSIONS, setUp, rollsBack: true })

@@ -25,7 +25,7 @@ async function open(): Promise<OpenShard['shard']> {
   return driver.shards[0] as OpenShard['shard']
 }
 
-test('a binary log of statements is warned of, and what it refuses is told as not done', async () => {
+test('binlog_format = STATEMENT has a warning, and a write that it rejects was not done', async () => {
   const shard = await open()
   await shard.createTables()
   const first = { epoch, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] }
@@ -47,7 +47,7 @@ test('a binary log of statements is warned of, and what it refuses is told as no
   expect((await mixed.warnings()).filter((warning) => /binlog_format/.test(warning))).toEqual([])
 })
 
-test('a bound on the rows that a select may look at (max_join_size) refuses none of ours', async () => {
+test('max_join_size rejects no statement', async () => {
   const shard = await open()
   const entities = Array.from({ length: 20 }, newEntity)
   await shard.entities.insert(entities, { epoch })
@@ -59,7 +59,7 @@ test('a bound on the rows that a select may look at (max_join_size) refuses none
 })
 
 test.skipIf(findServer()?.flavor === 'mysql')(
-  'an engine that is enforced is warned of, and not taken for a replica (MariaDB alone can)',
+  'an enforced engine has a warning, and its error differs from that of a replica (MariaDB only)',
   async () => {
     await setGlobal("enforce_storage_engine = 'Aria'")
     const shard = await open()

@@ -24,7 +24,7 @@ test.each([
   [' lock_wait_timeout', ' lock_wait_timeout = 3', ' lock_wait_timeout = 9'],
   ['wait_timeout', ', wait_timeout = 1', ', wait_timeout = 9'],
   ['the isolation level', 'READ COMMITTED', 'SERIALIZABLE  '],
-])('a connection on which a proxy has changed %s is refused', async (name, said, heard) => {
+])('a connection whose setting a proxy has changed is rejected: %s', async (name, said, heard) => {
   expect(heard).toHaveLength(said.length)
   await expect(connectThrough((statement) => statement.replace(said, heard))).rejects.toMatchObject({
     code: 'STATEMENT_FAILED',
@@ -33,7 +33,7 @@ test.each([
   })
 })
 
-test('a proxy that answers SET by itself, and sends it nowhere, is found out', async () => {
+test('a connection through a proxy that answers SET by itself is rejected', async () => {
   const comment = (statement: string): string =>
     statement.replace(/SET SESSION [^\0]*/, (set) => `DO 1${' '.repeat(set.length - 4)}`)
   await expect(connectThrough(comment)).rejects.toMatchObject({
@@ -44,7 +44,7 @@ test('a proxy that answers SET by itself, and sends it nowhere, is found out', a
   })
 })
 
-test('what a server makes of every new connection (init_connect) is overruled', async () => {
+test('the settings of init_connect are overridden', async () => {
   // Privileged users are spared from it.
   const limited = await createLimitedUser(bench.url, 'SELECT')
   cleanUp(() => limited.drop())

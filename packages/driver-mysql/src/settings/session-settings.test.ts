@@ -39,11 +39,11 @@ const answer = (values: object): unknown =>
 
 const PINNED = Object.keys(kept).indexOf('tx_isolation')
 
-test('a session that has kept everything is accepted', () => {
+test('a session with all settings is accepted', () => {
   expect(checkSession(answer(kept), options)).toEqual({ maxPacketBytes: 16 * 1024 * 1024 })
 })
 
-test('servers may name the modes in another order, switches with digits, and the isolation differently', () => {
+test('modes in another order, switches as digits and another name of the isolation level are accepted', () => {
   const { tx_isolation: isolation, ...others } = kept
   const answered = {
     ...others,
@@ -55,7 +55,7 @@ test('servers may name the modes in another order, switches with digits, and the
 })
 
 test.each(Object.keys(kept).slice(0, PINNED + 1))(
-  'a session that has not kept %s is refused by its name',
+  'a session with another value of %s is rejected by its name',
   (name) => {
     const { [name]: _, ...others } = kept
     const shown = name === 'tx_isolation' ? /the isolation level/ : new RegExp(`: ${name} was set to`)
@@ -67,19 +67,19 @@ test.each(Object.keys(kept).slice(0, PINNED + 1))(
   },
 )
 
-test('modes that were added are as bad as modes that are missing', () => {
+test('a session with an additional SQL mode is rejected', () => {
   for (const mode of [`${kept.sql_mode},NO_BACKSLASH_ESCAPES`, 'STRICT_ALL_TABLES', '']) {
     expect(() => checkSession(answer({ ...kept, sql_mode: mode }), options)).toThrow(/sql_mode/)
   }
 })
 
-test('an answer that is none is refused', () => {
+test('an answer without rows is rejected', () => {
   for (const nothing of [undefined, [], {}, { affectedRows: 0 }, [null]]) {
     expect(() => checkSession(nothing, options)).toThrow(/sql_mode was set to/)
   }
 })
 
-test('whatever is pinned is read back', () => {
+test('every pinned setting is read back', () => {
   const [set = ''] = pinStatements(options, token)
   const names = [...set.matchAll(/ (\w+) = /g)].map(([, name]) => name)
   expect(names).toEqual(Object.keys(kept).slice(0, PINNED))
@@ -89,7 +89,7 @@ test('whatever is pinned is read back', () => {
   expect(readBackStatement(options, token)).toContain("<=> x'abcd'")
 })
 
-test('a session is told by server, thread and the start of the server', () => {
+test('the identity of a session has the server, the thread and the start of the server', () => {
   const identity = identityOf(answer(kept), answer({ Uptime: '100' }))
   expect(identity).toMatchObject({ server: JSON.stringify(['db1', '3306', '1']), thread: 57 })
   expect(performance.now() / 1_000 - identity.started).toBeGreaterThanOrEqual(100)

@@ -4,7 +4,7 @@ import { createLimitedUser } from '@looseleaf-tooling/vitest/limited-user'
 
 const bench = await freshBench()
 
-test('a user with no privilege but that to read is told what is wrong with the server, and of nothing else', async () => {
+test('a user without privileges but SELECT gets the warnings of the server', async () => {
   const limited = await createLimitedUser(bench.url, 'SELECT')
   cleanUp(() => limited.drop())
   const { shard } = await bench.connect({}, limited.url)

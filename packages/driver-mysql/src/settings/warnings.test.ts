@@ -67,7 +67,7 @@ test.each<[string, Values]>([
   ['in a group with one primary', group],
   ['that once followed another', { ...alone, replica_io_running: 'No' }],
   ['of MySQL that recovers torn pages', { ...mysqlAlone, innodb_doublewrite: 'DETECT_AND_RECOVER' }],
-])('a server %s has no warnings when it is set safely', (_, values) => {
+])('a server %s has no warnings with safe settings', (_, values) => {
   expect(warnings(values)).toEqual([])
 })
 
@@ -93,7 +93,7 @@ test.each<[string, string, Values, RegExp?]>([
   ['wsrep_sync_wait', '6', galera],
   ['group_replication_single_primary_mode', 'OFF', group],
   ['group_replication_consistency', 'EVENTUAL', group],
-])('%s = %s is the one warning, with its name', (name, value, values, what = /./) => {
+])('%s = %s has one warning, with its name', (name, value, values, what = /./) => {
   const found = warnings({ ...values, [name]: value })
   expect(found).toEqual([expect.stringContaining(name)])
   expect(found[0]).toMatch(what)
@@ -106,7 +106,7 @@ test.each([
   '8.0.mysql_aurora.3.04.0',
   '9.7.4-2',
   'unheard of',
-])('a server of version %s is supported, as far as it says', (version) => {
+])('a server of version %s has no warning', (version) => {
   expect(warnings({ ...alone, version })).toEqual([])
 })
 
@@ -115,11 +115,11 @@ test.each([
   ['5.5.68-MariaDB', 'MariaDB 5.5'],
   ['5.7.44-log', 'MySQL 5.7'],
   ['5.6.51', 'MySQL 5.6'],
-])('a server of version %s is too old', (version, name) => {
+])('a server of version %s has a warning', (version, name) => {
   expect(warnings({ ...alone, version })).toEqual([expect.stringContaining(`the server is ${name}:`)])
 })
 
-test.each(['Yes', 'Connecting'])('a server that follows another one (%s) is told', (running) => {
+test.each(['Yes', 'Connecting'])('a server that replicates another one (%s) has a warning', (running) => {
   expect(warnings({ ...alone, replica_io_running: running })).toEqual([
     expect.stringContaining('SHOW REPLICA STATUS'),
   ])
@@ -149,18 +149,18 @@ function serverThat(answers: Readonly<Record<string, readonly object[] | Loosele
 
 const doublewriteOff = [{ Variable_name: 'innodb_doublewrite', Value: 'OFF' }]
 
-test('a user who may not see whether the server follows another one gets the other warnings', async () => {
+test('a user without the privilege for SHOW REPLICA STATUS gets the other warnings', async () => {
   const denied = new LooseleafError('SHARD_DENIED', 'the user lacks a privilege.')
   const found = await serverWarnings(serverThat({ VARIABLES: doublewriteOff, REPLICA: denied }))
   expect(found).toEqual([expect.stringContaining('innodb_doublewrite')])
 })
 
-test.each(['Slave_IO_Running', 'Replica_IO_Running'])('%s is looked at', async (column) => {
+test.each(['Slave_IO_Running', 'Replica_IO_Running'])('the value of %s is read', async (column) => {
   const found = await serverWarnings(serverThat({ REPLICA: [{ [column]: 'Yes' }] }))
   expect(found).toEqual([expect.stringContaining('SHOW REPLICA STATUS')])
 })
 
-test('a shard that is gone while it is asked is not taken for one without warnings', async () => {
+test('a shard that is lost while its warnings are read rejects', async () => {
   const gone = new LooseleafError('SHARD_UNAVAILABLE', 'gone.')
   await expect(serverWarnings(serverThat({ REPLICA: gone }))).rejects.toBe(gone)
 })
@@ -179,7 +179,7 @@ test.each<[string, Values]>([
   ['of MariaDB', { read_only: 'ON', slave_preserve_commit_order: 'ON' }],
   ['of MariaDB that knows no order to keep', { read_only: 'NO_LOCK_NO_ADMIN' }],
   ['of MySQL', { read_only: '1', replica_preserve_commit_order: '1' }],
-])('a replica %s has no warnings when it is set safely', async (_, values) => {
+])('a replica %s has no warnings with safe settings', async (_, values) => {
   expect(await asReplica(values)).toEqual([])
 })
 
@@ -187,7 +187,7 @@ test.each<[string, string, RegExp]>([
   ['read_only', 'OFF', /by mistake/],
   ['replica_preserve_commit_order', 'OFF', /age/],
   ['slave_preserve_commit_order', '0', /age/],
-])('of a replica, %s = %s is the one warning, with its name', async (name, value, what) => {
+])('a replica with %s = %s has one warning, with its name', async (name, value, what) => {
   const found = await asReplica({ read_only: 'ON', replica_preserve_commit_order: 'ON', [name]: value })
   expect(found).toEqual([expect.stringContaining(`${name} is off`)])
   expect(found[0]).toMatch(what)

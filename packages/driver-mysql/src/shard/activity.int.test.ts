@@ -3,7 +3,7 @@ import { cleanUp, epoch, freshBench, newEntity, threadBusyWith } from '../../tes
 
 const bench = await freshBench()
 
-test('a statement that waits for a lock is told with its table, its age and the holder of the lock', async () => {
+test('a statement that waits for a lock has its table, its age and the holder of the lock', async () => {
   const { shard } = await bench.migrate()
   const entity = newEntity()
   await shard.entities.insert([entity], { epoch })

@@ -95,7 +95,7 @@ const kysely = (): Kysely<unknown> => new Kysely({ dialect: mysqlDialect(pool) }
 
 const ask = (): Promise<unknown> => kysely().executeQuery(CompiledQuery.raw('SELECT 1'))
 
-test('opening a connection and a statement that is not answered end together, at the deadline', async () => {
+test('a call whose statement is not answered ends at its deadline, which includes opening the connection', async () => {
   openPool(4_000)
   server.answerMs = Number.POSITIVE_INFINITY
   const ended = ending(ask())
@@ -106,7 +106,7 @@ test('opening a connection and a statement that is not answered end together, at
   expect(pool.connections).toBe(0)
 })
 
-test('waiting for a connection ends at half of the deadline, and nothing is sent', async () => {
+test('the wait for a connection ends at half of the deadline, and nothing is sent', async () => {
   openPool(0)
   server.answerMs = 9_000
   const [first, second] = [ending(ask()), ending(ask())]
@@ -116,7 +116,7 @@ test('waiting for a connection ends at half of the deadline, and nothing is sent
   expect(server.asked).toHaveLength(1)
 })
 
-test('a connection that cannot be opened in time is no reason to wait longer, and the pool gets it when it comes', async () => {
+test('a connection that opens too late does not extend the wait, and goes to the pool', async () => {
   openPool(8_000)
   const ended = ending(ask())
   await vi.advanceTimersByTimeAsync(20_000)
@@ -125,7 +125,7 @@ test('a connection that cannot be opened in time is no reason to wait longer, an
   expect((await endingSoon(ask()))[1]).toBe('ok')
 })
 
-test('a transaction has one deadline for all its statements, and its end', async () => {
+test('a transaction has one deadline for all its statements and its COMMIT', async () => {
   openPool(1_000)
   server.answerMs = 4_000
   const work = kysely()
@@ -146,7 +146,7 @@ test('a transaction has one deadline for all its statements, and its end', async
   expect(pool.connections).toBe(0)
 })
 
-test('connections that died while they were idle cost a call one sign of life, not one each', async () => {
+test('many connections that died while idle cost a call one verification', async () => {
   openPool(0, 3)
   await endingSoon(Promise.all([ask(), ask(), ask()]))
   expect(pool.connections).toBe(3)

@@ -40,7 +40,7 @@ function testPool(options: Partial<PoolOptions> = {}): Pool {
   })
 }
 
-test('a connection that was given back is used again', async () => {
+test('a released connection is used again', async () => {
   const pool = testPool()
   const first = await pool.acquire()
   pool.release(first)
@@ -48,7 +48,7 @@ test('a connection that was given back is used again', async () => {
   expect(pool.connections).toBe(1)
 })
 
-test('there are no more connections than its size, and whoever waits gets one in turn', async () => {
+test('a pool opens no more connections than its size, and waiting calls get one in turn', async () => {
   const pool = testPool()
   const [a, b] = [await pool.acquire(), await pool.acquire()]
   const [third, fourth] = [pool.acquire(), pool.acquire()]
@@ -59,7 +59,7 @@ test('there are no more connections than its size, and whoever waits gets one in
   expect(pool.connections).toBe(2)
 })
 
-test('one more than may wait is refused', async () => {
+test('a call beyond maxQueue is SHARD_BUSY', async () => {
   const pool = testPool({ size: 1, maxQueue: 1 })
   const held = await pool.acquire()
   const waiting = pool.acquire()
@@ -72,7 +72,7 @@ test('one more than may wait is refused', async () => {
   expect(await waiting).toBe(held)
 })
 
-test('whoever waits too long is refused, and the connection goes to the next', async () => {
+test('a call that waits too long is SHARD_BUSY, and the connection goes to the next', async () => {
   const pool = testPool({ size: 1, deadlineMs: 10 })
   const held = await pool.acquire()
   await expect(pool.acquire()).rejects.toMatchObject({
@@ -83,7 +83,7 @@ test('whoever waits too long is refused, and the connection goes to the next', a
   expect(await pool.acquire()).toBe(held)
 })
 
-test('a connection that broke gives its place to a new one', async () => {
+test('a broken connection is replaced by a new one', async () => {
   const pool = testPool({ size: 1 })
   const broken = await pool.acquire()
   const waiting = pool.acquire()
@@ -93,7 +93,7 @@ test('a connection that broke gives its place to a new one', async () => {
   expect(pool.connections).toBe(1)
 })
 
-test('a connection that broke while it was idle is not given away', async () => {
+test('a connection that broke while idle is not used', async () => {
   const pool = testPool({ size: 1 })
   const broken = await pool.acquire()
   pool.release(broken)
@@ -102,7 +102,7 @@ test('a connection that broke while it was idle is not given away', async () => 
   expect(pool.connections).toBe(1)
 })
 
-test('when nothing can be opened, everybody who waits hears it at once', async () => {
+test('every waiting call is rejected at once when no connection can be opened', async () => {
   const down = new LooseleafError('SHARD_UNAVAILABLE', 'down')
   const { promise, reject } = Promise.withResolvers<Connection>()
   const pool = testPool({ size: 1, open: () => promise })
@@ -118,7 +118,7 @@ test('when nothing can be opened, everybody who waits hears it at once', async (
   expect(pool.connections).toBe(0)
 })
 
-test('closing ends idle connections, and those in use when they come back', async () => {
+test('close ends idle connections, and those in use once they are released', async () => {
   const pool = testPool()
   const [a, b] = [(await pool.acquire()) as TestConnection, (await pool.acquire()) as TestConnection]
   pool.release(a)

@@ -30,7 +30,7 @@ test.each([
     (shard, signal) => shard.entities.insert([{ ...unsent, deferred: ['ix_down'] }], { epoch, signal }),
   ],
 ] satisfies [string, (shard: Shard, signal: AbortSignal) => Promise<unknown>][])(
-  '%s that waits for a connection leaves at its signal, is not sent, and its place is the next one’s',
+  '%s that waits for a connection ends at its signal unsent, and frees its place in the queue',
   async (_, ask) => {
     const { shard, free } = await busyShard()
     for (let round = 0; round < 20; round++) {
