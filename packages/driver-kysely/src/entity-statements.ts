@@ -117,10 +117,10 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       const version = sql`(SELECT ${flavor.integer(slot)} FROM ${meta} WHERE id = 1 AND epoch = ${slot} AND ${PURGED_VERSION} <= ${slot} ${isTimely} ${flavor.shareLock})`
       const time = readsFloor ? updated : flavor.now
       const fenced = flavor.ownSession.only(flavor.required(version))
-      const others = Array.from({ length: count - 1 }, () => sql`, (${slot}, ${slot}, ${time}, ${slot})`)
+      const otherRows = Array.from({ length: count - 1 }, () => sql`, (${slot}, ${slot}, ${time}, ${slot})`)
       return sql`
         INSERT INTO ${table} (id, version, updated, body)
-        VALUES (${slot}, ${fenced}, ${time}, ${slot})${sql.join(others, sql``)}`
+        VALUES (${slot}, ${fenced}, ${time}, ${slot})${sql.join(otherRows, sql``)}`
     },
 
     replaceOne: () => sql`

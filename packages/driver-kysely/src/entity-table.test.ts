@@ -59,7 +59,7 @@ describe('writes with a stale epoch', () => {
     },
   }
 
-  test.each<[what: string, rows: readonly Row[]]>([
+  test.each<[state: string, rows: readonly Row[]]>([
     ['is there', [{ epoch: 2 }]],
     ['is not there', []],
   ])('a replacement is rejected if all its rows lost and the catalog %s', async (_, rows) => {
@@ -100,14 +100,14 @@ describe('reads', () => {
     })
   })
 
-  test.each<[what: string, lengths: readonly Row[]]>([
+  test.each<[state: string, lengths: readonly Row[]]>([
     ['become a tombstone', [{ id: A, body_bytes: null }]],
     ['gone', []],
   ])('a bounded read of a long body that has %s since returns no bytes', async (_, lengths) => {
-    const left = { id: A, version: 1, updated_micros: 1, body: Buffer.of() }
+    const omitted = { id: A, version: 1, updated_micros: 1, body: Buffer.of() }
     const outcome = await shard.act(
       [
-        ['THEN X', { rows: [left] }],
+        ['THEN X', { rows: [omitted] }],
         ['body_bytes', { rows: lengths }],
       ],
       () => shard.entities.readBounded([A], 10),

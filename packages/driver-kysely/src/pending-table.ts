@@ -30,9 +30,9 @@ export async function writePending(
   checkWriteRows(PENDING_TABLE, rows.length)
   // The session check keeps the statement inside this transaction, so that the rows are committed with their entities.
   const first = sql`(${slot}, ${slot}, ${flavor.ownSession.only(flavor.integer(slot))})`
-  const others = rows.length === 1 ? sql`` : sql`, ${slotRows(rows.length - 1, 3)}`
+  const otherRows = rows.length === 1 ? sql`` : sql`, ${slotRows(rows.length - 1, 3)}`
   const upsert = (): RawBuilder<unknown> => sql`
-    INSERT INTO ${table} (entity_id, index_table, version) VALUES ${first}${others}
+    INSERT INTO ${table} (entity_id, index_table, version) VALUES ${first}${otherRows}
     ${flavor.onDuplicate(['entity_id', 'index_table'])}
     version = ${sql.raw(flavor.greatest)}(${sql.ref(`${PENDING_TABLE}.version`)}, ${flavor.incoming('version')})`
   await inner.run(

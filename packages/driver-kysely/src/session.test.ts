@@ -13,7 +13,7 @@ function newSession(): Session {
       createQueryCompiler: () => new MysqlQueryCompiler(),
     },
   })
-  // Nothing here is sent.
+  // The tests send nothing.
   return createSession({
     name: 's',
     db,

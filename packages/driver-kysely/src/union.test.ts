@@ -14,7 +14,7 @@ interface Item {
 const itemsOf = (count: number, parameters: readonly unknown[] = [1], shape = 'a'): Item[] =>
   Array.from({ length: count }, () => ({ shape, parameters }))
 
-/** The statements that are sent for items, in order. */
+/** Returns the statements that are sent for items, in order. */
 async function sentFor(items: readonly Item[], most = 128): Promise<ParameterizedSql[]> {
   const sent: ParameterizedSql[] = []
   await unionOf(items, {
@@ -50,7 +50,7 @@ test('a prepared union has a power of two of parts, and a longer union is not pr
   for (const count of [1, 2, 3, 5, 9, 17, 32, 33]) sent.push(...(await sentFor(kept(count))))
   expect(sent.map(({ parameters }) => parameters.length)).toEqual([1, 2, 4, 8, 16, 32, 32, 36])
   expect(sent.map(({ keep }) => keep)).toEqual([...Array.from({ length: 7 }, () => 'scan'), undefined])
-  // Not beyond what a statement may have at all.
+  // `maxParts` bounds the rounding.
   expect((await sentFor(kept(9), 12)).map(({ parameters }) => parameters.length)).toEqual([12])
 })
 
@@ -104,7 +104,7 @@ test('a union has two statements in flight, and sends no other after one fails',
 describe('a database that keeps scans prepared', () => {
   const spec = { table: 'ix', columns: [{ name: 'a', type: 'integer' }] } as const
   const scan: IndexScan = { prefix: [7n], order: 'asc', limit: 3 }
-  const own = sql`OWN`
+  const sessionCheck = sql`OWN`
 
   test.each([
     ['one scan', [scan], ['OWN', 7n, 3n], 'scan'],
@@ -114,11 +114,11 @@ describe('a database that keeps scans prepared', () => {
     const shard = scriptedShard({
       preparedParts: 32,
       orderedParts: true,
-      ownSession: { only: (value) => sql`${own} ${value}`, parameters: ['OWN'] },
+      ownSession: { only: (value) => sql`${sessionCheck} ${value}`, parameters: ['OWN'] },
     })
     await shard.act([['SELECT', { rows: [] }]], () => shard.index(spec).scanMany(scans))
     const [sent] = shard.sent
-    // In the first part, and there before all else.
+    // The check stands in the first part, before all other parameters.
     expect(sent?.sql.match(/WHERE OWN 1 AND/g)).toHaveLength(1)
     expect(sent?.sql.indexOf('OWN')).toBeLessThan(sent!.sql.indexOf('LIMIT'))
     if (parameters !== undefined) expect(sent?.parameters).toEqual(parameters)
@@ -126,7 +126,7 @@ describe('a database that keeps scans prepared', () => {
   })
 
   test('a scan after a place has no session check, and is not prepared', async () => {
-    const shard = scriptedShard({ preparedParts: 32, ownSession: { only: () => own, parameters: ['OWN'] } })
+    const shard = scriptedShard({ preparedParts: 32, ownSession: { only: () => sessionCheck, parameters: ['OWN'] } })
     const after = { key: [7n], entityId: Buffer.alloc(16) }
     await shard.act([['SELECT', { rows: [] }]], () => shard.index(spec).scan({ ...scan, after }))
     expect(shard.sent[0]?.sql).not.toContain('OWN')

@@ -14,24 +14,24 @@ import type { Fault, Flavor } from '../src/flavor.ts'
 import type { HintedQuery, Row } from '../src/session.ts'
 import { kyselyShard } from '../src/shard.ts'
 
-/** What a statement is answered with. A fault is an error that the flavor takes for just that. */
+/** The answer to a statement. The flavor of these tests maps the error of `fault` to that kind. */
 export interface Answer {
   readonly rows?: readonly Row[]
   readonly changed?: number
   readonly fault?: Fault['kind']
 }
 
-/** A part of the next statement, or `BEGIN`, `COMMIT` or `ROLLBACK`, and the answer to it. */
+/** A part of the text of the next statement, or `BEGIN`, `COMMIT` or `ROLLBACK`, and the answer to it. */
 export type Step = readonly [part: string, answer?: Answer]
 
 export interface ScriptedShard extends Pick<Shard, 'entities' | 'index'> {
-  /** What was sent in the last act. */
+  /** Statements of the last act. */
   readonly sent: HintedQuery[]
-  /** Acts while the database answers these statements, in this order, and no others. */
+  /** Runs the work while the database answers exactly these statements, in this order. */
   act<T>(steps: readonly Step[], work: () => Promise<T>): Promise<PromiseSettledResult<T>>
 }
 
-/** A database whose swaps give the ids of the rows that they changed. */
+/** A database whose batched swaps return the ids of the changed rows. */
 const flavor = {
   now: sql`NOW`,
   unionParts: 128,
@@ -55,7 +55,7 @@ const flavor = {
   faultOf: (error) => ({ kind: (error as Error).message as Fault['kind'], message: 'as scripted.' }),
 } satisfies Partial<Flavor> as unknown as Flavor
 
-/** The tables of a shard over a database that does as a test says. `changes`: how it differs from others. */
+/** Creates the tables of a shard over a scripted database. `changes` overrides fields of its flavor. */
 export function scriptedShard(changes: Partial<Flavor> = {}): ScriptedShard {
   let script: Step[] = []
   const unexpected: string[] = []
@@ -78,7 +78,7 @@ export function scriptedShard(changes: Partial<Flavor> = {}): ScriptedShard {
       const { rows = [], changed = 0 } = await answer(query.sql)
       return { rows: rows as R[], numAffectedRows: BigInt(changed) }
     },
-    // eslint-disable-next-line require-yield -- nothing here reads in a stream
+    // eslint-disable-next-line require-yield -- it always throws
     async *streamQuery() {
       throw new Error('Results are not streamed.')
     },

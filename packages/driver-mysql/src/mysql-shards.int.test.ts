@@ -71,7 +71,7 @@ describe('a lost connection', () => {
     const holder = await bench.observe()
     for (const thread of await threadsAt(holder)) await kill(holder, thread)
     await until(async () => (await threadsAt(holder)).length === 0)
-    // The end of the connection is on its way; a read may meet it, and a second one may not.
+    // The connection is about to end: one read may fail, and a second one may not.
     await shard.now().catch(() => {})
     expect(await shard.now()).toBeGreaterThan(0)
   })
@@ -95,7 +95,7 @@ describe('a lost connection', () => {
   })
 })
 
-/** One that has gone by itself since it was listed is gone as well. */
+/** A thread that has ended since it was listed counts as killed. */
 async function kill(holder: Connection, thread: number): Promise<void> {
   await holder.query(`KILL ${thread}`).catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== 'ER_NO_SUCH_THREAD') throw error
@@ -125,7 +125,7 @@ describe('locks of others', () => {
     >
     const writer = await bench.observe()
     await writer.query('START TRANSACTION')
-    // The epoch as an insert takes it, in a transaction that is not committed yet.
+    // A lock on the epoch, as an insert takes it, in an open transaction.
     await writer.query(
       'INSERT INTO entities (id, updated, version) VALUES (?, UTC_TIMESTAMP(6), (SELECT 1 FROM looseleaf_meta WHERE id = 1 AND epoch = 1 LOCK IN SHARE MODE))',
       [randomBytes(16)],
@@ -172,7 +172,7 @@ describe('locks of others', () => {
     await reader.query('SELECT * FROM ix_dropped')
     const dropping = shard.dropIndexTable(spec)
     await threadBusyWith(reader, 'DROP TABLE')
-    // Behind the drop that waits, this waits too, but no longer than the drop does.
+    // This read waits behind the drop, and no longer than the drop does.
     expect(await other.index(spec).count({ prefix: [] })).toBe(0)
     await reader.query('COMMIT')
     await dropping
@@ -272,6 +272,6 @@ test('prepared statements of large writes do not accumulate on the server', asyn
       { epoch },
     )
   }
-  // Other tests use the server as well; without a limit there would be 300 more.
+  // Other tests use the server as well. Without a limit there would be 300 more.
   expect((await prepared()) - before).toBeLessThan(200)
 })

@@ -98,15 +98,15 @@ describe('a server that cannot be used', () => {
         connectionId: 1,
         statusFlags: 2,
         characterSet: 45,
-        // Everything but compression and TLS.
+        // All capabilities but compression and TLS.
         capabilityFlags: 0xff_ff_ff & ~0x20 & ~0x800,
         authCallback(_: unknown, done: (error: null) => void) {
           done(null)
-          // Packets are numbered anew with every command.
+          // Each command restarts the numbers of its packets.
           Object.assign(connection, { sequenceId: 0 })
         },
       })
-      // The library takes SET for the beginning of a prepared statement, once somebody listens to queries.
+      // Once a test listens to queries, mysql2 reads SET as the beginning of a prepared statement.
       connection.on('query', () => {})
       connection.on('stmt_prepare', (statement: string) => {
         statements.push(statement)

@@ -65,11 +65,11 @@ export function mysqlShards(
   return {
     shardCount: servers.length,
     async connect({ statements, onRefusing } = {}): Promise<Driver> {
-      const connectTo = (address: ShardAddress, others?: () => string): Connected => {
+      const connectTo = (address: ShardAddress, describeOthers?: () => string): Connected => {
         const pool = connectShard(address, settings, {
           statements: statementTeller(address.name, statements),
           onRefusing: (isRefusing) => onRefusing?.(address.name, isRefusing),
-          others,
+          describeOthers,
         })
         return { name: address.name, pool }
       }

@@ -13,22 +13,22 @@ export interface OpenShard {
   readonly shard: Shard
 }
 
-/** An empty database on a real server. What is opened by it is closed after the test. */
+/** An empty database on a real server. Its drivers, connections and proxies are closed after the test. */
 export interface Bench {
   readonly url: string
-  /** A driver of one shard, at another address when one is given. */
+  /** Connects a driver of one shard, to another address if one is given. */
   connect(options?: MysqlShardsOptions, at?: string): Promise<OpenShard>
-  /** The same, of a database with its tables and a catalog of epoch 1. */
+  /** Connects, and creates the tables and a catalog of epoch 1. */
   migrate(options?: MysqlShardsOptions, at?: string): Promise<OpenShard>
-  /** A connection of our own, to hold locks with and to look at the server. */
+  /** Opens a connection that holds locks and looks at the server. */
   observe(): Promise<Connection>
-  /** A network between a driver and the server, for the same user or that of another address. */
+  /** Starts a network between a driver and the server, for the same user or that of another address. */
   behindProxy(to?: string): Promise<{ readonly proxy: TcpProxy; readonly url: string }>
 }
 
 export const epoch = 1
 
-/** For tests that go below the driver, to its pools. */
+/** Settings of tests of the pool, below the driver. */
 export const settings: ShardSettings = {
   poolSize: 10,
   maxQueue: 1_000,
@@ -42,12 +42,12 @@ export const settings: ShardSettings = {
 
 const cleanUps: (() => Promise<unknown> | void)[] = []
 
-/** After the test, the last first. */
+/** Registers work for after the test; the last registered runs first. */
 export function cleanUp(work: () => Promise<unknown> | void): void {
   cleanUps.push(work)
 }
 
-// Every test file loads this module for itself.
+// Every test file loads its own instance of this module.
 afterEach(async () => {
   for (const work of cleanUps.splice(0).toReversed()) await work()
 })
@@ -66,7 +66,7 @@ export async function freshBench(): Promise<Bench> {
     url,
     connect,
     async migrate(options, at) {
-      // Not with the deadlines of a test: a machine may be slow to create tables.
+      // Without the deadlines of the test, since a machine may be slow to create tables.
       const driver = await mysqlShards([url]).connect()
       const shard = driver.shards[0] as Shard
       await shard.createTables()
@@ -96,7 +96,7 @@ export async function freshBench(): Promise<Bench> {
   }
 }
 
-/** An entity that nobody has yet. */
+/** An entity that is not stored yet. */
 export interface NewEntity extends EntityInsert {
   readonly body: Buffer
 }
@@ -105,7 +105,7 @@ export function newEntity(body = 'body'): NewEntity {
   return { id: randomBytes(16), version: 1, body: Buffer.from(body) }
 }
 
-/** An entity, inserted, that nobody can write until the holder ends its transaction. */
+/** Inserts an entity, and locks it until the holder ends its transaction. */
 export async function insertLocked(
   shard: Shard,
   holder: Connection,
@@ -117,17 +117,17 @@ export async function insertLocked(
   return entity
 }
 
-/** Threads of this database on the server, other than the one that asks; busy with a statement like this if one is given. */
+/** Returns the threads of this database on the server but the asking one; with a pattern, only those with such a statement. */
 export async function threadsAt(observer: Connection, statement = ''): Promise<readonly number[]> {
   const [[own]] = await observer.query<RowDataPacket[]>('SELECT DATABASE() AS db, CONNECTION_ID() AS id')
-  // A SELECT fails on MySQL while a prepared statement with bytes among its parameters runs.
+  // On MySQL a SELECT fails while a prepared statement with bytes among its parameters runs.
   const [threads] = await observer.query<RowDataPacket[]>('SHOW FULL PROCESSLIST')
   return threads
     .filter(({ db, Id, Info }) => db === own?.db && Id !== own?.id && String(Info ?? '').includes(statement))
     .map(({ Id }) => Number(Id))
 }
 
-/** The thread that has come to be busy with a statement like this. */
+/** Resolves with the thread that runs a statement like this, once there is one. */
 export function threadBusyWith(observer: Connection, statement: string): Promise<number> {
   return until(async () => (await threadsAt(observer, statement))[0])
 }

@@ -5,17 +5,17 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** False where certificates cannot be made. */
+/** False if certificates cannot be created. */
 export const hasOpenssl: boolean = spawnSync('openssl', ['version']).status === 0
 
 export interface Authority {
-  /** Its certificate, PEM. */
+  /** Certificate of the authority, as PEM. */
   readonly caFile: string
-  /** Makes a key and a certificate for these names, such as `DNS:localhost`, and writes them to these files. */
+  /** Creates a key and a certificate for these names, such as `DNS:localhost`, in these files. */
   issue(names: string, certFile: string, keyFile: string): Promise<void>
 }
 
-/** An authority that nobody trusts who is not told to. */
+/** Creates an authority that no client trusts by default. */
 export async function createAuthority(folder: string, name: string): Promise<Authority> {
   const caFile = join(folder, `${name}.pem`)
   const caKey = join(folder, `${name}.key`)

@@ -4,14 +4,14 @@ import { TLSSocket } from 'node:tls'
 
 export interface ClearPasswordServer {
   readonly port: number
-  /** What clients have sent since they were asked for the password in the clear. */
+  /** Bytes that clients have sent after the request for the password in clear text. */
   readonly answers: Buffer[]
   close(): void
 }
 
 const CAPABILITIES = { tls: 0x800, others: 0x8_0000 | 0x8000 | 0x200 | 0x8 }
 
-/** Speaks MySQL's protocol to the point at which a server asks for the password as it is, as RDS does for its tokens. */
+/** Speaks MySQL's protocol up to the request for the password in clear text, as RDS does for its tokens. */
 export async function startClearPasswordServer(certificate?: {
   readonly cert: Buffer
   readonly key: Buffer
@@ -24,7 +24,7 @@ export async function startClearPasswordServer(certificate?: {
     socket.write(packet(0, greeting(certificate === undefined ? 0 : CAPABILITIES.tls)))
     if (certificate === undefined) askFrom(socket, 2)
     else {
-      // The request for TLS is a packet of 36 bytes; what follows is encrypted, and may have come with it.
+      // The request for TLS is a packet of 36 bytes. Encrypted bytes may have arrived with it.
       socket.once('readable', () => {
         socket.read(36)
         const encrypted = new TLSSocket(socket, { isServer: true, ...certificate })
@@ -33,7 +33,7 @@ export async function startClearPasswordServer(certificate?: {
       })
     }
   })
-  /** Lets the client log in, and asks it then. */
+  /** Reads the login, and then asks for the password. */
   function askFrom(socket: Socket, sequence: number): void {
     socket.once('data', () => {
       socket.on('data', (answer: Buffer) => {

@@ -3,7 +3,7 @@ import { driverContract } from '@looseleaf/testkit'
 import * as vitest from 'vitest'
 import { mysqlShards } from '../src/mysql-shards.ts'
 
-// With one connection, a call that held one while it waits for another would never end.
+// With one connection, a call that holds one while it waits for another would never end.
 for (const poolSize of [10, 1]) {
   driverContract(vitest, `MariaDB, pools of ${poolSize}`, async () => {
     const databases = await freshShards(2)

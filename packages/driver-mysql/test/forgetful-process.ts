@@ -1,13 +1,13 @@
 /**
- * A program that never closes its connections: `node forgetful-process.ts <url> <what> [<ca file>]`. It says `done` when its last call
- * has ended, and has nothing else to live for.
+ * Never closes its connections: `node forgetful-process.ts <url> <task> [<ca file>]`. It prints `done` when its last call has ended, and
+ * then has nothing else to do.
  */
 import { readFileSync } from 'node:fs'
 import { CompiledQuery } from 'kysely'
 import { parseShardAddress } from '../src/connection/shard-address.ts'
 import { connectShard } from '../src/shard/connect-shard.ts'
 
-const [url = '', what, caFile] = process.argv.slice(2)
+const [url = '', task, caFile] = process.argv.slice(2)
 const tls = caFile === undefined ? undefined : { ca: readFileSync(caFile) }
 const pool = connectShard(parseShardAddress(url, 'MySQL shard 0', tls), {
   poolSize: 2,
@@ -29,12 +29,12 @@ async function ask(sql: string): Promise<void> {
   }
 }
 
-switch (what) {
+switch (task) {
   case 'idle':
     await Promise.all([ask('SELECT 1'), ask('SELECT 1')])
     await ask('SELECT 1')
     break
-  // The third waits for a connection to come free.
+  // The third call waits for a connection.
   case 'busy':
     await ask('SELECT 1')
     await Promise.all([ask('SELECT SLEEP(1)'), ask('SELECT SLEEP(1)'), ask('SELECT SLEEP(1)')])

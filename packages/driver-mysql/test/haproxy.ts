@@ -8,10 +8,10 @@ import { until } from './until.ts'
 
 const program = ['haproxy', '/usr/sbin/haproxy'].find((path) => spawnSync(path, ['-v']).status === 0)
 
-/** False where HAProxy is not installed. */
+/** False if HAProxy is not installed. */
 export const hasHaproxy: boolean = program !== undefined
 
-/** HAProxy between a driver and a server, as a proxy of TCP. */
+/** Starts HAProxy as a TCP proxy between a driver and a server. */
 export async function startHaproxy(to: string): Promise<{ readonly url: string; close(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-haproxy-'))
   const config = join(folder, 'haproxy.cfg')

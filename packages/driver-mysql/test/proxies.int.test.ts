@@ -55,8 +55,8 @@ describe.each(Object.entries(kinds))('behind %s', (_, { start, isThere = true })
               code: 'STALE_EPOCH',
             })
             const bases = await shard.entities.readVersions(ids)
-            const swaps = contested.map((one, i) => ({
-              ...one,
+            const swaps = contested.map((entity, i) => ({
+              ...entity,
               base: Number(bases[i]),
               version: Number(bases[i]) + 1,
             }))
@@ -67,7 +67,7 @@ describe.each(Object.entries(kinds))('behind %s', (_, { start, isThere = true })
       ),
     )
     const versions = await shards[0]?.entities.readVersions(ids)
-    // Each was inserted with 1, and every swap that won has added one.
+    // Each entity was inserted with version 1, and every swap that won has added 1.
     expect(versions?.reduce<number>((sum, version) => sum + Number(version) - 1, 0)).toBe(
       wins.reduce((sum, won) => sum + won, 0),
     )

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 
 const PROGRAM = fileURLToPath(new URL('./forgetful-process.ts', import.meta.url))
 
-/** Runs it until it ends by itself; its connections are good for an hour. */
+/** Runs the process until it ends by itself. Its idle connections would stay open for an hour. */
 export async function runForgetful(...args: readonly string[]): Promise<{ said: string; code: unknown }> {
   const child = spawn(process.execPath, ['--conditions=@looseleaf/source', PROGRAM, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -16,5 +16,5 @@ export async function runForgetful(...args: readonly string[]): Promise<{ said: 
   return { said, code }
 }
 
-/** It did what it was asked for, and ended. */
+/** Result of a process that has done its work and ended. */
 export const ended = { said: 'done\n', code: 0 }

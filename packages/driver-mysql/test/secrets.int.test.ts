@@ -21,7 +21,7 @@ const bench = await freshBench()
 const limited = await createLimitedUser(bench.url, 'SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX')
 const { password } = new URL(limited.url)
 
-/** Looks like something that must not be seen, as text and as the statements write it. */
+/** A value that must not be visible, as text and in the form of statements. */
 const SECRET = 'my-secret-diary'
 const hex = Buffer.from(SECRET).toString('hex')
 
@@ -52,7 +52,7 @@ const secretRow = (length = SECRET.length) => ({
   version: 1,
 })
 
-/** A statement that waits for as long as somebody else holds the row; `interrupt` does something to its thread. */
+/** Runs a statement that waits for a row lock; `interrupt` acts on its thread. */
 async function blockedReplace(
   shard: Shard,
   interrupt?: (thread: number) => Promise<unknown> | void,
@@ -69,7 +69,7 @@ async function admin(statement: string): Promise<void> {
   await (await bench.observe()).query(statement)
 }
 
-/** Each provokes one error of a real server, with secrets in its values, its statement and its password. */
+/** Cases that provoke an error of a real server, with secrets in the values, the statement and the password. */
 const provocations: Readonly<Record<string, () => Promise<unknown>>> = {
   'STATEMENT_FAILED, a value that is too long': async () => {
     const shard = await connect()
@@ -155,7 +155,7 @@ describe('values, statements and the password are not in', () => {
     const address = parseShardAddress(limited.url, 'MySQL shard 0', undefined)
     const pool = connectShard(address, settings)
     const connection = await pool.acquire()
-    const seen = [factory, driver, driver.shards, address, pool, connection].map((one) => everythingOf(one))
+    const seen = [factory, driver, driver.shards, address, pool, connection].map((object) => everythingOf(object))
     pool.release(connection)
     await pool.close()
     await driver.close()

@@ -2,36 +2,36 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { createConnection } from 'mysql2'
 import { protocolFlags } from '../src/connection/mysql2.ts'
 
-/** One command of a client. */
+/** A command of a client. */
 export interface Command {
-  /** Numbers the clients in the order in which they came, from 0. */
+  /** Number of the client, in the order of connecting, from 0. */
   readonly client: number
-  /** The statement, of a command that has one; else empty. */
+  /** Text of the statement; empty for a command without one. */
   readonly text: string
 }
 
-/** Stands between drivers and a server, and hands every command to one of its own sessions on that server. */
+/** Stands between drivers and a server, and sends every command to one of its own sessions on that server. */
 export interface SessionPooler {
   readonly url: string
-  /** Which session the next command goes to, from 0. */
+  /** Returns the session for the next command, from 0. */
   route: (command: Command) => number
-  /** Says something in one of the sessions, as another user of the pooler would. */
+  /** Runs a statement in a session, as another client of the pooler would. */
   tell(session: number, statement: string): Promise<void>
   close(): Promise<void>
 }
 
 export interface SessionPoolerOptions {
   readonly sessions: number
-  /** What every session is told at first. */
+  /** Statement that every session runs first. */
   readonly setUp?: string | undefined
-  /** Ends what was left open in a session before a new client comes that shall keep it, as `keepSessions` has it. */
+  /** Rolls back what was left open in a session before a new client gets it, with `keepSessions`. */
   readonly rollsBack?: boolean | undefined
 }
 
-/** Every client has a session of its own for as long as it is there, as a pooler should have it. */
+/** Gives each client its own session while it is connected, as a pooler should. */
 export const keepSessions = ({ client }: Command): number => client
 
-/** Every command goes to any session, as no pooler should have it. */
+/** Sends every command to any session, as no pooler should. */
 export function mixSessions(sessions: number): SessionPooler['route'] {
   return () => Math.floor(Math.random() * sessions)
 }
@@ -40,12 +40,12 @@ const QUIT = 0x01
 const QUERY = 0x03
 const PREPARE = 0x16
 const EXECUTE = 0x17
-/** In the upper half of the abilities. */
+/** Bit in the upper half of the capabilities. */
 const QUERY_ATTRIBUTES = 0x0800
-/** Long data, and the end of a prepared statement. */
+/** Commands without an answer: long data, and closing a prepared statement. */
 const UNANSWERED = new Set([0x18, 0x19])
 
-/** For packets below 16 MiB without encryption. Every user is let in. */
+/** Supports packets below 16 MiB without encryption, and accepts every user. */
 export async function startSessionPooler(
   to: string,
   { sessions: count, setUp, rollsBack = false }: SessionPoolerOptions,
@@ -67,7 +67,7 @@ export async function startSessionPooler(
     onPackets(socket, (packet) => {
       if (!isIn) {
         isIn = true
-        // OK, with autocommit on, in answer to whatever the client has said of itself.
+        // OK, with autocommit on, is the answer to any login.
         return void socket.write(Buffer.from([7, 0, 0, (packet[3] as number) + 1, 0, 0, 0, 2, 0, 0, 0]))
       }
       const kind = packet[4] as number
@@ -91,7 +91,7 @@ export async function startSessionPooler(
         packet.writeUIntLE(1 + text.length, 0, 3)
         packet[4] = QUERY
         const { send } = sessions[session] as ServerSession
-        // No rows are expected: the first packet is the answer.
+        // The setup expects no rows, so the first packet is the answer.
         send(packet, () => resolve())
       }),
     async close() {
@@ -105,7 +105,7 @@ export async function startSessionPooler(
 }
 
 interface ServerSession {
-  /** Sends a command when those before it have been answered. */
+  /** Sends a command after the earlier ones were answered. */
   send(command: Buffer, answer: (bytes: Buffer) => void): void
   close(): void
 }
@@ -113,13 +113,13 @@ interface ServerSession {
 interface Sent {
   readonly command: Buffer
   readonly answer: (bytes: Buffer) => void
-  /** Packets to come until the next that may be the last; undefined while the rows of an answer come. */
+  /** Number of packets until the next that may be the last; undefined while rows arrive. */
   toCome: number | undefined
   isBegun: boolean
 }
 
 async function openSession(to: string, setUp: string | undefined): Promise<ServerSession> {
-  // Agrees with the server on the same words as the drivers, so that answers can be passed on as they are.
+  // The pooler has the same capabilities with the server as the drivers, so that it can pass on answers unchanged.
   const flags = [...protocolFlags, '-CLIENT_QUERY_ATTRIBUTES']
   const connection = createConnection({ uri: to, flags })
   connection.on('error', () => undefined)
@@ -153,7 +153,7 @@ async function openSession(to: string, setUp: string | undefined): Promise<Serve
   }
 }
 
-/** Whether an answer is complete with this packet. */
+/** Tells whether this packet completes an answer. */
 function isLast(sent: Sent, packet: Buffer): boolean {
   const kind = sent.command[4] as number
   const first = packet[4]
@@ -162,12 +162,12 @@ function isLast(sent: Sent, packet: Buffer): boolean {
     sent.isBegun = true
     if (kind === PREPARE) {
       const lists = [packet.readUInt16LE(9), packet.readUInt16LE(11)]
-      // Each is followed by an end of its own.
+      // Each list ends with its own EOF packet.
       sent.toCome = lists.reduce((sum, length) => sum + (length === 0 ? 0 : length + 1), 0)
       return sent.toCome === 0
     }
     if ((kind !== QUERY && kind !== EXECUTE) || first === 0) return true
-    // Less than 251 columns, and the end of their list.
+    // Less than 251 columns, and the EOF packet after them.
     sent.toCome = (first as number) + 1
     return false
   }
@@ -195,7 +195,7 @@ function onPackets(socket: Socket, listener: (packet: Buffer) => void): void {
   })
 }
 
-/** The first packet of a server: its version, and what it can do; but for the attributes that queries could have. */
+/** Rewrites the greeting of a server: its version and its capabilities, without query attributes. */
 async function greetingOf({ port, hostname }: URL): Promise<Buffer> {
   const socket = connect(Number(port), hostname)
   const greeting = await new Promise<Buffer>((resolve, reject) => {
@@ -203,7 +203,7 @@ async function greetingOf({ port, hostname }: URL): Promise<Buffer> {
     onPackets(socket, resolve)
   })
   socket.destroy()
-  // Behind the version: thread, salt, a zero, half of the abilities, character set, status, and the other half.
+  // After the version: thread, salt, a zero, lower half of the capabilities, character set, status, upper half.
   const otherHalf = greeting.indexOf(0, 5) + 1 + 4 + 8 + 1 + 2 + 1 + 2
   greeting.writeUInt16LE(greeting.readUInt16LE(otherHalf) & ~QUERY_ATTRIBUTES, otherHalf)
   return greeting

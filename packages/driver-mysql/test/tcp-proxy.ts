@@ -1,19 +1,19 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** Which of two ways bytes are lost on, without a word to either side. Goodbyes are lost on both. */
+/** Direction in which bytes are lost, unnoticed by both sides. Goodbyes are lost in both directions. */
 export type Silence = 'none' | 'to-server' | 'to-client' | 'both'
 
-/** Stands between a driver and a server, as a network would. */
+/** A network between a driver and a server. */
 export interface TcpProxy {
   readonly port: number
   /** Connections that were accepted so far. */
   readonly accepted: number
-  /** Connections of the driver that are open, as far as a network can know. */
+  /** Open connections of the driver, as far as a network can know. */
   readonly open: number
-  /** Sockets of the proxy itself. */
+  /** Sockets of the proxy. */
   readonly sockets: number
   silence: Silence
-  /** What the driver sends arrives like this. */
+  /** Changes the bytes of the driver before they reach the server. */
   rewrite: (bytes: Buffer) => Buffer
   /** Breaks every connection. */
   cut(): void
@@ -36,18 +36,18 @@ export async function startTcpProxy(to: number): Promise<TcpProxy> {
     behind.on('data', (bytes) => {
       if (silence === 'none' || silence === 'to-server') driver.write(bytes)
     })
-    for (const [one, other] of [
+    for (const [socket, peer] of [
       [driver, behind],
       [behind, driver],
     ] as const) {
       const part = (): void => {
-        if (silence === 'none') for (const socket of [one, other]) socket.destroy()
+        if (silence === 'none') for (const end of [socket, peer]) end.destroy()
       }
-      one.on('error', part)
-      one.on('end', part)
-      one.on('close', () => {
-        near.delete(one)
-        far.delete(one)
+      socket.on('error', part)
+      socket.on('end', part)
+      socket.on('close', () => {
+        near.delete(socket)
+        far.delete(socket)
         part()
       })
     }
@@ -76,7 +76,7 @@ export async function startTcpProxy(to: number): Promise<TcpProxy> {
     set silence(now) {
       silence = now
       if (now !== 'none') return
-      // What was said goodbye to meanwhile is found out at last.
+      // Both sides get the goodbyes that were lost.
       for (const socket of [...near, ...far]) if (socket.readableEnded) socket.destroy()
     },
     rewrite: (bytes) => bytes,

@@ -2,7 +2,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { threadsAt } from './bench.ts'
 import { until } from './until.ts'
 
-/** Waits until nobody has a transaction open in the database of this connection. */
+/** Waits until no transaction is open in the database of this connection. */
 export async function undone(observer: Connection): Promise<void> {
   await until(async () => {
     const threads = await threadsAt(observer)

@@ -1,4 +1,4 @@
-/** Waits for something that is bound to happen; the test's own limit is the end of patience. */
+/** Waits until the condition holds. The timeout of the test bounds the wait. */
 export async function until<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {

@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8)
 
-/** Connects and writes, so that every file is there that there ever is. */
+/** Connects and writes, so that every file of a shard exists. */
 async function use(folder: string): Promise<Driver> {
   driver = await sqliteShards({ folder, shards: 2 }).connect()
   for (const shard of driver.shards) await shard.createTables()
@@ -64,7 +64,7 @@ describe.skipIf(isWindows)(`what is made${isWindows ? ' (left out: Windows has n
     ])
     await chmod(join(folder, 'shard-1.sqlite'), 0o666)
     expect((await warningsOf(opened))[0]).toMatch(/can change the file/)
-    // Nobody gets to it then.
+    // The mode of the folder keeps other users out then.
     await chmod(folder, 0o700)
     expect(await warningsOf(opened)).toEqual([])
     await chmod(folder, 0o755)

@@ -16,7 +16,7 @@ const spec = {
   ],
 } as const
 
-/** A shard over a database that tests can look into, and the statements that came to it. */
+/** A shard, its database, and the statements that reached it. */
 async function openShard(): Promise<{ shard: Shard; database: Database.Database; came: string[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-sqlite-'))
   const came: string[] = []

@@ -22,7 +22,7 @@ test('writes while the clock was ahead are below the next floor, and later write
   await shard.createTables()
   await catalog.init({ epoch: 1, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] })
   await entities.insert([entity(1)], { epoch: 1 })
-  // As a machine has it whose clock was set right after the write.
+  // A clock that is set right after the write leaves this state.
   const file = new Database(join(folder, 'shard-0.sqlite'))
   file.exec('UPDATE entities SET updated = updated + 3600000000')
   file.close()
@@ -33,7 +33,7 @@ test('writes while the clock was ahead are below the next floor, and later write
   const next = await entities.raiseFloor()
   const rest = await entities.pageOfChanges({ after: first!, until: next }, 10)
   expect(rest.map(({ id }) => id)).toEqual([entity(2).id])
-  // Within a second of the floor a time is as any other, and comes by itself.
+  // A time within a second of the floor is normal, and is below the floor soon.
   expect(await entities.raiseFloor()).toBe(next + 1)
 })
 
@@ -68,7 +68,7 @@ test('a clock past the year 2255 raises no floor', async () => {
     message: expect.stringContaining('The clock of the server of ahead says 2256-01-01') as unknown,
   })
   expect((await right!.entities.floor()).floor).toBe(floor)
-  // Nor does what was written by such a clock.
+  // A row of such a clock does not raise the floor either.
   await ahead!.entities.insert([entity(1)], { epoch: 1 })
   await expect(right!.entities.raiseFloor()).rejects.toMatchObject({ code: 'BAD_CLOCK' })
 })

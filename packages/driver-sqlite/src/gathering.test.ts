@@ -42,7 +42,7 @@ test('concurrent calls share statements of many rows', async () => {
       }
     }),
   )
-  // One row goes out at once and alone, then the others come together.
+  // The first row goes out at once and alone; the others share statements.
   expect(inserts.statements).toBeLessThanOrEqual(2 * ROUNDS)
   expect(reads.statements).toBeLessThanOrEqual(2 * ROUNDS)
   await driver.close()

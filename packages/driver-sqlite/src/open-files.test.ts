@@ -53,7 +53,7 @@ const ids = (): readonly number[] => {
   }
 }
 
-/** Removes the file, its log and the file beside them from the folder: a reset script, a job that cleans, a volume. */
+/** Ways in which an open file can go away, and the error for each: a reset script, a cleaning job, a new volume. */
 const gone: Readonly<Record<string, [act: () => void, said: RegExp]>> = {
   'that was deleted with its folder': [
     () => rmSync(folder, { recursive: true }),
@@ -161,7 +161,7 @@ test('a store whose folder was deleted leaves a copy of its data at close if a c
   const [copy, ...others] = readdirSync(folder)
   expect(others).toEqual([])
   expect(copy).toMatch(/^shard-0\.sqlite\.rescued-/)
-  // It is no shard of a store, until somebody puts it in the place of one.
+  // The copy is not a shard of the store until a person puts it in the place of one.
   await expect(sqliteShards({ folder, create: false }).connect()).rejects.toMatchObject({
     code: 'NOT_MIGRATED',
   })

@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { sqliteDialect } from './dialect.ts'
 import { sqliteFlavor } from './flavor.ts'
 
-/** Its values stand high to low, and those behind them low to high. */
+/** The first column is descending, the next one ascending. */
 const spec: IndexTableSpec = {
   table: 'index_mixed',
   columns: [
@@ -37,11 +37,11 @@ beforeAll(async () => {
   return () => database.close()
 })
 
-/** What SQLite does for the parts of the scan's statement, a line each; what collects its parts left out. */
+/** Returns SQLite's plan of the scan, a line per step, without the steps that combine its parts. */
 const planOf = (scan: Omit<IndexScan, 'limit'>): Promise<readonly string[]> =>
   planOfSent(() => index.scan({ ...scan, limit: 20 }))
 
-/** The same of the only statement that is sent. */
+/** Returns the plan of the only statement that is sent. */
 async function planOfSent(act: () => Promise<unknown>): Promise<readonly string[]> {
   sent.length = 0
   await act()
@@ -109,7 +109,7 @@ test('many scans are statements of 16 parts, since prepared ones take memory by 
   }))
   sent.length = 0
   await index.scanMany(scans)
-  // All are the same text, which is prepared once.
+  // All scans have the same text, which is prepared once.
   expect(sent).toEqual([expect.stringContaining('SELECT 15, part')])
   expect(sent[0]).not.toContain('SELECT 16, part')
 })

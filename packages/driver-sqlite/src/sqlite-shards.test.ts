@@ -29,7 +29,7 @@ async function connect(factory: DriverFactory): Promise<Driver> {
   return driver
 }
 
-/** The entity table of the only shard of a fresh folder. */
+/** Returns the entity table of the only shard of a new folder. */
 async function freshTable(
   options: Partial<SqliteShardsOptions> = {},
 ): Promise<{ folder: string; entities: EntityTable }> {
@@ -204,7 +204,7 @@ test('two processes increment one counter without a lost update', async () => {
     if (won === true) added++
   }
   expect(await ended).toEqual([0, null])
-  // Each won swap has raised the version by one.
+  // Each swap that won has raised the version by one.
   expect(await entities.readVersions([counter.id])).toEqual([1 + 2 * ADDS])
   expect(await entities.count()).toMatchObject({ entities: 1 + ADDS })
 })

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { sqliteDialect } from './dialect.ts'
 import { sqliteFlavor } from './flavor.ts'
 
-/** Statements that were answered. */
+/** Number of answered statements. */
 let statements = 0
 
 async function openShard() {
@@ -18,7 +18,7 @@ async function openShard() {
   return shard
 }
 
-/** How many statements some work takes. */
+/** Returns the number of statements of some work. */
 async function statementsOf(work: () => Promise<unknown>): Promise<number> {
   statements = 0
   await work()
@@ -49,7 +49,7 @@ test('claiming, saving and reading 50 tasks takes as many statements as one task
       await statementsOf(() => shard.tasks.loadAll(some)),
     ])
   }
-  // Not there yet, a task is taken in vain, looked for, made and read.
+  // A missing task takes an update without rows, a read, an insert and a read.
   expect(counts).toEqual([
     [4, 1, 1],
     [4, 1, 1],

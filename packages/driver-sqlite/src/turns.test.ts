@@ -2,13 +2,13 @@ import { setImmediate as nextLoop } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { nextTurn } from './turns.ts'
 
-/** Does work of so many milliseconds, and does not let go. */
+/** Blocks the process for this many milliseconds. */
 function hold(milliseconds: number): void {
   const until = performance.now() + milliseconds
   while (performance.now() < until);
 }
 
-/** How many turns of the event loop go by until all of it is done, each piece in a turn that has time for it. */
+/** Returns the number of turns of the event loop until all pieces of work are done, each in a turn with time for it. */
 async function turnsFor(pieces: number, milliseconds: number): Promise<number> {
   let turns = 0
   let isDone = false
@@ -24,7 +24,7 @@ async function turnsFor(pieces: number, milliseconds: number): Promise<number> {
 }
 
 it('statements that take long leave turns of the event loop to other work', async () => {
-  // Two pieces have taken their turn's time.
+  // Two pieces have used up their turn.
   expect(await turnsFor(20, 6)).toBeGreaterThanOrEqual(10)
 })
 

@@ -1,4 +1,4 @@
-/** The contract under the runner of Node: `node --test contract-of-node-test.ts`. */
+/** Runs the driver contract under Node's own runner: `node --test contract-of-node-test.ts`. */
 import { after, before, describe, test } from 'node:test'
 import { driverContract } from '@looseleaf/testkit'
 import { memoryShards } from '../src/index.ts'

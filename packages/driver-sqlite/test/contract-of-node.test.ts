@@ -7,7 +7,7 @@ const FILE = fileURLToPath(new URL('./contract-of-node-test.ts', import.meta.url
 
 test('the driver contract runs under node:test too', async () => {
   const args = ['--conditions=@looseleaf/source', '--test', '--test-reporter=tap', FILE]
-  // Under Vitest's own NODE_ENV and options it is to run as anywhere else.
+  // Vitest's NODE_OPTIONS and context must not reach the other runner.
   const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, ...env } = process.env
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, maxBuffer: 64 * 1024 * 1024 })
   const count = (what: string): number => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1])

@@ -1,4 +1,4 @@
-/** Run by a test as a process of its own: adds to a counter and inserts, on a folder that the test writes to as well. */
+/** A second process of a test: increments a counter and inserts, in a folder that the test writes to as well. */
 import { randomBytes } from 'node:crypto'
 import { isLooseleafError } from '@looseleaf/core'
 import { sqliteShards } from '../src/sqlite-shards.ts'

@@ -20,7 +20,7 @@ describe('bad options', () => {
       /^The server 1 of memcachedCache has to be 'host:port', by name or IPv4 address; got 'localhost'\.$/,
     ],
     [{ ...good, servers: ['[::1]:11211'] }, /server 0 .*'host:port', .*; got a string of 11 characters/],
-    // No password in a message.
+    // Messages contain no password.
     [{ ...good, servers: ['ann:secret@cache'] }, /server 0 .*; got a string of 16 characters/],
     [{ ...good, servers: '127.0.0.1:11211' }, /servers of memcachedCache has to be an array/],
     [

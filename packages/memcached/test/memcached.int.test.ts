@@ -89,7 +89,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
   test('a value of another program is removed and reported, and the other keys of the call are answered', async () => {
     const [bad, good] = [newKey(), newKey()]
     await one.keep(good, value('good'), leaseOf((await one.take([good]))[0]))
-    // Text, JSON that is none, a number, compressed, bytes that are too short, a byte that is no lease.
+    // Text, invalid JSON, a number, compressed bytes, bytes that are too short, one byte that is not a lease.
     for (const [flags, bytes] of [
       [0, value('text').toString()],
       [2, 'x'],
@@ -118,7 +118,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     await one.keep(kept, value('kept'), leaseOf((await one.take([kept]))[0]))
     const keptAt = performance.now()
     while (!('lease' in ((await one.take([kept]))[0] ?? {}))) await sleep(20)
-    // With the two seconds that its lease may have been old.
+    // The lease may have been two seconds old, which counts too.
     expect(performance.now() - keptAt).toBeLessThan(3_000)
     await sleep(1_000)
     await one.keep(leased, value('late'), lease)
@@ -142,7 +142,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       code: 'CACHE_UNAVAILABLE',
       message: expect.stringContaining(`memcached ${servers[0].address}, gets: `),
     })
-    // Left alone, it is not waited for.
+    // After a failure the server is not asked for a second, so there is no wait.
     expect(performance.now() - began).toBeLessThan(400)
     servers[0].resume()
     await servers[0].kill()
@@ -151,7 +151,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     const isLost = ([answer]: readonly SharedCacheAnswer[]): boolean =>
       answer !== undefined && 'failed' in answer
     await expect.poll(async () => isLost(await quick.take([key])), { timeout: 10_000 }).toBe(false)
-    // A lease of the moment before may still be there.
+    // A lease of just before may still be there.
     expect((await quick.take([key]))[0] ?? {}).not.toHaveProperty('value')
     await quick.close()
   })
@@ -166,7 +166,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     for (const [i, answer] of (await cache.take(all)).entries())
       await cache.keep(all[i]!, value(String(i)), leaseOf(answer))
     await servers[1].pause()
-    // What is on the other one is answered, whatever else is asked for with it.
+    // Keys of the other server are answered, whatever else the call asks for.
     const taken = await cache.take(all)
     const failed = taken.filter((answer) => answer !== undefined && 'failed' in answer).length
     expect(taken.filter((answer) => answer !== undefined && 'value' in answer)).toHaveLength(40 - failed)
@@ -235,7 +235,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       const { id } = await original.put({ of: 'original' })
       const shards = await memoryShards(2).connect()
       onTestFinished(() => shards.close())
-      // Its ids, and the id of the store.
+      // The copy has the same ids, and the same id of the store.
       for (const [i, shard] of shards.shards.entries()) {
         await shard.createTables()
         await shard.catalog.init((await memory.shards[i]!.catalog.load())!)
@@ -253,7 +253,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       }
       const copy = await openCopy('staging')
       await copy.put({ of: 'copy' }, { id })
-      // From now on both are kept.
+      // From now on both keep the entity.
       for (const store of [original, copy])
         await expect
           .poll(async () => {
@@ -271,7 +271,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       const [store, reader] = [await open(), await open()]
       const { id } = await store.put({ n: 1 })
       await reader.get(id)
-      // From now on it is kept.
+      // From now on the store keeps the entity.
       await expect
         .poll(async () => {
           await reader.get(id)
@@ -300,7 +300,7 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       expect(await store.get(id)).toMatchObject({ n: 2 })
       expect(store.stats().cache!.failures).toBeGreaterThan(0)
       await servers[0].restart()
-      // What is written while it is left alone is done without for a minute.
+      // A write while the server is not asked cannot remove the value, which lives for a minute.
       await sleep(1_100)
       const next = await store.put({ n: 3 })
       while (store.stats().cache!.hits === 0) {

@@ -7,12 +7,12 @@ const sources = readdirSync(folder).filter(
   (name) => name.endsWith('-metrics.ts') || name === 'event-counters.ts' || name === 'times.ts',
 )
 const text = sources.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
-/** Names of metrics, which have two dots or more; attributes have one. */
+/** Names of metrics have at least two dots; attributes have one. */
 const names = new Set(
   Array.from(text.matchAll(/'((?:looseleaf|db\.client)\.[a-z_]+\.[a-z_]+)'/g), ([, name]) => name as string),
 )
 
-/** As written, or as the last part of one that stands before it. */
+/** A name is written in full, or as the last part after another one. */
 const stands = (page: string, name: string): boolean =>
   page.includes(`\`${name}\``) || page.includes(`\`${name.slice(name.lastIndexOf('.'))}\``)
 

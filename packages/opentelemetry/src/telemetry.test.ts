@@ -46,7 +46,7 @@ async function open(meterProvider?: Meters) {
   })
   onTestFinished(() => store.close())
   const tracer = tracerProvider.getTracer('the program')
-  /** The spans of some work, which runs within one of its own, by their names. */
+  /** Returns the spans of some work, which runs within its own span, by their names. */
   async function spansOf(work: () => Promise<unknown>): Promise<ReadableSpan[]> {
     exporter.reset()
     await tracer.startActiveSpan('request', async (span) => {
@@ -58,7 +58,7 @@ async function open(meterProvider?: Meters) {
   return { store, observer, spansOf }
 }
 
-/** What was exported last. */
+/** Returns the metrics that were exported last. */
 const lastOf = (exporter: InMemoryMetricExporter): MetricData[] =>
   exporter
     .getMetrics()
@@ -90,7 +90,7 @@ describe('spans', () => {
   test("a call's span is a child of the request's, and its statements' spans are children of the call's", async () => {
     const { store, spansOf } = await open()
     await store.put({ name: 'ada' })
-    // Now and then a query looks into the catalog, and the first one does.
+    // A query reads the catalog now and then, and the first one does.
     await store.query(byName, { name: 'ada' })
     const spans = await spansOf(() => store.query(byName, { name: 'ada' }))
     expect(spans.map(({ name }) => name)).toEqual([

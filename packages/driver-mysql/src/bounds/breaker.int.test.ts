@@ -17,7 +17,7 @@ const bench = await freshBench()
 
 const refusal = /calls are refused until it answers again/
 
-/** Calls until one of them is refused at once; the errors before it. */
+/** Makes calls until one is rejected at once. Returns the errors before it. */
 async function callUntilRefused(shard: Shard): Promise<unknown[]> {
   const errors: unknown[] = []
   await until(async () => {
@@ -53,7 +53,7 @@ test('calls to a stopped server are rejected after a few failures, and answered 
   await first.stop()
 
   const errors = await callUntilRefused(shard)
-  // The idle connection may be found lost first; then nobody listens any more.
+  // The idle connection may be found lost first, and then the server no longer listens.
   expect(errors.length).toBeLessThanOrEqual(4)
   for (const error of errors) expect(error).toMatchObject({ code: 'SHARD_UNAVAILABLE', retryable: true })
 
@@ -61,7 +61,7 @@ test('calls to a stopped server are rejected after a few failures, and answered 
   cleanUp(() => again.stop())
   expect(again.urls).toEqual([url])
   await callUntilAnswered(shard)
-  // Once each, however often it was probed meanwhile.
+  // Each event occurs once, however often the breaker probed.
   expect(told.slice(0, 2)).toEqual([
     [shard.name, true],
     [shard.name, false],
@@ -81,14 +81,14 @@ test('a silent listener gets only probes, and the first answered one closes the 
   const before = proxy.accepted
   const results = await Promise.allSettled(Array.from({ length: 500 }, () => shard.now()))
   expect(results.every((result) => result.status === 'rejected')).toBe(true)
-  // Five hundred calls have not tried; a probe may have been due meanwhile.
+  // Five hundred calls opened no connection; one probe may have been due.
   expect(proxy.accepted - before).toBeLessThanOrEqual(1)
 
   proxy.silence = 'none'
   const silent = proxy.accepted
   await callUntilAnswered(shard)
-  // The probe that was answered and the connection that the call has opened then, with one more of each to spare for a
-  // machine that is too busy to answer in time.
+  // The answered probe and the connection of the call, and one more of each for a machine that is too busy to answer
+  // in time.
   expect(proxy.accepted - silent).toBeGreaterThanOrEqual(2)
   expect(proxy.accepted - silent).toBeLessThanOrEqual(4)
 })
@@ -116,7 +116,7 @@ test('silent connections open the breaker, by the connections that kill their ca
   await callUntilAnswered(shard)
 })
 
-/** Calls again and again, while those before may still wait, until one is refused. */
+/** Makes calls, without waiting for the earlier ones, until one is rejected. */
 function messageOnceRefused(shard: Shard): Promise<string> {
   return until(async () => {
     const error: unknown = await Promise.race([shard.now().catch((reason: unknown) => reason), sleep(100)])
@@ -124,7 +124,7 @@ function messageOnceRefused(shard: Shard): Promise<string> {
   })
 }
 
-/** The signal that freezes a server takes a moment to reach all its threads: the first call that none of them answers. */
+/** Makes calls until one is not answered: the signal that freezes a server reaches its threads one after the other. */
 function firstUnanswered(shard: Shard): Promise<{ readonly call: Promise<number> }> {
   return until(async () => {
     const call = shard.now()
@@ -133,7 +133,7 @@ function firstUnanswered(shard: Shard): Promise<{ readonly call: Promise<number>
   })
 }
 
-/** Options by which no count of failures and no deadline comes into play within a test. */
+/** Options with which no count of failures and no deadline matters within a test. */
 const patient = { breakerFailures: 1_000, deadlineMs: 3_600_000, breakerProbeMs: 50, connectTimeoutMs: 1_500 }
 
 test('a frozen server opens the breaker while waiting calls have hours left, and answers them when it thaws', async () => {
@@ -160,7 +160,7 @@ test('a silent network opens the breaker, with open connections and with new one
   await shard.now()
   proxy.silence = 'to-client'
   const waiting = Promise.allSettled([shard.now(), shard.now(), shard.now()])
-  // The first waits on its connection, the second for a new one, the third for its turn.
+  // The first call waits for its answer, the second for a new connection, the third in the queue.
   expect(await messageOnceRefused(shard)).toMatch(/does not respond/)
   proxy.silence = 'none'
   proxy.cut()
@@ -175,7 +175,7 @@ test('a statement that waits for a lock does not open the breaker, since the ser
   const entity = await insertLocked(shard, holder)
   const before = proxy.accepted
   const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
-  // It has been asked several times, and each time it has answered.
+  // The server was asked several times, and answered each time.
   await until(() => proxy.accepted >= before + 3)
   await holder.query('ROLLBACK')
   expect(await writing).toEqual([true])
@@ -259,7 +259,7 @@ test('calls to one of two servers that hangs or is gone are rejected at once, an
         ) as string,
       })
     }
-    // A loaded machine may hold up some of them.
+    // A loaded machine may delay some of the calls.
     expect(Math.min(...times)).toBeLessThan(50)
     expect(await live.now()).toBeGreaterThan(0)
   }

@@ -2,7 +2,7 @@ import type { LooseleafError } from '@looseleaf/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createBreaker, type Breaker } from './breaker.ts'
 
-// The modules below take their timers when they are loaded.
+// The modules below read their timers when they are loaded.
 vi.hoisted(() => void vi.useFakeTimers())
 
 let serverIsThere: boolean
@@ -31,7 +31,7 @@ beforeEach(() => {
 
 afterEach(() => breaker.stop())
 
-/** Calls that begin now and fail a millisecond later. */
+/** Makes calls that begin now and fail a millisecond later. */
 async function fail(times: number): Promise<void> {
   for (let i = 0; i < times; i++) {
     const began = performance.now()
@@ -140,7 +140,7 @@ test('a silent connection opens the breaker at once, with its own message, unles
   serverIsThere = true
   await vi.advanceTimersByTimeAsync(1_000)
   expect(breaker.refusal).toBeUndefined()
-  // It counts anew after that.
+  // The count starts again after that.
   await fail(2)
   expect(breaker.refusal).toBeUndefined()
   await fail(1)
@@ -154,7 +154,7 @@ test('the error of a rejected call tells which other shards answer now', async (
     name: 'h:1/d',
     failures: 1,
     probeMs: 1_000,
-    others: () => others,
+    describeOthers: () => others,
     probe: () => Promise.reject(new Error('down')),
     onOpen: () => {},
     onClose: () => {},

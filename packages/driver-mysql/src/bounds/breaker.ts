@@ -19,7 +19,7 @@ export interface BreakerOptions {
   /** Milliseconds between two probes of an open breaker. */
   readonly probeMs: number
   /** Returns a sentence for errors about the shards that are reachable, or an empty text. Called for each rejected call. */
-  readonly others?: (() => string) | undefined
+  readonly describeOthers?: (() => string) | undefined
   /** Tries to reach the server. Resolves if it answers, rejects otherwise, and always settles. */
   readonly probe: () => Promise<void>
   /** Called when the breaker opens, and after each failed probe. */
@@ -59,7 +59,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
   let stopped = false
 
   function othersText(): string {
-    const text = options.others?.() ?? ''
+    const text = options.describeOthers?.() ?? ''
     return text === '' ? '' : ` ${text}`
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createDeadlineTimer, type DeadlineTimer } from './deadline-timer.ts'
 
-// The modules below take their timers when they are loaded.
+// The modules below read their timers when they are loaded.
 vi.hoisted(() => void vi.useFakeTimers())
 
 let timer: DeadlineTimer
@@ -17,7 +17,7 @@ afterEach(() => {
   if (vi.getTimerCount() !== 0) throw new Error('A timer was left behind.')
 })
 
-/** When it ended, in whole milliseconds from the start of the test, and how. */
+/** Resolves with how a wait ended, and when, in whole milliseconds from the start of the test. */
 async function wait(milliseconds: number, answerMs = Infinity): Promise<[number, unknown]> {
   const outcome = await timer
     .wait<string>(milliseconds, (done) => {
@@ -32,7 +32,7 @@ const LATE = 'CALL_DEADLINE'
 test('a wait without an answer ends at its deadline', async () => {
   const ended = wait(1_000)
   await vi.advanceTimersByTimeAsync(5_000)
-  // A tick later, so that an answer that is there already is taken.
+  // One tick later, so that an answer that has already arrived counts.
   expect(await ended).toEqual([1_001, LATE])
 })
 

@@ -1,21 +1,21 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSilenceWatch, type SilenceWatch } from './silence-watch.ts'
 
-// The modules below take their timers when they are loaded.
+// The modules below read their timers when they are loaded.
 vi.hoisted(() => void vi.useFakeTimers())
 
 let lastAnswer: number
-let asked: number
+let askCount: number
 let answer: () => void
 let watch: SilenceWatch
 
 beforeEach(() => {
   lastAnswer = Number.NEGATIVE_INFINITY
-  asked = 0
+  askCount = 0
   watch = createSilenceWatch({
     lastAnswer: () => lastAnswer,
     ask() {
-      asked++
+      askCount++
       return new Promise((resolve) => (answer = resolve))
     },
   })
@@ -24,39 +24,39 @@ afterEach(() => watch.stop())
 
 const pass = (milliseconds: number): Promise<unknown> => vi.advanceTimersByTimeAsync(milliseconds)
 
-test('a server is asked once after calls have waited for a second, and again after that has ended', async () => {
+test('a server is askCount once after calls have waited for a second, and again after that has ended', async () => {
   watch.begin()
   watch.begin()
   await pass(900)
-  expect(asked).toBe(0)
+  expect(askCount).toBe(0)
   await pass(5_000)
-  expect(asked).toBe(1)
+  expect(askCount).toBe(1)
   answer()
   await pass(300)
-  expect(asked).toBe(2)
+  expect(askCount).toBe(2)
 })
 
-test('a server that answers any call is not asked', async () => {
+test('a server that answers any call is not askCount', async () => {
   watch.begin()
   for (let i = 0; i < 20; i++) {
     await pass(500)
     lastAnswer = performance.now()
   }
-  expect(asked).toBe(0)
+  expect(askCount).toBe(0)
 })
 
-test('a silent server without waiting calls is not asked, and no timer keeps running', async () => {
+test('a silent server without waiting calls is not askCount, and no timer keeps running', async () => {
   lastAnswer = performance.now()
   await pass(60_000)
   watch.begin()
   await pass(500)
   watch.end()
   await pass(60_000)
-  expect(asked).toBe(0)
+  expect(askCount).toBe(0)
   expect(vi.getTimerCount()).toBe(0)
   watch.begin()
   await pass(900)
-  expect(asked).toBe(0)
+  expect(askCount).toBe(0)
   await pass(400)
-  expect(asked).toBe(1)
+  expect(askCount).toBe(1)
 })

@@ -50,7 +50,7 @@ async function ask(sql: string, parameters: readonly unknown[] = []): Promise<Qu
   }
 }
 
-/** The code of each of so many calls at once; `ok` for those that were answered. */
+/** Makes this many concurrent calls. Resolves with their codes, `ok` for those that were answered. */
 async function askAll(times: number, sql: string, parameters: readonly unknown[] = []): Promise<string[]> {
   const results = await Promise.allSettled(Array.from({ length: times }, () => ask(sql, parameters)))
   return results.map((result) =>
@@ -58,7 +58,7 @@ async function askAll(times: number, sql: string, parameters: readonly unknown[]
   )
 }
 
-/** A call is answered on every place of the pool at once: none was lost for good. */
+/** Checks that every place of the pool answers a call at the same time, so none was lost. */
 async function expectWholePool(): Promise<void> {
   await until(async () => (await askAll(SIZE, 'SELECT SLEEP(0.01)')).every((code) => code === 'ok'))
   expect(pool.connections).toBe(SIZE)
@@ -89,7 +89,7 @@ describe.each<Silence>(['to-server', 'to-client', 'both'])(
         const asking = askAll(SIZE, 'SELECT SLEEP(600)').finally(() => (hasEnded = true))
         const isUnderWay = async (): Promise<boolean> =>
           (await threadsAt(observer, 'SELECT SLEEP(600)')).length === SIZE
-        // A machine may be too busy to have all of them at work before the first is given up.
+        // On a busy machine some calls may begin after the first has been ended.
         await until(async () => hasEnded || (await isUnderWay()))
         if (hasEnded) return false
         proxy.silence = silence
@@ -139,7 +139,7 @@ test('an abandoned connection is closed at once, although its goodbye is not ans
   proxy.silence = 'both'
   for (let round = 0; round < 5; round++) await askAll(SIZE, 'SELECT 1')
   await until(() => pool.connections === 0 && ofDriver() === 0)
-  // The network still knows nothing of it.
+  // The network has not noticed the loss.
   expect(proxy.open).toBeGreaterThanOrEqual(SIZE)
 })
 
@@ -172,9 +172,9 @@ test('hundreds of expiries leave no sockets, no timers and no bodies in memory',
   await expire(20)
   const [memory, sockets, timers] = [inUse(), resources('TCPSocketWrap'), resources('Timeout')]
   await expire(200)
-  // What is still being given up, such as a connection that was to end another, needs a moment.
+  // Connections that are still being closed need a moment, such as one of the killer.
   await until(() => resources('TCPSocketWrap') <= sockets)
-  // The runner has timers of its own that come and go; one for each expiry would be hundreds.
+  // The runner has timers of its own. One per expiry would be hundreds.
   await until(() => resources('Timeout') - timers < 20)
   // Kept bodies would be 100 MB.
   await until(() => inUse() - memory < 40 * BODY)

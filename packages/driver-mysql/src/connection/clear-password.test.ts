@@ -32,7 +32,7 @@ test.skipIf(!hasOpenssl)(
     onTestFinished(() => server.close())
     const shard = { host: 'localhost', port: server.port, user: 'feed', password: token, database: 'feed' }
     const tls = { ca: await readFile(authority.caFile) }
-    // It hangs up then.
+    // The server hangs up then.
     await expect(mysqlShards([shard], { tls }).connect()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
     expect(server.answers.map((answer) => answer.subarray(4).toString())).toEqual(['a token\0'])
   },

@@ -5,7 +5,7 @@ import { sessionToken } from '../settings/session-token.ts'
 import { createConnection, type Connection } from './connection.ts'
 import type { ClientAnswer, ClientConnection } from './mysql2.ts'
 
-/** A connection to a server that answers everything, and what it was sent: `text` and `prepared`, each with its statement. */
+/** A connection to a server that answers everything. `text` and `prepared` list the statements that it got. */
 function connect(refusal?: { readonly errno: number }): {
   readonly connection: Connection
   readonly sent: string[]

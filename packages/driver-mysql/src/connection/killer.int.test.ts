@@ -15,14 +15,14 @@ const { urls } = await freshShards(1)
 const url = urls[0] as string
 let victim: Connection
 let session: SessionIdentity
-let told: string[]
+let reports: string[]
 let killer: Killer
 
 beforeEach(async () => {
   victim = await createConnection(url)
   victim.on('error', () => {})
   session = identityOf((await victim.query(identityStatement()))[0], (await victim.query(uptimeStatement))[0])
-  told = []
+  reports = []
   killer = killerAt(url)
 })
 
@@ -33,9 +33,9 @@ const killerAt = (address: string): Killer =>
     address: parseShardAddress(address, 'MySQL shard 0', undefined),
     connectTimeoutMs: 10_000,
     health: {
-      answered: () => told.push('answered'),
-      failed: () => told.push('failed'),
-      silent: () => told.push('silent'),
+      answered: () => reports.push('answered'),
+      failed: () => reports.push('failed'),
+      silent: () => reports.push('silent'),
     },
   })
 
@@ -51,7 +51,7 @@ test('sessions are killed, also after one that has already ended', async () => {
   killer.kill(session)
   await killer.settled()
   expect(await isAlive()).toBe(false)
-  expect(new Set(told)).toEqual(new Set(['answered']))
+  expect(new Set(reports)).toEqual(new Set(['answered']))
 })
 
 test('a thread with the same number on another server is not killed', async () => {
@@ -92,5 +92,5 @@ test('a server that cannot be reached is reported to the breaker', async () => {
   const nowhere = killerAt('mysql://127.0.0.1:1/feed')
   nowhere.kill(session)
   await nowhere.settled()
-  expect(told).toEqual(['failed'])
+  expect(reports).toEqual(['failed'])
 })

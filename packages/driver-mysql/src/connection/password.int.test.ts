@@ -23,34 +23,34 @@ async function setPassword(password: string): Promise<void> {
 }
 
 const factory = (password: () => unknown, options?: MysqlShardsOptions) =>
-  // A program without types may give a function of anything.
+  // A program in JavaScript may pass any function.
   mysqlShards([{ host, port: Number(port), database, user, password: password as () => string }], options)
 
 test('a function returns the password of each new connection, however long it takes', async () => {
   let current = 'first'
-  let asked = 0
+  let calls = 0
   const shards = factory(async () => {
-    asked++
+    calls++
     await sleep(5)
     return current
   })
   const driver = await shards.connect()
   onTestFinished(() => driver.close())
-  expect(asked).toBe(1)
+  expect(calls).toBe(1)
   current = 'second'
   await setPassword(current)
-  // The connection that is there stays; the others are opened with what is right now.
+  // The open connection stays; the others are opened with the new password.
   await Promise.all(Array.from({ length: 8 }, () => driver.shards[0]!.now()))
-  expect(asked).toBeGreaterThan(1)
+  expect(calls).toBeGreaterThan(1)
 })
 
 test("a slow function does not shorten the server's time", async () => {
   const connectTimeoutMs = 2_000
-  let asked = 0
+  let calls = 0
   const shards = factory(
     () => {
-      // Nothing else runs meanwhile, so that it is not given up although it takes all the time that there is.
-      if (asked++ > 0) return 'first'
+      // No other code runs here, so the deadline cannot end the call although it takes all of its time.
+      if (calls++ > 0) return 'first'
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, connectTimeoutMs + 100)
       return 'first'
     },

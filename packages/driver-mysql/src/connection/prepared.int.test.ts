@@ -33,14 +33,14 @@ test('a scan is prepared at its eighth use, alone and in a union', async () => {
   const row = { key: [7n], version: 1, entityId: newEntity().id }
   await shard.index(spec).upsert([row])
   const scan = { prefix: [], order: 'asc', limit: 9 } as const
-  for (const asked of [[scan], [scan, scan, scan]]) {
+  for (const batch of [[scan], [scan, scan, scan]]) {
     const commands: (number | undefined)[] = []
     proxy.rewrite = (bytes) => {
       commands.push(bytes[4])
       return bytes
     }
     for (let i = 0; i < 10; i++)
-      expect(await shard.index(spec).scanMany(asked)).toEqual(asked.map(() => [row]))
+      expect(await shard.index(spec).scanMany(batch)).toEqual(batch.map(() => [row]))
     expect(commands.filter((command) => command === PREPARE)).toHaveLength(1)
     expect(commands.filter((command) => command === EXECUTE)).toHaveLength(3)
   }
@@ -95,12 +95,12 @@ test('a prepared statement reads and writes nothing in a session with another st
     (table): IndexTableSpec => ({ table, columns: [{ name: 'n', type: 'integer' }] }),
   ) as [IndexTableSpec, IndexTableSpec, IndexTableSpec, IndexTableSpec]
   const keys: IndexTableSpec = { ...full, table: 'ix_keys', unique: true }
-  /** As often as it takes until they are prepared. */
+  /** Returns a function that sends scans until they are prepared. */
   const scans =
-    (table: IndexTableSpec, asked: readonly IndexScan[]) =>
+    (table: IndexTableSpec, batch: readonly IndexScan[]) =>
     async (shard: Shard): Promise<unknown> => {
-      for (let use = 1; use < 8; use++) await shard.index(table).scanMany(asked)
-      return shard.index(table).scanMany(asked)
+      for (let use = 1; use < 8; use++) await shard.index(table).scanMany(batch)
+      return shard.index(table).scanMany(batch)
     }
   const row = (n: bigint) => ({ key: [n], version: 1, entityId: newEntity().id })
   const tombstone = { ...newEntity(), body: null }
@@ -116,15 +116,15 @@ test('a prepared statement reads and writes nothing in a session with another st
   const pairs: ((shard: Shard) => Promise<unknown>)[][] = [
     [({ entities }) => entities.exist([id]), ({ entities }) => entities.read([id])],
     [({ entities }) => entities.read([id]), ({ entities }) => entities.exist([missing])],
-    // Of other numbers of parameters.
+    // These have other numbers of parameters.
     [({ entities }) => entities.readBounded([id, missing], 1_000), ({ entities }) => entities.exist([id])],
     [({ entities }) => entities.read([missing]), ({ entities }) => entities.readVersions([id, missing])],
     [(shard) => shard.index(own).upsert([row(1n)]), (shard) => shard.index(other).upsert([row(2n)])],
-    // One has a row, and the other none.
-    ...[scan, found, bounded].flatMap((asked) => [
-      [scans(empty, [asked]), scans(full, [asked])],
-      [scans(full, [asked]), scans(empty, [asked])],
-      [scans(empty, [asked, asked]), scans(full, [asked, asked])],
+    // One has a row, and the other has none.
+    ...[scan, found, bounded].flatMap((batch) => [
+      [scans(empty, [batch]), scans(full, [batch])],
+      [scans(full, [batch]), scans(empty, [batch])],
+      [scans(empty, [batch, batch]), scans(full, [batch, batch])],
     ]),
     [scans(empty, [nothing, found]), scans(full, [nothing, found])],
     [scans(keys, [found]), scans(full, [found])],

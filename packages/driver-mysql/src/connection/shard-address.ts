@@ -158,12 +158,12 @@ function tlsOf(tls: Tls, subject: string): ShardAddress['tls'] {
   if (typeof tls !== 'object' || tls === null || Array.isArray(tls)) {
     throw refuse(subject, `has tls that is ${describeKind(tls)}`)
   }
-  const { ca, cert, key, ...others } = tls
-  const other = Object.keys(others)[0]
-  if (other !== undefined) {
+  const { ca, cert, key, ...unknownOptions } = tls
+  const unknownName = Object.keys(unknownOptions)[0]
+  if (unknownName !== undefined) {
     throw refuse(
       subject,
-      `has no option ${JSON.stringify(other.slice(0, 40))} under tls; there are ca, cert, key`,
+      `has no option ${JSON.stringify(unknownName.slice(0, 40))} under tls; there are ca, cert, key`,
     )
   }
   for (const [name, pem] of Object.entries({ ca, cert, key })) {

@@ -26,10 +26,10 @@ export function parseShardServers(shard: unknown, number: number, tls: Tls): Sha
   const subject = `MySQL shard ${number}`
   if (typeof shard !== 'object' || shard === null || !('primary' in shard || 'replicas' in shard))
     return { primary: parseShardAddress(shard, subject, tls), replicas: [] }
-  const { primary, replicas, ...others } = shard as Partial<ReplicatedMysqlShard>
-  const other = Object.keys(others)[0]
-  if (other !== undefined)
-    throw refuse(subject, `has no option ${JSON.stringify(other.slice(0, 40))}; there are primary, replicas`)
+  const { primary, replicas, ...unknownOptions } = shard as Partial<ReplicatedMysqlShard>
+  const unknownName = Object.keys(unknownOptions)[0]
+  if (unknownName !== undefined)
+    throw refuse(subject, `has no option ${JSON.stringify(unknownName.slice(0, 40))}; there are primary, replicas`)
   if (primary === undefined) throw refuse(subject, 'has replicas and no primary')
   if (!Array.isArray(replicas))
     throw refuse(subject, `has to have replicas that are a list; got ${describeKind(replicas)}`)

@@ -7,7 +7,7 @@ import { mysqlShards } from '../mysql-shards.ts'
 let servers: RunningServers
 let socketPath: string
 
-// A server of its own: the socket of one that was given would be on its machine.
+// The test starts its own server: the socket of a given one may be on another machine.
 beforeAll(async () => {
   servers = await startServers(1, { database: 'feed' })
   const admin = await createConnection(servers.urls[0] as string)

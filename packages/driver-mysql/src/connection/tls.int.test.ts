@@ -44,7 +44,7 @@ describe.skipIf(!hasOpenssl)(
       await rm(folder, { recursive: true, force: true })
     })
 
-    /** From now on the server has a certificate for these names. */
+    /** Gives the server a certificate for these names. */
     async function certify(names: string): Promise<void> {
       await authority.issue(names, certFile(), keyFile())
       const admin = await createConnection(servers.urls[0] as string)
@@ -58,7 +58,7 @@ describe.skipIf(!hasOpenssl)(
       if (port !== undefined) url.port = String(port)
       const driver = await mysqlShards([url.href], { tls }).connect()
       const shard = driver.shards[0] as Shard
-      // More connections than one, so that sessions of TLS are taken up again.
+      // Several connections, so that TLS sessions are resumed.
       await Promise.all(Array.from({ length: 8 }, () => shard.now()))
       await driver.close()
       return shard
@@ -78,7 +78,7 @@ describe.skipIf(!hasOpenssl)(
     test('a server with a certificate is used by its name only', async () => {
       await certify('DNS:localhost')
       await expect(connect('localhost', { ca })).resolves.toBeDefined()
-      // An address is no name, and least of all localhost.
+      // An address is not a name, and not localhost either.
       await expect(connect('127.0.0.1', { ca })).rejects.toMatchObject(anotherName)
       await certify('DNS:db.example')
       await expect(connect('localhost', { ca })).rejects.toMatchObject(anotherName)
@@ -130,7 +130,7 @@ describe.skipIf(!hasOpenssl)(
       }
       await expect(connect('127.0.0.1', { ca }, proxy.port)).rejects.toMatchObject(anotherName)
       await proxy.close()
-      // The request for TLS and its handshake: the user would be in what follows it.
+      // The bytes are the request for TLS and its handshake; the user would follow them.
       expect(Buffer.concat(sent).includes(url.username)).toBe(false)
       expect(sent.length).toBeGreaterThan(0)
     })
@@ -141,7 +141,7 @@ describe.skipIf(!hasOpenssl)(
       const proxy = await startTcpProxy(Number(url.port))
       let packets = 0
       proxy.rewrite = (bytes) => {
-        // The first asks for TLS, and the second begins it.
+        // The first packet requests TLS, and the second begins it.
         if (++packets === 2) proxy.cut()
         return bytes
       }

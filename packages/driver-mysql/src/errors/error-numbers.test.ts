@@ -6,7 +6,7 @@ import { clientError, endsConnection, mysqlFault, saysDown } from './errors.ts'
 const serverError = (errno: number): Error =>
   Object.assign(new Error('secret'), { errno, code: 'ER_SOME', sql: 'secret', sqlMessage: 'secret' })
 
-/** Of a read and of a write; whether the connection can be used again; whether it counts against the server. */
+/** Each row: error, fault of a read, fault of a write, whether it ends the connection, whether it counts against the server. */
 type Row = readonly [what: string, error: Error, read: string, write: string, ...marks: ('ends' | 'down')[]]
 
 const server = (
@@ -170,7 +170,7 @@ test('a write is OUTCOME_UNKNOWN for exactly the numbers that may come after it 
     const fault = mysqlFault(serverError(Number(number)), true)
     const unsure = marks.includes('unsure')
     expect([number, fault.kind]).toEqual([number, unsure ? UNKNOWN : kind])
-    // Nothing may be promised of a write that may have been done.
+    // A message must not promise anything about a write that may have been done.
     if (unsure) expect(message).not.toMatch(/nothing was/)
     if (isCode(fault.kind)) expect(new LooseleafError(fault.kind, '').unknownOutcome).toBe(unsure)
   }

@@ -100,7 +100,7 @@ test('an error of JavaScript itself is not a lost connection, and does not count
     expect(inspect(mysqlFault(error, false))).not.toMatch(/secret/)
   }
   expect(mysqlFault(new EvalError(), false).message).toMatch(/--disallow-code-generation-from-strings/)
-  // Errors of Node and of the client still say that the connection is lost.
+  // Errors of Node and of mysql2 still mean a lost connection.
   expect(saysDown(Object.assign(new RangeError(), { code: 'ERR_OUT_OF_RANGE' }))).toBe(true)
   expect(saysDown(new Error('closed state'))).toBe(true)
 })
@@ -157,7 +157,7 @@ test.each([
     kind: 'SHARD_FULL',
     message: expect.stringMatching(/disk of the server is full. Make room/) as string,
   })
-  // The write may stand in the log already.
+  // The write may already be in the log.
   expect(mysqlFault(error, true)).toMatchObject({
     kind: 'OUTCOME_UNKNOWN',
     message: expect.stringMatching(/is full/) as string,

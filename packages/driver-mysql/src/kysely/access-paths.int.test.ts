@@ -5,7 +5,7 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mysqlShards } from '../mysql-shards.ts'
 
-/** Many more than any statement here is about, so that none of these can go through the table unseen. */
+/** Many more rows than any statement here needs, so that a scan of the table shows in the count. */
 const ENTITIES = 2_000
 const USERS = 20
 const ROWS = 50
@@ -20,7 +20,7 @@ const spec = {
 
 const unique = { ...spec, table: 'ix_claims', unique: true } as const
 
-/** Its rows stand high to low by a column of two values, and low to high by the next one. */
+/** Its first column is descending and has two values; the next one is ascending. */
 const mixed = {
   table: 'ix_mixed',
   columns: [
@@ -38,10 +38,10 @@ const entities = Array.from({ length: ENTITIES }, (_, number) => ({
 }))
 const some = entities.slice(700, 700 + ROWS)
 const halfOf = (key: Key): Key => [BigInt(Number(key[1]) % 2), BigInt(Number(key[1]))]
-/** As many ids are before it as behind it. */
+/** Half of the ids are lower, half are higher. */
 const midst = Buffer.alloc(16, 0x80)
 const user = entities[7]?.key[0] as Uint8Array
-/** So many that a statement for them has parts for nobody. */
+/** A number of ranges that fills up a statement with empty parts. */
 const someUsers = entities.slice(1_500, 1_517).map(({ id, key }) => ({ key, entityId: id }))
 
 let servers: RunningServers
@@ -53,7 +53,7 @@ let claims: ClaimTable
 let taken: IndexTable
 let inHalves: IndexTable
 
-// A server of its own, because it counts for all who use it.
+// The test starts its own server, whose counters are not those of other tests.
 beforeAll(async () => {
   servers = await startServers(1, { database: 'feed' })
   const url = servers.urls[0] as string
@@ -89,7 +89,7 @@ afterAll(async () => {
   await servers?.stop()
 })
 
-/** Rows that the server has gone through so far, in tables of its own too. */
+/** Rows that the server has read so far, with those of its internal tables. */
 async function rowsRead(): Promise<number> {
   const [rows] = await counter.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Handler\\_read%'")
   return rows.reduce((sum, row) => sum + Number(row['Value']), 0)
@@ -251,7 +251,7 @@ test.for<[what: string, rows: number, act: () => Promise<unknown>]>([
   async ([what, rows, act], { skip }) => {
     const [version] = await counter.query<RowDataPacket[]>('SELECT VERSION() AS version')
     const [, major, minor] = /^(\d+)\.(\d+)\..*MariaDB/.exec(String(version[0]?.['version'])) ?? []
-    // No form of the condition makes it: not even `half = ? AND number < ?` alone, nor with FORCE INDEX.
+    // No form of the condition changes that: not `half = ? AND number < ?` alone, nor FORCE INDEX.
     skip(
       major === undefined && what.endsWith(', desc'),
       'MySQL reads no range of two directions backwards: it reads all behind the place, and sorts it',
@@ -283,7 +283,7 @@ async function expectFewRows(rows: number, act: () => Promise<unknown>): Promise
   await act()
   const read = (await rowsRead()) - between - (between - before)
   expect(read).toBeGreaterThanOrEqual(1)
-  // Each row is found by its key and may be copied once; a statement begins with a few.
+  // Each row is found by its key and may be copied once; a statement starts with a few.
   expect(read).toBeLessThanOrEqual(6 * rows + 20)
   expect(6 * rows + 20).toBeLessThan(ENTITIES / 2)
 }

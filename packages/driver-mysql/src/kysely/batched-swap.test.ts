@@ -30,7 +30,7 @@ const SWAP = 'UPDATE ('
 const VERSIONS = 'SELECT versions'
 const LONG = /BINARY\(16777215\)/g
 
-/** A part of the next statement, or `BEGIN`, `COMMIT` or `ROLLBACK`, and the answer to it. */
+/** A part of the text of the next statement, or `BEGIN`, `COMMIT` or `ROLLBACK`, and the answer to it. */
 type Step = readonly [
   part: string,
   answer?: { readonly rows?: readonly Row[]; readonly changed?: number; readonly insertId?: bigint },
@@ -110,7 +110,7 @@ beforeEach(() => {
   swaps = batchedSwap(table)
 })
 
-/** Swaps while the database answers these statements, in this order, and no others. */
+/** Sends swaps while the database answers exactly these statements, in this order. */
 async function replace(rows: readonly EntityReplace[], ...steps: readonly Step[]): Promise<unknown> {
   script = [...steps]
   sent.length = 0
@@ -156,7 +156,7 @@ describe('a batched swap', () => {
     },
   )
 
-  // MySQL cuts what is longer than it was told where it is not strict; MariaDB does not, and pays for a longer type.
+  // Outside strict mode MySQL truncates a body that is longer than its type. MariaDB does not, and a longer type costs it time.
   test('a swap with a body of more than 65,535 bytes has another statement', async () => {
     const [short, long] = [new Uint8Array(65_535), new Uint8Array(65_536)]
     expect(await replace([swap(A, short), swap(B, null)], [SWAP, { changed: 2 }])).toEqual([true, true])

@@ -14,13 +14,13 @@ let proxy: TcpProxy
 let shard: Shard
 let claims: ClaimTable
 let observer: Connection
-/** The first words of what was sent since a test began to listen. */
+/** First words of the statements since the start of a test. */
 let sent: string[]
 
 beforeEach(async () => {
   const behind = await bench.behindProxy()
   proxy = behind.proxy
-  // One test has others wait for two seconds.
+  // One test makes others wait for two seconds.
   shard = (await bench.migrate({ lockWaitSeconds: 30 }, behind.url)).shard
   observer = await bench.observe()
   await shard.dropIndexTable(spec)
@@ -47,13 +47,13 @@ describe('a take', () => {
     ['the same stamp', [claim(1n, OWN, 5)]],
     ['a lower stamp', [claim(1n, OWN, 4)]],
     ['a claim of another', [claim(2n, OWN, 9)]],
-    ['several that are there', [claim(2n, OWN, 9), claim(1n, OWN, 5)]],
+    ['several that are stored', [claim(2n, OWN, 9), claim(1n, OWN, 5)]],
   ])('a take that changes nothing flushes the commits of others: %s', async (_, rows) => {
-    const there = [claim(1n, OWN, 5), claim(2n, OTHER, 5)]
-    await claims.take(there)
+    const stored = [claim(1n, OWN, 5), claim(2n, OTHER, 5)]
+    await claims.take(stored)
     const before = await flushes()
     expect(await claims.take(rows)).toEqual(
-      rows.map(({ key }) => there.find((each) => each.key[0] === key[0])),
+      rows.map(({ key }) => stored.find((each) => each.key[0] === key[0])),
     )
     expect(await flushes()).toBe(before + 1)
   })
@@ -75,7 +75,7 @@ describe('a take', () => {
 
   test('a take of several keys reads the claims before its COMMIT', async () => {
     await claims.take([claim(1n, OWN, 5), claim(2n, OWN, 5)])
-    // The last makes sure that the COMMIT came to the session of the transaction.
+    // The last SELECT verifies that the COMMIT reached the session of the transaction.
     expect(sent).toEqual(['START', 'INSERT', 'SELECT', 'COMMIT', 'SELECT'])
   })
 
@@ -99,7 +99,7 @@ describe('a take', () => {
     await holder.query("SELECT name FROM looseleaf_tasks WHERE name = 'flush' FOR UPDATE")
     sent = []
     const take = claims.take([claim(1n, OWN, 4), claim(2n, OWN, 9)])
-    // The count of the flush is on its way, and has to wait.
+    // The increment of the flush is in flight, and waits for the lock.
     await expect.poll(() => sent).toEqual(['START', 'INSERT', 'SELECT', 'INSERT'])
     await observer.query('SET innodb_lock_wait_timeout = 1')
     for (const n of [1, 2])
@@ -123,7 +123,7 @@ test('a swap finds its claim by the key, however few claims its entity has', asy
   await observer.query('ANALYZE TABLE ix_strings')
   let update = ''
   proxy.rewrite = (bytes) => {
-    // MySQL has query attributes before it.
+    // MySQL sends query attributes in front of the text.
     const start = bytes.indexOf('UPDATE')
     if (start >= 0) update = bytes.toString('latin1', start)
     return bytes
@@ -131,6 +131,6 @@ test('a swap finds its claim by the key, however few claims its entity has', asy
   const first = rows[0]!
   expect(await shard.claims(strings).swap({ ...first, version: 9 }, { ...first, version: 10 })).toBe(false)
   const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN FORMAT=TRADITIONAL ${update}`)
-  // By the other key it would lock in another order than a take, and one of the two would be rolled back.
+  // By the other key a swap would lock rows in another order than a take, and one of the two would be rolled back.
   expect(plan).toMatchObject([{ key: 'PRIMARY' }])
 })

@@ -11,7 +11,7 @@ import { mysqlFlavor } from './flavor.ts'
 
 const bench = await freshBench()
 
-/** A microsecond off would show. */
+/** A time whose last microsecond differs from its neighbours'. */
 const times = {
   '1971-02-03 04:05:06.700001': Date.UTC(1971, 1, 3, 4, 5, 6, 700) * 1_000 + 1,
   '2038-01-19 03:14:07.999999': Date.UTC(2038, 0, 19, 3, 14, 7, 999) * 1_000 + 999,
@@ -59,7 +59,7 @@ test('a page by time reads a range of the key, and sorts nothing', async () => {
 
   const sent: string[] = []
   proxy.rewrite = (bytes) => {
-    // Before the text stands the command, and for MySQL the attributes of the query, of which there are none.
+    // The packet has the command in front of the text, and for MySQL the empty query attributes.
     sent.push(bytes.toString('latin1').replace(/^.*?(?=select)/is, ''))
     return bytes
   }
@@ -86,7 +86,7 @@ test('a write has the server’s time, up to the last time that a clock can have
   const shard = kyselyShard({ name: 'far', dialect: mysqlDialect(pool), flavor: mysqlFlavor })
   const connection = await pool.acquire()
   const ask = (sql: string): Promise<QueryResult<unknown>> => connection.executeQuery(CompiledQuery.raw(sql))
-  // Servers that end in January 2038 themselves can be set to their last second.
+  // Servers whose clock ends in January 2038 can be set to their last second.
   await ask('SET timestamp = 4102444800').catch(() => ask('SET timestamp = 2147483647'))
   await ask("SET time_zone = '+05:00'")
   const { rows } = await ask('SELECT @@timestamp AS seconds')

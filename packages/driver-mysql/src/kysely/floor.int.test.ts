@@ -14,7 +14,7 @@ test('every kind of write has a time above a floor that is ahead of the clock', 
   const [one, ...others] = Array.from({ length: 6 }, newEntity)
   await shard.entities.insert([one!, ...others.slice(0, 2)], { epoch })
   const before = await shard.entities.raiseFloor()
-  // As a failover to a server whose clock is behind has it.
+  // A failover to a server whose clock is behind leaves this state.
   await observer.query('UPDATE looseleaf_meta SET floor = floor + INTERVAL 1 HOUR')
   const { floor } = await shard.entities.floor()
   expect(floor).toBe(before + HOUR)
@@ -38,7 +38,7 @@ test('writes while the clock was ahead are below the next floor, and later write
   const observer = await bench.observe()
   const [early, late] = [newEntity(), newEntity()]
   await shard.entities.insert([early], { epoch })
-  // As a server has it whose clock was set right after the write.
+  // A clock that is set right after the write leaves this state.
   await observer.query('UPDATE entities SET updated = updated + INTERVAL 1 HOUR WHERE id = ?', [early.id])
   const until = await shard.entities.raiseFloor()
   const first = (await shard.entities.pageOfChanges({ after: FIRST, until }, 100)).at(-1)!
@@ -47,7 +47,7 @@ test('writes while the clock was ahead are below the next floor, and later write
   const next = await shard.entities.raiseFloor()
   const rest = await shard.entities.pageOfChanges({ after: first, until: next }, 10)
   expect(rest.map(({ id }) => id)).toEqual([late.id])
-  // Within a second of the clock it is as any other, and comes by itself.
+  // Rows within a second of the clock are below the floor soon, without a second raise.
   expect(await shard.entities.raiseFloor()).toBe(next + 1)
 })
 
@@ -85,12 +85,12 @@ test('a raise that waits for a hanging write gives up soon, and the writes behin
   const ended: string[] = []
   const ends = (name: string) => () => void ended.push(name)
   const raising = shard.entities.raiseFloor().catch((error: unknown) => error)
-  // Longer than a raise on MariaDB, and well within what the insert behind it waits.
+  // Longer than the lock wait of a raise on MariaDB, and much shorter than that of the insert behind it.
   await patient.query('SET SESSION innodb_lock_wait_timeout = 2')
   const waiting = patient.query('UPDATE looseleaf_meta SET floor = floor WHERE id = 1').catch(ends('patient'))
   await Promise.all([raising.then(ends('raise')), waiting, shard.entities.insert([newEntity()], { epoch })])
   expect(await raising).toMatchObject({ code: 'SHARD_BUSY', retryable: true })
-  // MySQL knows no shorter wait than that of the session, which is as long.
+  // MySQL has no lock wait per statement, so a raise waits as long as its session.
   if (version.includes('MariaDB')) expect(ended).toEqual(['raise', 'patient'])
   await writer.query('ROLLBACK')
   expect(await shard.entities.raiseFloor()).toBeGreaterThan(0)
@@ -128,7 +128,7 @@ test('a page of changes reads a range of the key, and sorts nothing', async () =
   const { updated, addedId } = newest!
   const sent: string[] = []
   proxy.rewrite = (bytes) => {
-    // Before the text stands the command, and for MySQL the attributes of the query, of which there are none.
+    // The packet has the command in front of the text, and for MySQL the empty query attributes.
     sent.push(bytes.toString('latin1').replace(/^.*?(?=select)/is, ''))
     return bytes
   }
@@ -143,7 +143,7 @@ test('a page of changes reads a range of the key, and sorts nothing', async () =
 test('a reader of changes up to each floor misses no write, however slow its statement was', async () => {
   const { shard } = await bench.migrate({ poolSize: 12 })
   const observer = await bench.observe()
-  // After the statement has taken its time, and before it is committed.
+  // The statement has set its times, and is not committed yet.
   for (const event of ['INSERT', 'UPDATE'])
     await observer.query(
       `CREATE TRIGGER slow_${event.toLowerCase()} BEFORE ${event} ON entities FOR EACH ROW
@@ -175,7 +175,7 @@ test('a reader of changes up to each floor misses no write, however slow its sta
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
-  // Each raises the floor that the other reads up to.
+  // Each reader raises the floor that the other one reads up to.
   const followers = [new Map<string, number>(), new Map<string, number>()]
   const following = followers.map(follow)
   await Promise.all(Array.from({ length: 8 }, write))

@@ -46,7 +46,7 @@ describe('flush', () => {
     await observer.query("SELECT name FROM looseleaf_tasks WHERE name = 'flush' FOR UPDATE")
     const before = await flushes()
     const early = shard.flush()
-    // It is on its way now, so it says nothing of what is read from here on.
+    // The first flush is in flight, so it says nothing about rows that are read from now on.
     await expect.poll(async () => (await shard.now()) > 0).toBe(true)
     const late = shard.flush()
     await observer.query('ROLLBACK')

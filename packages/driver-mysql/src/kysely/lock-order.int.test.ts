@@ -11,13 +11,13 @@ const bench = await freshBench()
 const columns = [{ name: 's', type: 'string' }] as const
 const index = { table: 'ix_order', columns } as const
 const unique = { table: 'ix_claimed', columns, unique: true } as const
-/** A table that a pending row names. */
+/** Table that a pending row names. */
 const deferred = [index.table]
 
 let proxy: TcpProxy
 let shard: Shard
 let observer: Connection
-/** Statements that were sent as text since a test began to listen. */
+/** Texts of the statements since the start of a test. */
 let sent: string[]
 
 beforeEach(async () => {
@@ -33,19 +33,19 @@ beforeEach(async () => {
     await observer.query(`DELETE FROM ${table}`)
   sent = []
   proxy.rewrite = (bytes) => {
-    // MySQL has query attributes before it.
+    // MySQL sends query attributes in front of the text.
     const start = bytes.toString('latin1').search(/UPDATE|DELETE|INSERT/)
     if (start >= 0) sent.push(bytes.toString('latin1', start))
     return bytes
   }
 })
 
-/** Rows of all tables, in an order of insertion that is not the order of any key. */
+/** Inserts rows into all tables, in an order that is not that of any key. */
 async function fill(count: number, isSkewed: boolean): Promise<readonly EntityInsert[]> {
   const entities = Array.from({ length: count }, newEntity)
   for (let from = 0; from < count; from += 250) {
     const some = entities.slice(from, from + 250)
-    // The driver sorts rows of a statement, so each goes alone where there are few.
+    // The driver sorts the rows of a statement, so a small table gets each row by its own statement.
     for (const rows of count < 10 ? some.map((entity) => [entity]) : [some])
       await shard.entities.insert(
         rows.map((row) => ({ ...row, deferred })),
@@ -71,7 +71,7 @@ const rowOf = ({ id }: EntityInsert, isSkewed: boolean): IndexRow => ({
   version: 1,
 })
 
-/** The plan of a statement for the table that it changes: the way in which rows are found, and the key. */
+/** Returns the plan of a write: the access type and the key. */
 async function planOf(statement: string, table: string): Promise<{ way: unknown; key: unknown }> {
   const [, token] = /@looseleaf <=> (x'[0-9a-f]+')/i.exec(statement) ?? []
   if (token !== undefined) await observer.query(`SET @looseleaf = ${token}`)
@@ -82,7 +82,7 @@ async function planOf(statement: string, table: string): Promise<{ way: unknown;
   return { way: row?.['type'], key: row?.['key'] }
 }
 
-/** Three of the entities, or as many that are not there. */
+/** Returns the ids of three entities, or of as many missing ones. */
 const threeOf = (entities: readonly EntityInsert[]): readonly EntityInsert[] =>
   Array.from({ length: 3 }, (_, place) => entities[place * Math.ceil(entities.length / 3)] ?? newEntity())
 
@@ -103,7 +103,7 @@ const statements: readonly (readonly [
       ),
   ],
   [
-    // In a transaction, where it is sent as text.
+    // Within a transaction the statement is sent as text.
     'a swap of one entity',
     'entities',
     'id',
@@ -148,7 +148,7 @@ const statements: readonly (readonly [
   ],
 ]
 
-/** Tables for which a plan by cost would be another one. */
+/** Tables for which the cost-based plan would be another one. */
 const sizes = [
   { count: 0, isSkewed: false },
   { count: 1, isSkewed: false },
@@ -183,11 +183,11 @@ test('pending rows of one statement are in the order of their key', async () => 
   const keys = entities.flatMap(({ id }) =>
     ['ix_a', 'ix_b', 'ix_c'].map((table) => [nameOf(id), nameOf(Buffer.from(table))] as const),
   )
-  const there = [...text.matchAll(/'([0-9a-f]{32})',\s*x?'?([0-9a-z_]+)/g)].map(([, id, table]) => [
+  const rowsInText = [...text.matchAll(/'([0-9a-f]{32})',\s*x?'?([0-9a-z_]+)/g)].map(([, id, table]) => [
     id,
     /^[0-9a-f]+$/.test(table as string) ? table : nameOf(Buffer.from(table as string)),
   ])
-  expect(there).toEqual(keys.toSorted((x, y) => (x.join() < y.join() ? -1 : 1)))
+  expect(rowsInText).toEqual(keys.toSorted((x, y) => (x.join() < y.join() ? -1 : 1)))
 })
 
 test('a batch of swaps on a small table waits for a locked row before it locks a greater id', async () => {

@@ -8,7 +8,7 @@ import { MAX_NAMED } from './batched-swap.ts'
 const bench = await freshBench()
 let proxy: TcpProxy
 let shard: Shard
-/** The first words of what was sent since a test began to listen. */
+/** First words of the statements since the start of a test. */
 let sent: string[]
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
   }
 })
 
-/** Breaks the connection in place of the first statement that has this in it. */
+/** Breaks the connection instead of sending the first statement that contains this text. */
 function cutAt(part: string): void {
   proxy.rewrite = (bytes) => {
     if (!bytes.includes(part)) return bytes
@@ -32,7 +32,7 @@ function cutAt(part: string): void {
   }
 }
 
-/** Two entities that this shard has written, and their swaps. */
+/** Inserts two entities, and returns their swaps. */
 async function twoSwaps(): Promise<[EntityReplace, EntityReplace]> {
   const entities = [newEntity(), newEntity()]
   await shard.entities.insert(entities, { epoch })
@@ -42,7 +42,7 @@ async function twoSwaps(): Promise<[EntityReplace, EntityReplace]> {
 
 const versions = (rows: readonly EntityReplace[]) => shard.entities.readVersions(rows.map(({ id }) => id))
 
-/** A swap of these rows, and of so many more that it is a transaction. */
+/** Adds rows to a swap until it needs a transaction. */
 async function withOthers(...rows: readonly EntityReplace[]): Promise<EntityReplace[]> {
   const others = Array.from({ length: MAX_NAMED }, newEntity)
   await shard.entities.insert(others, { epoch })
@@ -70,7 +70,7 @@ describe('swaps in one call', () => {
     const entities = Array.from({ length: count }, newEntity)
     await shard.entities.insert(entities, { epoch })
     for (const round of [1, 2, 3, 4]) {
-      // A number that a server has given for something else does not get among them.
+      // A value of LAST_INSERT_ID from another statement must not mix in.
       await shard.entities.insert([newEntity()], { epoch })
       const before = await shard.entities.readVersions(entities.map(({ id }) => id))
       const wins = entities.map((_, place) => (place * 7 + round) % 3 > 0)
@@ -101,7 +101,7 @@ describe('swaps in one call', () => {
     sent = []
     const won = await shard.entities.replace(rows, { epoch })
     expect(won).toEqual(rows.map((_, place) => place !== 1))
-    // The last makes sure that the COMMIT came to the session of the transaction.
+    // The last SELECT verifies that the COMMIT reached the session of the transaction.
     expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT', 'SELECT'])
     expect(await versions([a, b])).toEqual([2, 1])
   })
@@ -127,7 +127,7 @@ test('the loser of two writers with the same version and base is not told that i
   const [c, d] = await twoSwaps()
   await other.entities.replace([{ ...c, body }], { epoch })
   const many = await withOthers(c, d)
-  // The versions do not tell who has won, so the transaction is rolled back.
+  // The versions do not tell the winner, so the transaction is rolled back.
   await expect(shard.entities.replace(many, { epoch })).rejects.toMatchObject({
     code: 'SHARD_BUSY',
     undone: true,

@@ -12,7 +12,7 @@ const bench = await freshBench()
 
 const NOT_STRICT = "SET SESSION sql_mode = ''"
 
-/** Sends by the prepared protocol what has this body, and as text what has another. */
+/** Bodies that are sent with prepared statements, and as text. */
 const bodies = { text: Buffer.from('small'), prepared: Buffer.alloc(70_000, 'large ') }
 
 async function withPooler(
@@ -41,7 +41,7 @@ describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
   test.each(modes)('a write with a stale epoch changes nothing after sql_mode was set to %j', async (mode) => {
     const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
     await pooler.tell(0, `SET SESSION sql_mode = '${mode}'`)
-    // Greater than what 32 bits hold.
+    // Greater than 32 bits hold.
     const version = 1_795_000_000_123_456
     const entities = [newEntity(), newEntity()].map((entity) => ({ ...entity, version, body }))
     const ids = entities.map(({ id }) => id)
@@ -88,7 +88,7 @@ describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
       pooler.route = (command) => route(command) + 1
       await expect(write()).rejects.toMatchObject(otherSession(/its variable @looseleaf/, false))
       pooler.route = route
-      // What began there is left open otherwise.
+      // A transaction that began there would stay open.
       for (const session of [0, 1]) await pooler.tell(session, 'ROLLBACK')
     }
     expect(await direct.entities.readVersions([a.id, b.id, c.id])).toEqual([1, 1, undefined])
@@ -115,7 +115,7 @@ describe('a session that another client has changed', () => {
       [() => shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch }), true],
       [() => shard.index(spec).upsert([{ key: [1n], entityId: entity.id, version: 1 }]), true],
       [() => shard.entities.read([entity.id]), false],
-      // An answer without rows says so as well.
+      // An answer without rows has the status as well.
       [() => shard.entities.read([newEntity().id]), false],
       [() => shard.entities.pageByAdded(0, 1_000), false],
       [() => shard.catalog.load(), false],
@@ -167,12 +167,12 @@ describe('a transaction whose statement reaches another session', () => {
     'has autocommit off': 'SET autocommit = 0',
   }
   const cases = Object.entries(steps).flatMap(([step, statement]) =>
-    Object.entries(states).map(([state, told]) => [step, state, statement, told] as const),
+    Object.entries(states).map(([state, setUp]) => [step, state, statement, setUp] as const),
   )
 
-  /** Sends the next statement like this to a session of which this was made, and all others to that of the connection. */
-  async function stray(pooler: SessionPooler, statement: RegExp, told: string): Promise<void> {
-    await pooler.tell(1, told)
+  /** Sends the next matching statement to session 1, in which `setUp` was run, and all others to that of the connection. */
+  async function stray(pooler: SessionPooler, statement: RegExp, setUp: string): Promise<void> {
+    await pooler.tell(1, setUp)
     pooler.route = ({ text }) => {
       if (!statement.test(text)) return 0
       pooler.route = () => 0
@@ -188,7 +188,7 @@ describe('a transaction whose statement reaches another session', () => {
     const error: unknown = await shard.entities.insert([entity], { epoch }).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
     await pooler.close()
-    // What its sessions have not committed is undone with them.
+    // The server undoes what these sessions have not committed.
     await undone(await bench.observe())
     const [version] = await direct.entities.readVersions([entity.id])
     if (!(error as LooseleafError).unknownOutcome) expect(version).toBeUndefined()
@@ -197,7 +197,7 @@ describe('a transaction whose statement reaches another session', () => {
 
   test.each(cases)('a batch of swaps is not acknowledged if %s reaches a session that %s', async (_, _state, ...how) => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-    // More than one answer can name, so that it is a transaction; and one of them loses, so that the versions are read back.
+    // More rows than an answer can name, so that it is a transaction; one of them loses, so that the versions are read.
     const entities = Array.from({ length: MAX_NAMED + 1 }, newEntity)
     await direct.entities.insert(entities, { epoch })
     const swaps = entities.map((entity, i) => ({ ...entity, base: i === 1 ? 2 : 1, version: 3 }))
@@ -217,7 +217,7 @@ describe('a transaction whose statement reaches another session', () => {
     'its COMMIT': /^COMMIT/,
   }
   const takeCases = Object.entries(ofTake).flatMap(([step, statement]) =>
-    Object.entries(states).map(([state, told]) => [step, state, statement, told] as const),
+    Object.entries(states).map(([state, setUp]) => [step, state, statement, setUp] as const),
   )
 
   test.each(takeCases)('a take of claims is not acknowledged if %s reaches a session that %s', async (_, _state, ...how) => {

@@ -11,31 +11,31 @@ const CLIENTS = 4
 const SESSIONS = 8
 const ROUNDS = 20
 
-/** A write, and what its caller was told of it. */
-interface Told {
+/** A write and its outcome. */
+interface KnownWrite {
   readonly id: Uint8Array
   readonly version: number
   readonly isDeferred: boolean
   readonly outcome: 'done' | 'not done' | 'unknown'
 }
 
-/** Greater than every version before it, as a version has to be that replaces another. */
+/** The last version that a write has used. */
 let latest = 1_000
 const next = (): number => ++latest
 
 const failedAs = (error: unknown): 'not done' | 'unknown' =>
   (error as LooseleafError).unknownOutcome ? 'unknown' : 'not done'
 
-/** Inserts entities of its own, some by an epoch that has not come, and replaces others that everybody replaces. */
-async function write(shard: Shard, shared: readonly Uint8Array[], table: string): Promise<Told[]> {
-  const told: Told[] = []
+/** Inserts new entities, some with a future epoch, and replaces the shared ones. */
+async function write(shard: Shard, shared: readonly Uint8Array[], table: string): Promise<KnownWrite[]> {
+  const writes: KnownWrite[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const deferred = round % 3 === 1 ? [table] : []
     const isDeferred = deferred.length > 0
     const entities = [newEntity(), newEntity()].map((entity) => ({ ...entity, version: next(), deferred }))
     const inserted = await shard.entities.insert(entities, { epoch }).then(() => 'done' as const, failedAs)
     for (const { id, version: tried } of entities)
-      told.push({ id, version: tried, isDeferred, outcome: inserted })
+      writes.push({ id, version: tried, isDeferred, outcome: inserted })
 
     const early = shard.entities.insert([newEntity(), newEntity()], { epoch: epoch + 1 })
     await expect(early).rejects.toMatchObject({ unknownOutcome: false })
@@ -51,13 +51,13 @@ async function write(shard: Shard, shared: readonly Uint8Array[], table: string)
     const won = await shard.entities.replace(swaps, { epoch }).catch(failedAs)
     for (const [i, { id, version: tried }] of swaps.entries()) {
       const outcome = typeof won === 'string' ? won : won[i] === true ? 'done' : 'not done'
-      told.push({ id, version: tried, isDeferred, outcome })
+      writes.push({ id, version: tried, isDeferred, outcome })
     }
   }
-  return told
+  return writes
 }
 
-/** One in fifty statements comes to the session of somebody who was there a little earlier. */
+/** Sends one in fifty statements to the session of an earlier client. */
 function strayNowAndThen({ client, text }: Command): number {
   const isOpening = /^S(ET|HOW)/.test(text)
   if (isOpening || Math.random() > 0.02) return client
@@ -83,27 +83,27 @@ test.each([
   const ids = shared.map(({ id }) => id)
   const before = (await direct.entities.count()).lastAddedId
   const table = `index_${randomUUID()}`
-  // It kept them apart until now, as a pooler may that has as many sessions as clients.
+  // Until now each client had its own session, as with a pooler that has enough of them.
   pooler.route = route
-  const told = (await Promise.all(shards.map((shard) => write(shard, ids, table)))).flat()
+  const writes = (await Promise.all(shards.map((shard) => write(shard, ids, table)))).flat()
   await pooler.close()
   await undone(await bench.observe())
 
-  const versions = await direct.entities.readVersions(told.map(({ id }) => id))
+  const versions = await direct.entities.readVersions(writes.map(({ id }) => id))
   const noted = new Map(
     (await direct.pending.page({ limit: 10_000 }))
       .filter((row) => row.table === table)
       .map(({ entityId, version }) => [Buffer.from(entityId).toString('hex'), version]),
   )
-  const wrong = told.filter(({ id, version, isDeferred, outcome }, i) => {
-    const there = versions[i] ?? 0
-    if (outcome === 'done' && there < version) return true
-    if (outcome === 'not done' && there === version) return true
-    return isDeferred && there === version && (noted.get(Buffer.from(id).toString('hex')) ?? 0) < version
+  const wrong = writes.filter(({ id, version, isDeferred, outcome }, i) => {
+    const storedVersion = versions[i] ?? 0
+    if (outcome === 'done' && storedVersion < version) return true
+    if (outcome === 'not done' && storedVersion === version) return true
+    return isDeferred && storedVersion === version && (noted.get(Buffer.from(id).toString('hex')) ?? 0) < version
   })
   expect(wrong).toEqual([])
-  // And nobody else's are there, such as those of another epoch or with version 0.
-  const known = new Set(told.map(({ id, version }) => `${Buffer.from(id).toString('hex')} ${version}`))
+  // No other rows exist, such as those of another epoch or with version 0.
+  const known = new Set(writes.map(({ id, version }) => `${Buffer.from(id).toString('hex')} ${version}`))
   const rows = await direct.entities.pageByAdded(before, 10_000)
   expect(
     rows.filter(({ id, version }) => !known.has(`${Buffer.from(id).toString('hex')} ${version}`)),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cleanUp, epoch, newEntity, type OpenShard } from '../../test/bench.ts'
 import { mysqlShards } from '../mysql-shards.ts'
 
-// A server of its own, whose settings can be changed.
+// The test starts its own server, whose settings it changes.
 let servers: RunningServers
 beforeAll(async () => {
   servers = await startServers(1, {

@@ -45,7 +45,7 @@ test('a connection through a proxy that answers SET by itself is rejected', asyn
 })
 
 test('the settings of init_connect are overridden', async () => {
-  // Privileged users are spared from it.
+  // init_connect does not run for privileged users.
   const limited = await createLimitedUser(bench.url, 'SELECT')
   cleanUp(() => limited.drop())
   const admin = await bench.observe()

@@ -11,7 +11,7 @@ import {
 const options = { name: 'h:1/d', lockWaitSeconds: 3, silenceSeconds: 150 }
 const token = Buffer.from([0xab, 0xcd])
 
-/** What a server answers that has taken every setting. */
+/** Answer of a server that has kept every setting. */
 const kept: Readonly<Record<string, string>> = {
   sql_mode: 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
   time_zone: '+00:00',
@@ -84,7 +84,7 @@ test('every pinned setting is read back', () => {
   const names = [...set.matchAll(/ (\w+) = /g)].map(([, name]) => name)
   expect(names).toEqual(Object.keys(kept).slice(0, PINNED))
   for (const name of names) expect(readBackStatement(options, token)).toContain(`'${name}'`)
-  // By the session that was marked with the settings.
+  // The statement checks the token of the session.
   expect(set).toMatch(/, @looseleaf = x'abcd'$/)
   expect(readBackStatement(options, token)).toContain("<=> x'abcd'")
 })

@@ -9,7 +9,7 @@ test('a user without privileges but SELECT gets the warnings of the server', asy
   cleanUp(() => limited.drop())
   const { shard } = await bench.connect({}, limited.url)
   const observer = await bench.observe()
-  // Whatever the servers of this run are set to, both users see it.
+  // Both users see the settings of the servers of this run.
   const all = await (await bench.connect()).shard.warnings()
   expect(await shard.warnings()).toEqual(all)
   const [rows] = await observer.query('SELECT @@GLOBAL.read_only AS readOnly')

@@ -22,7 +22,7 @@ const alone = {
   read_only: 'OFF',
 }
 
-/** As MariaDB has it without a cluster, though it can have one. */
+/** MariaDB with the Galera plug-in and without a cluster. */
 const withoutCluster = { ...alone, wsrep_on: 'OFF', wsrep_provider: 'none', wsrep_sync_wait: '0' }
 
 const galera = {
@@ -38,7 +38,7 @@ const galera = {
 const mysqlAlone = {
   ...alone,
   super_read_only: 'OFF',
-  // The plug-in is there, and in no group.
+  // The plug-in is installed, and the server is in no group.
   group_replication_group_name: '',
   group_replication_single_primary_mode: 'OFF',
   group_replication_consistency: 'EVENTUAL',
@@ -134,7 +134,7 @@ const db = new Kysely<unknown>({
   },
 })
 
-/** A server that gives these rows to the first statement that says this. */
+/** A server that answers the first statement with this text with these rows. */
 function serverThat(answers: Readonly<Record<string, readonly object[] | LooseleafError>>) {
   return async (text: RawBuilder<unknown>) => {
     const statement = text.compile(db).sql

@@ -5,20 +5,20 @@ import type { ClientAnswer, ClientConnection } from '../connection/mysql2.ts'
 import { mysqlDialect } from '../kysely/dialect.ts'
 import { createPool, type Pool } from './pool.ts'
 
-// The modules below take their timers when they are loaded.
+// The modules below read their timers when they are loaded.
 vi.hoisted(() => void vi.useFakeTimers())
 
 const AUTOCOMMIT = 2
 const IN_TRANSACTION = 1
 
-/** What a server is asked, and when; it answers each after so many milliseconds. */
+/** Statements that a server got, and when; it answers each after this many milliseconds. */
 interface SlowServer {
-  readonly asked: [at: number, sql: string][]
+  readonly received: [at: number, sql: string][]
   readonly killed: number[]
   answerMs: number
 }
 
-/** What arrives in the turn of the deadline still counts, and that turn is a tick of this clock. */
+/** One tick of this clock: an answer in the turn of the deadline still counts. */
 const LAST_LOOK = 1
 
 let server: SlowServer
@@ -26,7 +26,7 @@ let start: number
 let pool: Pool
 
 beforeEach(() => {
-  server = { asked: [], killed: [], answerMs: 0 }
+  server = { received: [], killed: [], answerMs: 0 }
   start = performance.now()
 })
 
@@ -46,7 +46,7 @@ function slowClient(): ClientConnection {
   return {
     connected: (done) => done(undefined),
     query({ sql }, done) {
-      server.asked.push([now(), sql])
+      server.received.push([now(), sql])
       if (sql === 'START TRANSACTION') status |= IN_TRANSACTION
       if (sql === 'COMMIT') status &= ~IN_TRANSACTION
       answer(done)
@@ -59,7 +59,7 @@ function slowClient(): ClientConnection {
   }
 }
 
-/** A pool whose calls have ten seconds; opening a connection takes so many milliseconds. */
+/** A pool whose calls have ten seconds, and whose connections take this many milliseconds to open. */
 function openPool(openMs: number, size = 1): Pool {
   pool = createPool({
     name: 'h:1/d',
@@ -83,7 +83,7 @@ function openPool(openMs: number, size = 1): Pool {
   return pool
 }
 
-/** How a promise has ended, and when. */
+/** Resolves with how a promise has settled, and when. */
 async function ending(promise: Promise<unknown>): Promise<[at: number, code: unknown]> {
   return promise.then(
     () => [now(), 'ok'],
@@ -101,7 +101,7 @@ test('a call whose statement is not answered ends at its deadline, which include
   const ended = ending(ask())
   await vi.advanceTimersByTimeAsync(20_000)
   expect(await ended).toEqual([10_000 + LAST_LOOK, 'CALL_DEADLINE'])
-  expect(server.asked).toEqual([[4_000, 'SELECT 1']])
+  expect(server.received).toEqual([[4_000, 'SELECT 1']])
   expect(server.killed).toEqual([10_000 + LAST_LOOK])
   expect(pool.connections).toBe(0)
 })
@@ -113,7 +113,7 @@ test('the wait for a connection ends at half of the deadline, and nothing is sen
   await vi.advanceTimersByTimeAsync(20_000)
   expect(await first).toEqual([9_000, 'ok'])
   expect(await second).toEqual([5_000, 'SHARD_BUSY'])
-  expect(server.asked).toHaveLength(1)
+  expect(server.received).toHaveLength(1)
 })
 
 test('a connection that opens too late does not extend the wait, and goes to the pool', async () => {
@@ -121,7 +121,7 @@ test('a connection that opens too late does not extend the wait, and goes to the
   const ended = ending(ask())
   await vi.advanceTimersByTimeAsync(20_000)
   expect(await ended).toEqual([5_000, 'SHARD_UNAVAILABLE'])
-  expect(server.asked).toEqual([])
+  expect(server.received).toEqual([])
   expect((await endingSoon(ask()))[1]).toBe('ok')
 })
 
@@ -137,8 +137,8 @@ test('a transaction has one deadline for all its statements and its COMMIT', asy
   const ended = ending(work)
   await vi.advanceTimersByTimeAsync(60_000)
   expect(await ended).toEqual([10_000 + LAST_LOOK, 'CALL_DEADLINE'])
-  // No ROLLBACK: the connection is gone, and the server rolls back.
-  expect(server.asked).toEqual([
+  // No ROLLBACK is sent: the connection is closed, and the server rolls back.
+  expect(server.received).toEqual([
     [1_000, 'START TRANSACTION'],
     [5_000, 'SELECT 1'],
     [9_000, 'SELECT 2'],
@@ -157,7 +157,7 @@ test('many connections that died while idle cost a call one verification', async
   await vi.advanceTimersByTimeAsync(999)
   server.answerMs = 0
   await vi.advanceTimersByTimeAsync(10)
-  // A second for the sign, and a tick each for opening a connection and the answer.
+  // One second for the verification, and one tick each for opening a connection and for the answer.
   expect(await ended).toEqual([began + 1_000 + LAST_LOOK + 2, 'ok'])
   expect(pool.connections).toBe(1)
 })

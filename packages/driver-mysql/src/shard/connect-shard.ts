@@ -29,14 +29,14 @@ export interface ShardListeners {
   /** Called when the breaker opens or closes. */
   readonly onRefusing?: ((isRefusing: boolean) => void) | undefined
   /** See `BreakerOptions`. */
-  readonly others?: (() => string) | undefined
+  readonly describeOthers?: (() => string) | undefined
 }
 
 /** Creates the pool of one shard, with its own breaker, so that a failing shard does not affect the others. */
 export function connectShard(
   address: ShardAddress,
   settings: ShardSettings,
-  { statements, onRefusing, others }: ShardListeners = {},
+  { statements, onRefusing, describeOthers }: ShardListeners = {},
 ): ShardPool {
   const { connectTimeoutMs } = settings
   const { name } = address
@@ -55,7 +55,7 @@ export function connectShard(
     name,
     failures: settings.breakerFailures,
     probeMs: settings.breakerProbeMs,
-    others,
+    describeOthers,
     async probe() {
       try {
         await (await open()).end(connectTimeoutMs)

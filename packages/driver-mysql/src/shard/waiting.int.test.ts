@@ -4,7 +4,7 @@ import { epoch, freshBench, insertLocked, newEntity, threadBusyWith } from '../.
 
 const bench = await freshBench()
 
-/** A shard whose only connection is busy until `free` is called. */
+/** Creates a shard whose only connection is busy until `free` is called. */
 async function busyShard() {
   const { shard } = await bench.migrate({ poolSize: 1, maxQueue: 1, lockWaitSeconds: 3_600 })
   const holder = await bench.observe()
