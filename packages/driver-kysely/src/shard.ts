@@ -13,28 +13,28 @@ import {
   type Shard,
 } from '@looseleaf/core'
 import { DummyDriver, Kysely, sql, type Dialect, type RawBuilder } from 'kysely'
-import { createCatalogTable } from './catalog-table.ts'
-import { createClaimTable } from './claim-table.ts'
-import { createDefinitionTable } from './definition-table.ts'
-import { createEntityTable } from './entity-table.ts'
-import type { Flavor } from './flavor.ts'
-import { createFlush } from './flush.ts'
-import { createIndexTable } from './index-table.ts'
-import { createPendingTable } from './pending-table.ts'
-import { createRowsOf } from './rows-of.ts'
-import { toNumber, toText } from './row-values.ts'
+import { createCatalogTable } from './bookkeeping/catalog-table.ts'
+import { createClaimTable } from './claims/claim-table.ts'
+import { createDefinitionTable } from './bookkeeping/definition-table.ts'
+import { createEntityTable } from './entities/entity-table.ts'
+import type { Flavor } from './database/flavor.ts'
+import { createFlush } from './bookkeeping/flush.ts'
+import { createIndexTable } from './indexes/index-table.ts'
+import { createPendingTable } from './entities/pending-table.ts'
+import { createRowsOf } from './indexes/rows-of.ts'
+import { toNumber, toText } from './database/row-values.ts'
 import {
   addMissingColumns,
   columnNames,
   INCLUDED,
   indexTableStatements,
-  META_TABLE,
   primaryKey,
   tableStatements,
-} from './schema.ts'
-import { createSession, type Call, type FaultCodes, type Row } from './session.ts'
-import { sizesOf } from './sizes-of.ts'
-import { createTaskTable } from './task-table.ts'
+} from './schema/schema.ts'
+import { META_TABLE } from './database/table-names.ts'
+import { createSession, type Call, type FaultCodes, type Row } from './database/session.ts'
+import { sizesOf } from './schema/sizes-of.ts'
+import { createTaskTable } from './bookkeeping/task-table.ts'
 
 export interface KyselyShardOptions {
   /** Name for messages: host, port and database, or a file. Never contains credentials. */

@@ -10,8 +10,8 @@ import {
   type QueryResult,
 } from 'kysely'
 import { expect } from 'vitest'
-import type { Fault, Flavor } from '../src/flavor.ts'
-import type { HintedQuery, Row } from '../src/session.ts'
+import type { Fault, Flavor } from '../src/database/flavor.ts'
+import type { HintedQuery, Row } from '../src/database/session.ts'
 import { kyselyShard } from '../src/shard.ts'
 
 /** The answer to a statement. The flavor of these tests maps the error of `fault` to that kind. */

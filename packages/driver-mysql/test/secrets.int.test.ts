@@ -155,7 +155,9 @@ describe('values, statements and the password are not in', () => {
     const address = parseShardAddress(limited.url, 'MySQL shard 0', undefined)
     const pool = connectShard(address, settings)
     const connection = await pool.acquire()
-    const seen = [factory, driver, driver.shards, address, pool, connection].map((object) => everythingOf(object))
+    const seen = [factory, driver, driver.shards, address, pool, connection].map((object) =>
+      everythingOf(object),
+    )
     pool.release(connection)
     await pool.close()
     await driver.close()

@@ -119,7 +119,9 @@ function connect(addresses: readonly string[], seconds: number, timeoutMs: numbe
   async function discard(server: MemcachedServer, key: string): Promise<SharedCacheAnswer> {
     await server.delete(key)
     return {
-      failed: new Error(`memcached ${server.address} had a value of another program under ${key}; it was removed`),
+      failed: new Error(
+        `memcached ${server.address} had a value of another program under ${key}; it was removed`,
+      ),
     }
   }
 

@@ -19,7 +19,11 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
     '{request}',
     'Calls that wait for a connection.',
   )
-  const refusing = now('looseleaf.shard.refusing', '{shard}', '1 while calls are rejected without being sent.')
+  const refusing = now(
+    'looseleaf.shard.refusing',
+    '{shard}',
+    '1 while calls are rejected without being sent.',
+  )
   const statements = total('looseleaf.lane.statements', '{statement}', 'Statements that lanes have sent.')
   const items = total('looseleaf.lane.items', '{item}', 'Rows, ids and scans in these statements.')
   const waiting = now('looseleaf.lane.waiting', '{item}', 'Rows, ids and scans that wait to be sent.')
@@ -31,18 +35,18 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
   const entities = now('looseleaf.cache.entities', '{entity}', 'Entities in the cache.')
   const bytes = now('looseleaf.cache.size', 'By', 'Bytes in the cache.')
   const lookups = total('looseleaf.cache.lookups', '{lookup}', 'Look-ups in the cache, by result.')
-  const cacheFailures = total(
-    'looseleaf.cache.failures',
-    '{call}',
-    'Failed calls of a shared cache.',
-  )
+  const cacheFailures = total('looseleaf.cache.failures', '{call}', 'Failed calls of a shared cache.')
   const followedHits = total(
     'looseleaf.cache.followed_hits',
     '{lookup}',
     'Hits that are possible because the cache follows changes.',
   )
   const looks = total('looseleaf.cache.looks', '{look}', 'Reads of changes by the cache.')
-  const age = now('looseleaf.cache.followed_age', 's', 'Time since the cache last read the changes of a shard.')
+  const age = now(
+    'looseleaf.cache.followed_age',
+    's',
+    'Time since the cache last read the changes of a shard.',
+  )
 
   const replicaAge = now('looseleaf.replica.age', 's', 'Time since which a replica may lack writes.')
   const leftOut = now('looseleaf.replica.left_out', '{replica}', '1 while a replica is not read.')

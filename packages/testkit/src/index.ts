@@ -1,7 +1,7 @@
-export { codecContract, type CodecContractOptions } from './codec-contract.ts'
-export { routerContract } from './router-contract.ts'
-export { driverContract } from './driver-contract.ts'
-export type { DriverContractOptions, DriverHarness, MakeDriverHarness } from './driver-contract-harness.ts'
+export { codecContract, type CodecContractOptions } from './contracts/codec/codec-contract.ts'
+export { routerContract } from './contracts/router/router-contract.ts'
+export { driverContract } from './contracts/driver/driver-contract.ts'
+export type { DriverContractOptions, DriverHarness, MakeDriverHarness } from './contracts/driver/harness.ts'
 export {
   faultyDriver,
   unknownOutcome,
@@ -9,7 +9,7 @@ export {
   type FaultPlan,
   type FaultyCall,
   type FaultyDriver,
-} from './faulty-driver.ts'
-export type { TestFunctions } from './test-functions.ts'
-export { keepOpen } from './keep-open.ts'
-export { withoutPauses } from './without-pauses.ts'
+} from './doubles/faulty-driver.ts'
+export type { TestFunctions } from './contracts/test-functions.ts'
+export { keepOpen } from './doubles/keep-open.ts'
+export { withoutPauses } from './doubles/without-pauses.ts'

@@ -39,7 +39,7 @@ export const found: readonly FoundMistake[] = [
     wrong: 'A lost answer cost a cleaner its lease for a minute.',
     now: 'Whoever has a lease may claim it again at once.',
     heldBy: {
-      file: 'packages/testkit/src/driver-contract-tasks.ts',
+      file: 'packages/testkit/src/contracts/driver/tasks.ts',
       name: 'an owner may claim its task again',
     },
   },
@@ -86,7 +86,7 @@ export const found: readonly FoundMistake[] = [
       'The MySQL client library reads some numbers of sixteen digits off by their last bit, so that queries on an index of numbers lost entities (a review, with reproductions).',
     now: 'Such numbers come as text that the language parses.',
     heldBy: {
-      file: 'packages/testkit/src/driver-contract-index.ts',
+      file: 'packages/testkit/src/contracts/driver/index-rows.ts',
       name: 'numbers come back to the last bit, with any number of digits',
     },
   },

@@ -51,14 +51,14 @@ const MUTATED_CODE: readonly MutatedCode[] = [
   },
   {
     code: [
-      'packages/driver-kysely/src/{entity-statements,entity-table}.ts',
-      'packages/driver-kysely/src/claim-*.ts',
+      'packages/driver-kysely/src/entities/{entity-statements,entity-table}.ts',
+      'packages/driver-kysely/src/claims/*.ts',
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
       'packages/driver-mysql/src/kysely/batched-swap.ts',
     ],
     // Of the driver for MySQL those that are about its tables, not about connections.
     tests: [
-      'packages/driver-kysely/src/*.test.ts',
+      'packages/driver-kysely/src/*/*.test.ts',
       // The modes of files need a process of their own, and are not changed here.
       'packages/driver-sqlite/src/!(file-modes).test.ts',
       'packages/driver-mysql/{src/kysely/*,test/contract.int}.test.ts',

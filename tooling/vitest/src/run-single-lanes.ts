@@ -14,7 +14,7 @@ const aboutSharing = [
   'packages/console/src/console.test.ts > calls that are alike and share statements are one row of an X-ray, which says which statements',
   'packages/core/src/tools/lane-work.test.ts > a statement runs for all of its calls, and for none of an earlier statement',
   'packages/driver-mysql/src/kysely/flush.int.test.ts > flush > a flush is a commit with a change, and concurrent calls share one',
-  'packages/driver-sqlite/src/gathering.test.ts > ',
+  'packages/driver-sqlite/src/shared-statements.test.ts > ',
   'packages/looseleaf/test/many-queries.int.test.ts > ',
   'packages/opentelemetry/src/telemetry.test.ts > spans > calls that share a statement and the statement have links to each other',
   'packages/store/src/calls/shard-lanes.test.ts > ',

@@ -110,13 +110,16 @@ test('a transaction prepares no statement', async () => {
   expect(sent).toEqual(['text START TRANSACTION', 'text A 1'])
 })
 
-test.each([1295, 1461, 1615])('error %i makes a connection send everything as text, that statement too', async (errno) => {
-  const { connection, sent } = connect({ errno })
-  expect(await ask(connection, 'A ?')).toEqual({ rows: [] })
-  await ask(connection, 'A ?')
-  expect(sent).toEqual(['prepared A ? 1', 'text A 1', 'text A 1'])
-  expect(connection.usable).toBe(true)
-})
+test.each([1295, 1461, 1615])(
+  'error %i makes a connection send everything as text, that statement too',
+  async (errno) => {
+    const { connection, sent } = connect({ errno })
+    expect(await ask(connection, 'A ?')).toEqual({ rows: [] })
+    await ask(connection, 'A ?')
+    expect(sent).toEqual(['prepared A ? 1', 'text A 1', 'text A 1'])
+    expect(connection.usable).toBe(true)
+  },
+)
 
 test('any other error of a prepared statement is thrown', async () => {
   const { connection, sent } = connect({ errno: 1062 })

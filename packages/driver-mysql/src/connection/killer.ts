@@ -80,7 +80,9 @@ export function createKiller({ address, connectTimeoutMs, health }: KillerOption
       }
       const killerIdentity = identityOf(await ask(identityStatement()), await ask(uptimeStatement))
       health.answered()
-      const mayAwaitReplica = isSemiSync(await ask("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_status'"))
+      const mayAwaitReplica = isSemiSync(
+        await ask("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_status'"),
+      )
       for (const session of sessions) {
         if (!isEarlierSession(session, killerIdentity)) continue
         if (mayAwaitReplica && isWaitingForReplica(session, await ask('SHOW PROCESSLIST'))) continue

@@ -61,7 +61,8 @@ export type Tls = boolean | MysqlTlsOptions | undefined
  */
 export function parseShardAddress(shard: unknown, subject: string, tls: Tls): ShardAddress {
   if (typeof shard === 'string') return parseUrl(shard, subject, tls)
-  if (typeof shard === 'object' && shard !== null) return parseOptions(shard as MysqlShardOptions, subject, tls)
+  if (typeof shard === 'object' && shard !== null)
+    return parseOptions(shard as MysqlShardOptions, subject, tls)
   throw refuse(
     subject,
     `has to be a URL such as mysql://user@host:3306/database, or options; got ${describeKind(shard)}`,
@@ -195,7 +196,10 @@ function decode(text: string, subject: string, part: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw refuse(subject, `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`)
+    throw refuse(
+      subject,
+      `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`,
+    )
   }
 }
 

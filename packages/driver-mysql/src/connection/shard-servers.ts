@@ -29,13 +29,18 @@ export function parseShardServers(shard: unknown, number: number, tls: Tls): Sha
   const { primary, replicas, ...unknownOptions } = shard as Partial<ReplicatedMysqlShard>
   const unknownName = Object.keys(unknownOptions)[0]
   if (unknownName !== undefined)
-    throw refuse(subject, `has no option ${JSON.stringify(unknownName.slice(0, 40))}; there are primary, replicas`)
+    throw refuse(
+      subject,
+      `has no option ${JSON.stringify(unknownName.slice(0, 40))}; there are primary, replicas`,
+    )
   if (primary === undefined) throw refuse(subject, 'has replicas and no primary')
   if (!Array.isArray(replicas))
     throw refuse(subject, `has to have replicas that are a list; got ${describeKind(replicas)}`)
   return {
     primary: parseShardAddress(primary, `The primary of ${subject}`, tls),
     // `map` would skip the holes of a sparse array.
-    replicas: Array.from(replicas, (replica, i) => parseShardAddress(replica, `Replica ${i} of ${subject}`, tls)),
+    replicas: Array.from(replicas, (replica, i) =>
+      parseShardAddress(replica, `Replica ${i} of ${subject}`, tls),
+    ),
   }
 }

@@ -170,7 +170,10 @@ function meaningOf(error: unknown): ErrorMeaning {
     case 'AUTH_SWITCH_PLUGIN_ERROR':
       return ['SHARD_DENIED', 'the server and this client have no authentication method in common.']
     case 'MYSQL_CLEAR_PASSWORD_NOT_ENABLED':
-      return ['SHARD_DENIED', 'the server asks for the password in clear text, which is sent with the option tls only.']
+      return [
+        'SHARD_DENIED',
+        'the server asks for the password in clear text, which is sent with the option tls only.',
+      ]
     default:
   }
   const failure = clientFailure(error)

@@ -165,12 +165,15 @@ describe('a batched swap', () => {
     expect(sent[0]?.text).toMatch(LONG)
   })
 
-  test.each([true, false])('a swap casts each body, with a long type only if a body is long: %s', (isLong) => {
-    const table = { table: 'entities', fence: sql<boolean>`TRUE`, updated: sql`NOW` }
-    const statement = swapStatement(2, { isLong, namesWinners: true }, table).compile(db).sql
-    expect(statement.match(/CAST\(\? AS BINARY\)/g)).toHaveLength(2)
-    expect(statement.match(LONG) ?? []).toHaveLength(isLong ? 2 : 0)
-  })
+  test.each([true, false])(
+    'a swap casts each body, with a long type only if a body is long: %s',
+    (isLong) => {
+      const table = { table: 'entities', fence: sql<boolean>`TRUE`, updated: sql`NOW` }
+      const statement = swapStatement(2, { isLong, namesWinners: true }, table).compile(db).sql
+      expect(statement.match(/CAST\(\? AS BINARY\)/g)).toHaveLength(2)
+      expect(statement.match(LONG) ?? []).toHaveLength(isLong ? 2 : 0)
+    },
+  )
 })
 
 describe('a swap of more than 53 rows', () => {

@@ -153,17 +153,20 @@ test('a transaction that cannot begin writes nothing, and the next one has anoth
 })
 
 describe('a transaction that loses its connection', () => {
-  test.each(['UPDATE (', 'SELECT id, version FROM'])('a transaction that loses its connection at %s writes nothing', async (part) => {
-    const [a, b] = await twoSwaps()
-    const rows = await withOthers(a, lost(b))
-    cutAt(part)
-    await expect(shard.entities.replace(rows, { epoch })).rejects.toMatchObject({
-      code: 'SHARD_UNAVAILABLE',
-      retryable: true,
-      unknownOutcome: false,
-    })
-    expect(await versions([a, b])).toEqual([1, 1])
-  })
+  test.each(['UPDATE (', 'SELECT id, version FROM'])(
+    'a transaction that loses its connection at %s writes nothing',
+    async (part) => {
+      const [a, b] = await twoSwaps()
+      const rows = await withOthers(a, lost(b))
+      cutAt(part)
+      await expect(shard.entities.replace(rows, { epoch })).rejects.toMatchObject({
+        code: 'SHARD_UNAVAILABLE',
+        retryable: true,
+        unknownOutcome: false,
+      })
+      expect(await versions([a, b])).toEqual([1, 1])
+    },
+  )
 
   test('a transaction that loses its connection before the entity writes nothing', async () => {
     const entity = { ...newEntity(), deferred: ['ix_down'] }

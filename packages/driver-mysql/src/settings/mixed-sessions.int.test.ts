@@ -38,35 +38,38 @@ const otherSession = (found: RegExp, unknownOutcome: boolean) => ({
 const modes = ['', 'ANSI', 'NO_UNSIGNED_SUBTRACTION', 'TRADITIONAL', 'NO_BACKSLASH_ESCAPES']
 
 describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
-  test.each(modes)('a write with a stale epoch changes nothing after sql_mode was set to %j', async (mode) => {
-    const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
-    await pooler.tell(0, `SET SESSION sql_mode = '${mode}'`)
-    // Greater than 32 bits hold.
-    const version = 1_795_000_000_123_456
-    const entities = [newEntity(), newEntity()].map((entity) => ({ ...entity, version, body }))
-    const ids = entities.map(({ id }) => id)
-    for (const wrong of [epoch - 1, epoch + 1]) {
-      for (const rows of [entities, entities.slice(1)]) {
-        await expect(shard.entities.insert(rows, { epoch: wrong })).rejects.toMatchObject({
+  test.each(modes)(
+    'a write with a stale epoch changes nothing after sql_mode was set to %j',
+    async (mode) => {
+      const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
+      await pooler.tell(0, `SET SESSION sql_mode = '${mode}'`)
+      // Greater than 32 bits hold.
+      const version = 1_795_000_000_123_456
+      const entities = [newEntity(), newEntity()].map((entity) => ({ ...entity, version, body }))
+      const ids = entities.map(({ id }) => id)
+      for (const wrong of [epoch - 1, epoch + 1]) {
+        for (const rows of [entities, entities.slice(1)]) {
+          await expect(shard.entities.insert(rows, { epoch: wrong })).rejects.toMatchObject({
+            code: 'STALE_EPOCH',
+          })
+        }
+      }
+      expect(await direct.entities.readVersions(ids)).toEqual([undefined, undefined])
+      await shard.entities.insert(entities, { epoch })
+      expect(await direct.entities.readVersions(ids)).toEqual([version, version])
+      const next = entities.map((entity) => ({ ...entity, base: version, version: version + 1 }))
+      for (const rows of [next, next.slice(1)]) {
+        await expect(shard.entities.replace(rows, { epoch: epoch - 1 })).rejects.toMatchObject({
           code: 'STALE_EPOCH',
         })
       }
-    }
-    expect(await direct.entities.readVersions(ids)).toEqual([undefined, undefined])
-    await shard.entities.insert(entities, { epoch })
-    expect(await direct.entities.readVersions(ids)).toEqual([version, version])
-    const next = entities.map((entity) => ({ ...entity, base: version, version: version + 1 }))
-    for (const rows of [next, next.slice(1)]) {
-      await expect(shard.entities.replace(rows, { epoch: epoch - 1 })).rejects.toMatchObject({
-        code: 'STALE_EPOCH',
-      })
-    }
-    expect(await shard.entities.replace(next, { epoch })).toEqual([true, true])
-    expect(await direct.entities.read(ids)).toMatchObject([
-      { version: version + 1, body },
-      { version: version + 1, body },
-    ])
-  })
+      expect(await shard.entities.replace(next, { epoch })).toEqual([true, true])
+      expect(await direct.entities.read(ids)).toMatchObject([
+        { version: version + 1, body },
+        { version: version + 1, body },
+      ])
+    },
+  )
 
   test('a write in another session changes nothing, and its connection is closed', async () => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
@@ -102,7 +105,11 @@ describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
 describe('a session that another client has changed', () => {
   test.each([
     ['has turned autocommit off', 'SET autocommit = 0', /autocommit is off/],
-    ['has begun a transaction', 'START TRANSACTION', /a transaction is open that this connection did not begin/],
+    [
+      'has begun a transaction',
+      'START TRANSACTION',
+      /a transaction is open that this connection did not begin/,
+    ],
   ])('a session that %s acknowledges no write and no read', async (_, statement, found) => {
     const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
     const spec = { table: 'ix_mixed', columns: [{ name: 'n', type: 'integer' }] } as const
@@ -180,35 +187,43 @@ describe('a transaction whose statement reaches another session', () => {
     }
   }
 
-  test.each(cases)('an insert with pending rows is not acknowledged if %s reaches a session that %s', async (_, _state, ...how) => {
-    const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-    const table = `index_${randomUUID()}`
-    const entity = { ...newEntity(), deferred: [table] }
-    await stray(pooler, ...how)
-    const error: unknown = await shard.entities.insert([entity], { epoch }).catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
-    await pooler.close()
-    // The server undoes what these sessions have not committed.
-    await undone(await bench.observe())
-    const [version] = await direct.entities.readVersions([entity.id])
-    if (!(error as LooseleafError).unknownOutcome) expect(version).toBeUndefined()
-    if (version !== undefined) expect(await direct.pending.tables()).toContain(table)
-  })
+  test.each(cases)(
+    'an insert with pending rows is not acknowledged if %s reaches a session that %s',
+    async (_, _state, ...how) => {
+      const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+      const table = `index_${randomUUID()}`
+      const entity = { ...newEntity(), deferred: [table] }
+      await stray(pooler, ...how)
+      const error: unknown = await shard.entities
+        .insert([entity], { epoch })
+        .catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
+      await pooler.close()
+      // The server undoes what these sessions have not committed.
+      await undone(await bench.observe())
+      const [version] = await direct.entities.readVersions([entity.id])
+      if (!(error as LooseleafError).unknownOutcome) expect(version).toBeUndefined()
+      if (version !== undefined) expect(await direct.pending.tables()).toContain(table)
+    },
+  )
 
-  test.each(cases)('a batch of swaps is not acknowledged if %s reaches a session that %s', async (_, _state, ...how) => {
-    const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-    // More rows than an answer can name, so that it is a transaction; one of them loses, so that the versions are read.
-    const entities = Array.from({ length: MAX_NAMED + 1 }, newEntity)
-    await direct.entities.insert(entities, { epoch })
-    const swaps = entities.map((entity, i) => ({ ...entity, base: i === 1 ? 2 : 1, version: 3 }))
-    await stray(pooler, ...how)
-    const error: unknown = await shard.entities.replace(swaps, { epoch }).catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
-    await pooler.close()
-    await undone(await bench.observe())
-    const versions = await direct.entities.readVersions(entities.map(({ id }) => id))
-    if (!(error as LooseleafError).unknownOutcome) expect(versions).toEqual(entities.map(() => 1))
-  })
+  test.each(cases)(
+    'a batch of swaps is not acknowledged if %s reaches a session that %s',
+    async (_, _state, ...how) => {
+      const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+      // More rows than an answer can name, so that it is a transaction; one of them loses, so that the versions are read.
+      const entities = Array.from({ length: MAX_NAMED + 1 }, newEntity)
+      await direct.entities.insert(entities, { epoch })
+      const swaps = entities.map((entity, i) => ({ ...entity, base: i === 1 ? 2 : 1, version: 3 }))
+      await stray(pooler, ...how)
+      const error: unknown = await shard.entities.replace(swaps, { epoch }).catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
+      await pooler.close()
+      await undone(await bench.observe())
+      const versions = await direct.entities.readVersions(entities.map(({ id }) => id))
+      if (!(error as LooseleafError).unknownOutcome) expect(versions).toEqual(entities.map(() => 1))
+    },
+  )
 
   const ofTake = {
     'its START': /^START/,
@@ -220,23 +235,26 @@ describe('a transaction whose statement reaches another session', () => {
     Object.entries(states).map(([state, setUp]) => [step, state, statement, setUp] as const),
   )
 
-  test.each(takeCases)('a take of claims is not acknowledged if %s reaches a session that %s', async (_, _state, ...how) => {
-    const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-    const table = `ix_taken_${randomUUID().replaceAll('-', '')}`
-    const spec = { table, columns: [{ name: 'n', type: 'integer' }], unique: true } as const
-    await direct.createIndexTable(spec)
-    const rows = [1n, 2n].map((n) => ({ key: [n], entityId: newEntity().id, version: 1 }))
-    await stray(pooler, ...how)
-    const error: unknown = await shard
-      .claims(spec)
-      .take(rows)
-      .catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
-    await pooler.close()
-    await undone(await bench.observe())
-    if (!(error as LooseleafError).unknownOutcome)
-      expect(await direct.index(spec).count({ prefix: [] })).toBe(0)
-  })
+  test.each(takeCases)(
+    'a take of claims is not acknowledged if %s reaches a session that %s',
+    async (_, _state, ...how) => {
+      const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+      const table = `ix_taken_${randomUUID().replaceAll('-', '')}`
+      const spec = { table, columns: [{ name: 'n', type: 'integer' }], unique: true } as const
+      await direct.createIndexTable(spec)
+      const rows = [1n, 2n].map((n) => ({ key: [n], entityId: newEntity().id, version: 1 }))
+      await stray(pooler, ...how)
+      const error: unknown = await shard
+        .claims(spec)
+        .take(rows)
+        .catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
+      await pooler.close()
+      await undone(await bench.observe())
+      if (!(error as LooseleafError).unknownOutcome)
+        expect(await direct.index(spec).count({ prefix: [] })).toBe(0)
+    },
+  )
 })
 
 test('a failed transaction does not roll back that of another client', async () => {

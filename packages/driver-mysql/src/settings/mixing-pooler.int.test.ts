@@ -99,7 +99,9 @@ test.each([
     const storedVersion = versions[i] ?? 0
     if (outcome === 'done' && storedVersion < version) return true
     if (outcome === 'not done' && storedVersion === version) return true
-    return isDeferred && storedVersion === version && (noted.get(Buffer.from(id).toString('hex')) ?? 0) < version
+    return (
+      isDeferred && storedVersion === version && (noted.get(Buffer.from(id).toString('hex')) ?? 0) < version
+    )
   })
   expect(wrong).toEqual([])
   // No other rows exist, such as those of another epoch or with version 0.

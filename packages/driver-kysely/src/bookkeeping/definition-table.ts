@@ -1,0 +1,67 @@
+import type { CallOptions, DefinitionTable, StoredDefinition } from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from '../database/flavor.ts'
+import { toNumber, toText } from '../database/row-values.ts'
+import { DEFINITION_TABLE } from '../database/table-names.ts'
+import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
+import { slot, slots } from '../database/sql-parts.ts'
+
+const table = sql.table(DEFINITION_TABLE)
+const columns = sql`id, kind, bytes, added`
+
+const faults: FaultCodes = {
+  'no-table': ['NOT_MIGRATED', 'the table of shapes and dictionaries is missing; create the tables first.'],
+}
+
+export function createDefinitionTable(session: Session, flavor: Flavor): DefinitionTable {
+  const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
+    write,
+    signal: options?.signal,
+    faults,
+  })
+
+  return {
+    async all(options) {
+      const shape = session.shape(
+        'definitions all',
+        () => sql`SELECT ${columns} FROM ${table} ORDER BY added, id`,
+      )
+      const { rows } = await session.run(shape, [], callOf(options, false))
+      return rows.map(toDefinition)
+    },
+
+    async read(ids, options) {
+      if (ids.length === 0) return []
+      const shape = session.shape(
+        `definitions read ${ids.length}`,
+        () => sql`SELECT ${columns} FROM ${table} WHERE id IN (${slots(ids.length)})`,
+      )
+      const { rows } = await session.run(shape, ids, callOf(options, false))
+      return rows.map(toDefinition)
+    },
+
+    async add(definitions, options) {
+      // One statement each: a store adds few in its life, and each may be long.
+      for (const { id, kind, bytes } of definitions) {
+        const shape = session.shape('definition add', () => add(flavor))
+        await session.run(shape, [id, kind, bytes], callOf(options, true))
+      }
+    },
+  }
+}
+
+/** Adds a codec entry; an existing one stays unchanged. Parameters: id, kind, bytes. */
+function add(flavor: Flavor): RawBuilder<unknown> {
+  return sql`
+    INSERT INTO ${table} (id, kind, bytes, added) VALUES (${slot}, ${slot}, ${slot}, ${flavor.nowMicros})
+    ${flavor.onDuplicate(['id'])} kind = ${sql.ref(`${DEFINITION_TABLE}.kind`)}`
+}
+
+function toDefinition(row: Row): StoredDefinition {
+  return {
+    id: toText(row.id),
+    kind: toText(row.kind),
+    bytes: row.bytes as Uint8Array,
+    added: toNumber(row.added),
+  }
+}

@@ -1,0 +1,48 @@
+import type { IndexTableSpec } from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from '../database/flavor.ts'
+import { selectedColumns } from '../indexes/index-row.ts'
+import { columnNames } from '../schema/schema.ts'
+import { and, or, slot, slotRows, slots } from '../database/sql-parts.ts'
+
+/**
+ * The statements of one table of claims. Each docstring lists the parameters in their order. `take` and `read` check their
+ * session: another session with an open transaction would accept them, and undo them later.
+ */
+export interface ClaimStatements {
+  /** Parameters: key, entity id and version of each row. Those of `ownSession` stand before the first version. */
+  take(count: number): RawBuilder<unknown>
+  /** Parameters: keys, then those of `ownSession`. */
+  read(count: number): RawBuilder<unknown>
+  /** Parameters: the new entity id and version, the key, the expected entity id and version. */
+  swap(): RawBuilder<unknown>
+}
+
+export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStatements {
+  const table = sql.table(spec.table)
+  const columns = columnNames(spec)
+  const refs = sql.join([...columns, 'entity_id', 'version'].map((name) => sql.ref(name)))
+  const stored = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
+  const equal = (name: string): RawBuilder<unknown> => sql`${sql.ref(name)} = ${slot}`
+
+  const sessionCheck = flavor.ownSession.only(sql`1`)
+  const first = sql`(${slots(columns.length + 1)}, ${flavor.ownSession.only(flavor.integer(slot))})`
+
+  return {
+    take: (count) => sql`
+      INSERT INTO ${table} (${refs})
+      VALUES ${sql.join([first, ...(count > 1 ? [slotRows(count - 1, columns.length + 2)] : [])])}
+      ${flavor.onDuplicate(columns)}
+      version = CASE WHEN ${stored('entity_id')} = ${flavor.incoming('entity_id')}
+        THEN ${sql.raw(flavor.greatest)}(${stored('version')}, ${flavor.incoming('version')})
+        ELSE ${stored('version')} END`,
+
+    read: (count) => sql`
+      SELECT ${selectedColumns(flavor, spec)}, version FROM ${table}
+      WHERE ${or(Array.from({ length: count }, () => sql`(${and(columns.map(equal))})`))} AND ${sessionCheck}`,
+
+    swap: () => sql`
+      UPDATE ${flavor.updateSource(table, 'PRIMARY')} SET entity_id = ${slot}, version = ${slot}
+      WHERE ${and([...columns, 'entity_id', 'version'].map(equal))}`,
+  }
+}

@@ -1,0 +1,208 @@
+import {
+  LooseleafError,
+  isLooseleafError,
+  throwIfAborted,
+  untilAborted,
+  type ErrorCode,
+  type Gate,
+} from '@looseleaf/core'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type Kysely,
+  type QueryResult,
+  type RawBuilder,
+} from 'kysely'
+import type { Flavor, TableFault } from './flavor.ts'
+import { DEFINITION_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from './table-names.ts'
+
+/** Hints for the connection that sends a statement. */
+export interface StatementHints {
+  /** True for a statement that changes something, whose outcome is unknown if the connection is lost before the answer. */
+  readonly write: boolean
+  /** The caller's signal. A statement need not be sent if the signal fires before a connection is free. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * Marks a frequent statement, which a connection may keep prepared: `common` for one of few per table, `scan` for the scans of
+   * an index. A connection counts the two apart, so that scans cannot evict common statements. Default: not kept.
+   */
+  readonly keep?: 'common' | 'scan' | undefined
+}
+
+/** A compiled query with its hints, as `executeQuery` of a connection gets it. */
+export type HintedQuery = CompiledQuery & StatementHints
+
+/** One row in the values of the database client. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** The error code and message of a table for each fault that depends on the table. */
+export type FaultCodes = Partial<Record<TableFault, readonly [code: ErrorCode, message: string]>>
+
+export interface Call extends Omit<StatementHints, 'keep'> {
+  readonly faults: FaultCodes
+}
+
+/** A compiled statement without its parameters. */
+export type Shape = CompiledQuery & Pick<StatementHints, 'keep'>
+
+/** Sends compiled statements to one database, and turns its errors into `LooseleafError`. */
+export interface Session {
+  run(query: Shape, parameters: readonly unknown[], call: Call): Promise<QueryResult<Row>>
+  /** Runs the work in a transaction on one connection. Rolls back if the work rejects. */
+  transaction<T>(call: Call, work: (inner: Session) => Promise<T>): Promise<T>
+  /** Returns the compiled statement of this key. `build` and the hints count at its first use only. */
+  shape(key: string, build: () => RawBuilder<unknown>, hints?: Pick<StatementHints, 'keep'>): Shape
+}
+
+/**
+ * Compiled statements per shard. Each number of rows of each table is a separate statement. Most take a few kB of memory; a
+ * write of 500 rows or a UNION of 128 parts takes about 100 kB.
+ */
+const MAX_SHAPES = 1_000
+
+export interface SessionOptions {
+  /** Name of the shard, for errors. */
+  readonly name: string
+  /** Compiles statements. */
+  readonly db: Kysely<unknown>
+  /** Provides connections. Statements go to them without Kysely's executor, which takes longer than the rest of a short call. */
+  readonly driver: Driver
+  readonly flavor: Flavor
+  readonly gate: Gate
+}
+
+export function createSession({ name, db, driver, flavor, gate }: SessionOptions): Session {
+  // Two generations of statements approximate an LRU cache. Moving an entry within one map at each use took longer than sending it.
+  let recentShapes = new Map<string, Shape>()
+  let olderShapes = new Map<string, Shape>()
+  let isReady = false
+  let starting: Promise<void> | undefined
+
+  async function start(): Promise<void> {
+    try {
+      await (starting ??= driver.init())
+      isReady = true
+    } catch (error) {
+      starting = undefined
+      throw error
+    }
+  }
+
+  function errorOf(error: unknown, call: Call, mayHaveWritten: boolean): LooseleafError {
+    if (isLooseleafError(error)) return error
+    const { kind, message, table, ...rest } = flavor.faultOf(error, mayHaveWritten)
+    if (kind === 'no-table' && isShardTable(table)) return missingTable(name, table, rest.cause)
+    const [code, sentence] =
+      kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused'
+        ? (call.faults[kind] ?? (['STATEMENT_FAILED', message] as const))
+        : ([kind, message] as const)
+    return new LooseleafError(code, `${name}: ${sentence}`, { shard: name, ...rest })
+  }
+
+  /** Runs the work on a connection. `mayHaveWritten` is evaluated if it fails. */
+  async function send<T>(
+    call: Call,
+    work: (connection: DatabaseConnection) => Promise<T>,
+    mayHaveWritten: () => boolean = () => call.write,
+  ): Promise<T> {
+    throwIfAborted(call.signal)
+    gate.enter()
+    try {
+      if (!isReady) await start()
+      const connection = await driver.acquireConnection(call)
+      try {
+        return await work(connection)
+      } finally {
+        await driver.releaseConnection(connection)
+      }
+    } catch (error) {
+      throw errorOf(error, call, mayHaveWritten())
+    } finally {
+      gate.leave()
+    }
+  }
+
+  function shape(
+    key: string,
+    build: () => RawBuilder<unknown>,
+    { keep }: Pick<StatementHints, 'keep'> = {},
+  ): Shape {
+    const recent = recentShapes.get(key)
+    if (recent !== undefined) return recent
+    // `raw` keeps the text only: the tree that it was compiled from is far larger.
+    const found = olderShapes.get(key) ?? { ...CompiledQuery.raw(build().compile(db).sql), keep }
+    if (recentShapes.size >= MAX_SHAPES / 2) {
+      olderShapes = recentShapes
+      recentShapes = new Map()
+    }
+    recentShapes.set(key, found)
+    return found
+  }
+
+  /** Errors inside a transaction stay the client's: `errorOf` maps them once, for the transaction as a whole. */
+  const transactionSession = (connection: DatabaseConnection): Session => ({
+    run: (query, parameters, call) => execute(connection, query, parameters, call),
+    transaction: () => Promise.reject(new Error('A transaction cannot contain another one.')),
+    shape,
+  })
+
+  return {
+    run: (query, parameters, call) =>
+      untilAborted(
+        send(call, (connection) => execute(connection, query, parameters, call)),
+        call.signal,
+      ),
+    transaction(call, work) {
+      // Before COMMIT is sent, the server undoes the transaction when its connection ends.
+      let commitSent = false
+      const transact = async <T>(connection: DatabaseConnection, inner: () => Promise<T>): Promise<T> => {
+        await driver.beginTransaction(connection, {})
+        try {
+          const result = await inner()
+          commitSent = true
+          await driver.commitTransaction(connection)
+          return result
+        } catch (error) {
+          // The caller needs the first error. A failed ROLLBACK only follows from it.
+          await driver.rollbackTransaction(connection).catch(() => {})
+          throw error
+        }
+      }
+      const sent = send(
+        call,
+        (connection) => transact(connection, () => work(transactionSession(connection))),
+        () => call.write && commitSent,
+      )
+      return untilAborted(sent, call.signal)
+    },
+    shape,
+  }
+}
+
+/** Tells whether this is a table that every shard has. Statements of an index or of claims touch some of them as well. */
+function isShardTable(table: string | undefined): table is string {
+  return table !== undefined && [META_TABLE, TASK_TABLE, PENDING_TABLE, DEFINITION_TABLE].includes(table)
+}
+
+/** Message for a statement that names a column that its table does not have. */
+export const MISSING_COLUMN =
+  'a table has other columns than this version of Looseleaf expects. If an earlier version created the store, open it with `migrate: true`, or run `looseleaf init`, which adds them.'
+
+function missingTable(shard: string, table: string, cause: unknown): LooseleafError {
+  return new LooseleafError(
+    'NOT_MIGRATED',
+    `${shard}: the table ${table} is missing. Open the store with \`migrate: true\`, or run \`looseleaf init\`, which creates it.`,
+    { shard, cause },
+  )
+}
+
+function execute(
+  connection: DatabaseConnection,
+  { query, queryId, sql, keep }: Shape,
+  parameters: readonly unknown[],
+  { write, signal }: Call,
+): Promise<QueryResult<Row>> {
+  const hinted: HintedQuery = { query, queryId, sql, parameters, write, signal, keep }
+  return connection.executeQuery(hinted)
+}

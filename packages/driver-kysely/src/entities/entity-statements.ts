@@ -1,0 +1,198 @@
+import { MAX_CLOCK_MICROS, MAX_VERSION } from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from '../database/flavor.ts'
+import { FLOOR_COLUMN, PURGED_UPDATED_COLUMN, PURGED_VERSION_COLUMN } from '../schema/schema.ts'
+import { META_TABLE } from '../database/table-names.ts'
+import { and, slot, slots } from '../database/sql-parts.ts'
+
+/**
+ * The statements of an entity table, without batched compare-and-swaps, which belong to the flavor. Each docstring lists the
+ * parameters in their order.
+ *
+ * Statements that find entities by their ids check their session: they are prepared, and behind a pooler the number of a prepared
+ * statement may belong to another statement of another session.
+ */
+export interface EntityStatements {
+  /** Condition of every replacement: the shard has the writer's epoch. Parameters: the epoch, then those of `ownSession`. */
+  readonly fence: RawBuilder<boolean>
+  /** Parameters: those of `ownSession`, then ids. */
+  read(count: number): RawBuilder<unknown>
+  /** Selects what `read` does, with zero bytes for a body that is too long. Parameters: the longest body in bytes, then those of `read`. */
+  readBounded(count: number): RawBuilder<unknown>
+  /** Parameters: those of `read`. */
+  bodyLengths(count: number): RawBuilder<unknown>
+  /** Parameters: those of `read`. */
+  readVersions(count: number): RawBuilder<unknown>
+  /** Selects the ids that have a body. Parameters: those of `read`. */
+  exist(count: number): RawBuilder<unknown>
+  /** New value of `updated`: the database's time, or the floor if that is later. */
+  readonly updated: RawBuilder<unknown>
+  /**
+   * With `readsFloor`, each row reads the floor for its time, which makes an insert of many rows 50 % slower. Without it the rows
+   * get the database's time, and the insert fails with `fence-refused`, as for a stale epoch, if the floor is ahead of that time.
+   * Parameters: the first row's id, those of `ownSession`, its version, the epoch, the lowest version of all rows, its body; then
+   * id, version and body of each other row.
+   */
+  insert(count: number, readsFloor: boolean): RawBuilder<unknown>
+  /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
+  replaceOne(): RawBuilder<unknown>
+  /** Parameters: version, id. */
+  repairVersion(): RawBuilder<unknown>
+  /** No parameters. */
+  epoch(): RawBuilder<unknown>
+  /** Bodies as in `readBounded`. Parameters: the longest body in bytes, the `addedId` to start after, the limit. */
+  pageByAdded(): RawBuilder<unknown>
+  /**
+   * Bodies as in `readBounded`. Parameters: the longest body in bytes, `since`; with a place `updated` three times and `addedId`;
+   * the limit.
+   */
+  pageByUpdated(withPlace: boolean): RawBuilder<unknown>
+  /**
+   * Bodies as in `readBounded`. Parameters: the longest body in bytes; the place's `updated` twice and its `addedId`; `until`; with
+   * partitions their number and a bit mask of the selected ones; the limit.
+   */
+  pageOfChanges(inPartitions: boolean): RawBuilder<unknown>
+  /** No parameters. */
+  floor(): RawBuilder<unknown>
+  /** Selects `newest` as well: the latest `updated` of the table, null in an empty one. No parameters. */
+  floorAndNewest(): RawBuilder<unknown>
+  /**
+   * Raises the floor above the clock and its old value; with `aboveRows` above a given time too, which may be ahead of the clock.
+   * Changes nothing if the clock is beyond `MAX_CLOCK_MICROS`. Parameters: the given time.
+   */
+  raiseFloor(aboveRows: boolean): RawBuilder<unknown>
+  /** Parameters: the time, the version, the epoch. */
+  raisePurged(): RawBuilder<unknown>
+  /** Parameters: those of `read`. */
+  purge(count: number): RawBuilder<unknown>
+  /** No parameters. */
+  count(): RawBuilder<unknown>
+}
+
+const FLOOR = sql.ref(FLOOR_COLUMN)
+const PURGED_UPDATED = sql.ref(PURGED_UPDATED_COLUMN)
+const PURGED_VERSION = sql.ref(PURGED_VERSION_COLUMN)
+
+export function entityStatements(name: string, flavor: Flavor): EntityStatements {
+  const table = sql.table(name)
+  const meta = sql.table(META_TABLE)
+  const sessionCheck = flavor.ownSession.only(sql`1`)
+  // The session check stands first: a server that finds no row with these ids would not evaluate a later one.
+  const ofIds = (count: number): RawBuilder<unknown> => sql`${sessionCheck} AND id IN (${slots(count)})`
+  const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot} AND ${sessionCheck}`
+  // A locking read, as of the epoch: a raise of the floor waits for this statement's commit, and this statement for that of a raise.
+  const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
+  const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch, ${PURGED_UPDATED}, ${PURGED_VERSION}`
+  const updatedMicros = flavor.microsOf(sql.ref('updated'))
+  // Zero bytes can stand for an omitted body, since no codec writes an empty one. A column with the length made reads 5 % slower.
+  const boundedBody = sql`CASE WHEN LENGTH(body) > ${slot} THEN X'' ELSE body END AS body`
+
+  return {
+    fence,
+    updated,
+
+    read: (count) => sql`
+      SELECT id, version, ${updatedMicros} AS updated_micros, body FROM ${table} WHERE ${ofIds(count)}`,
+
+    readBounded: (count) => sql`
+      SELECT id, version, ${updatedMicros} AS updated_micros, ${boundedBody}
+      FROM ${table} WHERE ${ofIds(count)}`,
+
+    bodyLengths: (count) => sql`
+      SELECT id, LENGTH(body) AS body_bytes FROM ${table} WHERE ${ofIds(count)}`,
+
+    readVersions: (count) => sql`
+      SELECT id, version FROM ${table} WHERE ${ofIds(count)}`,
+
+    exist: (count) => sql`
+      SELECT id FROM ${table} WHERE ${ofIds(count)} AND body IS NOT NULL`,
+
+    // 1. The first row takes its version from a SELECT on the catalog row, which it locks in share mode.
+    // 2. If the epoch differs, or a purged tombstone may have had one of the versions, the SELECT is empty, its value NULL, and the
+    //    whole statement fails.
+    // 3. The lock lasts until the insert commits. A change of the catalog waits for it, so no insert of the old epoch commits after it.
+    //    Without the lock: the insert reads epoch 1, the catalog gets epoch 2 with a new index, the index is filled, and the insert
+    //    commits without a row in it.
+    insert: (count, readsFloor) => {
+      const isTimely = readsFloor ? sql`` : sql`AND ${FLOOR} <= ${flavor.now}`
+      const version = sql`(SELECT ${flavor.integer(slot)} FROM ${meta} WHERE id = 1 AND epoch = ${slot} AND ${PURGED_VERSION} <= ${slot} ${isTimely} ${flavor.shareLock})`
+      const time = readsFloor ? updated : flavor.now
+      const fenced = flavor.ownSession.only(flavor.required(version))
+      const otherRows = Array.from({ length: count - 1 }, () => sql`, (${slot}, ${slot}, ${time}, ${slot})`)
+      return sql`
+        INSERT INTO ${table} (id, version, updated, body)
+        VALUES (${slot}, ${fenced}, ${time}, ${slot})${sql.join(otherRows, sql``)}`
+    },
+
+    replaceOne: () => sql`
+      UPDATE ${flavor.updateSource(table, 'id')} SET version = ${slot}, body = ${slot}, updated = ${updated}
+      WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
+
+    repairVersion: () => sql`
+      UPDATE ${table} SET version = ${slot}, updated = ${updated}
+      WHERE id = ${slot} AND (version < 1 OR version > ${sql.lit(MAX_VERSION)})`,
+
+    epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
+
+    pageByAdded: () => sql`
+      SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
+      WHERE added_id > ${slot} ORDER BY added_id LIMIT ${slot}`,
+
+    pageByUpdated: (withPlace) => {
+      const micros = flavor.updatedOf(slot)
+      const conditions = [sql`updated >= ${micros}`]
+      if (withPlace) {
+        conditions.push(
+          sql`updated <= ${micros} AND (updated < ${micros} OR (updated = ${micros} AND added_id < ${slot}))`,
+        )
+      }
+      return sql`
+        SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
+        WHERE ${and(conditions)} ORDER BY updated DESC, added_id DESC LIMIT ${slot}`
+    },
+
+    pageOfChanges: (inPartitions) => {
+      const micros = flavor.updatedOf(slot)
+      // The key on `updated` contains `added_id`, so the server skips rows of other partitions without reading them.
+      const partitions = inPartitions ? sql` AND (1 << (added_id % ${slot})) & ${slot} <> 0` : sql``
+      return sql`
+        SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
+        WHERE updated >= ${micros} AND (updated > ${micros} OR added_id > ${slot}) AND updated < ${micros}${partitions}
+        ORDER BY updated, added_id LIMIT ${slot}`
+    },
+
+    floor: () => sql`SELECT ${floorState} FROM ${meta} WHERE id = 1`,
+
+    floorAndNewest: () => sql`
+      SELECT ${floorState}, (SELECT ${flavor.microsOf(sql`MAX(updated)`)} FROM ${table}) AS newest FROM ${meta} WHERE id = 1`,
+
+    // `next` puts rows of this instant below the floor. It also makes each raise a change, since a commit without changes is not
+    // written to disk. The lock wait is brief because writers queue behind it.
+    raiseFloor: (aboveRows) => {
+      const above = aboveRows ? sql`, ${flavor.updatedOf(slot)}` : sql``
+      const greatest = sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}${above})`
+      return flavor.briefly(
+        sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(greatest)} WHERE id = 1 AND ${flavor.nowMicros} <= ${sql.lit(MAX_CLOCK_MICROS)}`,
+      )
+    },
+
+    // The update locks the catalog row, as a raise of the floor does: inserts that begin after it read the new bound.
+    raisePurged: () => {
+      const raised = (bound: RawBuilder<unknown>): RawBuilder<unknown> =>
+        sql`${bound} = ${sql.raw(flavor.greatest)}(${bound}, ${slot})`
+      return flavor.briefly(
+        sql`UPDATE ${meta} SET ${raised(PURGED_UPDATED)}, ${raised(PURGED_VERSION)} WHERE id = 1 AND epoch = ${slot}`,
+      )
+    },
+
+    // Compares with the stored bounds: inserts know those, so no tombstone above them may go.
+    purge: (count) => sql`
+      DELETE ${flavor.deleteSource(table, 'id')} WHERE ${ofIds(count)} AND body IS NULL
+      AND ${updatedMicros} < (SELECT ${PURGED_UPDATED} FROM ${meta} WHERE id = 1)
+      AND version < (SELECT ${PURGED_VERSION} FROM ${meta} WHERE id = 1)`,
+
+    count: () => sql`
+      SELECT COUNT(*) AS total, COUNT(body) AS entities, MAX(added_id) AS last_added_id,
+      ${flavor.microsOf(sql`MIN(CASE WHEN body IS NULL THEN updated END)`)} AS oldest_tombstone FROM ${table}`,
+  }
+}

@@ -1,0 +1,384 @@
+import {
+  badClock,
+  idKey,
+  isLooseleafError,
+  LooseleafError,
+  MAX_CLOCK_MICROS,
+  type BoundedRow,
+  type CallOptions,
+  type EntityInsert,
+  type EntityPageRow,
+  type EntityReplace,
+  type EntityRow,
+  type EntityTable,
+  type PageOptions,
+  type WriteOptions,
+} from '@looseleaf/core'
+import type { CompiledQuery } from 'kysely'
+import { entityStatements } from './entity-statements.ts'
+import type { Flavor } from '../database/flavor.ts'
+import { writePending } from './pending-table.ts'
+import { toCount, toNumber } from '../database/row-values.ts'
+import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
+import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
+
+const staleEpoch = [
+  'STALE_EPOCH',
+  'the catalog has another epoch than this write; nothing was written.',
+] as const
+
+const faults: FaultCodes = {
+  duplicate: ['ALREADY_EXISTS', 'an entity with one of these ids already exists.'],
+  'no-table': ['NOT_MIGRATED', 'the entity table or the catalog table is missing; create the tables first.'],
+  'fence-refused': staleEpoch,
+}
+
+export interface EntityTableOptions {
+  readonly shardName: string
+  readonly session: Session
+  readonly flavor: Flavor
+  readonly table: string
+}
+
+export function createEntityTable(options: EntityTableOptions): EntityTable {
+  const { session, flavor, shardName } = options
+  const statements = entityStatements(options.table, flavor)
+  const { parameters: sessionParameters } = flavor.ownSession
+
+  const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
+  const writing = (call: CallOptions | undefined): Call => ({ write: true, signal: call?.signal, faults })
+
+  /** Selects rows by their ids, keyed by `idKey`. `parameters` stand before those of the session. */
+  async function select(
+    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist',
+    ids: readonly Uint8Array[],
+    call: Call,
+    through: Session = session,
+    parameters: readonly unknown[] = [],
+  ): Promise<Map<string, Row>> {
+    const found = new Map<string, Row>()
+    const hints = { keep: kind === 'bodyLengths' ? undefined : ('common' as const) }
+    const [first, ...rest] = idChunks(ids).map((chunk) =>
+      through.run(
+        session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
+        [...parameters, ...sessionParameters, ...chunk],
+        call,
+      ),
+    )
+    if (first === undefined) return found
+    const results = rest.length === 0 ? [await first] : await Promise.all([first, ...rest])
+    for (const { rows } of results) for (const row of rows) found.set(idKey(row.id as Uint8Array), row)
+    return found
+  }
+
+  async function readVersions(
+    ids: readonly Uint8Array[],
+    call: Call,
+    through: Session = session,
+  ): Promise<readonly (number | undefined)[]> {
+    const found = await select('readVersions', ids, call, through)
+    return ids.map((id) => {
+      const row = found.get(idKey(id))
+      return row === undefined ? undefined : toNumber(row.version)
+    })
+  }
+
+  const swaps = flavor.batchedSwap({
+    shardName,
+    session,
+    table: options.table,
+    fence: statements.fence,
+    updated: statements.updated,
+    readVersions,
+  })
+
+  /** Reads the lengths of the bodies that were omitted from these rows, keyed by `idKey`. */
+  async function lengthsOf(rows: Iterable<Row>, call: Call): Promise<ReadonlyMap<string, Row>> {
+    const ids: Uint8Array[] = []
+    for (const row of rows) if (isBodyOmitted(row)) ids.push(row.id as Uint8Array)
+    if (ids.length === 0) return NO_LENGTHS
+    return select('bodyLengths', ids, call)
+  }
+
+  async function pageOf(
+    query: CompiledQuery,
+    parameters: readonly unknown[],
+    call: CallOptions | undefined,
+  ): Promise<readonly EntityPageRow[]> {
+    const { rows } = await session.run(query, parameters, reading(call))
+    const lengths = await lengthsOf(rows, reading(call))
+    return rows.map((row) => ({ ...boundedRow(row, lengths), addedId: toNumber(row.added_id) }))
+  }
+
+  /** Replaces one row. The number of changed rows tells whether it won, so it needs no `batchedSwap`. */
+  async function swapOne(
+    { id, base, version, body }: EntityReplace,
+    epoch: number,
+    call: Call,
+    through: Session,
+  ): Promise<boolean> {
+    const query = session.shape('replaceOne', () => statements.replaceOne(), { keep: 'common' })
+    const result = await through.run(query, [version, body, id, base, epoch, ...sessionParameters], call)
+    return toCount(result.numAffectedRows) === 1
+  }
+
+  /**
+   * Runs a write, in one transaction with the pending rows of its deferred index tables, if there are any.
+   *
+   * The pending rows are written first, because a pooler may send a statement to a session that never got the BEGIN:
+   * 1. With the entities first, that session commits them at once.
+   * 2. The pending rows then fail, so the entities lack index rows and the cleaner is not told.
+   * With the pending rows first, the worst result is a pending row too many.
+   */
+  async function withPending<T>(
+    rows: readonly EntityInsert[],
+    call: Call,
+    write: (through: Session) => Promise<T>,
+  ): Promise<T> {
+    const pending = rows.flatMap(({ id, version, deferred = [] }) =>
+      deferred.map((table) => ({ entityId: id, table, version })),
+    )
+    if (pending.length === 0) return write(session)
+    return session.transaction(call, async (inner) => {
+      // A row that loses its compare-and-swap leaves a pending row. The cleaner looks at its entity and deletes it.
+      await writePending(inner, flavor, pending, call)
+      return write(inner)
+    })
+  }
+
+  async function readFloor(
+    call: CallOptions | undefined,
+    statement: 'floor' | 'floorAndNewest' = 'floor',
+  ): Promise<Row> {
+    const query = session.shape(statement, () => statements[statement]())
+    const [row] = (await session.run(query, [], reading(call))).rows
+    if (row !== undefined) return row
+    throw new LooseleafError('NOT_MIGRATED', `${shardName}: the catalog has no row; create it first.`, {
+      shard: shardName,
+    })
+  }
+
+  async function refuseStaleEpoch(epoch: number, call: Call): Promise<void> {
+    const { rows } = await session.run(
+      session.shape('epoch', () => statements.epoch()),
+      [],
+      { ...call, write: false },
+    )
+    if (rows[0] !== undefined && toNumber(rows[0].epoch) === epoch) return
+    throw new LooseleafError(staleEpoch[0], `${shardName}: ${staleEpoch[1]}`, { shard: shardName })
+  }
+
+  return {
+    async read(ids, call) {
+      const found = await select('read', ids, reading(call))
+      return ids.map((id) => {
+        const row = found.get(idKey(id))
+        return row === undefined ? undefined : entityRow(row)
+      })
+    },
+
+    async readBounded(ids, maxBody, call) {
+      const found = await select('readBounded', ids, reading(call), session, [maxBody])
+      const lengths = await lengthsOf(found.values(), reading(call))
+      return ids.map((id) => {
+        const row = found.get(idKey(id))
+        return row === undefined ? undefined : boundedRow(row, lengths)
+      })
+    },
+
+    readVersions: (ids, call) => readVersions(ids, reading(call)),
+
+    async exist(ids, call) {
+      const found = await select('exist', ids, reading(call))
+      return ids.map((id) => found.has(idKey(id)))
+    },
+
+    async insert(rows, call: WriteOptions) {
+      if (rows.length === 0) return
+      checkWriteRows(options.table, rows.length)
+      const [first, ...rest] = sortedById(rows) as [EntityInsert, ...EntityInsert[]]
+      const lowest = rows.reduce((version, row) => Math.min(version, row.version), first.version)
+      const parameters: unknown[] = [
+        first.id,
+        ...sessionParameters,
+        first.version,
+        call.epoch,
+        lowest,
+        first.body,
+      ]
+      for (const { id, version, body } of rest) parameters.push(id, version, body)
+      const isSingle = rows.length === 1
+      const send = (readsFloor: boolean): Promise<unknown> =>
+        withPending(rows, writing(call), (through) =>
+          through.run(
+            session.shape(
+              `insert ${rows.length} ${readsFloor}`,
+              () => statements.insert(rows.length, readsFloor),
+              { keep: isSingle ? 'common' : undefined },
+            ),
+            parameters,
+            writing(call),
+          ),
+        )
+      try {
+        await send(isSingle)
+      } catch (error) {
+        if (isSingle || !isLooseleafError(error, 'STALE_EPOCH')) throw error
+        // If the epoch still fits, the floor is ahead of the clock: it was raised while the insert waited, which is rare.
+        await refuseStaleEpoch(call.epoch, reading(call))
+        await send(true)
+      }
+    },
+
+    async replace(rows, call: WriteOptions) {
+      if (rows.length === 0) return []
+      checkWriteRows(options.table, rows.length)
+      const sorted = sortedById(rows)
+      const won = await withPending(sorted, writing(call), async (through) =>
+        sorted.length === 1
+          ? [await swapOne(sorted[0] as EntityReplace, call.epoch, writing(call), through)]
+          : swaps.send(sorted, [call.epoch, ...sessionParameters], writing(call), through),
+      )
+      if (!won.includes(false)) return won
+      // If no row won, other writers were faster, or the epoch is stale, which fails a statement as a whole.
+      if (!won.includes(true)) await refuseStaleEpoch(call.epoch, reading(call))
+      const winners = new Set(sorted.filter((_, i) => won[i]).map(({ id }) => idKey(id)))
+      return rows.map(({ id }) => winners.has(idKey(id)))
+    },
+
+    async repairVersion(id, version, call) {
+      const query = session.shape('repairVersion', () => statements.repairVersion())
+      return toCount((await session.run(query, [version, id], writing(call))).numAffectedRows) > 0
+    },
+
+    pageByAdded: (after, limit, call) =>
+      pageOf(
+        session.shape('pageByAdded', () => statements.pageByAdded()),
+        [maxBodyOf(call), after, limit],
+        call,
+      ),
+
+    pageByUpdated({ since, before }, limit, call) {
+      const place =
+        before === undefined ? [] : [before.updated, before.updated, before.updated, before.addedId]
+      const query = session.shape(`pageByUpdated ${before !== undefined}`, () =>
+        statements.pageByUpdated(before !== undefined),
+      )
+      return pageOf(query, [maxBodyOf(call), since, ...place, limit], call)
+    },
+
+    async floor(call) {
+      const row = await readFloor(call)
+      return {
+        floor: toNumber(row.floor),
+        now: toNumber(row.now),
+        epoch: toNumber(row.epoch),
+        purged: { updated: toNumber(row.purged_updated), version: toNumber(row.purged_version) },
+      }
+    },
+
+    async raiseFloor(call) {
+      const raise = async (...past: readonly number[]): Promise<Row> => {
+        const query = session.shape(`raiseFloor ${past.length}`, () => statements.raiseFloor(past.length > 0))
+        await session.run(query, past, writing(call))
+        return readFloor(call, 'floorAndNewest')
+      }
+      const raised = await raise()
+      const floor = toNumber(raised.floor)
+      const newest = toNumber(raised.newest ?? 0)
+      // A floor never falls: above a broken clock it would give every later write a time that cannot be read.
+      const latest = Math.max(toNumber(raised.now), newest)
+      if (latest > MAX_CLOCK_MICROS) throw badClock(`the server of ${shardName}`, latest / 1_000, shardName)
+      // The row is from a time when the clock was ahead. Consumers would not get it until the clock reaches that time again.
+      if (newest > Math.max(floor, toNumber(raised.now)) + AHEAD_MICROS)
+        return toNumber((await raise(newest)).floor)
+      return floor
+    },
+
+    pageOfChanges({ after: { updated, addedId }, until, of }, limit, call) {
+      const query = session.shape(`pageOfChanges ${of !== undefined}`, () =>
+        statements.pageOfChanges(of !== undefined),
+      )
+      const partitions = of === undefined ? [] : [of.count, bitsOf(of.some)]
+      return pageOf(query, [maxBodyOf(call), updated, updated, addedId, until, ...partitions, limit], call)
+    },
+
+    async raisePurged({ updated, version }, call) {
+      const query = session.shape('raisePurged', () => statements.raisePurged())
+      const { numAffectedRows } = await session.run(query, [updated, version, call.epoch], writing(call))
+      if (toCount(numAffectedRows) === 0) await refuseStaleEpoch(call.epoch, reading(call))
+    },
+
+    async purge(ids, call) {
+      let purged = 0
+      for (const chunk of idChunks(ids)) {
+        const query = session.shape(`purge ${chunk.length}`, () => statements.purge(chunk.length))
+        const result = await session.run(query, [...sessionParameters, ...chunk], writing(call))
+        purged += toCount(result.numAffectedRows)
+      }
+      return purged
+    },
+
+    async count(call) {
+      const { rows } = await session.run(
+        session.shape('count', () => statements.count()),
+        [],
+        reading(call),
+      )
+      const row = rows[0] as Row
+      const entities = toNumber(row.entities)
+      return {
+        entities,
+        tombstones: toNumber(row.total) - entities,
+        oldestTombstone: row.oldest_tombstone === null ? undefined : toNumber(row.oldest_tombstone),
+        lastAddedId: toNumber(row.last_added_id ?? 0),
+      }
+    },
+  }
+}
+
+/** Times above the floor by up to this much belong to writes after its raise. Times further ahead come from a wrong clock. */
+const AHEAD_MICROS = 1_000_000
+
+const NO_LENGTHS: ReadonlyMap<string, Row> = new Map()
+
+function bitsOf(numbers: readonly number[]): number {
+  return numbers.reduce((bits, number) => bits + 2 ** number, 0)
+}
+
+/** Statements that lock rows in the same order cannot deadlock. */
+function sortedById<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
+  return rows.toSorted((a, b) => Buffer.compare(a.id, b.id))
+}
+
+function entityRow(row: Row): EntityRow {
+  return {
+    id: row.id as Uint8Array,
+    version: toNumber(row.version),
+    updated: toNumber(row.updated_micros),
+    body: row.body as Uint8Array | null,
+  }
+}
+
+function isBodyOmitted(row: Row): boolean {
+  return (row.body as Uint8Array | null)?.length === 0
+}
+
+function boundedRow(row: Row, lengths: ReadonlyMap<string, Row>): BoundedRow {
+  const isIncluded = !isBodyOmitted(row)
+  const body = row.body as Uint8Array | null
+  return {
+    id: row.id as Uint8Array,
+    version: toNumber(row.version),
+    updated: toNumber(row.updated_micros),
+    body: isIncluded ? body : undefined,
+    // 0 if the entity has become a tombstone or was purged between the two reads.
+    bodyBytes: isIncluded
+      ? (body?.length ?? 0)
+      : toNumber(lengths.get(idKey(row.id as Uint8Array))?.body_bytes ?? 0),
+  }
+}
+
+function maxBodyOf({ maxBody = Number.MAX_SAFE_INTEGER }: PageOptions = {}): number {
+  return maxBody
+}

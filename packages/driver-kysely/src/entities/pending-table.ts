@@ -1,0 +1,121 @@
+import type { CallOptions, PendingTable } from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from '../database/flavor.ts'
+import { toCount, toNumber, toText } from '../database/row-values.ts'
+import { PENDING_TABLE } from '../database/table-names.ts'
+import type { Call, FaultCodes, Session } from '../database/session.ts'
+import { and, checkWriteRows, or, slot, slotRows, slots } from '../database/sql-parts.ts'
+
+const table = sql.table(PENDING_TABLE)
+
+const faults: FaultCodes = {
+  'no-table': ['NOT_MIGRATED', 'the pending table is missing; create the tables first.'],
+}
+
+/** A pending row that is written with its entity. */
+export interface PendingWrite {
+  readonly entityId: Uint8Array
+  readonly table: string
+  readonly version: number
+}
+
+/** Upserts pending rows in the transaction of their entities. An existing row keeps the greater version. */
+export async function writePending(
+  inner: Session,
+  flavor: Flavor,
+  rows: readonly PendingWrite[],
+  call: Call,
+): Promise<void> {
+  if (rows.length === 0) return
+  checkWriteRows(PENDING_TABLE, rows.length)
+  // The session check keeps the statement inside this transaction, so that the rows are committed with their entities.
+  const first = sql`(${slot}, ${slot}, ${flavor.ownSession.only(flavor.integer(slot))})`
+  const otherRows = rows.length === 1 ? sql`` : sql`, ${slotRows(rows.length - 1, 3)}`
+  const upsert = (): RawBuilder<unknown> => sql`
+    INSERT INTO ${table} (entity_id, index_table, version) VALUES ${first}${otherRows}
+    ${flavor.onDuplicate(['entity_id', 'index_table'])}
+    version = ${sql.raw(flavor.greatest)}(${sql.ref(`${PENDING_TABLE}.version`)}, ${flavor.incoming('version')})`
+  await inner.run(
+    inner.shape(`pending upsert ${rows.length}`, upsert),
+    sortedByKey(rows).flatMap(({ entityId, table: index, version }, i) =>
+      i === 0 ? [entityId, index, ...flavor.ownSession.parameters, version] : [entityId, index, version],
+    ),
+    call,
+  )
+}
+
+/** Sorts rows by the table's key. Statements that lock rows in the same order cannot deadlock. */
+function sortedByKey(rows: readonly PendingWrite[]): readonly PendingWrite[] {
+  return rows.toSorted(
+    (a, b) =>
+      Buffer.compare(a.entityId, b.entityId) || Buffer.compare(Buffer.from(a.table), Buffer.from(b.table)),
+  )
+}
+
+/** Parameters: entity id twice and index table of the place, the excluded tables, the limit. */
+function pageOf(withPlace: boolean, excludedTables: number): RawBuilder<unknown> {
+  const conditions: RawBuilder<unknown>[] = []
+  // MariaDB reads the whole table for `(entity_id, index_table) > (?, ?)`.
+  if (withPlace) {
+    conditions.push(sql`entity_id >= ${slot} AND (entity_id > ${slot} OR index_table > ${slot})`)
+  }
+  if (excludedTables > 0) conditions.push(sql`index_table NOT IN (${slots(excludedTables)})`)
+  return sql`
+    SELECT entity_id, index_table, version FROM ${table}
+    WHERE ${and(conditions)} ORDER BY entity_id, index_table LIMIT ${slot}`
+}
+
+export function createPendingTable(session: Session, flavor: Flavor): PendingTable {
+  const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
+    write,
+    signal: options?.signal,
+    faults,
+  })
+
+  return {
+    async tables(options) {
+      const { rows } = await session.run(
+        session.shape('pending tables', () => sql`SELECT DISTINCT index_table FROM ${table}`),
+        [],
+        callOf(options, false),
+      )
+      return rows.map((row) => toText(row.index_table))
+    },
+
+    async page({ after, except = [], limit }, options) {
+      const { rows } = await session.run(
+        session.shape(`pending page ${after !== undefined} ${except.length}`, () =>
+          pageOf(after !== undefined, except.length),
+        ),
+        [...(after === undefined ? [] : [after.entityId, after.entityId, after.table]), ...except, limit],
+        callOf(options, false),
+      )
+      return rows.map((row) => ({
+        entityId: row.entity_id as Uint8Array,
+        table: toText(row.index_table),
+        version: toNumber(row.version),
+      }))
+    },
+
+    async remove(removals, options) {
+      if (removals.length === 0) return 0
+      checkWriteRows(PENDING_TABLE, removals.length)
+      const row = and([
+        sql`${sql.ref('entity_id')} = ${slot}`,
+        sql`${sql.ref('index_table')} = ${slot}`,
+        sql`${sql.ref('version')} < ${slot}`,
+      ])
+      const { numAffectedRows } = await session.run(
+        session.shape(
+          `pending remove ${removals.length}`,
+          () => sql`
+            DELETE ${flavor.deleteSource(table, 'PRIMARY')}
+            WHERE ${or(Array.from({ length: removals.length }, () => sql`(${row})`))}`,
+        ),
+        removals.flatMap((removal) => [removal.entityId, removal.table, removal.before]),
+        callOf(options, true),
+      )
+      return toCount(numAffectedRows)
+    },
+  }
+}

@@ -1,0 +1,237 @@
+import {
+  directionsOf,
+  type Direction,
+  type IndexScan,
+  type IndexTableSpec,
+  type KeyRange,
+} from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from '../database/flavor.ts'
+import { selectedColumns } from './index-row.ts'
+import { columnNames, INCLUDED } from '../schema/schema.ts'
+import type { StatementHints } from '../database/session.ts'
+import { and, or, slot, slots } from '../database/sql-parts.ts'
+
+/** A statement with its parameters. Statements of one `shape` have the same SQL. */
+export interface ParameterizedSql {
+  readonly shape: string
+  build(): RawBuilder<unknown>
+  /** Builds the statement as a part of a UNION, with one more column in front. Undefined if it needs a SELECT around it. */
+  readonly buildPart?: BuildPart | undefined
+  /** Parameters without those of `ownSession`, which stand before them if `isGuarded`. */
+  readonly parameters: readonly unknown[]
+  /** True if the statement checks its session, alone and as the first part of a UNION. */
+  readonly isGuarded?: boolean | undefined
+  readonly keep?: StatementHints['keep']
+}
+
+export type BuildPart = (column: RawBuilder<unknown>, isFirst: boolean) => RawBuilder<unknown>
+
+/** A column of the key in the order of a scan. */
+interface Column {
+  readonly name: string
+  readonly direction: Direction
+}
+
+/** Additions to a SELECT that is a part of a UNION. */
+interface UnionExtras {
+  /** Column in front of the others. */
+  readonly column?: RawBuilder<unknown>
+  readonly isFirst?: boolean
+}
+
+/** Builds the condition for the rows of a range. */
+export function rangeCondition(key: readonly string[], { prefix, lower, upper }: KeyRange): ParameterizedSql {
+  const above = lower && (lower.inclusive ? '>=' : '>')
+  const below = upper && (upper.inclusive ? '<=' : '<')
+  const parameters: unknown[] = [...prefix]
+  if (lower !== undefined) parameters.push(lower.value)
+  if (upper !== undefined) parameters.push(upper.value)
+  return {
+    shape: `${prefix.length}${above ?? ''}${below ?? ''}`,
+    build: () => {
+      const column = sql.ref(key[prefix.length]!)
+      const bounds = [above, below].filter((operator) => operator !== undefined)
+      return and([
+        ...prefix.map((_, i) => equal(key[i]!)),
+        ...bounds.map((operator) => sql`${column} ${sql.raw(operator)} ${slot}`),
+      ])
+    },
+    parameters,
+  }
+}
+
+/** Returns a function that builds the scans of one table. Their rows have no columns for the values of the prefix. */
+export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexScan) => ParameterizedSql {
+  const table = sql.table(spec.table)
+  const key = [...columnNames(spec), 'entity_id']
+  const directions: readonly Direction[] = [...directionsOf(spec.columns), 1]
+  const sessionCheck = flavor.ownSession.only(sql`1`)
+  const isPrepared = flavor.preparedParts > 0
+  const numbers = new Set(key.filter((_, i) => spec.columns[i]?.type === 'number'))
+
+  function restOf({ prefix, order }: IndexScan): readonly Column[] {
+    const sign = order === 'asc' ? 1 : -1
+    return key.slice(prefix.length).map((name, i) => {
+      const direction = directions[prefix.length + i] as Direction
+      return { name, direction: (sign * direction) as Direction }
+    })
+  }
+
+  // The text is as short as it can be: parsing a UNION takes a server as long as finding its rows.
+  function select(
+    condition: readonly RawBuilder<unknown>[],
+    rest: readonly Column[],
+    included: boolean,
+    { column, isFirst = false }: UnionExtras = {},
+  ): RawBuilder<unknown> {
+    const selected = [
+      ...(column === undefined ? [] : [column]),
+      selectedColumns(flavor, spec, key.length - rest.length),
+      sql.ref('version'),
+      ...(included ? [sql.ref(INCLUDED)] : []),
+    ]
+    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(isFirst ? [sessionCheck, ...condition] : condition)} ORDER BY ${orderBy(rest, true)} LIMIT ${slot}`
+  }
+
+  /** With `qualified`, a number sorts by the stored column, and not by the converted value that the SELECT has under its name. */
+  function orderBy(rest: readonly Column[], qualified: boolean): RawBuilder<unknown> {
+    // A key of a unique index has one row, so the entity id adds nothing, and MySQL would sort the whole range for it.
+    const sorted = spec.unique && rest.length > 1 ? rest.slice(0, -1) : rest
+    return sql.join(
+      sorted.map(({ name, direction }) => {
+        const column = sql.ref(qualified && numbers.has(name) ? `${spec.table}.${name}` : name)
+        return direction === 1 ? column : sql`${column} DESC`
+      }),
+    )
+  }
+
+  /** Returns the builders of one SELECT: alone, and as a part of a UNION. */
+  function buildersOf(
+    buildSelect: (extras: UnionExtras) => RawBuilder<unknown>,
+    isGuarded = false,
+  ): Pick<ParameterizedSql, 'build' | 'buildPart'> {
+    return {
+      build: () => buildSelect({ isFirst: isGuarded }),
+      buildPart: flavor.orderedParts
+        ? (column, isFirst) => sql`(${buildSelect({ column, isFirst: isGuarded && isFirst })})`
+        : undefined,
+    }
+  }
+
+  return (scan) => {
+    const { prefix, order, after, included = false } = scan
+    // A client sends a number as a double, which a prepared LIMIT rejects.
+    const limit = Number.isSafeInteger(scan.limit) ? BigInt(scan.limit) : scan.limit
+    const inRange = rangeCondition(key, scan)
+    const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
+    if (after === undefined) {
+      return {
+        shape,
+        ...buildersOf((extras) => select([inRange.build()], restOf(scan), included, extras), isPrepared),
+        parameters: [...inRange.parameters, limit],
+        // In another session the number of this prepared scan may belong to one of another table.
+        isGuarded: isPrepared,
+        keep: isPrepared ? 'scan' : undefined,
+      }
+    }
+    const rest = restOf(scan)
+    const { inclusive = false } = after
+    const place = [...after.key.slice(prefix.length), after.entityId]
+    if (!flavor.rowValuesSeek) {
+      const afterPlace = expandedCondition(rest, place, inclusive)
+      return {
+        shape: `${shape} ${inclusive ? 'from' : 'after'}`,
+        ...buildersOf((extras) => select([inRange.build(), afterPlace.build()], rest, included, extras)),
+        parameters: [...inRange.parameters, ...afterPlace.parameters, limit],
+      }
+    }
+    const steps = rowValueSteps(rest, place, inclusive)
+    const parts = (): readonly RawBuilder<unknown>[] =>
+      steps.map(({ build }) => select([inRange.build(), build()], rest, included))
+    return {
+      shape: `${shape} ${inclusive ? 'from' : 'after'}`,
+      build: () =>
+        steps.length === 1
+          ? (parts()[0] as RawBuilder<unknown>)
+          : sql`
+              ${sql.join(
+                parts().map((part) => sql`SELECT * FROM (${part})`),
+                sql` UNION ALL `,
+              )} ORDER BY ${orderBy(rest, false)} LIMIT ${slot}`,
+      parameters: [
+        ...steps.flatMap(({ parameters }) => [...inRange.parameters, ...parameters, limit]),
+        ...(steps.length === 1 ? [] : [limit]),
+      ],
+    }
+  }
+}
+
+type Condition = Pick<ParameterizedSql, 'build' | 'parameters'>
+
+/**
+ * Builds the condition for rows after a place, or from it, without row values: a > ? OR (a = ? AND b > ?) OR …
+ * MySQL reads these as ranges of the key, and would read the whole table for row values.
+ */
+function expandedCondition(
+  rest: readonly Column[],
+  place: readonly unknown[],
+  inclusive: boolean,
+): Condition {
+  const { name: first, direction } = rest[0] as Column
+  return {
+    build: () =>
+      and([
+        sql`${sql.ref(first)} ${beyond(direction, true)} ${slot}`,
+        or(
+          rest.map(
+            ({ name, direction: way }, i) =>
+              sql`(${and([
+                ...rest.slice(0, i).map((before) => equal(before.name)),
+                sql`${sql.ref(name)} ${beyond(way, inclusive && i === rest.length - 1)} ${slot}`,
+              ])})`,
+          ),
+        ),
+      ]),
+    parameters: [place[0], ...rest.flatMap((_, i) => place.slice(0, i + 1))],
+  }
+}
+
+/**
+ * Builds conditions for rows after a place, or from it, which follow each other in the order of the scan: one for each run of
+ * columns with the same direction, from the last run to the first. `(a, b) > (?, ?)` seeks in an index, but compares all of its
+ * columns in one direction.
+ */
+function rowValueSteps(
+  rest: readonly Column[],
+  place: readonly unknown[],
+  inclusive: boolean,
+): readonly Condition[] {
+  const steps: Condition[] = []
+  let end = rest.length
+  while (end > 0) {
+    const { direction } = rest[end - 1] as Column
+    const start = rest.slice(0, end).findLastIndex((column) => column.direction !== direction) + 1
+    const before = rest.slice(0, start)
+    const run = rest.slice(start, end)
+    const withPlace = inclusive && end === rest.length
+    steps.push({
+      build: () =>
+        and([
+          ...before.map(({ name }) => equal(name)),
+          sql`(${sql.join(run.map(({ name }) => sql.ref(name)))}) ${beyond(direction, withPlace)} (${slots(run.length)})`,
+        ]),
+      parameters: place.slice(0, end),
+    })
+    end = start
+  }
+  return steps
+}
+
+function beyond(direction: Direction, inclusive: boolean): RawBuilder<unknown> {
+  return sql.raw(`${direction === 1 ? '>' : '<'}${inclusive ? '=' : ''}`)
+}
+
+function equal(name: string): RawBuilder<unknown> {
+  return sql`${sql.ref(name)} = ${slot}`
+}

@@ -1,0 +1,78 @@
+import { MAX_VERSION, type IndexScan, type IndexTableSpec, type KeyRange } from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from '../database/flavor.ts'
+import { indexScans, rangeCondition, type ParameterizedSql } from './index-scan.ts'
+import { columnNames, INCLUDED } from '../schema/schema.ts'
+import { and, or, slot, slotRows, slots } from '../database/sql-parts.ts'
+
+/** The statements of one index table. Each docstring lists the parameters in their order. */
+export interface IndexStatements {
+  /** Names of the columns with the key. */
+  readonly columns: readonly string[]
+  /**
+   * Parameters: key, entity id and version of each row, and its included bytes in a `covering` table. Those of `ownSession` stand
+   * before the first version.
+   */
+  upsert(count: number): RawBuilder<unknown>
+  /** Deletes rows whose stamp is below a version. Parameters: key, entity id and that version of each row. */
+  remove(count: number): RawBuilder<unknown>
+  /** Parameters: the stamp, the entity id. */
+  repairStamps(): RawBuilder<unknown>
+  scan(scan: IndexScan): ParameterizedSql
+  count(range: KeyRange): ParameterizedSql
+}
+
+export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStatements {
+  const table = sql.table(spec.table)
+  const columns = columnNames(spec)
+  const key = [...columns, 'entity_id']
+  const refs = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map((name) => sql.ref(name)))
+  const version = sql.ref('version')
+  const stored = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
+
+  return {
+    columns,
+
+    upsert(count) {
+      const all = [...key, 'version', ...(spec.covering ? [INCLUDED] : [])]
+      // In another session the number of this prepared upsert may belong to one for another table.
+      const stamp = flavor.ownSession.only(flavor.integer(slot))
+      const first = sql`(${slots(key.length)}, ${stamp}${spec.covering ? sql`, ${slot}` : sql``})`
+      const rows = [first, ...(count > 1 ? [slotRows(count - 1, all.length)] : [])]
+      return sql`
+        INSERT INTO ${table} (${refs(all)}) VALUES ${sql.join(rows)}
+        ${flavor.onDuplicate(key)}
+        ${sql.join([
+          // `included` stands before `version`: MySQL assigns columns one after the other, and this one compares the stored version.
+          ...(spec.covering
+            ? [
+                sql`${sql.ref(INCLUDED)} = CASE WHEN ${flavor.incoming('version')} >= ${stored('version')}
+                  THEN ${flavor.incoming(INCLUDED)} ELSE ${stored(INCLUDED)} END`,
+              ]
+            : []),
+          sql`version = ${sql.raw(flavor.greatest)}(${stored('version')}, ${flavor.incoming('version')})`,
+        ])}`
+    },
+
+    remove: (count) => {
+      const row = and([...key.map((name) => sql`${sql.ref(name)} = ${slot}`), sql`${version} < ${slot}`])
+      return sql`
+        DELETE ${flavor.deleteSource(table, 'PRIMARY')} WHERE ${or(Array.from({ length: count }, () => sql`(${row})`))}`
+    },
+
+    repairStamps: () => sql`
+      UPDATE ${table} SET version = ${slot} WHERE entity_id = ${slot} AND version > ${sql.lit(MAX_VERSION)}`,
+
+    scan: indexScans(spec, flavor),
+
+    count(range) {
+      const inRange = rangeCondition(key, range)
+      return {
+        shape: `count ${inRange.shape}`,
+        build: () => sql`
+          SELECT COUNT(DISTINCT entity_id) AS entities FROM ${table} WHERE ${inRange.build()}`,
+        parameters: inRange.parameters,
+      }
+    },
+  }
+}

@@ -1,0 +1,143 @@
+import {
+  directionsOf,
+  LooseleafError,
+  type CallOptions,
+  type IndexRow,
+  type IndexScan,
+  type IndexTable,
+  type IndexTableSpec,
+} from '@looseleaf/core'
+import type { Flavor } from '../database/flavor.ts'
+import type { Flush } from '../bookkeeping/flush.ts'
+import { indexRowReader, readPrefix } from './index-row.ts'
+import type { ParameterizedSql } from './index-scan.ts'
+import { indexStatements } from './index-statements.ts'
+import { indexCalls } from './index-calls.ts'
+import { sortedByKey, sortedByScan } from './key-order.ts'
+import { toCount, toNumber } from '../database/row-values.ts'
+import type { Row, Session } from '../database/session.ts'
+import { checkWriteRows } from '../database/sql-parts.ts'
+import { limited, unionOf } from './union.ts'
+
+export interface IndexTableOptions {
+  readonly session: Session
+  readonly flavor: Flavor
+  readonly spec: IndexTableSpec
+  readonly flush: Flush
+}
+
+export function createIndexTable({ session, flavor, spec, flush }: IndexTableOptions): IndexTable {
+  const statements = indexStatements(spec, flavor)
+  const directions = directionsOf(spec.columns)
+  const { reading, writing, shape } = indexCalls(session, spec)
+  const { parameters: sessionParameters } = flavor.ownSession
+
+  const indexRow = indexRowReader(
+    spec.columns.map(({ type }) => type),
+    statements.columns,
+  )
+
+  function rowsOf(scan: IndexScan, rows: readonly Row[]): readonly IndexRow[] {
+    const prefix = readPrefix(spec, scan.prefix)
+    return rows.map((row) => indexRow(row, prefix))
+  }
+
+  async function select(
+    { shape: key, build, parameters, isGuarded = false, keep }: ParameterizedSql,
+    call: CallOptions | undefined,
+  ): Promise<readonly Row[]> {
+    const query = shape(key, () => build(), { keep })
+    const all = isGuarded ? [...sessionParameters, ...parameters] : parameters
+    return (await session.run(query, all, reading(call))).rows
+  }
+
+  return {
+    async upsert(rows, call) {
+      if (spec.unique) {
+        throw new LooseleafError(
+          'BAD_OPTION',
+          `${spec.table} is the table of a unique index. Take its claims with \`claims(spec).take\`; \`upsert\` is for other indexes.`,
+        )
+      }
+      if (rows.length === 0) return
+      checkWriteRows(spec.table, rows.length)
+      const parameters = sortedByKey(rows, directions).flatMap<unknown>(
+        ({ key, entityId, version, included = null }, i) => [
+          ...key,
+          entityId,
+          ...(i === 0 ? sessionParameters : []),
+          version,
+          ...(spec.covering ? [included] : []),
+        ],
+      )
+      const send = (through: Session): ReturnType<Session['run']> =>
+        through.run(
+          shape(`upsert ${rows.length}`, () => statements.upsert(rows.length), {
+            keep: rows.length === 1 ? 'common' : undefined,
+          }),
+          parameters,
+          writing(call),
+        )
+      const { numAffectedRows } = await send(session)
+      // An upsert that changes no row writes nothing to the log, so its own commit proves nothing:
+      // 1. Another process stamps these rows. Its commit is visible, but not on disk yet.
+      // 2. This upsert finds the stamps, changes nothing, and returns.
+      // 3. This process commits the entity on another shard.
+      // 4. The server of the rows crashes and loses the stamps: the entity has no index row.
+      // `commitAfter` sends the upsert again before a commit that is written.
+      if (toCount(numAffectedRows) === 0) await flush.commitAfter(writing(call), send)
+    },
+
+    async remove(rows, call) {
+      if (rows.length === 0) return 0
+      checkWriteRows(spec.table, rows.length)
+      const result = await session.run(
+        shape(`remove ${rows.length}`, () => statements.remove(rows.length)),
+        sortedByKey(rows, directions).flatMap<unknown>(({ key, entityId, before }) => [
+          ...key,
+          entityId,
+          before,
+        ]),
+        writing(call),
+      )
+      return toCount(result.numAffectedRows)
+    },
+
+    async repairStamps(entityId, version, call) {
+      const query = shape('repairStamps', () => statements.repairStamps())
+      return toCount((await session.run(query, [version, entityId], writing(call))).numAffectedRows)
+    },
+
+    scan: async (scan, call) => rowsOf(scan, await select(statements.scan(scan), call)),
+
+    async scanMany(scans, call) {
+      const found = await unionOf(scans, {
+        maxParts: flavor.unionParts,
+        maxPreparedParts: flavor.preparedParts,
+        statementOf: statements.scan,
+        toEmpty: (scan) => ({ ...scan, limit: 0 }),
+        select: (statement) => select(statement, call),
+      })
+      return scans.map((scan, i) => sortedByScan(rowsOf(scan, found[i]!), scan.order, directions))
+    },
+
+    async count(range, call) {
+      const [row] = await select(statements.count(range), call)
+      return toNumber(row?.entities ?? 0)
+    },
+
+    async countMany(ranges, call) {
+      const found = await unionOf(
+        ranges.map((range) => ({ range, limit: 1 })),
+        {
+          maxParts: flavor.unionParts,
+          maxPreparedParts: 0,
+          statementOf: ({ range, limit }) => limited(statements.count(range), limit),
+          toEmpty: ({ range }) => ({ range, limit: 0 }),
+          select: (statement) => select(statement, call),
+        },
+      )
+      return found.map(([row]) => toNumber(row?.entities ?? 0))
+    },
+  }
+}

@@ -1,0 +1,10 @@
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import * as vitest from 'vitest'
+import { claimContract } from './claims.ts'
+
+vitest.describe('claims of the reference driver', () =>
+  claimContract(vitest, async () => ({
+    driver: createReferenceDriver({ shards: 1 }),
+    cleanUp: async () => {},
+  })),
+)

@@ -1,0 +1,87 @@
+import { expect } from 'expect'
+import {
+  catalogOf,
+  codeOf,
+  newEntity,
+  testTogether,
+  withBench,
+  type DriverContractOptions,
+  type MakeDriverHarness,
+} from './harness.ts'
+import type { TestFunctions } from '../test-functions.ts'
+
+export function fenceContract(
+  runner: TestFunctions,
+  make: MakeDriverHarness,
+  options: DriverContractOptions,
+): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
+  const raise = async (): Promise<number> => {
+    const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
+    expect(await bench.shard.catalog.change(catalogOf(epoch + 1), epoch)).toBe(true)
+    return epoch + 1
+  }
+
+  test('a write with another epoch is STALE_EPOCH, and changes nothing', async () => {
+    const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
+    const entities = [newEntity(1), newEntity(1)]
+    const ids = entities.map(({ id }) => id)
+    for (const wrong of [epoch - 1, epoch + 1]) {
+      expect(await codeOf(bench.shard.entities.insert(entities, { epoch: wrong }))).toBe('STALE_EPOCH')
+      expect(await codeOf(bench.shard.entities.insert(entities.slice(1), { epoch: wrong }))).toBe(
+        'STALE_EPOCH',
+      )
+    }
+    expect(await bench.shard.entities.readVersions(ids)).toEqual([undefined, undefined])
+    await bench.shard.entities.insert(entities, { epoch })
+    const next = await raise()
+    const replaced = entities.map((entity) => ({ ...entity, base: 1, version: 2 }))
+    expect(await codeOf(bench.shard.entities.replace(replaced, { epoch }))).toBe('STALE_EPOCH')
+    expect(await codeOf(bench.shard.entities.replace(replaced.slice(1), { epoch }))).toBe('STALE_EPOCH')
+    expect(await bench.shard.entities.readVersions(ids)).toEqual([1, 1])
+    expect(await bench.shard.entities.replace(replaced, { epoch: next })).toEqual([true, true])
+  })
+
+  for (const together of [false, true]) {
+    const name = `no write with the old epoch commits after the catalog has changed${together ? ', nor one of another process' : ''}`
+    const run = async (): Promise<void> => {
+      const shard = together ? bench.other : bench.shard
+      const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
+      const entity = newEntity(1)
+      await shard.entities.insert([entity], { epoch })
+      let writing = true
+      const outcomes: string[] = []
+      const writers = Array.from({ length: 4 }, async (_, writer) => {
+        while (writing) {
+          if (writer % 2 === 0)
+            outcomes.push(await codeOf(shard.entities.insert([newEntity(1), newEntity(1)], { epoch })))
+          else {
+            const [version] = await shard.entities.readVersions([entity.id])
+            const base = version as number
+            outcomes.push(
+              await codeOf(shard.entities.replace([{ ...entity, base, version: base + writer }], { epoch })),
+            )
+          }
+        }
+      })
+      await until(() => outcomes.length > 20)
+      await raise()
+      const count = await bench.shard.entities.count()
+      const versions = await bench.shard.entities.readVersions([entity.id])
+      await until(() => outcomes.filter((code) => code === 'STALE_EPOCH').length > 20)
+      writing = false
+      await Promise.all(writers)
+      expect(await bench.shard.entities.count()).toEqual(count)
+      expect(await bench.shard.entities.readVersions([entity.id])).toEqual(versions)
+      expect(new Set(outcomes)).toEqual(new Set(['no error', 'STALE_EPOCH']))
+    }
+    if (together) testTogether(runner, options, name, run)
+    else test(name, run)
+  }
+}
+
+/** Waits until the condition is true. The timeout of the test bounds the wait. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,105 @@
+import type { EntityReplace, PendingRow } from '@looseleaf/core'
+import { expect } from 'expect'
+import { codeOf, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'
+import type { TestFunctions } from '../test-functions.ts'
+
+const epoch = 1
+
+export function pendingContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
+
+  const rowsOf = async (id: Uint8Array): Promise<(readonly [string, number])[]> =>
+    (await bench.shard.pending.page({ limit: 1_000 }))
+      .filter((row) => hex(row.entityId) === hex(id))
+      .map((row: PendingRow) => [row.table, row.version] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+  test('a new shard has no pending rows', async () => {
+    expect(await bench.shard.pending.tables()).toEqual([])
+    expect(await bench.shard.pending.page({ limit: 10 })).toEqual([])
+    expect(await bench.shard.pending.remove([])).toBe(0)
+  })
+
+  test('a pending row per table is committed with its entity', async () => {
+    const [plain, entity] = [newEntity(1), newEntity(7)]
+    await bench.shard.entities.insert([plain, { ...entity, deferred: ['index_a', 'index_b'] }], { epoch })
+    expect(await rowsOf(entity.id)).toEqual([
+      ['index_a', 7],
+      ['index_b', 7],
+    ])
+    expect(await rowsOf(plain.id)).toEqual([])
+    expect((await bench.shard.pending.tables()).toSorted()).toEqual(['index_a', 'index_b'])
+  })
+
+  test('pages return all pending rows in order, without excluded tables', async () => {
+    const tables = ['index_a', 'index_b', 'index_c']
+    const entities = Array.from({ length: 7 }, () => ({ ...newEntity(1), deferred: tables }))
+    await bench.shard.entities.insert(entities, { epoch })
+    const textOf = (row: Pick<PendingRow, 'entityId' | 'table'>): string =>
+      `${hex(row.entityId)} ${row.table}`
+    const own = new Set(entities.map(({ id }) => hex(id)))
+    const walk = async (limit: number, except?: readonly string[]): Promise<string[]> => {
+      const seen: string[] = []
+      let after: PendingRow | undefined
+      for (;;) {
+        const rows = await bench.shard.pending.page({ after, except, limit })
+        expect(rows.length).toBeLessThanOrEqual(limit)
+        seen.push(...rows.filter((row) => own.has(hex(row.entityId))).map(textOf))
+        if (rows.length < limit) return seen
+        after = rows.at(-1)
+      }
+    }
+    const all = [...own].toSorted().flatMap((id) => tables.map((table) => `${id} ${table}`))
+    for (const limit of [1, 2, 5, 1_000]) expect(await walk(limit)).toEqual(all)
+    expect(await walk(2, ['index_b'])).toEqual(all.filter((text) => !text.endsWith('index_b')))
+    expect(await walk(4, ['index_a', 'index_c'])).toEqual(all.filter((text) => text.endsWith('index_b')))
+    expect(await walk(4, tables)).toEqual([])
+  })
+
+  test('a replacement raises the version of its entity’s pending row', async () => {
+    const entity = { ...newEntity(5), deferred: ['index_a'] }
+    await bench.shard.entities.insert([entity], { epoch })
+    const next = { ...entity, base: 5, version: 9 }
+    expect(await bench.shard.entities.replace([next], { epoch })).toEqual([true])
+    expect(await rowsOf(entity.id)).toEqual([['index_a', 9]])
+  })
+
+  test('a batch of replacements with pending rows returns the outcome of each row', async () => {
+    const entities = Array.from({ length: 20 }, (_, i) => newEntity(i + 1))
+    await bench.shard.entities.insert(entities, { epoch })
+    const replaces = entities.map((entity, i): EntityReplace => ({
+      ...entity,
+      base: i % 3 === 0 ? 999 : i + 1,
+      version: 100 + i,
+      deferred: ['index_a'],
+    }))
+    const won = await bench.shard.entities.replace(replaces, { epoch })
+    expect(won).toEqual(entities.map((_, i) => i % 3 !== 0))
+    for (const [i, entity] of entities.entries()) {
+      if (won[i]) expect(await rowsOf(entity.id)).toEqual([['index_a', 100 + i]])
+    }
+  })
+
+  test('a rejected write leaves no pending row', async () => {
+    const entity = newEntity(1)
+    await bench.shard.entities.insert([entity], { epoch })
+    const again = bench.shard.entities.insert([{ ...entity, deferred: ['index_a'] }], { epoch })
+    expect(await codeOf(again)).toBe('ALREADY_EXISTS')
+    const stale = { ...newEntity(1), deferred: ['index_a'] }
+    expect(await codeOf(bench.shard.entities.insert([stale], { epoch: 7 }))).toBe('STALE_EPOCH')
+    expect(await rowsOf(entity.id)).toEqual([])
+    expect(await rowsOf(stale.id)).toEqual([])
+    expect(await bench.shard.entities.readVersions([stale.id])).toEqual([undefined])
+  })
+
+  test('a pending row is removed only if its version is lower', async () => {
+    const entity = { ...newEntity(5), deferred: ['index_a', 'index_b'] }
+    await bench.shard.entities.insert([entity], { epoch })
+    const removal = { entityId: entity.id, table: 'index_a' }
+    expect(await bench.shard.pending.remove([{ ...removal, before: 5 }])).toBe(0)
+    expect(await bench.shard.pending.remove([{ ...removal, before: 6 }])).toBe(1)
+    expect(await bench.shard.pending.remove([{ ...removal, before: 6 }])).toBe(0)
+    expect(await rowsOf(entity.id)).toEqual([['index_b', 5]])
+  })
+}
