@@ -10,7 +10,7 @@ import { and, or, slot, slotRows, slots } from '../database/sql-parts.ts'
  * session: another session with an open transaction would accept them, and undo them later.
  */
 export interface ClaimStatements {
-  /** Parameters: key, entity id and version of each row. Those of `ownSession` stand before the first version. */
+  /** Parameters: key, entity id and version of each row. The parameters of `ownSession` stand before the first version. */
   take(count: number): RawBuilder<unknown>
   /** Parameters: keys, then those of `ownSession`. */
   read(count: number): RawBuilder<unknown>

@@ -56,9 +56,9 @@ const COLUMN = 'a column does not hold a value that Looseleaf stores in it.'
 const PROXY = 'the proxy does not reach the server behind it.'
 
 /**
- * Meanings of the error numbers of MariaDB, MySQL and proxies. MariaDB and MySQL share the numbers up to 1,899. Where they use a
- * higher one differently, the other meaning cannot occur with the statements of this driver. Without a mark, nothing was done and
- * the connection stays usable.
+ * Meanings of the error numbers of MariaDB, MySQL and proxies. MariaDB and MySQL share the numbers up to 1,899. A higher number may
+ * have two meanings; this table has the one that the statements of this driver can cause. Without a mark, nothing was done and the
+ * connection stays usable.
  */
 export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   // Files and memory of the server's host.
@@ -212,8 +212,8 @@ export const engineEnforced: ErrorMeaning = [
 ]
 
 /**
- * Errors of statements that the server rejects before it does anything, such as a syntax error. None should ever occur. Any
- * number that is neither here nor in `errorNumbers` may come after a write was done.
+ * Errors of statements that the server rejects before it does anything, such as a syntax error. The driver's statements should cause
+ * none of them. Any number that is neither here nor in `errorNumbers` may come after a write was done.
  */
 export const refusedOutright: ReadonlySet<number> = new Set([
   1048, 1050, 1051, 1060, 1061, 1064, 1065, 1067, 1068, 1069, 1070, 1072, 1074, 1075, 1101, 1103, 1109, 1110,
