@@ -68,7 +68,7 @@ const DROP_PAUSE_MS = 200
 
 const faults: FaultCodes = {}
 
-/** Creates core's `Shard` over one database. Nothing is sent before the first call. */
+/** Creates core's `Shard` over one database. Sends nothing before the first call. */
 export function kyselyShard(options: KyselyShardOptions): Shard {
   const { name, dialect, flavor, entityTable = 'entities', gate = createGate(CLOSED) } = options
   const db = compilerOf(dialect)

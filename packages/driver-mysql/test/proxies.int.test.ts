@@ -55,8 +55,8 @@ describe.each(Object.entries(kinds))('behind %s', (_, { start, isThere = true })
               code: 'STALE_EPOCH',
             })
             const bases = await shard.entities.readVersions(ids)
-            const swaps = contested.map((entity, i) => ({
-              ...entity,
+            const swaps = contested.map((row, i) => ({
+              ...row,
               base: Number(bases[i]),
               version: Number(bases[i]) + 1,
             }))

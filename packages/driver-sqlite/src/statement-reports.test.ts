@@ -50,7 +50,7 @@ test("a failed statement is reported with SQLite's result code", async () => {
   await driver.close()
 })
 
-test('nothing is reported while the listener is off', async () => {
+test('no statement is reported while the listener is off', async () => {
   const { shard, told, driver } = await listened(() => false)
   await shard.now()
   expect(told).toEqual([])

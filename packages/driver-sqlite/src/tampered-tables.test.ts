@@ -37,19 +37,19 @@ afterEach(async () => {
 const entry = { name: 'a', table: 'ix_a', state: 'ready', generation: 1, properties: [{ name: 'a' }] }
 
 test.each([
-  ['not JSON', '{', 'no JSON object'],
-  ['empty', '', 'no JSON object'],
-  ['null', 'null', 'no JSON object'],
-  ['a list', '[]', 'no JSON object'],
-  ['a number', '5', 'no JSON object'],
+  ['not JSON', '{', 'not a JSON object'],
+  ['empty', '', 'not a JSON object'],
+  ['null', 'null', 'not a JSON object'],
+  ['a list', '[]', 'not a JSON object'],
+  ['a number', '5', 'not a JSON object'],
   ['an empty object', '{}', 'no storeId'],
   ['without indexes', JSON.stringify({ ...catalog, indexes: undefined }), 'no indexes'],
   [
     'with an entry that is no index',
     JSON.stringify({ ...catalog, indexes: [{ ...entry, table: 5 }] }),
-    'no index',
+    'not an index',
   ],
-  ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'no index'],
+  ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'not an index'],
 ])(
   'a catalog that is %s is CATALOG_DAMAGED, with its shard and the remedy, and still counts as a catalog',
   async (_, text, flaw) => {

@@ -45,8 +45,8 @@ export function createCleanerMetrics(meter: Meter): CleanerMetrics {
   })
 
   function addCounts(counts: CleanerCounts, attributes: Attributes): void {
-    const add = (counter: Counter, count: number, more: Attributes): void => {
-      if (count > 0) counter.add(count, { ...attributes, ...more })
+    const add = (target: Counter, count: number, more: Attributes): void => {
+      if (count > 0) target.add(count, { ...attributes, ...more })
     }
     add(read, counts.entities, { 'looseleaf.item': 'entity' })
     add(read, counts.rows, { 'looseleaf.item': 'row' })

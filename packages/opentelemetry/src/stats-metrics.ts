@@ -67,11 +67,11 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
     const byKind = Map.groupBy(lanes, ({ table, kind }) => `${tableKind(table)} ${kind}`)
     for (const [lane, ofKind] of byKind) {
       const attributes = { 'looseleaf.shard': name, 'looseleaf.lane': lane }
-      const sum = (field: 'statements' | 'items' | 'waiting'): number =>
-        ofKind.reduce((total, each) => total + each[field], 0)
-      result.observe(statements, sum('statements'), attributes)
-      result.observe(items, sum('items'), attributes)
-      result.observe(waiting, sum('waiting'), attributes)
+      const sumOf = (field: 'statements' | 'items' | 'waiting'): number =>
+        ofKind.reduce((sum, each) => sum + each[field], 0)
+      result.observe(statements, sumOf('statements'), attributes)
+      result.observe(items, sumOf('items'), attributes)
+      result.observe(waiting, sumOf('waiting'), attributes)
     }
   }
 

@@ -30,15 +30,15 @@ const AHEAD_MICROS = 2 * MAX_LEASE_MS * 1_000
 /** Creates core's `TaskTable`. Leases end by the database's clock, in µs since 1970, so clients need no common clock. */
 export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
   const now = flavor.nowMicros
-  const isHeld = sql`lease_until > ${now} AND lease_until <= ${now} + ${sql.lit(AHEAD_MICROS)}`
+  const holds = sql`lease_until > ${now} AND lease_until <= ${now} + ${sql.lit(AHEAD_MICROS)}`
 
   /** Parameters: names. */
   const load = (count: number): RawBuilder<unknown> => sql`
-    SELECT name, progress, owner, ${isHeld} AS held FROM ${tasks} WHERE name IN (${slots(count)})`
+    SELECT name, progress, owner, ${holds} AS held FROM ${tasks} WHERE name IN (${slots(count)})`
   /** Parameters: owner, lease, names, owner. */
   const take = (count: number): RawBuilder<unknown> => sql`
     UPDATE ${flavor.updateSource(tasks, 'PRIMARY')} SET owner = ${slot}, lease_until = ${now} + ${slot}
-    WHERE name IN (${slots(count)}) AND (owner = ${slot} OR owner IS NULL OR NOT (${isHeld}))`
+    WHERE name IN (${slots(count)}) AND (owner = ${slot} OR owner IS NULL OR NOT (${holds}))`
   /** A task that another process has just created stays unchanged. Parameters: name, owner and lease of each task. */
   const create = (count: number): RawBuilder<unknown> => {
     const row = sql`(${slot}, '', ${slot}, ${now} + ${slot})`

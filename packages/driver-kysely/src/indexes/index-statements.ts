@@ -10,8 +10,8 @@ export interface IndexStatements {
   /** Names of the columns with the key. */
   readonly columns: readonly string[]
   /**
-   * Parameters: key, entity id and version of each row, and its included bytes in a `covering` table. Those of `ownSession` stand
-   * before the first version.
+   * Parameters: key, entity id and version of each row, and its included bytes in a `covering` table. The parameters of
+   * `ownSession` stand before the first version.
    */
   upsert(count: number): RawBuilder<unknown>
   /** Deletes rows whose stamp is below a version. Parameters: key, entity id and that version of each row. */

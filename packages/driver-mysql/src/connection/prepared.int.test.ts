@@ -120,7 +120,7 @@ test('a prepared statement reads and writes nothing in a session with another st
     [({ entities }) => entities.readBounded([id, missing], 1_000), ({ entities }) => entities.exist([id])],
     [({ entities }) => entities.read([missing]), ({ entities }) => entities.readVersions([id, missing])],
     [(shard) => shard.index(own).upsert([row(1n)]), (shard) => shard.index(other).upsert([row(2n)])],
-    // One has a row, and the other has none.
+    // The first index has a row, and the second has none.
     ...[scan, found, bounded].flatMap((batch) => [
       [scans(empty, [batch]), scans(full, [batch])],
       [scans(full, [batch]), scans(empty, [batch])],

@@ -101,7 +101,7 @@ function missingTable(error: unknown): string | undefined {
   return /^Table '(?:[^']*\.)?([\w$]+)' doesn't exist/.exec(String((error as Error).message))?.[1]
 }
 
-/** Tells whether the server could not prepare or run a prepared statement. Nothing was done, and it may be sent as text. */
+/** Tells whether the server could not prepare or run a prepared statement. The server has done nothing, and may accept it as text. */
 export function refusesPrepared(error: unknown): boolean {
   return NOT_PREPARED.has(serverNumber(error) ?? 0)
 }

@@ -114,7 +114,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
     const indexRows = wrap(shard, server, 'indexes')
     return {
       name: shard.name,
-      replicas: shard.replicas?.map((server, place) => wrapShard(server, number, place)),
+      replicas: shard.replicas?.map((follower, place) => wrapShard(follower, number, place)),
       entities,
       catalog,
       tasks,
