@@ -15,7 +15,7 @@ interface Between {
 const kinds: Readonly<
   Record<string, { readonly start: () => Promise<Between>; readonly isThere?: boolean }>
 > = {
-  'a proxy of TCP': {
+  'a TCP proxy': {
     start: async () => {
       const { url } = await bench.behindProxy()
       return { url, close: async () => {} }
@@ -25,7 +25,7 @@ const kinds: Readonly<
     start: () => startHaproxy(bench.url),
     isThere: hasHaproxy,
   },
-  'a pooler that keeps a session for each connection': {
+  'a pooler that keeps one session per connection': {
     start: () => startSessionPooler(bench.url, { sessions: 2 * POOL, setUp: "SET SESSION sql_mode = ''" }),
   },
 }

@@ -84,7 +84,7 @@ const provocations: Readonly<Record<string, () => Promise<unknown>>> = {
     await shard.entities.insert([entity], { epoch })
     return shard.entities.insert([entity], { epoch })
   },
-  'SHARD_BUSY, a lock that is not given': async () => blockedReplace(await connect({ lockWaitSeconds: 1 })),
+  'SHARD_BUSY, a lock wait that times out': async () => blockedReplace(await connect({ lockWaitSeconds: 1 })),
   'OUTCOME_UNKNOWN, a deadline': async () =>
     blockedReplace(await connect({ lockWaitSeconds: 3_600, deadlineMs: 500 })),
   'OUTCOME_UNKNOWN, a killed connection': async () =>
@@ -93,18 +93,18 @@ const provocations: Readonly<Record<string, () => Promise<unknown>>> = {
     blockedReplace(await connect({ lockWaitSeconds: 3_600 }), (thread) => admin(`KILL QUERY ${thread}`)),
   'SHARD_DENIED, a wrong password': () =>
     mysqlShards([limited.url.replace(password, `${password}${SECRET}`)]).connect(),
-  'SHARD_DENIED, a database of another': () =>
+  'SHARD_DENIED, a database of another user': () =>
     mysqlShards([limited.url.replace(/[^/]+$/, 'somebody_else')]).connect(),
-  'SHARD_DENIED, a privilege that is missing': async () => {
+  'SHARD_DENIED, a missing privilege': async () => {
     const reader = await createLimitedUser(bench.url, 'SELECT')
     cleanUp(() => reader.drop())
     await connect()
     const { shard } = await bench.connect({}, reader.url)
     return shard.entities.insert([secretEntity()], { epoch })
   },
-  'SHARD_UNAVAILABLE, nobody who listens': () =>
+  'SHARD_UNAVAILABLE, a port without a server': () =>
     mysqlShards([`mysql://u:${SECRET}@127.0.0.1:1/feed`]).connect(),
-  'SHARD_UNAVAILABLE, a name that nobody knows': () =>
+  'SHARD_UNAVAILABLE, an unknown host name': () =>
     mysqlShards([`mysql://u:${SECRET}@nobody.invalid/feed`]).connect(),
   'SHARD_DENIED, no encryption': () => mysqlShards([limited.url], { tls: { ca: SECRET } }).connect(),
   'OUTCOME_UNKNOWN, a connection that breaks': async () => {
@@ -115,9 +115,9 @@ const provocations: Readonly<Record<string, () => Promise<unknown>>> = {
     const body = Buffer.concat([Buffer.from(SECRET), Buffer.alloc(80 * 1024 * 1024)])
     return (await connect()).entities.insert([{ ...secretEntity(), body }], { epoch })
   },
-  'BAD_OPTION, a parameter of no type': async () =>
+  'BAD_OPTION, an invalid parameter': async () =>
     (await connect()).index(spec).upsert([{ ...secretRow(), key: [{ SECRET } as never] }]),
-  'BAD_OPTION, a URL that is none': async () => mysqlShards([`mysql:/${SECRET}:${password}`]),
+  'BAD_OPTION, an invalid URL': async () => mysqlShards([`mysql:/${SECRET}:${password}`]),
 }
 
 function everythingOf(value: unknown): string {
@@ -138,8 +138,8 @@ const secrets = new RegExp(
   'i',
 )
 
-describe('values, statements and the password are not in', () => {
-  test.each(Object.entries(provocations))('%s', async (name, provoke) => {
+describe('values, statements and passwords', () => {
+  test.each(Object.entries(provocations))('an error contains none of them: %s', async (name, provoke) => {
     const error: unknown = await provoke().then(
       () => undefined,
       (reason: unknown) => reason,
@@ -149,7 +149,7 @@ describe('values, statements and the password are not in', () => {
     expect(everythingOf(error)).not.toMatch(secrets)
   })
 
-  test('the driver, its shards, its pools and connections', async () => {
+  test('an inspection of a driver, its shards, pools and connections contains no password', async () => {
     const factory = mysqlShards([limited.url], { tls: false })
     const driver = await factory.connect()
     const address = parseShardAddress(limited.url, 'MySQL shard 0', undefined)

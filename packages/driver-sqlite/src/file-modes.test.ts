@@ -31,7 +31,7 @@ const warningsOf = async ({ shards }: Driver): Promise<readonly string[]> =>
 
 const isWindows = process.platform === 'win32'
 
-describe.skipIf(isWindows)(`what is made${isWindows ? ' (left out: Windows has no modes)' : ''}`, () => {
+describe.skipIf(isWindows)(`modes of files${isWindows ? ' (left out: Windows has no modes)' : ''}`, () => {
   test('new files and folders belong to the user of the process only, under any umask', async () => {
     const umask = process.umask(0)
     try {

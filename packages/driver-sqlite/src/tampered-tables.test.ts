@@ -37,12 +37,12 @@ afterEach(async () => {
 const entry = { name: 'a', table: 'ix_a', state: 'ready', generation: 1, properties: [{ name: 'a' }] }
 
 test.each([
-  ['not JSON', '{', 'not a JSON object'],
-  ['empty', '', 'not a JSON object'],
-  ['null', 'null', 'not a JSON object'],
-  ['a list', '[]', 'not a JSON object'],
-  ['a number', '5', 'not a JSON object'],
-  ['an empty object', '{}', 'no storeId'],
+  ['of invalid JSON', '{', 'not a JSON object'],
+  ['without text', '', 'not a JSON object'],
+  ['of null', 'null', 'not a JSON object'],
+  ['of a list', '[]', 'not a JSON object'],
+  ['of a number', '5', 'not a JSON object'],
+  ['of an empty object', '{}', 'no storeId'],
   ['without indexes', JSON.stringify({ ...catalog, indexes: undefined }), 'no indexes'],
   [
     'with an entry that is no index',
@@ -51,7 +51,7 @@ test.each([
   ],
   ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'not an index'],
 ])(
-  'a catalog that is %s is CATALOG_DAMAGED, with its shard and the remedy, and still counts as a catalog',
+  'a catalog %s is CATALOG_DAMAGED, with its shard and the remedy, and still counts as a catalog',
   async (_, text, flaw) => {
     other.prepare('UPDATE looseleaf_meta SET catalog = ?').run(text)
     await expect(shard.catalog.load()).rejects.toMatchObject({

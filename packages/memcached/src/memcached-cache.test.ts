@@ -31,7 +31,7 @@ describe('bad options', () => {
     [{ ...good, namespace: 'n'.repeat(41) }, /namespace of memcachedCache/],
     [{ ...good, timeoutMs: 0 }, /timeoutMs of memcachedCache/],
     [{ ...good, ttl: 5 }, /no option "ttl"/],
-  ])('%j', (options, message) => {
+  ])('memcachedCache rejects %j', (options, message) => {
     expect(() => memcachedCache(options as never)).toThrow(
       expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
     )

@@ -13,7 +13,7 @@ const names = new Set(
 )
 
 /** A name is written in full, or as the last part after another one. */
-const stands = (page: string, name: string): boolean =>
+const isListed = (page: string, name: string): boolean =>
   page.includes(`\`${name}\``) || page.includes(`\`${name.slice(name.lastIndexOf('.'))}\``)
 
 test.each(['../README.md', '../../../docs/observing.md'])('%s names every metric', (path) => {
@@ -22,6 +22,6 @@ test.each(['../README.md', '../../../docs/observing.md'])('%s names every metric
   expect(
     [...names]
       .filter((name) => !name.startsWith('db.client.connection.') || !/name|state/.test(name))
-      .filter((name) => !stands(page, name)),
+      .filter((name) => !isListed(page, name)),
   ).toEqual([])
 })

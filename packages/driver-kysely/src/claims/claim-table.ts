@@ -6,7 +6,6 @@ import {
   type Key,
   isBytes,
 } from '@looseleaf/core'
-import { claimStatements } from './claim-statements.ts'
 import { indexCalls } from '../indexes/index-calls.ts'
 import { indexRowReader } from '../indexes/index-row.ts'
 import type { IndexTableOptions } from '../indexes/index-table.ts'
@@ -15,6 +14,7 @@ import { toCount } from '../database/row-values.ts'
 import { columnNames } from '../schema/schema.ts'
 import type { Call, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
+import { claimStatements } from './claim-statements.ts'
 
 export function createClaimTable({ session, flavor, spec, flush }: IndexTableOptions): ClaimTable {
   const statements = claimStatements(spec, flavor)

@@ -60,8 +60,8 @@ describe('writes with a stale epoch', () => {
   }
 
   test.each<[state: string, rows: readonly Row[]]>([
-    ['is there', [{ epoch: 2 }]],
-    ['is not there', []],
+    ['has another epoch', [{ epoch: 2 }]],
+    ['has no row', []],
   ])('a replacement is rejected if all its rows lost and the catalog %s', async (_, rows) => {
     const outcome = await replace([swap(A)], ['UPDATE', { changed: 0 }], [EPOCH, { rows }])
     expect(outcome).toMatchObject(refused)
@@ -102,7 +102,7 @@ describe('reads', () => {
 
   test.each<[state: string, lengths: readonly Row[]]>([
     ['become a tombstone', [{ id: A, body_bytes: null }]],
-    ['gone', []],
+    ['been purged', []],
   ])('a bounded read of a long body that has %s since returns no bytes', async (_, lengths) => {
     const omitted = { id: A, version: 1, updated_micros: 1, body: Buffer.of() }
     const outcome = await shard.act(

@@ -15,12 +15,12 @@ import {
   type WriteOptions,
 } from '@looseleaf/core'
 import type { CompiledQuery } from 'kysely'
-import { entityStatements } from './entity-statements.ts'
 import type { Flavor } from '../database/flavor.ts'
-import { writePending } from './pending-table.ts'
 import { toCount, toNumber } from '../database/row-values.ts'
 import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
 import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
+import { entityStatements } from './entity-statements.ts'
+import { writePending } from './pending-table.ts'
 
 const staleEpoch = [
   'STALE_EPOCH',

@@ -7,10 +7,10 @@ import {
 } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
-import { selectedColumns } from './index-row.ts'
 import { columnNames, INCLUDED } from '../schema/schema.ts'
 import type { StatementHints } from '../database/session.ts'
 import { and, or, slot, slots } from '../database/sql-parts.ts'
+import { selectedColumns } from './index-row.ts'
 
 /** A statement with its parameters. Statements of one `shape` have the same SQL. */
 export interface ParameterizedSql {

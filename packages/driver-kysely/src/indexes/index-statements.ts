@@ -1,9 +1,9 @@
 import { MAX_VERSION, type IndexScan, type IndexTableSpec, type KeyRange } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
-import { indexScans, rangeCondition, type ParameterizedSql } from './index-scan.ts'
 import { columnNames, INCLUDED } from '../schema/schema.ts'
 import { and, or, slot, slotRows, slots } from '../database/sql-parts.ts'
+import { indexScans, rangeCondition, type ParameterizedSql } from './index-scan.ts'
 
 /** The statements of one index table. Each docstring lists the parameters in their order. */
 export interface IndexStatements {

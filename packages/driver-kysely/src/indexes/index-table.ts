@@ -9,14 +9,14 @@ import {
 } from '@looseleaf/core'
 import type { Flavor } from '../database/flavor.ts'
 import type { Flush } from '../bookkeeping/flush.ts'
+import { toCount, toNumber } from '../database/row-values.ts'
+import type { Row, Session } from '../database/session.ts'
+import { checkWriteRows } from '../database/sql-parts.ts'
 import { indexRowReader, readPrefix } from './index-row.ts'
 import type { ParameterizedSql } from './index-scan.ts'
 import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { sortedByKey, sortedByScan } from './key-order.ts'
-import { toCount, toNumber } from '../database/row-values.ts'
-import type { Row, Session } from '../database/session.ts'
-import { checkWriteRows } from '../database/sql-parts.ts'
 import { limited, unionOf } from './union.ts'
 
 export interface IndexTableOptions {

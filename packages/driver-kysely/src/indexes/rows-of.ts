@@ -1,11 +1,11 @@
 import { distinctIds, type IndexRow, type IndexTableSpec, type Shard } from '@looseleaf/core'
 import { sql } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
-import { indexRowReader, selectedColumn } from './index-row.ts'
 import { toNumber } from '../database/row-values.ts'
 import { columnNames } from '../schema/schema.ts'
 import type { FaultCodes, Session } from '../database/session.ts'
 import { idChunks, slots } from '../database/sql-parts.ts'
+import { indexRowReader, selectedColumn } from './index-row.ts'
 
 /** Largest number of parameters, and of tables, of one statement. */
 const MAX_PARAMETERS = 2_048

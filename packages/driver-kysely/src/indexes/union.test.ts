@@ -110,20 +110,23 @@ describe('a database that keeps scans prepared', () => {
     ['one scan', [scan], ['OWN', 7n, 3n], 'scan'],
     ['several', [scan, scan, scan], ['OWN', 7n, 3n, 7n, 3n, 7n, 3n, 7n, 0n], 'scan'],
     ['many', Array.from({ length: 33 }, () => scan), undefined, undefined],
-  ] as const)('%s', async (_, scans, parameters, keep) => {
-    const shard = scriptedShard({
-      preparedParts: 32,
-      orderedParts: true,
-      ownSession: { only: (value) => sql`${sessionCheck} ${value}`, parameters: ['OWN'] },
-    })
-    await shard.act([['SELECT', { rows: [] }]], () => shard.index(spec).scanMany(scans))
-    const [sent] = shard.sent
-    // The check stands in the first part, before all other parameters.
-    expect(sent?.sql.match(/WHERE OWN 1 AND/g)).toHaveLength(1)
-    expect(sent?.sql.indexOf('OWN')).toBeLessThan(sent!.sql.indexOf('LIMIT'))
-    if (parameters !== undefined) expect(sent?.parameters).toEqual(parameters)
-    expect(sent?.keep).toBe(keep)
-  })
+  ] as const)(
+    'scans have one session check, and few of them are prepared: %s',
+    async (_, scans, parameters, keep) => {
+      const shard = scriptedShard({
+        preparedParts: 32,
+        orderedParts: true,
+        ownSession: { only: (value) => sql`${sessionCheck} ${value}`, parameters: ['OWN'] },
+      })
+      await shard.act([['SELECT', { rows: [] }]], () => shard.index(spec).scanMany(scans))
+      const [sent] = shard.sent
+      // The check stands in the first part, before all other parameters.
+      expect(sent?.sql.match(/WHERE OWN 1 AND/g)).toHaveLength(1)
+      expect(sent?.sql.indexOf('OWN')).toBeLessThan(sent!.sql.indexOf('LIMIT'))
+      if (parameters !== undefined) expect(sent?.parameters).toEqual(parameters)
+      expect(sent?.keep).toBe(keep)
+    },
+  )
 
   test('a scan after a place has no session check, and is not prepared', async () => {
     const shard = scriptedShard({

@@ -1,9 +1,9 @@
 import { isBytes } from '@looseleaf/core'
 import { sql } from 'kysely'
-import type { BuildPart, ParameterizedSql } from './index-scan.ts'
 import { toNumber } from '../database/row-values.ts'
 import type { Row } from '../database/session.ts'
 import { roundedUp, slot, toPowerOfTwo } from '../database/sql-parts.ts'
+import type { BuildPart, ParameterizedSql } from './index-scan.ts'
 
 /**
  * Largest number of parameters of a statement that has several parts. SQLite allows 32,766, and 1 MB of text, which this bound

@@ -2,7 +2,7 @@ import type { LooseleafError } from '@looseleaf/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createBreaker, type Breaker } from './breaker.ts'
 
-// The modules below read their timers when they are loaded.
+// The imported modules take their timers when they are loaded.
 vi.hoisted(() => void vi.useFakeTimers())
 
 let serverIsThere: boolean

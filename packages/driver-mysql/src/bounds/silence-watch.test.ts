@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSilenceWatch, type SilenceWatch } from './silence-watch.ts'
 
-// The modules below read their timers when they are loaded.
+// The imported modules take their timers when they are loaded.
 vi.hoisted(() => void vi.useFakeTimers())
 
 let lastAnswer: number

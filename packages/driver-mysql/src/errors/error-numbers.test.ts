@@ -7,7 +7,7 @@ const serverError = (errno: number): Error =>
   Object.assign(new Error('secret'), { errno, code: 'ER_SOME', sql: 'secret', sqlMessage: 'secret' })
 
 /** Each row: error, fault of a read, fault of a write, whether it ends the connection, whether it counts against the server. */
-type Row = readonly [what: string, error: Error, read: string, write: string, ...marks: ('ends' | 'down')[]]
+type Row = readonly [name: string, error: Error, read: string, write: string, ...marks: ('ends' | 'down')[]]
 
 const server = (
   what: string,

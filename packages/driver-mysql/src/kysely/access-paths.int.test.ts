@@ -104,7 +104,7 @@ const entry = (at: number) => ({ key: entities[at]?.key as Key, entityId: entiti
 
 const inHalf = (at: number) => ({ key: halfOf(entry(at).key), entityId: entry(at).entityId })
 
-test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
+test.each<[name: string, rows: number, act: () => Promise<unknown>]>([
   ['entities by their ids', ROWS, () => shard.entities.read(some.map(({ id }) => id))],
   [
     'entities by their ids, without long bodies',
@@ -122,7 +122,7 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
   ['entities in the order of writing', ROWS, () => shard.entities.pageByAdded(900, ROWS)],
   ['entities in the order of time', ROWS, () => shard.entities.pageByUpdated({ since: 0 }, ROWS)],
   [
-    'upserts of rows that are there',
+    'upserts of existing rows',
     ROWS,
     () => index.upsert(some.map(({ key, id }) => ({ key, entityId: id, version: 3 }))),
   ],
@@ -135,7 +135,7 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
   ['a user’s first rows', ROWS, () => index.scan({ prefix: [user], order: 'asc', limit: ROWS })],
   ['a user’s last rows', ROWS, () => index.scan({ prefix: [user], order: 'desc', limit: ROWS })],
   [
-    'a user’s rows from a number on',
+    'a user’s rows from a number',
     ROWS,
     () => index.scan({ prefix: [user], lower: { value: 500, inclusive: true }, order: 'asc', limit: ROWS }),
   ],
@@ -155,7 +155,7 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
     () => index.scanMany(someUsers.map(({ key: [own] }) => ({ prefix: [own!], order, limit: 3 }))),
   ]),
   [
-    'some rows behind a place of each of many users',
+    'some rows after a place of each of many users',
     ROWS,
     () =>
       index.scanMany(someUsers.map((after) => ({ prefix: [after.key[0]!], after, order: 'desc', limit: 3 }))),
@@ -172,7 +172,7 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
       ),
   ],
   [
-    'all rows behind one',
+    'all rows after one',
     ROWS,
     () => index.scan({ prefix: [], after: entry(1_507), order: 'asc', limit: ROWS }),
   ],
@@ -186,24 +186,24 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
       ),
   ],
   [
-    'a page of what is pending',
+    'a page of pending rows',
     ROWS,
     () => shard.pending.page({ after: { entityId: midst, table: spec.table }, limit: ROWS }),
   ],
   [
-    'claims that are there already',
+    'existing claims',
     2 * ROWS,
     () => claims.take(some.map(({ key, id }) => ({ key, entityId: id, version: 1 }))),
   ],
   [
-    'claims that others have',
+    'claims of other entities',
     2 * ROWS,
     () => claims.take(some.map(({ key }) => ({ key, entityId: entry(1).entityId, version: 9 }))),
   ],
   ['a swap', 1, () => claims.swap({ ...entry(7), version: 1 }, { ...entry(7), version: 2 })],
   ['the first claims', ROWS, () => taken.scan({ prefix: [], order: 'asc', limit: ROWS })],
   [
-    'all claims behind one',
+    'all claims after one',
     ROWS,
     () => taken.scan({ prefix: [], after: entry(1_507), order: 'asc', limit: ROWS }),
   ],
@@ -218,11 +218,9 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
     () => taken.remove(some.map(({ key, id }) => ({ key, entityId: id, before: 1 }))),
   ],
   ['a count of a user’s rows', ENTITIES / USERS, () => index.count({ prefix: [user] })],
-])('for %s the server goes through no other rows, however many there are', (_, rows, act) =>
-  expectFewRows(rows, act),
-)
+])('the server reads no other rows of the table for %s', (_, rows, act) => expectFewRows(rows, act))
 
-test.for<[what: string, rows: number, act: () => Promise<unknown>]>([
+test.for<[name: string, rows: number, act: () => Promise<unknown>]>([
   ['the first rows of two directions', ROWS, () => inHalves.scan({ prefix: [], order: 'asc', limit: ROWS })],
   ['the last rows of two directions', ROWS, () => inHalves.scan({ prefix: [], order: 'desc', limit: ROWS })],
   ...(['asc', 'desc'] as const).flatMap((order) =>
@@ -234,7 +232,7 @@ test.for<[what: string, rows: number, act: () => Promise<unknown>]>([
     ]),
   ),
   [
-    'rows of two directions in the midst of a half that has bounds',
+    'rows of two directions within a half with bounds',
     ROWS,
     () =>
       inHalves.scan({
@@ -247,18 +245,18 @@ test.for<[what: string, rows: number, act: () => Promise<unknown>]>([
       }),
   ],
 ])(
-  'for %s the server goes through no other rows, where it keeps columns high to low',
+  'a server with descending columns reads no other rows of the table for %s',
   async ([what, rows, act], { skip }) => {
     const [version] = await counter.query<RowDataPacket[]>('SELECT VERSION() AS version')
     const [, major, minor] = /^(\d+)\.(\d+)\..*MariaDB/.exec(String(version[0]?.['version'])) ?? []
     // No form of the condition changes that: not `half = ? AND number < ?` alone, nor FORCE INDEX.
     skip(
       major === undefined && what.endsWith(', desc'),
-      'MySQL reads no range of two directions backwards: it reads all behind the place, and sorts it',
+      'MySQL reads no range of two directions backwards: it reads and sorts all rows after the place',
     )
     skip(
       major !== undefined && Number(major) * 100 + Number(minor) < 1008,
-      'MariaDB before 10.8 keeps none so',
+      'MariaDB before 10.8 has no descending columns',
     )
     await expectFewRows(rows, act)
   },

@@ -43,7 +43,7 @@ async function flushes(): Promise<number> {
 const all = () => shard.index(spec).scan({ prefix: [], order: 'asc', limit: 9 })
 
 describe('a take', () => {
-  test.each<[what: string, rows: readonly IndexRow[]]>([
+  test.each<[name: string, rows: readonly IndexRow[]]>([
     ['the same stamp', [claim(1n, OWN, 5)]],
     ['a lower stamp', [claim(1n, OWN, 4)]],
     ['a claim of another', [claim(2n, OWN, 9)]],

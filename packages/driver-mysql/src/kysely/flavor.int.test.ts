@@ -21,11 +21,11 @@ test('every table has transactions and long keys, under any default of the serve
 
 type Swaps = readonly [EntityReplace, EntityReplace]
 
-test.each<[what: string, statement: string, act: (entities: EntityTable, swaps: Swaps) => Promise<unknown>]>([
+test.each<[name: string, statement: string, act: (entities: EntityTable, swaps: Swaps) => Promise<unknown>]>([
   ['an insert', 'INSERT INTO `entities`', (entities) => entities.insert([newEntity()], { epoch })],
   ['a swap', 'UPDATE `entities`', (entities, [a]) => entities.replace([a], { epoch })],
   ['a swap of several rows', 'UPDATE (', (entities, swaps) => entities.replace(swaps, { epoch })],
-])('%s waits for a change of the catalog that is under way, and is refused', async (_, statement, act) => {
+])('%s waits for a change of the catalog in flight, and is STALE_EPOCH', async (_, statement, act) => {
   const { shard } = await bench.migrate()
   const [a, b] = [newEntity(), newEntity()]
   await shard.entities.insert([a, b], { epoch })

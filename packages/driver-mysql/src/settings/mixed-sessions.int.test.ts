@@ -37,7 +37,7 @@ const otherSession = (found: RegExp, unknownOutcome: boolean) => ({
 
 const modes = ['', 'ANSI', 'NO_UNSIGNED_SUBTRACTION', 'TRADITIONAL', 'NO_BACKSLASH_ESCAPES']
 
-describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
+describe.each(Object.entries(bodies))('the epoch fence with %s bodies', (_, body) => {
   test.each(modes)(
     'a write with a stale epoch changes nothing after sql_mode was set to %j',
     async (mode) => {

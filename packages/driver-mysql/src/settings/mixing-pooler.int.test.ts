@@ -65,8 +65,8 @@ function strayNowAndThen({ client, text }: Command): number {
 }
 
 test.each([
-  ['hands statements to any session', mixSessions(CLIENTS)],
-  ['lets one stray now and then', strayNowAndThen],
+  ['sends statements to any session', mixSessions(CLIENTS)],
+  ['sends some statements to another session', strayNowAndThen],
 ])('every outcome behind a pooler that %s is true', async (_, route) => {
   const { shard: direct } = await bench.migrate()
   const setUp = "SET SESSION sql_mode = ''"

@@ -100,12 +100,12 @@ const earlier: SessionIdentity = { server: 'a', thread: 57, started: -1_000 }
 
 test.each<[string, Partial<SessionIdentity>, boolean]>([
   ['of the same server', { thread: 58 }, true],
-  ['whose answer took a moment', { thread: 58, started: -998.5 }, true],
-  ['of a server that does not say when it started', { thread: 58, started: Number.NaN }, true],
+  ['whose answer took a second', { thread: 58, started: -998.5 }, true],
+  ['of a server that does not tell its start', { thread: 58, started: Number.NaN }, true],
   ['of another server', { thread: 58, server: 'b' }, false],
-  ['of a server that started since', { thread: 58, started: -990 }, false],
+  ['of a server that has restarted', { thread: 58, started: -990 }, false],
   ['with an earlier thread', { thread: 56 }, false],
   ['with no thread', { thread: Number.NaN }, false],
-])('next to a later session %s', (_, later, expected) => {
+])('isEarlierSession is right for a later session %s', (_, later, expected) => {
   expect(isEarlierSession(earlier, { ...earlier, ...later })).toBe(expected)
 })

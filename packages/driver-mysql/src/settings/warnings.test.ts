@@ -54,10 +54,10 @@ const group = {
 const warnings = (values: Values): readonly string[] => warningsOf(new Map(Object.entries(values)))
 
 test.each<[string, Values]>([
-  ['that says nothing', {}],
+  ['without any value', {}],
   ['alone', alone],
   ['without a binary log', { ...alone, log_bin: 'OFF', sync_binlog: '0', binlog_format: 'STATEMENT' }],
-  ['that logs what is safe as statements', { ...alone, binlog_format: 'MIXED' }],
+  ['that logs safe statements as text', { ...alone, binlog_format: 'MIXED' }],
   ['that enforces InnoDB', { ...alone, enforce_storage_engine: 'InnoDB' }],
   ['that enforces no engine', { ...alone, enforce_storage_engine: '' }],
   ['of MariaDB in no cluster', withoutCluster],
@@ -65,7 +65,7 @@ test.each<[string, Values]>([
   ['in a Galera cluster', galera],
   ['in a Galera cluster that waits for more than reads', { ...galera, wsrep_sync_wait: '15' }],
   ['in a group with one primary', group],
-  ['that once followed another', { ...alone, replica_io_running: 'No' }],
+  ['that once replicated another', { ...alone, replica_io_running: 'No' }],
   ['of MySQL that recovers torn pages', { ...mysqlAlone, innodb_doublewrite: 'DETECT_AND_RECOVER' }],
 ])('a server %s has no warnings with safe settings', (_, values) => {
   expect(warnings(values)).toEqual([])
@@ -105,7 +105,7 @@ test.each([
   '8.0.28-0ubuntu4',
   '8.0.mysql_aurora.3.04.0',
   '9.7.4-2',
-  'unheard of',
+  'unknown',
 ])('a server of version %s has no warning', (version) => {
   expect(warnings({ ...alone, version })).toEqual([])
 })
@@ -177,7 +177,7 @@ const asReplica = (values: Values): ReturnType<typeof replicaWarnings> =>
 
 test.each<[string, Values]>([
   ['of MariaDB', { read_only: 'ON', slave_preserve_commit_order: 'ON' }],
-  ['of MariaDB that knows no order to keep', { read_only: 'NO_LOCK_NO_ADMIN' }],
+  ['of MariaDB without a setting for the order', { read_only: 'NO_LOCK_NO_ADMIN' }],
   ['of MySQL', { read_only: '1', replica_preserve_commit_order: '1' }],
 ])('a replica %s has no warnings with safe settings', async (_, values) => {
   expect(await asReplica(values)).toEqual([])

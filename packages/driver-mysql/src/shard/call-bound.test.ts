@@ -5,7 +5,7 @@ import type { ClientAnswer, ClientConnection } from '../connection/mysql2.ts'
 import { mysqlDialect } from '../kysely/dialect.ts'
 import { createPool, type Pool } from './pool.ts'
 
-// The modules below read their timers when they are loaded.
+// The imported modules take their timers when they are loaded.
 vi.hoisted(() => void vi.useFakeTimers())
 
 const AUTOCOMMIT = 2

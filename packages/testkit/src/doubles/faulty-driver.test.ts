@@ -1,8 +1,8 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import { expect, test } from 'vitest'
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { catalogOf, firstShard, newEntity } from '../contracts/driver/harness.ts'
 import { faultyDriver, unknownOutcome, type FaultPlan } from './faulty-driver.ts'
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
 
 const epoch = 1
 

@@ -9,9 +9,9 @@ import {
   type PropertyValue,
 } from '@looseleaf/core'
 import { expect } from 'expect'
-import { asDecoded, awkwardNames, edgeValues, randomBag } from './sample-bags.ts'
 import { seededRandom } from '../seeded-random.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { asDecoded, awkwardNames, edgeValues, randomBag } from './sample-bags.ts'
 
 export interface CodecContractOptions {
   /** Limit of the codec in bytes. A bag of twice as many bytes must be rejected. Default: 8 MiB. */

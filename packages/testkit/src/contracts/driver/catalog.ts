@@ -1,4 +1,5 @@
 import { expect } from 'expect'
+import type { TestFunctions } from '../test-functions.ts'
 import {
   catalogOf,
   testTogether,
@@ -6,7 +7,6 @@ import {
   type DriverContractOptions,
   type MakeDriverHarness,
 } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 export function catalogContract(
   runner: TestFunctions,

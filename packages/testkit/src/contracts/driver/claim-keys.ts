@@ -1,9 +1,9 @@
 import type { ColumnType, IndexRow, Key } from '@looseleaf/core'
 import { expect } from 'expect'
+import type { TestFunctions } from '../test-functions.ts'
 import { row, plainClaim, type Fresh } from './claims-harness.ts'
 import { orderedValues } from './index-rows.ts'
 import { newId } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 export function claimKeyContract(runner: TestFunctions, fresh: Fresh): void {
   const { test } = runner

@@ -1,8 +1,8 @@
 import type { Key } from '@looseleaf/core'
 import { expect } from 'expect'
+import type { TestFunctions } from '../test-functions.ts'
 import { row, plainClaim, type Fresh } from './claims-harness.ts'
 import { codeOf, newId } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 export function takeContract(runner: TestFunctions, fresh: Fresh): void {
   const { test } = runner

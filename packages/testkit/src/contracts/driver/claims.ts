@@ -1,10 +1,10 @@
 import type { IndexRow } from '@looseleaf/core'
 import { expect } from 'expect'
+import type { TestFunctions } from '../test-functions.ts'
 import { claimKeyContract } from './claim-keys.ts'
 import { swapContract, takeContract } from './claim-writes.ts'
 import { freshClaims, row, plainClaim, uniqueSpec, type Fresh } from './claims-harness.ts'
 import { codeOf, newId, newName, withBench, type MakeDriverHarness } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 export function claimContract(runner: TestFunctions, make: MakeDriverHarness): void {
   const { describe, test } = runner

@@ -1,7 +1,7 @@
 import type { IndexTable, IndexTableSpec } from '@looseleaf/core'
 import { expect } from 'expect'
-import { codeOf, freshTable, newId, newName, rowsOf, withBench, type MakeDriverHarness } from './harness.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { codeOf, freshTable, newId, newName, rowsOf, withBench, type MakeDriverHarness } from './harness.ts'
 
 /** Defines the tests of covering indexes, whose rows have included bytes. */
 export function coveringContract(runner: TestFunctions, make: MakeDriverHarness): void {

@@ -1,6 +1,6 @@
 import { expect } from 'expect'
-import { hex, withBench, type MakeDriverHarness } from './harness.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { hex, withBench, type MakeDriverHarness } from './harness.ts'
 
 export function definitionContract(runner: TestFunctions, make: MakeDriverHarness): void {
   const { test } = runner

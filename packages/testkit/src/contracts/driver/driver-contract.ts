@@ -1,3 +1,4 @@
+import type { TestFunctions } from '../test-functions.ts'
 import { catalogContract } from './catalog.ts'
 import { claimContract } from './claims.ts'
 import { definitionContract } from './definitions.ts'
@@ -13,7 +14,6 @@ import { pendingContract } from './pending.ts'
 import { purgeContract } from './purge.ts'
 import { shardContract } from './shard.ts'
 import { taskContract } from './tasks.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 /**
  * Defines the tests of every driver: one for each sentence of the ports. Call it at the top of a test file. `make` is called for each

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityReplace } from '@looseleaf/core'
 import { expect } from 'expect'
+import type { TestFunctions } from '../test-functions.ts'
 import {
   codeOf,
   hex,
@@ -12,7 +13,6 @@ import {
   type DriverContractOptions,
   type MakeDriverHarness,
 } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 const epoch = 1
 

@@ -1,4 +1,5 @@
 import { expect } from 'expect'
+import type { TestFunctions } from '../test-functions.ts'
 import {
   catalogOf,
   codeOf,
@@ -8,7 +9,6 @@ import {
   type DriverContractOptions,
   type MakeDriverHarness,
 } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 export function fenceContract(
   runner: TestFunctions,

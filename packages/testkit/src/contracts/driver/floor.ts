@@ -1,7 +1,7 @@
 import type { EntityPageRow, EntityTable, UpdatedPlace } from '@looseleaf/core'
 import { expect } from 'expect'
-import { newEntity, withBench, type MakeDriverHarness } from './harness.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { newEntity, withBench, type MakeDriverHarness } from './harness.ts'
 
 const WRITERS = 6
 const WRITES = 40

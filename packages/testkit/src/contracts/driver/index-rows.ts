@@ -1,6 +1,7 @@
 import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core'
 import { expect } from 'expect'
 import { seededRandom } from '../seeded-random.ts'
+import type { TestFunctions } from '../test-functions.ts'
 import {
   codeOf,
   freshIndex,
@@ -12,7 +13,6 @@ import {
   withBench,
   type MakeDriverHarness,
 } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n

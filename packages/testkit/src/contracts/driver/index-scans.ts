@@ -1,5 +1,6 @@
 import type { IndexRow, IndexScan, IndexTable, KeyRange, KeyValue } from '@looseleaf/core'
 import { expect } from 'expect'
+import type { TestFunctions } from '../test-functions.ts'
 import { comparable } from './index-rows.ts'
 import {
   freshIndex,
@@ -10,7 +11,6 @@ import {
   type Bench,
   type MakeDriverHarness,
 } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 /** Columns of the tables, in one direction and in several. A column with a minus is descending. */
 const tables = [

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityPageRow } from '@looseleaf/core'
 import { expect } from 'expect'
-import { hexed, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { hexed, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'
 
 const epoch = 1
 

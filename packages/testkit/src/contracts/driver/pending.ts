@@ -1,7 +1,7 @@
 import type { EntityReplace, PendingRow } from '@looseleaf/core'
 import { expect } from 'expect'
-import { codeOf, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { codeOf, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'
 
 const epoch = 1
 

@@ -1,7 +1,7 @@
 import type { EntityInsert } from '@looseleaf/core'
 import { expect } from 'expect'
-import { newEntity, withBench, type MakeDriverHarness } from './harness.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { newEntity, withBench, type MakeDriverHarness } from './harness.ts'
 
 const epoch = 1
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Shard } from '@looseleaf/core'
 import { expect } from 'expect'
+import type { TestFunctions } from '../test-functions.ts'
 import {
   catalogOf,
   codeOf,
@@ -14,7 +15,6 @@ import {
   type DriverHarness,
   type MakeDriverHarness,
 } from './harness.ts'
-import type { TestFunctions } from '../test-functions.ts'
 
 export function shardContract(runner: TestFunctions, make: MakeDriverHarness): void {
   const { describe, test } = runner

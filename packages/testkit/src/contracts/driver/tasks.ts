@@ -1,7 +1,7 @@
 import { MAX_LEASE_MS } from '@looseleaf/core'
 import { expect } from 'expect'
-import { newName, withBench, type MakeDriverHarness } from './harness.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { newName, withBench, type MakeDriverHarness } from './harness.ts'
 
 const MINUTE = 60_000
 

@@ -1,7 +1,7 @@
 import { ID_BYTES, isLooseleafError, type Router } from '@looseleaf/core'
 import { expect } from 'expect'
-import { keysOfAllKinds, idsOfAllKinds } from './sample-keys.ts'
 import type { TestFunctions } from '../test-functions.ts'
+import { keysOfAllKinds, idsOfAllKinds } from './sample-keys.ts'
 
 /**
  * Defines the tests of every router. Call it at the top of a test file. `makeRouter` returns a router in the configuration of its use,
