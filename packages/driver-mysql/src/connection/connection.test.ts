@@ -131,7 +131,7 @@ test('a prepared statement that its session does not know proves another session
   const { connection } = connect({ errno: 1243 })
   await expect(ask(connection, 'A ?')).rejects.toMatchObject({
     code: 'OTHER_SESSION',
-    found: 'it does not know a statement that was prepared for this connection',
+    reason: 'it does not know a statement that was prepared for this connection',
     unsure: false,
   })
   expect(connection.usable).toBe(false)

@@ -38,7 +38,7 @@ test('binlog_format = STATEMENT has a warning, and a write that it rejects was n
     code: 'STATEMENT_FAILED',
     retryable: false,
     unknownOutcome: false,
-    message: expect.stringMatching(/binlog_format = STATEMENT.*ROW or MIXED/),
+    message: expect.stringMatching(/binlog_format is STATEMENT.*ROW or MIXED/),
   })
   expect(await shard.entities.readVersions([entity.id])).toEqual([undefined])
   await setGlobal("binlog_format = 'MIXED'")
