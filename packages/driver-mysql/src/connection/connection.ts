@@ -162,7 +162,11 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   /** Chooses whether to send a statement prepared. Throws for a long write that exceeds the packet limit. */
-  function choosesPrepared({ sql, parameters }: CompiledQuery, { write, keep }: Hints): boolean {
+  function choosesPrepared(
+    { sql, parameters }: CompiledQuery,
+    write: boolean,
+    keep: HintedQuery['keep'],
+  ): boolean {
     const bytes = bytesOf(parameters)
     // A prepared statement needs the token: in another session its number may belong to another statement.
     const isLong = write && bytes > PREPARE_ABOVE_BYTES && parameters.includes(sessionToken)
@@ -181,7 +185,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     if (!inTransaction && platformTime.elapsed() - verifiedAt > VERIFIED_MS) {
       await verify(deadline - platformTime.elapsed())
     }
-    if (!choosesPrepared(query, { write, keep })) return sendText(query, write)
+    if (!choosesPrepared(query, write, keep)) return sendText(query, write)
     try {
       return await sendPrepared(query, write)
     } catch (error) {
@@ -241,8 +245,6 @@ export function createConnection(options: ConnectionOptions): Connection {
     destroy,
   }
 }
-
-type Hints = Pick<HintedQuery, 'write' | 'keep'>
 
 function codeOf(error: unknown): string {
   return String((error as { code?: unknown }).code ?? 'unknown')
