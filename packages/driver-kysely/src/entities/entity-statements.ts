@@ -185,7 +185,9 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       )
     },
 
-    // Compares with the stored bounds: inserts know those, so no tombstone above them may go.
+    // Compares with the bounds in the catalog row, because inserts check those. A tombstone above them must stay:
+    // 1. The purge deletes the tombstone of version 9 while the stored bound is 5.
+    // 2. A late insert of the entity, with version 7, passes the check and brings the deleted entity back.
     purge: (count) => sql`
       DELETE ${flavor.deleteSource(table, 'id')} WHERE ${ofIds(count)} AND body IS NULL
       AND ${updatedMicros} < (SELECT ${PURGED_UPDATED} FROM ${meta} WHERE id = 1)
