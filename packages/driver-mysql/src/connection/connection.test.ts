@@ -86,11 +86,11 @@ test("a long write that the server cannot prepare is sent as text, or rejected w
 test('a long write is prepared if it has the token, and other long statements are sent as text', async () => {
   const { connection, sent } = connect()
   const long = 'x'.repeat(70_000)
-  const sentBy = async (parameters: readonly unknown[], write: boolean): Promise<unknown> =>
+  const send = async (parameters: readonly unknown[], write: boolean): Promise<unknown> =>
     connection.executeQuery({ ...CompiledQuery.raw('A ? ?', [...parameters]), write } as CompiledQuery)
-  await sentBy([long, sessionToken], true)
-  await sentBy([long, 1], true)
-  await sentBy([long, sessionToken], false)
+  await send([long, sessionToken], true)
+  await send([long, 1], true)
+  await send([long, sessionToken], false)
   expect(sent.map((statement) => statement.split(' ')[0])).toEqual(['prepared', 'text', 'text'])
 })
 
