@@ -43,8 +43,8 @@ export const cleaner: Equivalents = {
   },
   'cleaner/sweep/sweep-entities': {
     'sweepDerived: swept.length > 0 → true': noWork,
-    'sweepDerived: missing.length === 0 → false': noWork,
-    'sweepDerived: moved.length > 0 → true': noWork,
+    'sweepDerived: added.length === 0 && movedAlready.length === 0 → false': noWork,
+    'sweepDerived: moved.size > 0 → true': noWork,
     'fillDurably: moved.length === 0 → false': noWork,
     'fillDurably: remaining.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
