@@ -5,14 +5,14 @@ import { durationText } from './duration-text.ts'
 import { counted, grouped } from './text.ts'
 
 /**
- * True when nothing is wrong with an index. Misfits are what its definition allows. Dangling rows cost a read each and change
- * no answer, and a process that has ended leaves some on purpose, for queries under way.
+ * Tells whether an index answers queries correctly. Ignores misfits, which the definition allows, and dangling rows: each
+ * costs a read and changes no answer, and a process leaves some at its end for queries in flight.
  */
-export function isRight({ missing, unclaimed, misplaced, undecodable }: CheckResult): boolean {
+export function isCorrect({ missing, unclaimed, misplaced, undecodable }: CheckResult): boolean {
   return missing + unclaimed + misplaced + undecodable === 0
 }
 
-/** What was done, for people: a line an index. */
+/** Returns the result of a cleaning for people, one line per index. */
 export function cleanText(output: Output, { indexes }: CleanResult): string {
   if (indexes.length === 0) return 'There is no index to clean.'
   const rows = indexes.map((index) => [
@@ -34,10 +34,11 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
       ? []
       : [
           '',
-          `${counted(waiting, 'row', 'rows')} may belong to writes under way; a later run removes those that do not.`,
+          `${counted(waiting, 'row', 'rows')} may belong to writes in flight. A later run removes the others.`,
         ]),
     ...[...new Set(halted)].map(
-      (name) => `\n${output.colors.yellow(`${name} is not filled now, see: looseleaf index show ${name}`)}`,
+      (name) =>
+        `\n${output.colors.yellow(`${name} is not filled now: it is paused or hidden. See: looseleaf index show ${name}`)}`,
     ),
     ...names.map(
       (name) =>
@@ -47,17 +48,17 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
   ].join('\n')
 }
 
-/** How fast it goes, how long it may take, what is under way and to come, and what holds it up. */
+/** Returns the speed of a cleaning, its remaining time, its current and next phases, and the cause of any throttling. */
 export function progressText(at: CleanProgress): string {
   const { rate, timeLeftMs, phase, toCome, throttledBy, waited } = at
-  const left = timeLeftMs === undefined ? [] : [`about ${durationText(timeLeftMs)} left`]
+  const remaining = timeLeftMs === undefined ? [] : [`about ${durationText(timeLeftMs)} left`]
   const phases = toCome.length === 0 ? phase : `${phase}, then ${toCome.join(', ')}`
-  const slowed =
+  const throttling =
     throttledBy === undefined ? [] : [`waits ${Math.round(waited * 100)}% of the time: ${throttledBy}`]
-  return [`${grouped(rate)}/s`, ...left, phases, ...slowed].join(', ')
+  return [`${grouped(rate)}/s`, ...remaining, phases, ...throttling].join(', ')
 }
 
-/** What a check found, for people: a line an index, and what to do. */
+/** Returns the result of a check for people: one line per index, and advice. */
 export function checkText(output: Output, results: readonly CheckResult[]): string {
   if (results.length === 0) return 'There is no index to check.'
   const rows = results.map((result) => [
@@ -84,7 +85,7 @@ export function checkText(output: Output, results: readonly CheckResult[]): stri
     'MISFITS',
     'UNSETTLED',
   ]
-  const wrong = results.filter((result) => !isRight(result))
+  const wrong = results.filter((result) => !isCorrect(result))
   const dangling = results.reduce((sum, result) => sum + result.dangling, 0)
   return [
     output.table(head, rows),
@@ -92,13 +93,13 @@ export function checkText(output: Output, results: readonly CheckResult[]): stri
     ...(dangling === 0
       ? []
       : [
-          `${counted(dangling, 'row matches', 'rows match')} no entity. Answers are right all the same; looseleaf clean deletes such rows, which saves reads.`,
+          `${counted(dangling, 'row matches', 'rows match')} no entity. Queries discard such rows and stay correct; looseleaf clean deletes them, which saves reads.`,
         ]),
     ...wrong
       .filter(isRepairable)
       .map(({ index, examples }) => `${index}: look at ${examples.slice(0, 3).join(', ') || 'its rows'}`),
     ...(wrong.length === 0
-      ? [output.colors.green('Every index is right.')]
+      ? [output.colors.green('Every index is correct.')]
       : adviceFor(wrong).map((advice) => output.colors.red(advice))),
   ].join('\n')
 }
@@ -110,13 +111,15 @@ function adviceFor(wrong: readonly CheckResult[]): string[] {
     ...wrong.flatMap(({ index, unclaimed }) =>
       unclaimed === 0
         ? []
-        : [`If keys stay unclaimed, entities share them: looseleaf index violations ${index}`],
+        : [
+            `If keys stay unclaimed, entities share them. List them with: looseleaf index violations ${index}`,
+          ],
     ),
     ...(wrong.some(({ undecodable }) => undecodable > 0) ? [UNDECODABLE] : []),
   ]
 }
 
-/** No cleaning makes a body readable. */
+/** Tells whether a cleaning can repair the index. It cannot make a body readable. */
 function isRepairable({ missing, unclaimed, misplaced }: CheckResult): boolean {
   return missing + unclaimed + misplaced > 0
 }

@@ -8,19 +8,19 @@ import {
   type IndexName,
   type Problem,
 } from '@looseleaf/cleaner'
-import { isRight, progressText } from './clean-view.ts'
+import { isCorrect, progressText } from './clean-view.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
 import type { Output } from './output.ts'
 import type { Session } from './session.ts'
 
-/** Entities with a problem that are told one by one; the counts have them all. */
-const MAX_TOLD = 20
+/** Entities with a problem that are listed one by one. The counts include all. */
+const MAX_REPORTED = 20
 
 const WAITING =
-  'Another process works on the rest. Waiting for it to end; if it died, for its lease to run out (--lease, 30 seconds by default).'
+  'Another process works on the rest. Waiting until it ends or, if it has died, until its lease expires (--lease, 30 seconds by default).'
 
-/** As `cleanIndex`, with its progress, its problems and its waits told to people. */
-export async function cleanTelling(
+/** Runs `cleanIndex`, and shows its progress, problems and waits to people. */
+export async function cleanAndReport(
   session: Session,
   names: readonly IndexName[] | undefined,
   options: Pick<CleanOptions, 'restart' | 'rowsPerSecond' | 'leaseMs'> = {},
@@ -29,7 +29,7 @@ export async function cleanTelling(
   const store = await session.store()
   const progress = output.progress({ label: 'cleaning', unit: 'rows' })
   const position = createPosition(store.context.driver.shards.length)
-  const problems = createProblemTeller(output, (write) => progress.aside(write))
+  const problems = createProblemReporter(output, (write) => progress.aside(write))
   let hasWaited = false
   try {
     return await cleanIndex(store, names, {
@@ -46,7 +46,7 @@ export async function cleanTelling(
   } catch (error) {
     if (signal.aborted) {
       progress.stop()
-      output.note('What was done is kept: the same command goes on from here.')
+      output.note('Progress is saved: the same command continues from here.')
     }
     throw error
   } finally {
@@ -54,28 +54,28 @@ export async function cleanTelling(
   }
 }
 
-/** What a cleaning has come to: 1 where something is left that no cleaning repairs, or a filling is halted. */
+/** Returns `found` when a problem remains that no cleaning repairs, or a filling is halted. */
 export function exitCodeOfClean({ complete }: CleanResult): ExitCode {
   return complete ? exitCodes.ok : exitCodes.found
 }
 
-/** As `checkIndex` of each, with its problems told to people. */
-export async function checkTelling(
+/** Runs `checkIndex` for each name, and shows the problems to people. */
+export async function checkAndReport(
   session: Session,
   names: readonly IndexName[],
   rowsPerSecond?: number | undefined,
 ): Promise<{ readonly ok: boolean; readonly indexes: readonly CheckResult[] }> {
   const { output, signal } = session
   const store = await session.store()
-  const onProblem = createProblemTeller(output, (write) => write())
+  const onProblem = createProblemReporter(output, (write) => write())
   const indexes: CheckResult[] = []
   for (const name of names) indexes.push(await checkIndex(store, name, { signal, rowsPerSecond, onProblem }))
-  return { ok: indexes.every(isRight), indexes }
+  return { ok: indexes.every(isCorrect), indexes }
 }
 
 const PHASES: readonly CleanProgress['phase'][] = ['entities', 'dangling', 'check', 'ready']
 
-/** Sums the shards up to rows done and the share of the whole, in which every phase of a shard counts the same. */
+/** Adds up the progress of all shards: rows done, and the fraction of the whole. Each phase of a shard has the same weight. */
 function createPosition(shardCount: number): (at: CleanProgress) => [done: number, fraction: number] {
   const shares = new Map<number, number>()
   const seen = new Map<string, number>()
@@ -93,14 +93,17 @@ function sum(numbers: Iterable<number>): number {
   return total
 }
 
-function createProblemTeller(output: Output, aside: (write: () => void) => void): (problem: Problem) => void {
-  const told = new Set<string>()
+function createProblemReporter(
+  output: Output,
+  aside: (write: () => void) => void,
+): (problem: Problem) => void {
+  const reported = new Set<string>()
   return ({ kind, entity, shard, index, reason }) => {
     const key = `${kind} ${entity} ${index ?? ''}`
-    if (told.has(key) || told.size > MAX_TOLD) return
-    told.add(key)
+    if (reported.has(key) || reported.size > MAX_REPORTED) return
+    reported.add(key)
     aside(() => {
-      if (told.size > MAX_TOLD) output.note('More of these are counted below.')
+      if (reported.size > MAX_REPORTED) output.note('Further problems are counted below without a line each.')
       else
         output.note(
           `${output.colors.yellow(`${kind}:`)} entity ${entity} on ${shard}${index === undefined ? '' : `, index ${index}`}: ${reason}`,

@@ -3,8 +3,8 @@ import { abortedError, LooseleafError } from '@looseleaf/core'
 import type { Session } from './session.ts'
 
 /**
- * Asks whether something is meant, and answers that; the end of the input (Ctrl-D) is a no. With `yes` nobody is asked.
- * Throws `BAD_OPTION` where there is nobody to be asked, and `ABORTED` for Ctrl-C.
+ * Asks the user a question and returns the answer. The end of the input (Ctrl-D) means no. With `yes` it returns true
+ * without asking. Throws `BAD_OPTION` when there is no terminal, or with `--json`, and `ABORTED` for Ctrl-C.
  */
 export async function confirm(
   { console, output, signal }: Session,
@@ -14,7 +14,7 @@ export async function confirm(
   if (yes === true) return true
   const { stdin, stderr } = console
   if (output.json || stdin.isTTY !== true) {
-    throw new LooseleafError('BAD_OPTION', `${question} There is no terminal to ask at: give --yes.`)
+    throw new LooseleafError('BAD_OPTION', `${question} There is no terminal for the question: give --yes.`)
   }
   const lines = createInterface({ input: stdin, output: stderr, signal })
   let answer: string | undefined
@@ -22,14 +22,14 @@ export async function confirm(
     answer = await new Promise<string | undefined>((resolve, reject) => {
       lines.once('line', resolve)
       lines.once('close', () => (signal.aborted ? reject(abortedError(signal)) : resolve(undefined)))
-      // The terminal hands over its keys meanwhile, so Ctrl-C comes here and not as a signal.
+      // readline reads single keys during the question, so Ctrl-C arrives here and not as a signal.
       lines.once('SIGINT', () => reject(abortedError(signal)))
       lines.setPrompt(`${question} [y/N] `)
       lines.prompt()
     })
   } finally {
     lines.close()
-    // Nobody has ended the line of the question.
+    // Ctrl-C and Ctrl-D leave the cursor on the line of the question.
     if (answer === undefined) stderr.write('\n')
   }
   return answer !== undefined && /^\s*y(es)?\s*$/i.test(answer)

@@ -14,7 +14,7 @@ export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
   }))
 }
 
-/** A table with a line for each consumer and shard; undefined where there is none. */
+/** Returns a table with one line per consumer and shard; undefined without consumers. */
 export function consumersText(output: Output, consumers: readonly ConsumerReport[]): string | undefined {
   if (consumers.length === 0) return undefined
   return output.table(

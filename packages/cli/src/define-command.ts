@@ -8,15 +8,17 @@ export interface CommandText {
   /** Name and arguments, as in `get <ids...>`. */
   readonly usage: string
   readonly summary: string
-  /** What else there is to know, after the summary. */
+  /** Text of the help after the summary. */
   readonly details?: string
-  /** Command lines without the program's name, and what each does. */
-  readonly examples: readonly (readonly [line: string, what: string])[]
+  /** Command lines without the program's name, each with its purpose. */
+  readonly examples: readonly (readonly [line: string, purpose: string])[]
 }
 
-/** A command with the options that all of them have, and its examples below its help. */
+/** Adds a command with the common options, and its examples at the end of its help. */
 export function defineCommand(program: Command, text: CommandText): Command {
-  const examples = text.examples.map(([line, what]) => `  # ${what}\n  $ looseleaf ${line}`).join('\n\n')
+  const examples = text.examples
+    .map(([line, purpose]) => `  # ${purpose}\n  $ looseleaf ${line}`)
+    .join('\n\n')
   const command = program
     .command(text.usage)
     .summary(text.summary)
@@ -24,7 +26,7 @@ export function defineCommand(program: Command, text: CommandText): Command {
   return addCommonOptions(command).addHelpText('after', `\nExamples:\n${examples}`)
 }
 
-/** What every command takes, before its name too. */
+/** Adds the options that all commands have. The program itself has them too, so they may also precede the command's name. */
 export function addCommonOptions(command: Command): Command {
   return command
     .option('--config <file>', 'config file (default: the nearest looseleaf.config.ts, .js or .mjs)')

@@ -1,32 +1,32 @@
 import type { Codec, DriverFactory, IndexDefinitionData, Router } from '@looseleaf/core'
 import type { AnyKind } from '@looseleaf/kinds'
 
-/** What `looseleaf.config.ts` says: the store that the `looseleaf` command works on. */
+/** Default export of `looseleaf.config.ts`: the store of the `looseleaf` command. */
 export interface LooseleafConfig {
   /**
-   * The databases: what `mysqlShards(…)` or `sqliteShards(…)` gives, or a text for `shardsFrom`. A relative folder in
-   * a text begins at the file's own folder. May be left out where `--shards` or `LOOSELEAF_SHARDS` names the store.
+   * The databases: the result of `mysqlShards(…)` or `sqliteShards(…)`, or a text for `shardsFrom`. A relative folder in
+   * the text starts at the folder of the config file. Optional if `--shards` or `LOOSELEAF_SHARDS` names the store.
    */
   readonly shards?: DriverFactory | string | undefined
-  /** The indexes that `looseleaf init` and `looseleaf index add` create, from `defineIndex`. */
+  /** Results of `defineIndex`, which `looseleaf init` and `looseleaf index add` create. */
   readonly indexes?: readonly IndexDefinitionData[] | undefined
-  /** The kinds of the store, from `defineKind`: their indexes are among those above, and `looseleaf kind upgrade` knows their shapes. */
+  /** Results of `defineKind`. Their indexes are created like `indexes`, and `looseleaf kind upgrade` upgrades their entities. */
   readonly kinds?: readonly AnyKind[] | undefined
-  /** Has to be the one that the program gives to `DataStore.open`. Default: as there. */
+  /** The router that the program gives to `DataStore.open`. Same default. */
   readonly router?: Router | undefined
-  /** Has to be able to read what the program writes. Default: as for `DataStore.open`. */
+  /** A codec that reads the bodies of the program. Same default as `DataStore.open`. */
   readonly codec?: Codec | undefined
-  /** What `looseleaf init` gives to a store that has no such policy yet; `looseleaf policies` changes it. */
+  /** Policy that `looseleaf init` gives to a new store, in milliseconds. `looseleaf policies` changes it. */
   readonly deleteDelayMs?: number | undefined
-  /** As `deleteDelayMs`. */
+  /** Policy that `looseleaf init` gives to a new store. `looseleaf policies` changes it. */
   readonly onIndexFailure?: 'fail' | 'defer' | undefined
-  /** For `looseleaf init` on new shards; elsewhere it has to agree with the store of `shards`. */
+  /** Milliseconds. `looseleaf init` gives it to new shards; other commands check that the store of `shards` has the same. */
   readonly queryTimeMs?: number | undefined
-  /** As the program gives it to `DataStore.open`, for the writes of the command. */
+  /** Option of `DataStore.open` for the writes of the command. */
   readonly writeOrder?: 'index-first' | 'entity-first' | undefined
 }
 
-/** Gives back its argument: it is there so that an editor knows what a configuration may say. */
+/** Returns its argument. Gives editors the type of the config. */
 export function defineConfig(config: LooseleafConfig): LooseleafConfig {
   return config
 }

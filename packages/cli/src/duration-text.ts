@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** A time in words for people, rounded: `45 s`, `3 min`, `5 h`, `12 days`. Milliseconds in. */
+/** Rounds a duration in milliseconds to a text such as `45 s`, `3 min`, `5 h` or `12 days`. */
 export function durationText(milliseconds: number): string {
   if (milliseconds < 99.5 * SECOND) return `${Math.round(milliseconds / SECOND)} s`
   if (milliseconds < 99.5 * MINUTE) return `${Math.round(milliseconds / MINUTE)} min`

@@ -10,12 +10,13 @@ import type { AnyKind } from '@looseleaf/kinds'
 import type { DataStore } from '@looseleaf/store'
 import { counted } from './text.ts'
 
-/** Entities that have other rows in an index once they are upgraded, by the names of their kinds. */
+/** Counts of entities whose index rows change when they are upgraded, by the name of their kind. */
 export type EntitiesBehind = Readonly<Record<string, number>>
 
 /**
- * Counts the entities that these indexes have with the values from before an upgrade or a default of their kind. Queries by the new values
- * miss them, and a unique index lets a second key in. Reads the whole store; nothing is read where no kind has the indexes.
+ * Counts the entities whose rows in these indexes hold values from before an upgrade or a default of their kind. Queries by
+ * the new values miss these entities, and a unique index accepts their new keys twice. Reads the whole store, or nothing
+ * when no kind has one of the indexes.
  */
 export async function entitiesBehind(
   store: DataStore,
@@ -23,14 +24,14 @@ export async function entitiesBehind(
   names: readonly string[],
   { signal }: CallOptions,
 ): Promise<EntitiesBehind> {
-  const own = kinds
+  const affected = kinds
     .map(({ shape, indexes }) => ({ shape, indexes: indexes.filter(({ name }) => names.includes(name)) }))
     .filter(({ indexes }) => indexes.length > 0)
   const behind: Record<string, number> = {}
-  if (own.length === 0) return behind
-  // Damaged entities have no rows, and are told by others.
+  if (affected.length === 0) return behind
+  // Damaged entities have no rows, and `looseleaf damaged` lists them.
   for await (const entity of store.scan({ signal, onDamaged: () => {} })) {
-    const kind = own.find(({ shape }) => shape.isOf(entity))
+    const kind = affected.find(({ shape }) => shape.isOf(entity))
     if (kind === undefined || !kind.shape.isBehind(entity)) continue
     const { shape, indexes } = kind
     const { id, ...bag } = entity
@@ -41,7 +42,7 @@ export async function entitiesBehind(
   return behind
 }
 
-/** Undefined for an entity that cannot be upgraded, which `looseleaf kind upgrade` lists. */
+/** Returns the upgraded bag; undefined if the upgrade fails. `looseleaf kind upgrade` lists such entities. */
 function upgradedOf(shape: AnyKind['shape'], bag: Bag, id: EntityId): Bag | undefined {
   try {
     return shape.upgraded(bag, id)
@@ -61,6 +62,6 @@ function hasSameRows(index: IndexDefinitionData, a: Bag, b: Bag): boolean {
 export function behindText(behind: EntitiesBehind): readonly string[] {
   return Object.entries(behind).map(
     ([kind, entities]) =>
-      `${counted(entities, 'entity', 'entities')} of kind ${kind} ${entities === 1 ? 'is' : 'are'} stored in an older shape or without a default, so the index has ${entities === 1 ? 'its' : 'their'} values from before. Run: looseleaf kind upgrade ${kind}`,
+      `${counted(entities, 'entity', 'entities')} of kind ${kind} ${entities === 1 ? 'is' : 'are'} stored in an older shape or without a default, so the index has ${entities === 1 ? 'its' : 'their'} old values. Run: looseleaf kind upgrade ${kind}`,
   )
 }

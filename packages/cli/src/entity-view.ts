@@ -3,7 +3,7 @@ import { metaOf, type Bag, type Entity, type PropertyValue, isDate, isBytes } fr
 import type { Output } from './output.ts'
 import { clip } from './text.ts'
 
-/** A bag in the JSON of `import` and `export`, where times, bigints and bytes are tagged. */
+/** A bag in the JSON of `import` and `export`, with tags for times, bigints and bytes. */
 export type TaggedJson = Readonly<Record<string, unknown>>
 
 /** An entity as `--json` prints it. */
@@ -15,7 +15,7 @@ export interface EntityJson {
   readonly properties: TaggedJson
 }
 
-/** One line of an export. */
+/** Returns one line of an export. */
 export function entityLine(entity: Entity): string {
   return Buffer.from(jsonFormat.encode(entity)).toString()
 }
@@ -27,19 +27,19 @@ export function entityJson(entity: Entity): EntityJson {
     id,
     version: meta?.version ?? 0,
     updated: meta?.updated.toISOString() ?? '',
-    properties: JSON.parse(entityLine(properties as Entity), keepingNumbers) as TaggedJson,
+    properties: JSON.parse(entityLine(properties as Entity), keepNumberText) as TaggedJson,
   }
 }
 
-/** Part of Node since 21, but not yet of its type declaration: a value that `JSON.stringify` writes as this text. */
+/** Makes a value that `JSON.stringify` writes as this text. Node has it since 21; the type declaration lacks it. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** Has numbers printed as they stood: with an exponent those that are not to be taken for exact integers. */
-function keepingNumbers(_: string, value: unknown, context?: { readonly source?: string }): unknown {
+/** Keeps the text of each number: an exponent marks a number that `import` must not read as an exact integer. */
+function keepNumberText(_: string, value: unknown, context?: { readonly source?: string }): unknown {
   return typeof value === 'number' ? rawJSON(context?.source ?? String(value)) : value
 }
 
-/** A property's value for people, on one line. */
+/** Returns a property's value for people, on one line. */
 export function valueText(value: PropertyValue | undefined): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return value
@@ -49,7 +49,7 @@ export function valueText(value: PropertyValue | undefined): string {
   return Array.isArray(value) ? `[${value.map(nestedText).join(', ')}]` : bagText(value as Bag)
 }
 
-/** Properties for people, on one line, without the names given. */
+/** Returns the properties for people, on one line, without the given names. */
 export function bagText(bag: Bag, without: readonly string[] = []): string {
   const properties = Object.entries(bag).filter(
     ([name, value]) => value !== undefined && !without.includes(name),
@@ -61,7 +61,7 @@ function nestedText(value: PropertyValue | undefined): string {
   return typeof value === 'string' ? JSON.stringify(value) : valueText(value)
 }
 
-/** An entity for people: its id, when it was written, and a line per property. */
+/** Returns an entity for people: its id, version and time, and one line per property. */
 export function entityText(output: Output, entity: Entity): string {
   const { colors } = output
   const { id, ...properties } = entity

@@ -1,6 +1,6 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
 
-/** The error of a shard as its answer. Throws any other error, and that of a call which was ended. */
+/** Returns a `LooseleafError` as the answer of a shard. Rethrows all other errors, and `ABORTED`. */
 export function errorOfShard(error: unknown): LooseleafError {
   if (isLooseleafError(error) && error.code !== 'ABORTED') return error
   throw error

@@ -7,22 +7,24 @@ const MIN_BIGINT = -(2n ** 63n)
 const MAX_BIGINT = 2n ** 64n - 1n
 
 /**
- * The JSON of a bag, where integers in plain digits beyond 2^53 - 1, which `JSON.parse` would round in silence, are tagged as
- * bigints. The text has to be one that `jsonFormat` reads. Throws `BAD_PROPERTY` with the path to an integer beyond 64 bits.
+ * Returns the JSON of a bag with integers beyond 2^53 - 1 tagged as bigints. `JSON.parse` would round them silently. Numbers
+ * with a fraction or an exponent stay. The text must be valid for `jsonFormat`. Throws `BAD_PROPERTY` with the path to an
+ * integer beyond 64 bits.
  */
 export function withExactIntegers(text: string): string {
   if (!MANY_DIGITS.test(text)) return text
   let isChanged = false
-  /** The object or array that holds an integer which is too long, and the path from it, growing towards the whole. */
+  /** The object or array around an integer that is too long, and the path from there to the integer. */
   let holder: unknown
   const path: (string | number)[] = []
 
-  function goOutwards(around: unknown, step: string | number): void {
-    holder = around
+  // `JSON.parse` visits inner values first, so the path grows at its front until the holder is the whole bag.
+  function extendPath(parent: unknown, step: string | number): void {
+    holder = parent
     path.unshift(step)
   }
 
-  // The third argument is what the declaration of JSON.parse does not know yet.
+  // The declaration of JSON.parse lacks the third argument.
   function revive(
     this: unknown,
     name: string,
@@ -31,14 +33,14 @@ export function withExactIntegers(text: string): string {
   ): unknown {
     const step = Array.isArray(this) ? Number(name) : name
     if (holder !== undefined) {
-      if (value === holder) goOutwards(this, step)
+      if (value === holder) extendPath(this, step)
       return value
     }
     const digits = context?.source ?? ''
     if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(digits)) return value
     const integer = BigInt(digits)
     if (integer < MIN_BIGINT || integer > MAX_BIGINT) {
-      goOutwards(this, step)
+      extendPath(this, step)
       return value
     }
     isChanged = true
@@ -49,7 +51,7 @@ export function withExactIntegers(text: string): string {
   if (holder !== undefined) {
     throw new LooseleafError(
       'BAD_PROPERTY',
-      // The first step is the one to the whole.
+      // The first step leads to the bag itself.
       `${formatPath(path.slice(1))} cannot be stored: it is an integer beyond 64 bits. Write it as a text, or with an exponent, which makes it a number.`,
     )
   }

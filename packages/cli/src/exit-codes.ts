@@ -1,20 +1,20 @@
 import type { ErrorCode } from '@looseleaf/core'
 
-/** What the command's exit code says; see the README. A code never changes its meaning. */
+/** Exit codes of the command, explained in the README. A code never changes its meaning. */
 export const exitCodes = {
-  /** Done, and nothing was found wrong. */
+  /** Done, without a problem. */
   ok: 0,
-  /** Done, but something was found: no such entity, a refused line or write, index rows missing. */
+  /** Done, with a problem in the data: no such entity, a refused line or write, missing index rows. */
   found: 1,
-  /** The command line, the configuration or an argument is not right; nothing was sent to change anything. */
+  /** The command line, the configuration or an argument is wrong. The command changed nothing. */
   usage: 2,
-  /** A shard could not be reached, had no room, or let nobody in. The same command can succeed later. */
+  /** A shard could not be reached, had no room, or refused the login. The same command can succeed later. */
   unavailable: 3,
-  /** The store is not as the command needs it: no tables, another layout, an index that is not ready, damaged data. */
+  /** The store does not fit the command: no tables, another layout, an index that is not ready, damaged data. */
   refused: 4,
-  /** An error that nobody foresaw. */
+  /** An unexpected error. */
   unexpected: 70,
-  /** The output could not be written in full: a full disk, or an export whose reader closed the pipe. As EX_IOERR of sysexits. */
+  /** The output could not be written in full: a full disk, or an export whose reader closed the pipe. EX_IOERR of sysexits. */
   output: 74,
   /** Stopped by Ctrl-C. */
   interrupted: 130,
@@ -22,7 +22,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** One entry per code of `LooseleafError`: a new one does not compile before it is placed here. */
+/** Exit code for each code of `LooseleafError`. A new error code does not compile without an entry. */
 export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   BAD_ID: exitCodes.usage,
   BAD_PROPERTY: exitCodes.usage,

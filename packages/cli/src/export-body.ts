@@ -5,9 +5,9 @@ import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Writes the stored body of an entity to a file of the folder, and what else its row has to another one of the same name
- * with `.json` behind it. Both are on disk when this resolves. Answers the first file. What is written under one name is always
- * the same, so that nothing is lost where it is there already. Throws `BAD_OPTION`.
+ * Writes the stored body of an entity to a file in the folder, and the rest of its row to a second file with `.json` added
+ * to the name. Returns the first file. Both are durable when the promise resolves. The name contains version and checksum,
+ * so an existing file is only replaced by the same bytes. Throws `BAD_OPTION`.
  */
 export async function exportBody(
   folder: string,
@@ -42,7 +42,7 @@ export async function exportBody(
   return file
 }
 
-/** A whole file for the user alone, or none. */
+/** Writes a file that only the user can read, completely or not at all. */
 async function writeDurably(file: string, content: Uint8Array | string): Promise<void> {
   const unfinished = `${file}.part`
   const handle = await open(unfinished, 'w', 0o600)
@@ -55,7 +55,7 @@ async function writeDurably(file: string, content: Uint8Array | string): Promise
   await rename(unfinished, file)
 }
 
-/** So that the names of its files are on disk too. */
+/** Makes the names of the folder's files durable. */
 async function syncFolder(folder: string): Promise<void> {
   const directory = await open(folder)
   try {

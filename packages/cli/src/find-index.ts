@@ -2,8 +2,8 @@ import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 
 /**
- * The index of this name in the store's catalog: the newest generation that can be queried, or else the newest one.
- * Throws `INDEX_NOT_FOUND` with the names that there are.
+ * Returns the newest generation of an index that can be queried, or else its newest generation. Throws `INDEX_NOT_FOUND`
+ * with the names of the store's indexes.
  */
 export function findIndex(store: DataStore, name: string): CatalogEntry {
   const { indexes, silent } = store.context.catalog.current()
@@ -12,12 +12,12 @@ export function findIndex(store: DataStore, name: string): CatalogEntry {
     .toSorted((a, b) => b.generation - a.generation)
   const found = generations.find(({ state, hidden }) => state === 'ready' && !hidden) ?? generations[0]
   if (found !== undefined) return found
-  // A shard that does not answer may know it.
+  // The catalog of a silent shard may have the index.
   if (silent[0] !== undefined) throw silent[0]
   throw noIndex(name, indexes)
 }
 
-/** The error of a name that none of these indexes has. */
+/** Returns the error for a name that none of these indexes has. */
 export function noIndex(name: string, indexes: readonly Pick<CatalogEntry, 'name'>[]): LooseleafError {
   const names = [...new Set(indexes.map((entry) => entry.name))]
   return new LooseleafError(

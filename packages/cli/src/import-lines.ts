@@ -10,7 +10,7 @@ import type { DataStore, PutResult } from '@looseleaf/store'
 import { linesFrom, linesToText, type LineRange } from './line-selection.ts'
 import { MAX_LINE_BYTES, parseBag, type Line } from './read-input.ts'
 
-/** A line that is not in the store, and why; the message names properties and kinds, never values. */
+/** A line that was not stored. The message names properties and kinds, never values. */
 export interface RefusedLine {
   readonly line: number
   readonly code: ErrorCode
@@ -18,47 +18,47 @@ export interface RefusedLine {
 }
 
 export interface ImportOptions {
-  /** What a refused line does: end the import, or be left out. */
+  /** Effect of a refused line: `stop` ends the import, `skip` goes to the next line. */
   readonly onError: 'stop' | 'skip'
-  /** Lines that are taken up, in their order; all others are passed over. */
+  /** Lines to import, in ascending order. Other lines are ignored. */
   readonly lines: readonly LineRange[]
-  /** The id of a line that has none of its own; where it gives none, the store makes a fresh one. */
+  /** Returns the id for a line that has none. Without it, or if it returns undefined, the store makes a fresh id. */
   readonly idOf?: ((line: number) => EntityId | undefined) | undefined
-  /** What is stored of a bag. Throws what is wrong with the line. */
+  /** Returns the bag to store. Throws an error of the line. */
   readonly check?: ((bag: Bag) => Bag) | undefined
-  /** Ends the import when what is under way is done. */
+  /** Ends the import after the batches in flight. */
   readonly signal: AbortSignal
   onRefused(refused: RefusedLine): void
-  /** Told after every batch. */
+  /** Called after each batch with the number of the last line that was read. */
   onProgress(lines: number): void
 }
 
 export interface ImportResult {
-  /** Lines with something on them that were taken up, refused ones included. */
+  /** Selected lines that are not blank, including refused ones. */
   readonly lines: number
   readonly created: number
   readonly replaced: number
   readonly refused: number
-  /** All lines were read, a refused one has ended the import, the signal has, or what `failure` has. */
+  /** Cause of the end: all lines were read, a line was refused, the signal aborted, or `failure`. */
   readonly ended: 'all' | 'refused' | 'interrupted' | 'failed'
-  /** Where to go on: every line before this one is in the store or was refused, and none from here on unless it has failed. */
+  /** The first line to continue with. Every selected line before it is stored or refused. */
   readonly nextLine: number
   /**
-   * With which lines to go on so that none is stored twice, as `linesToText` writes them: a line whose fate is unknown, and that has no id
-   * of its own, has the id that it was given. Undefined for `all`.
+   * The remaining lines as a text of `linesToText`: an import of exactly these stores no line twice. A line with an unknown
+   * outcome and without an id appears with the id that it was given. Undefined after `all`.
    */
   readonly left: string | undefined
   readonly failure: ImportFailure | undefined
 }
 
-/** What has ended an import and was no fault of a line. */
+/** An error that ended an import and was not caused by the content of a line. */
 export interface ImportFailure {
-  /** Of the first line that it has kept out; undefined where that could not be read. */
+  /** The first line that failed; undefined if the input could not be read. */
   readonly line: number | undefined
   readonly error: unknown
 }
 
-/** Errors of a line itself: the next line may be better. Any other error ends an import. */
+/** Errors caused by the content of a line, which `skip` passes over. Any other error ends an import. */
 const LINE_ERRORS: readonly ErrorCode[] = [
   'BAD_PROPERTY',
   'BAD_ID',
@@ -69,8 +69,8 @@ const LINE_ERRORS: readonly ErrorCode[] = [
 ]
 
 /**
- * Two batches under way keep the lanes full while the next one is read. With twice as many entities each, an import was no faster, and
- * its process took some 60 MiB more.
+ * Two batches in flight keep the lanes full while the next one is read. With twice as many entities per batch, an import was
+ * no faster, and its process took some 60 MiB more.
  */
 const BATCH = 250
 const BATCHES = 2
@@ -79,8 +79,8 @@ const BATCH_BYTES = 8 * 1024 * 1024
 interface FailedLine {
   readonly line: number
   readonly error: Error
-  /** It had no id: another one would be made when it is taken up again. */
-  readonly isFresh: boolean
+  /** True for a line without an id. A second import of it would make another id. */
+  readonly hasFreshId: boolean
 }
 
 interface Entry {
@@ -89,9 +89,9 @@ interface Entry {
 }
 
 /**
- * Puts the bags of lines into a store, hundreds at once, with a bounded number in memory. Of two lines with one id the
- * later one wins, as if they were put one after the other. An error that is not a line's own ends the import, when everything
- * under way has ended: only then is it known which lines are stored.
+ * Puts the bags of lines into a store, in batches of hundreds, with a bounded number in memory. When two lines have the same
+ * id, the later one wins. An error that no line has caused ends the import after the batches in flight, because only then is
+ * it known which lines are stored.
  */
 export async function importLines(
   store: DataStore,
@@ -99,20 +99,20 @@ export async function importLines(
   options: ImportOptions,
 ): Promise<ImportResult> {
   const { onError, idOf, check, signal, onRefused, onProgress } = options
-  const underWay = new Set<Promise<void>>()
-  /** Ids of the batch being gathered and of those under way. */
+  const inFlight = new Set<Promise<void>>()
+  /** Ids of the batch being gathered and of the batches in flight. */
   const ids = new Set<string>()
   let batch: Entry[] = []
   let batchBytes = 0
-  let taken = 0
+  let importedLines = 0
   let created = 0
   let replaced = 0
   let refused = 0
   let lastLine = 0
   let selected = options.lines
   const failed: FailedLine[] = []
-  /** The last line that was stored under an id that it would not get again. */
-  let lastFresh = 0
+  /** The last stored line whose id was made by the store: a second import of it would store another entity. */
+  let lastFreshLine = 0
   let unread: { readonly error: unknown } | undefined
 
   const refuse = (line: number, error: LooseleafError): void => {
@@ -124,11 +124,11 @@ export async function importLines(
     for (const [i, fate] of fates.entries()) {
       const { line, bag } = entries[i] as Entry
       if (fate.ok) {
-        if (bag['id'] === undefined) lastFresh = Math.max(lastFresh, line)
+        if (bag['id'] === undefined) lastFreshLine = Math.max(lastFreshLine, line)
         if (fate.value.created) created++
         else replaced++
       } else if (isLineError(fate.error)) refuse(line, fate.error)
-      else failed.push({ line, error: fate.error, isFresh: bag['id'] === undefined })
+      else failed.push({ line, error: fate.error, hasFreshId: bag['id'] === undefined })
     }
   }
 
@@ -138,67 +138,69 @@ export async function importLines(
     batchBytes = 0
     if (entries.length === 0) return
     const work = store
-      // Without the signal: what was begun is finished, so that it is known where to go on.
+      // Without the signal: a batch in flight must end, or the lines to continue with are unknown.
       .putMany(
         entries.map(({ bag }) => bag),
         { fates: true },
       )
       .then((fates) => settle(entries, fates))
       .finally(() => {
-        underWay.delete(work)
+        inFlight.delete(work)
         for (const { bag } of entries) if (typeof bag['id'] === 'string') ids.delete(bag['id'].toLowerCase())
         onProgress(lastLine)
       })
-    underWay.add(work)
+    inFlight.add(work)
   }
 
-  const take = async ({ number, bytes }: Line): Promise<void> => {
+  const importLine = async ({ number, bytes }: Line): Promise<void> => {
     lastLine = number
     if (selected[0] !== undefined && selected[0].to < number) selected = linesFrom(selected, number)
     const [range] = selected
     if (range === undefined || number < range.from || (bytes !== undefined && isBlank(bytes))) return
-    taken++
+    importedLines++
     const bag = bagOf(number, bytes, { refuse, check, id: () => range.id ?? idOf?.(number) })
     if (bag === undefined) return
     const id = typeof bag['id'] === 'string' ? bag['id'].toLowerCase() : undefined
     if (id !== undefined && ids.has(id)) {
-      // The earlier line of this id has to be done first.
+      // The later line must win, so the earlier line of this id must end first.
       send()
-      await Promise.all(underWay)
+      await Promise.all(inFlight)
     }
     if (id !== undefined) ids.add(id)
     batch.push({ line: number, bag })
     batchBytes += bytes?.length ?? 0
     if (batch.length >= BATCH || batchBytes >= BATCH_BYTES) send()
-    if (underWay.size >= BATCHES) await Promise.race(underWay)
+    if (inFlight.size >= BATCHES) await Promise.race(inFlight)
   }
 
-  const mayGoOn = (): boolean =>
+  const shouldContinue = (): boolean =>
     selected.length > 0 && failed.length === 0 && !signal.aborted && (refused === 0 || onError === 'skip')
 
   try {
     for await (const line of lines) {
-      await take(line)
-      if (!mayGoOn()) break
+      await importLine(line)
+      if (!shouldContinue()) break
     }
   } catch (error) {
-    // A stream that was waited for is ended by the signal with an error of its own.
+    // The signal destroys the stream, which rejects a pending read with an error of its own.
     if (!signal.aborted) unread = { error }
   }
   if (failed.length === 0 && !signal.aborted) send()
   const sentUpTo = batch[0]?.line ?? lastLine + 1
-  await Promise.all(underWay)
+  await Promise.all(inFlight)
   failed.sort((a, b) => a.line - b.line)
   const [first] = failed
   const failure: ImportFailure | undefined = first ?? (unread && { line: undefined, error: unread.error })
   const nextLine = first?.line ?? sentUpTo
   const isRefused = refused > 0 && onError === 'stop'
   const ended = failure ? 'failed' : signal.aborted ? 'interrupted' : isRefused ? 'refused' : 'all'
-  // Lines with ids may be stored again; one without would be another entity.
-  const isTwice = lastFresh > nextLine || failed.some((line) => unknownId(line) !== undefined)
-  const rest = linesFrom(options.lines, isTwice ? sentUpTo : nextLine)
-  const left = ended === 'all' ? undefined : linesToText([...(isTwice ? failed.map(rangeOf) : []), ...rest])
-  return { lines: taken, created, replaced, refused, ended, nextLine, left, failure }
+  // A second import of a line with an id is harmless. Without an id it would store a second entity, so then `left` lists the
+  // failed lines one by one.
+  const listsFailedLines = lastFreshLine > nextLine || failed.some((line) => unknownId(line) !== undefined)
+  const rest = linesFrom(options.lines, listsFailedLines ? sentUpTo : nextLine)
+  const left =
+    ended === 'all' ? undefined : linesToText([...(listsFailedLines ? failed.map(rangeOf) : []), ...rest])
+  return { lines: importedLines, created, replaced, refused, ended, nextLine, left, failure }
 }
 
 function rangeOf(failed: FailedLine): LineRange {
@@ -206,9 +208,9 @@ function rangeOf(failed: FailedLine): LineRange {
   return { from: failed.line, to: failed.line, ...(id !== undefined && { id }) }
 }
 
-/** The id of an entity that may be stored, and that its line does not have. */
-function unknownId({ error, isFresh }: FailedLine): EntityId | undefined {
-  return isFresh && isLooseleafError(error) && error.unknownOutcome ? error.entity : undefined
+/** Returns the id that the store made for a line if that entity may be stored. */
+function unknownId({ error, hasFreshId }: FailedLine): EntityId | undefined {
+  return hasFreshId && isLooseleafError(error) && error.unknownOutcome ? error.entity : undefined
 }
 
 interface BagOptions {

@@ -11,30 +11,30 @@ import { noIndex } from './find-index.ts'
 import { parseWhole } from './parse-whole.ts'
 
 /**
- * A generation of an index as a store has it: the entry of its rows and, where it is unique, that of its claims, which it may
- * share with others.
+ * A generation of an index in a store: the catalog entry of its rows and, for a unique index, the entry of its claims.
+ * Generations may share claims.
  */
 export interface Generation {
   readonly rows: CatalogEntry
   readonly claims: CatalogEntry | undefined
 }
 
-/** Every generation in the store, by name and number; those on their way out, too. */
+/** Returns all generations of the store, also retiring ones, ordered by name and number. */
 export function generationsOf(store: DataStore): readonly Generation[] {
   const { indexes } = store.context.catalog.current()
   return indexes
     .filter(({ unique }) => !unique)
     .map((rows) => ({
       rows,
-      // Where it is on its way out, those of one that has come in its place are none of its business.
+      // A retiring generation leaves its successor's claims alone.
       claims: indexes.find((entry) => isInUse(entry) === isInUse(rows) && isClaimsOf(entry, rows)),
     }))
     .toSorted((a, b) => a.rows.name.localeCompare(b.rows.name) || a.rows.generation - b.rows.generation)
 }
 
 /**
- * The generations under a name as the store has them now: `all`, and `chosen` of them the one of this number, or all. Throws
- * `INDEX_NOT_FOUND` with what there is.
+ * Reloads the catalog and returns the generations of an index: `all`, and as `chosen` the one with this number, or all
+ * without a number. Throws `INDEX_NOT_FOUND` with the names or numbers that exist.
  */
 export async function generationsNamed(
   store: DataStore,
@@ -46,7 +46,7 @@ export async function generationsNamed(
   const all = generationsOf(store).filter(({ rows }) => rows.name === name)
   const chosen = number === undefined ? all : all.filter(({ rows }) => rows.generation === number)
   if (chosen.length > 0) return { all, chosen }
-  // A shard that does not answer may know it.
+  // The catalog of a silent shard may have the index.
   if (silent[0] !== undefined) throw silent[0]
   if (all.length === 0) throw noIndex(name, indexes)
   throw new LooseleafError(
@@ -56,25 +56,27 @@ export async function generationsNamed(
 }
 
 /**
- * The one of these generations that a config needs, or the newest where it says nothing of the index. Undefined where the
- * store has none as the config defines it.
+ * Returns the generation that the config defines, or the newest one if the config does not have the index. Undefined if the
+ * config's definition is not in the store.
  */
-export function neededOf(
+export function neededGeneration(
   generations: readonly Generation[],
   definitions: readonly IndexDefinitionData[],
 ): Generation | undefined {
   const using = generations.filter(({ rows }) => isInUse(rows))
-  const own = definitions.filter(({ name }) => name === using[0]?.rows.name)
-  return using.findLast(({ rows }) => own.length === 0 || own.some((one) => sameRows(one, rows)))
+  const named = definitions.filter(({ name }) => name === using[0]?.rows.name)
+  return using.findLast(
+    ({ rows }) => named.length === 0 || named.some((definition) => sameRows(definition, rows)),
+  )
 }
 
-/** The newest of the generations that go, where a newer one than the one that stays is among them. */
-export function newerThan(kept: Generation, going: readonly Generation[]): Generation | undefined {
-  const newest = going.filter(({ rows }) => isInUse(rows)).at(-1)
+/** Returns the newest generation to be removed if it is newer than the kept one. */
+export function newerThan(kept: Generation, removed: readonly Generation[]): Generation | undefined {
+  const newest = removed.filter(({ rows }) => isInUse(rows)).at(-1)
   return newest && newest.rows.generation > kept.rows.generation ? newest : undefined
 }
 
-/** Whether a generation can be queried, and its keys are unique where they are to be. */
+/** Tells whether a generation can be queried, and whether the keys of a unique index are all claimed. */
 export function isReady({ rows, claims }: Generation): boolean {
   return rows.state === 'ready' && !rows.hidden && (claims === undefined || claims.state === 'ready')
 }
@@ -83,19 +85,22 @@ export function numbersOf(generations: readonly Generation[]): number[] {
   return generations.map(({ rows }) => rows.generation)
 }
 
-/** `generation 2`, `generations 1, 2`. */
+/** Returns a text such as `generation 2` or `generations 1, 2`. */
 export function generationsText(generations: readonly Generation[]): string {
   return `generation${generations.length === 1 ? '' : 's'} ${numbersOf(generations).join(', ')}`
 }
 
-/** How a command names these generations, of so many that there are. */
-export function argumentsFor(name: string, generations: readonly Generation[], of: number): string {
+/** Returns the arguments of a command that name these generations. `total` is the number of all generations of the index. */
+export function argumentsFor(name: string, generations: readonly Generation[], total: number): string {
   const [first] = generations
-  return generations.length > 1 || of === 1 || first === undefined
+  return generations.length > 1 || total === 1 || first === undefined
     ? name
     : `${name} --generation ${first.rows.generation}`
 }
 
-export function addGenerationOption(command: Command, what = 'only this generation (default: all)'): Command {
-  return command.addOption(new Option('--generation <n>', what).argParser(parseWhole))
+export function addGenerationOption(
+  command: Command,
+  description = 'only this generation (default: all)',
+): Command {
+  return command.addOption(new Option('--generation <n>', description).argParser(parseWhole))
 }

@@ -4,7 +4,7 @@ import { predicateText } from '@looseleaf/index-engine'
 import type { IndexStatus } from '@looseleaf/store'
 import type { Output } from './output.ts'
 
-/** The indexes of a store for people, a line each. */
+/** Returns a table of a store's indexes for people, one line each. */
 export function indexTable(output: Output, indexes: readonly IndexStatus[]): string {
   return output.table(
     ['INDEX', 'GENERATION', 'STATE', 'PROPERTIES', 'SHARDED ON', 'TABLE'],
@@ -22,33 +22,33 @@ export function indexTable(output: Output, indexes: readonly IndexStatus[]): str
   )
 }
 
-/** `user_id uuid; includes title; on kind = "issue"`. */
+/** Returns a text such as `user_id uuid; includes title; on kind = "issue"`. */
 function columnsText({ columns, include, on, expires }: IndexStatus): string {
   const parts = [
     columns,
-    ...(expires === undefined ? [] : ['deletes what has expired']),
+    ...(expires === undefined ? [] : ['deletes expired entities']),
     ...(include ? [`includes ${includedText({ include })}`] : []),
     ...(on ? [`on ${predicateText(on)}`] : []),
   ]
   return parts.join('; ')
 }
 
-/** The properties that rows hold beside their key: `title, likes`, or `nothing`. Their order says nothing. */
+/** Returns the properties beside the key, sorted: `likes, title`, or `nothing`. */
 export function includedText({ include = [] }: { readonly include?: readonly string[] | undefined }): string {
   return include.toSorted().join(', ') || 'nothing'
 }
 
-/** What the cleaner says of an index, or of its claims. */
+/** Returns the cleaner's report on an index, or on its claims. */
 export function reportOf(
   report: CleanerReport | undefined,
   { name, generation, unique }: Pick<CatalogEntry, 'name' | 'generation' | 'unique'>,
 ): IndexReport | undefined {
   return report?.indexes.find(
-    (own) => own.index === name && own.generation === generation && own.unique === unique,
+    (entry) => entry.index === name && entry.generation === generation && entry.unique === unique,
   )
 }
 
-/** `ready`, `building, paused`. */
+/** Returns a text such as `ready` or `building, paused`. */
 export function stateText(
   { colors }: Output,
   { state, hidden, paused }: Pick<IndexStatus, 'state' | 'hidden' | 'paused'>,
@@ -57,7 +57,7 @@ export function stateText(
   return words === 'ready' ? colors.green(words) : colors.yellow(words)
 }
 
-/** An index's name; of its claims, which stand in a line of their own, with a word that says so. */
+/** Returns the name of an index for a table. Claims have a line of their own, marked `(unique)`. */
 export function indexName(
   { colors }: Output,
   { index, unique }: { readonly index: string; readonly unique?: true | undefined },

@@ -2,8 +2,8 @@ import type { Bag, EntityId } from '@looseleaf/core'
 import type { AnyKind } from '@looseleaf/kinds'
 
 /**
- * Normalizes a bag by its kind, as `taken` of the kind does; undefined where there are no kinds. A bag of none of them stays as it is, and
- * `onOther` is called for it.
+ * Returns a function that checks a bag against the schema of its kind and returns the bag to store; undefined without kinds.
+ * A bag of no kind is returned unchanged, after a call of `onOther`.
  */
 export function kindCheck(
   kinds: readonly AnyKind[],

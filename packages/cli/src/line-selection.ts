@@ -1,16 +1,16 @@
 import type { EntityId } from '@looseleaf/core'
 
-/** Some lines of a file, one after the other; the last of a file's own where `to` is Infinity. */
+/** Consecutive lines of a file. Infinity as `to` stands for the last line. */
 export interface LineRange {
   readonly from: number
   readonly to: number
-  /** The id of a single line, where that has none of its own. */
+  /** Id for the single line of this range, which has none. */
   readonly id?: EntityId
 }
 
 const RANGE = /^(\d+)(?:(-)(\d*)|=([0-9a-f-]+))?$/i
 
-/** `2751,2754-2758,2760=<id>,3001-` as ranges in their order; undefined for any other text. */
+/** Parses a text such as `2751,2754-2758,2760=<id>,3001-` into ascending ranges. Returns undefined for any other text. */
 export function linesFromText(text: string): readonly LineRange[] | undefined {
   const ranges: LineRange[] = []
   for (const part of text.split(',')) {
@@ -25,7 +25,7 @@ export function linesFromText(text: string): readonly LineRange[] | undefined {
   return ranges
 }
 
-/** The text from which `linesFromText` makes these; neighbours become one. */
+/** Returns the text for `linesFromText`. Joins adjacent ranges. */
 export function linesToText(ranges: readonly LineRange[]): string {
   const joined: LineRange[] = []
   for (const range of ranges) {
@@ -42,7 +42,7 @@ export function linesToText(ranges: readonly LineRange[]): string {
     .join(',')
 }
 
-/** What of these ranges is not before a line. */
+/** Returns the part of these ranges that starts at a line. */
 export function linesFrom(ranges: readonly LineRange[], line: number): readonly LineRange[] {
   return ranges
     .filter(({ to }) => to >= line)

@@ -4,7 +4,7 @@ import { exitCodes, type ExitCode } from './exit-codes.ts'
 import type { Session } from './session.ts'
 import { counted } from './text.ts'
 
-/** Entities that share a key of a unique index, a line each. */
+/** Prints the entities that share a key of a unique index, one line each. */
 export async function listViolations(session: Session, name: string): Promise<ExitCode> {
   const { output, signal } = session
   const store = await session.store()
@@ -22,14 +22,14 @@ export async function listViolations(session: Session, name: string): Promise<Ex
   const rows = violations.map(({ entity, holder }) => [entity, holder])
   output.result({ violations, unclaimed }, () =>
     rows.length === 0
-      ? `No entity has a key that another has claimed.`
+      ? 'No entity has a key that another entity has claimed.'
       : output.table(['ENTITY', 'HAS A KEY OF'], rows),
   )
   const clean = `looseleaf clean --index ${name}`
   if (rows.length > 0) {
     const have = counted(rows.length, 'entity has', 'entities have')
     output.note(
-      `${have} a key that another has claimed. Change or delete one of the two each time, then run: ${clean}`,
+      `${have} a key that another entity has claimed. Change or delete one entity of each pair, then run: ${clean}`,
     )
   } else if (unclaimed > 0) {
     output.note(`${counted(unclaimed, 'key is', 'keys are')} not claimed yet. Run: ${clean}`)

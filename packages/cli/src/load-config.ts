@@ -13,7 +13,7 @@ export interface LoadedConfig {
 
 const NAMES = ['looseleaf.config.ts', 'looseleaf.config.js', 'looseleaf.config.mjs']
 
-/** The config file of a folder or of the nearest one above it; undefined where there is none. */
+/** Returns the config file of a folder or of the nearest folder above it; undefined if there is none. */
 export function findConfig(folder: string): string | undefined {
   for (let current = resolve(folder); ; current = dirname(current)) {
     const found = NAMES.map((name) => join(current, name)).find((file) => existsSync(file))
@@ -23,8 +23,8 @@ export function findConfig(folder: string): string | undefined {
 }
 
 /**
- * Loads and checks a config file. Throws `BAD_OPTION` with file, property and what was expected. The signal ends the wait for a
- * module that never finishes loading.
+ * Loads and checks a config file. Throws `BAD_OPTION` with the file, the property and the expectation. The signal ends the
+ * wait for a module that never finishes loading.
  */
 export async function loadConfig(file: string, signal?: AbortSignal): Promise<LoadedConfig> {
   if (!existsSync(file)) throw new LooseleafError('BAD_OPTION', `${file}: there is no such config file.`)
@@ -33,7 +33,7 @@ export async function loadConfig(file: string, signal?: AbortSignal): Promise<Lo
     module = (await untilAborted(import(pathToFileURL(file).href), signal)) as { readonly default?: unknown }
   } catch (error) {
     if (signal?.aborted) throw error
-    // What the file itself has thrown is its author's own message, not a stored value.
+    // The message may stand in the error: its author is the config file, and it holds no stored value.
     const reason = isError(error) ? error.message : String(error)
     throw new LooseleafError('BAD_OPTION', `${file} cannot be loaded: ${reason}`, { cause: error })
   }
@@ -46,7 +46,7 @@ export async function loadConfig(file: string, signal?: AbortSignal): Promise<Lo
   return { file, config: checkConfig(module.default, basename(file)) }
 }
 
-/** What each property has to be, and whether it is. */
+/** Expectation and check of each property. */
 const PROPERTIES: {
   readonly [P in keyof Required<LooseleafConfig>]: {
     readonly expected: string
@@ -112,7 +112,7 @@ export function checkConfig(config: unknown, file: string): LooseleafConfig {
     const value = config[name]
     if (!accepts(value)) throw bad(file, `${name} has to be ${expected}; got ${describeKind(value)}.`)
   }
-  // Every property was held against its type just now.
+  // Every property was checked above.
   const checked = config as unknown as LooseleafConfig
   checkIndexes([...(checked.indexes ?? []), ...indexesOf(...(checked.kinds ?? []))], file)
   return checked
@@ -132,7 +132,7 @@ function checkIndexes(indexes: readonly unknown[], file: string): void {
     if (names.has(index['name']))
       throw bad(
         file,
-        `indexes[${number}]: the name ${index['name']} is there twice. Kinds bring their own indexes: leave these out of \`indexes\`.`,
+        `indexes[${number}]: the name ${index['name']} occurs twice. Kinds bring their own indexes: leave these out of \`indexes\`.`,
       )
     names.add(index['name'])
   }

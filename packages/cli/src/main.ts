@@ -4,8 +4,8 @@ import { nodeComplaint } from './node-version.ts'
 import { OutputError } from './output-error.ts'
 
 /**
- * Runs the command with the arguments of this process, and ends the process with its exit code. Timers, pools and sockets that
- * a config file has opened do not keep it alive. Only a process's main module calls it.
+ * Runs the command with the arguments of this process, and ends the process with its exit code. Timers, pools and sockets
+ * that a config file has opened do not keep the process alive. Call it only from the main module of a process.
  */
 export async function main(): Promise<void> {
   const complaint = nodeComplaint(process.versions.node)
@@ -14,21 +14,21 @@ export async function main(): Promise<void> {
     process.exit(exitCodes.usage)
   }
   boundMemory()
-  // Not before: what it loads may not even be read by an older Node.
+  // Imported after the check of the version: an older Node may fail to parse these modules.
   const { runProgram } = await import('./program.ts')
 
   const stop = new AbortController()
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      // The first one lets the command end in order, the second one does not wait for it.
+      // The first signal lets the command end in order. The second one ends the process at once.
       if (stop.signal.aborted) process.exit(exitCodes.interrupted)
       stop.abort()
     })
   }
 
   process.stdout.on('error', (error) => stop.abort(new OutputError('The output', error)))
-  // An error of stderr has no place where it could be told.
+  // An error of stderr cannot be shown anywhere.
   process.stderr.on('error', () => {})
 
   const { stdin, stdout, stderr, env } = process
@@ -42,9 +42,9 @@ export async function main(): Promise<void> {
   })
   // Terminals and pipes are written asynchronously on some systems.
   await new Promise<void>((resolve) => stderr.write('', () => resolve()))
-  // Help and versions are printed without an action that would have told of it.
-  const isLost =
+  // `--help` and `--version` print without an action that would report the error.
+  const isOutputLost =
     code === exitCodes.ok && stop.signal.reason instanceof OutputError && !stop.signal.reason.isReaderGone
-  if (isLost) process.stderr.write(`Error: ${stop.signal.reason.message}\n`)
-  process.exit(isLost ? exitCodes.output : code)
+  if (isOutputLost) process.stderr.write(`Error: ${stop.signal.reason.message}\n`)
+  process.exit(isOutputLost ? exitCodes.output : code)
 }

@@ -12,23 +12,23 @@ import {
 } from './progress.ts'
 import { printable } from './text.ts'
 
-/** Where a command's results go: tables and sentences for people, or one JSON value for programs. */
+/** Prints the results of a command: tables and sentences for people, or one JSON value for programs. */
 export interface Output {
   /** True with `--json`. */
   readonly json: boolean
   readonly colors: Colors
-  /** Columns of the terminal; 100 where there is none. */
+  /** Columns of the terminal; 100 without a terminal. */
   readonly width: number
-  /** The command's one result: its JSON with `--json`, the text otherwise. */
+  /** Prints the result of the command, once: the value as JSON with `--json`, otherwise the text. */
   result(value: unknown, text: () => string): void
-  /** Something aside for people, on stderr; nothing with `--json`. */
+  /** Prints a remark for people on stderr; nothing with `--json`. */
   note(text: string): void
-  /** Writes raw text to stdout, at the reader's pace. Rejects when the command is ended or stdout cannot be written. */
+  /** Writes raw text to stdout and waits for a slow reader. Rejects when the command is stopped or stdout cannot be written. */
   write(text: string): Promise<void>
-  /** Resolves when stdout has taken everything. Rejects as `write` does. */
+  /** Resolves when stdout has accepted all text. Rejects like `write`. */
   flush(): Promise<void>
   table(head: readonly string[], rows: readonly (readonly string[])[]): string
-  /** On stderr: a bar on a terminal, a line every few seconds elsewhere, and nothing with `--json`. */
+  /** Shows progress on stderr: a bar on a terminal, a line every five seconds elsewhere, nothing with `--json`. */
   progress(options: ProgressOptions): Progress
 }
 
@@ -56,7 +56,7 @@ export function createOutput(console: Console, json: boolean): Output {
     async flush() {
       const error = await new Promise((resolve) => stdout.write('', resolve))
       if (!error) return
-      // The stream tells its listeners, who fire the signal, after it has called back.
+      // The stream emits `error` after this callback. A listener then aborts the signal with an `OutputError`.
       await new Promise((resolve) => platformTime.setImmediate(resolve))
       throw error as Error
     },

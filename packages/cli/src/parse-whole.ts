@@ -1,7 +1,7 @@
 import { MAX_LEASE_MS } from '@looseleaf/core'
 import { InvalidArgumentError } from 'commander'
 
-/** An option's whole number from 1. */
+/** Parses the value of an option, a whole number from 1. */
 export function parseWhole(text: string): number {
   const value = Number(text)
   if (!/^\d{1,9}$/.test(text) || value < 1)
@@ -11,7 +11,7 @@ export function parseWhole(text: string): number {
 
 const MAX_LEASE_SECONDS = MAX_LEASE_MS / 1_000
 
-/** An option's lease in whole seconds. */
+/** Parses the value of an option, a lease in whole seconds. */
 export function parseLease(text: string): number {
   const seconds = parseWhole(text)
   if (seconds > MAX_LEASE_SECONDS) {

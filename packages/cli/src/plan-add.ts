@@ -14,29 +14,30 @@ import {
 import type { DataStore } from '@looseleaf/store'
 import { includedText } from './index-table.ts'
 
-/** What adding a definition would do. */
+/** Effect of adding a definition. */
 export interface PlannedIndex {
   readonly index: string
   /**
-   * `new`: an index that the store does not have. `generation`: another definition than the store has, beside it. `claims`:
-   * the index is there, and becomes unique. `restore`: it is there and hidden. `misfits`: `onMisfit` alone changes.
+   * `new`: the store does not have the index. `generation`: the definition differs, so a new generation comes beside the old
+   * one. `claims`: the index becomes unique. `restore`: the index is hidden, and becomes visible. `misfits`: only `onMisfit`
+   * changes.
    */
   readonly action: 'new' | 'generation' | 'claims' | 'restore' | 'misfits' | 'nothing'
   readonly generation: number
-  /** How it differs from the newest generation that is there. */
+  /** Differences to the newest generation in the store. */
   readonly differs: readonly string[]
-  /** Those that would be made, on every shard. */
+  /** New tables on every shard. */
   readonly tables: readonly { readonly table: string; readonly statements: readonly string[] }[]
 }
 
 export interface AddPlan {
   readonly indexes: readonly PlannedIndex[]
   readonly shards: readonly string[]
-  /** Entities and tombstones that a filling would read, once for all indexes: as many as there are now. 0 for nothing to fill. */
+  /** Current number of entities and tombstones, which a filling reads once for all indexes. 0 without anything to fill. */
   readonly entities: number
 }
 
-/** Says what `store.addIndex` would do; reads alone. */
+/** Returns the effect of `store.addIndex`. Only reads. */
 export async function planAdd(
   store: DataStore,
   definitions: readonly IndexDefinitionData[],
@@ -44,15 +45,15 @@ export async function planAdd(
 ): Promise<AddPlan> {
   const { catalog, driver } = store.context
   const known = (await catalog.reload(options)).indexes
-  // Names that were used once are not used again, so dropped generations count.
+  // The number of a dropped generation is not used again.
   const everUsed = catalog.current().shards.flatMap((shard) => shard?.indexes ?? [])
-  const coming: CatalogEntry[] = []
+  const added: CatalogEntry[] = []
   const indexes = definitions.map((definition) => {
-    const planned = planOne(known, [...everUsed, ...coming], definition, driver.shards[0] as Shard)
-    coming.push(...planned.coming)
+    const planned = planIndex(known, [...everUsed, ...added], definition, driver.shards[0] as Shard)
+    added.push(...planned.added)
     return planned.index
   })
-  const counts = coming.length === 0 ? [] : driver.shards.map((shard) => shard.entities.count(options))
+  const counts = added.length === 0 ? [] : driver.shards.map((shard) => shard.entities.count(options))
   const entities = (await Promise.all(counts)).reduce(
     (sum, count) => sum + count.entities + count.tombstones,
     0,
@@ -60,42 +61,42 @@ export async function planAdd(
   return { indexes, shards: driver.shards.map(({ name }) => name), entities }
 }
 
-function planOne(
+function planIndex(
   known: readonly CatalogEntry[],
   everUsed: readonly CatalogEntry[],
   definition: IndexDefinitionData,
   shard: Shard,
-): { readonly index: PlannedIndex; readonly coming: readonly CatalogEntry[] } {
+): { readonly index: PlannedIndex; readonly added: readonly CatalogEntry[] } {
   const { name } = definition
   const using = known.filter((entry) => entry.name === name && isInUse(entry))
   const missing = entriesOf(definition).filter((each) => !using.some((entry) => sameEntry(entry, each)))
-  const coming = nextGenerations(everUsed, missing)
-  const own = using.find((entry) => !entry.unique && sameRows(entry, definition))
-  const before = own ?? using.findLast(({ unique }) => !unique)
-  const rows = coming.find(({ unique }) => !unique)
+  const added = nextGenerations(everUsed, missing)
+  const existing = using.find((entry) => !entry.unique && sameRows(entry, definition))
+  const before = existing ?? using.findLast(({ unique }) => !unique)
+  const rows = added.find(({ unique }) => !unique)
   const action =
     rows !== undefined
       ? before === undefined
         ? 'new'
         : 'generation'
-      : coming.length > 0
+      : added.length > 0
         ? 'claims'
-        : own?.hidden
+        : existing?.hidden
           ? 'restore'
-          : own?.onMisfit === definition.onMisfit
+          : existing?.onMisfit === definition.onMisfit
             ? 'nothing'
             : 'misfits'
   const index: PlannedIndex = {
     index: name,
     action,
-    generation: (rows ?? own)?.generation ?? 1,
+    generation: (rows ?? existing)?.generation ?? 1,
     differs: before === undefined ? [] : differences(before, using, definition),
-    tables: coming.map((entry) => ({ table: entry.table, statements: statementsOf(shard, entry) })),
+    tables: added.map((entry) => ({ table: entry.table, statements: statementsOf(shard, entry) })),
   }
-  return { index, coming }
+  return { index, added }
 }
 
-/** Those of an index table are what a schema has with it, and not without. */
+/** Returns the statements that the schema has only because of this entry's table. */
 function statementsOf(shard: Shard, entry: CatalogEntry): string[] {
   const others = new Set(shard.schema([]))
   return shard
@@ -109,7 +110,7 @@ function differences(
   using: readonly CatalogEntry[],
   after: IndexDefinitionData,
 ): string[] {
-  // Where keys are claimed for one generation, they are for all that have the same.
+  // Generations with the same key share their claims.
   const hasClaims = (side: IndexDefinitionData): boolean => using.some((entry) => isClaimsOf(entry, side))
   const sides = [before, after].map((side) => ({
     properties: side.properties.map(propertyText).join(', '),
@@ -122,6 +123,6 @@ function differences(
   }))
   const [a, b] = sides as [(typeof sides)[number], (typeof sides)[number]]
   return (['properties', 'shardOn', 'on', 'include', 'onMisfit', 'unique', 'expires'] as const)
-    .filter((what) => a[what] !== b[what])
-    .map((what) => `${what}: ${a[what]} → ${b[what]}`)
+    .filter((field) => a[field] !== b[field])
+    .map((field) => `${field}: ${a[field]} → ${b[field]}`)
 }

@@ -1,7 +1,7 @@
 import type { AddPlan, PlannedIndex } from './plan-add.ts'
 import { counted } from './text.ts'
 
-/** What adding indexes would do, for people. */
+/** Returns the effect of adding indexes for people. */
 export function planText({ indexes, shards, entities }: AddPlan): string {
   const lines = indexes.flatMap((planned) => [
     sentence(planned),
@@ -14,8 +14,8 @@ export function planText({ indexes, shards, entities }: AddPlan): string {
     ...lines,
     ...(isAdded
       ? [
-          `The tables would be made on ${counted(shards.length, 'shard', 'shards')}: ${shards.join(', ')}.`,
-          `A filling would read about ${counted(entities, 'entity', 'entities')}, which is an estimate: as many as there are now, once for all of these indexes.`,
+          `The tables would be created on ${counted(shards.length, 'shard', 'shards')}: ${shards.join(', ')}.`,
+          `A filling would read about ${counted(entities, 'entity', 'entities')}, once for all of these indexes. This estimate is the current count.`,
         ]
       : ['There would be nothing to fill.']),
     'Nothing was changed.',
@@ -27,14 +27,14 @@ function sentence({ index, action, generation }: PlannedIndex): string {
     case 'new':
       return `Index ${index} would be new, generation ${generation}.`
     case 'generation':
-      return `Index ${index} would get a new generation, ${generation}, beside the one that it has:`
+      return `Index ${index} would get a new generation, ${generation}, beside the current one:`
     case 'claims':
-      return `Index ${index} is there, and would become unique:`
+      return `Index ${index} exists, and would become unique:`
     case 'restore':
-      return `Index ${index} is there and hidden; it would be shown again.`
+      return `Index ${index} exists and is hidden. It would be restored.`
     case 'misfits':
-      return `Index ${index} is there, and only this would change:`
+      return `Index ${index} exists. Only this would change:`
     case 'nothing':
-      return `Index ${index} is there as it is defined.`
+      return `Index ${index} exists as defined.`
   }
 }

@@ -49,12 +49,12 @@ const COMMANDS: readonly AddCommand[] = [
 ]
 
 const AFTER_HELP = `
-The store is named by --shards, by LOOSELEAF_SHARDS, or by the nearest looseleaf.config.ts, in this order.
+The store comes from --shards, LOOSELEAF_SHARDS, or the nearest looseleaf.config.ts, in this order.
 
-Exit codes: 0 done; 1 something was found (no such entity, refused lines, missing rows); 2 usage or configuration;
-3 a shard cannot be reached; 4 the store is not as needed; 74 the output could not be written; 130 stopped by Ctrl-C.`
+Exit codes: 0 done; 1 a problem in the data (no such entity, refused lines, missing rows); 2 usage or configuration;
+3 a shard cannot be reached; 4 the store does not fit; 74 the output could not be written; 130 stopped by Ctrl-C.`
 
-/** Runs one command line (without node and the script) and answers its exit code. */
+/** Runs one command line (without node and the script) and returns its exit code. */
 export async function runProgram(args: readonly string[], console: Console): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.ok
   const run: Runner = async (options, action) => {
@@ -70,7 +70,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void console.stdout.write(text),
-      // A mistyped option may have a password behind it.
+      // A mistyped option may be followed by a password.
       writeErr: (text) => void console.stderr.write(redact(text)),
       outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),
       getOutHasColors: () => false,
@@ -88,7 +88,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
 }
 
 function readVersion(): string {
-  // The same distance from src and from dist.
+  // This path is the same from src and from dist.
   const file = new URL('../package.json', import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

@@ -3,17 +3,17 @@ import type { TerminalStream } from './console.ts'
 import { grouped } from './text.ts'
 
 export interface ProgressOptions {
-  /** What is being done, such as `import`. */
+  /** Name of the work, such as `importing`. */
   readonly label: string
-  /** What is counted, such as `lines`. */
+  /** Noun of the count, such as `lines`. */
   readonly unit: string
 }
 
-/** How far long work has come: on a terminal, drawn on one line that is gone when the work is done; a line now and then elsewhere. */
+/** Shows the progress of long work: on a terminal as a bar that disappears at the end, elsewhere as a line every five seconds. */
 export interface Progress {
-  /** `fraction` from 0 to 1, undefined where the end is not known; `done` in the unit; `detail` is what else there is to say. */
+  /** `done` is in the unit. `fraction` is from 0 to 1; undefined while the end is unknown. `detail` is appended. */
   update(done: number, fraction: number | undefined, detail?: string): void
-  /** Runs what writes a line of its own, which would be lost in the bar. */
+  /** Hides the bar while `write` writes lines of its own. */
   aside(write: () => void): void
   stop(): void
 }
@@ -26,29 +26,29 @@ interface BarState {
 
 const STEPS = 1000
 
-/** A log has a line for so much time, in milliseconds. */
+/** Milliseconds between two lines of a log. */
 const LINE_MS = 5_000
 
-/** Without progress. */
+/** Shows nothing. */
 export const noProgress: Progress = {
   update: () => undefined,
   aside: (write) => write(),
   stop: () => undefined,
 }
 
-/** `elapsed`: milliseconds by a clock that nobody sets. */
+/** Writes a line every five seconds. `elapsed` returns milliseconds of a monotonic clock. */
 export function createProgressLines(
   { label, unit }: ProgressOptions,
   write: (line: string) => void,
   elapsed: () => number,
 ): Progress {
-  // Work that is over within moments needs no word.
-  let toldAt = elapsed()
+  // Work that ends within five seconds writes no line.
+  let writtenAt = elapsed()
   return {
     ...noProgress,
     update(done, fraction, detail) {
-      if (elapsed() - toldAt < LINE_MS) return
-      toldAt = elapsed()
+      if (elapsed() - writtenAt < LINE_MS) return
+      writtenAt = elapsed()
       write(`${label} ${textOf(done, unit, fraction, detail)}`)
     },
   }
@@ -69,7 +69,7 @@ export function createProgressBar(stream: TerminalStream, { label, unit }: Progr
     stream,
     clearOnComplete: true,
     hideCursor: true,
-    // The command itself stops at Ctrl-C, and stops the bar.
+    // The command handles Ctrl-C itself and stops the bar.
     gracefulExit: false,
     format: (shape, { progress }, { done, known, detail }: BarState) => {
       const width = 30

@@ -4,21 +4,21 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { withExactIntegers } from './exact-integers.ts'
 
-/** A line of the input without its end, counted from 1. */
+/** A line of the input without its line break, counted from 1. */
 export interface Line {
   readonly number: number
-  /** Undefined for a line that is longer than the limit, which is not kept in memory. */
+  /** Undefined for a line beyond the limit. */
   readonly bytes: Buffer | undefined
 }
 
-/** Four times the largest body of the default codec, for escapes and base64. */
+/** Four times the largest body of the default codec, as room for escapes and base64. */
 export const MAX_LINE_BYTES: number = 32 * 1024 * 1024
 
 const NEWLINE = 0x0a
 
 /**
- * Yields the lines of a stream, with no more than one line and one chunk in memory. A line beyond the limit is yielded when it
- * passes the limit, so a reader that stops there does not wait for an end that may never come, as in `/dev/zero`.
+ * Yields the lines of a stream, with at most one line and one chunk in memory. It yields a line beyond the limit as soon as
+ * the limit is passed: the end of the line may never come, as in `/dev/zero`.
  */
 export async function* readLines(
   stream: AsyncIterable<Uint8Array | string>,
@@ -28,7 +28,7 @@ export async function* readLines(
   let parts: Buffer[] = []
   let length = 0
   let isTooLong = false
-  /** Adds to the line that is being read; returns it if this makes it too long. */
+  /** Adds a part to the current line; returns the line if this makes it too long. */
   const add = (part: Buffer): Line | undefined => {
     if (isTooLong) return undefined
     length += part.length
@@ -40,7 +40,7 @@ export async function* readLines(
     if (part.length > 0) parts.push(part)
     return undefined
   }
-  /** Ends the line that is being read; returns it unless it was yielded before its end. */
+  /** Ends the current line; returns it unless it was too long and yielded before. */
   const end = (): Line | undefined => {
     const line = isTooLong
       ? undefined
@@ -72,8 +72,8 @@ export async function* readLines(
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * The bag of one line of JSON, the id among its properties. Throws `BAD_PROPERTY`, or `BODY_TOO_LARGE` for too many values, in words
- * that quote nothing.
+ * Parses a line of JSON into a bag with its id. Throws `BAD_PROPERTY`, or `BODY_TOO_LARGE` for too many values. The messages
+ * quote nothing of the line.
  */
 export function parseBag(line: Buffer): Bag {
   const bytes = line.subarray(0, 3).equals(BYTE_ORDER_MARK) ? line.subarray(3) : line
@@ -82,7 +82,7 @@ export function parseBag(line: Buffer): Bag {
   return exact === text ? bag : decode(Buffer.from(exact))
 }
 
-/** The bag, and the text that it was read from. */
+/** Returns the bag, and the text that it was read from. */
 function readBag(bytes: Buffer): { readonly bag: Bag; readonly text: string } {
   const text = bytes.toString()
   try {
@@ -108,7 +108,7 @@ function decode(bytes: Buffer): Bag {
   }
 }
 
-/** Says what a line that is not an entity is, and what to do, without a word of its text. */
+/** Explains why a line is not an entity and what to do, without quoting the line. */
 function notOneObject(bytes: Buffer, message: string): string {
   const needed = 'One JSON object is needed, such as {"title":"Hello"}'
   if (!isUtf8(bytes)) return `${needed}, in UTF-8; these bytes are not UTF-8. Convert the input first.`
@@ -130,13 +130,13 @@ function notOneObject(bytes: Buffer, message: string): string {
     return `${needed}; this is not JSON${place}.`
   }
   if (typeof value !== 'object' || value === null) return `${needed}; this is ${describeKind(value)}.`
-  // A value that no bag has, such as a time of another form.
+  // A value that a bag cannot hold, such as a time in another format.
   return `${needed}; this one cannot be stored: ${message.replace(/^.*cannot be decoded: /, '')}`
 }
 
 /**
- * Gives times the three digits of milliseconds that they have in bodies. Text within a string of JSON is never taken for
- * one, since its quotes have a backslash before them.
+ * Adds missing digits of milliseconds to times, since the codec's JSON needs three. Text inside a JSON string does not match,
+ * because its quotes are escaped.
  */
 function withMilliseconds(text: string): string {
   return text.replaceAll(
@@ -145,7 +145,7 @@ function withMilliseconds(text: string): string {
   )
 }
 
-/** The whole of a stream. Throws `BAD_OPTION` beyond the limit. */
+/** Reads a whole stream. Throws `BAD_OPTION` beyond the limit. */
 export async function readAll(stream: Readable, maxBytes: number = MAX_LINE_BYTES): Promise<Buffer> {
   const parts: Buffer[] = []
   let length = 0

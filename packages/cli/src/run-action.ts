@@ -7,7 +7,7 @@ import { IncompleteOutput, OutputError } from './output-error.ts'
 import { printable } from './text.ts'
 import { createSession, type CommonOptions, type Session } from './session.ts'
 
-/** What a command does; answers its exit code, 0 when it answers none. */
+/** Work of a command. Returns its exit code; undefined means 0. */
 export type Action = (session: Session) => Promise<ExitCode | void>
 
 /** Runs a command from its options to its exit code. */
@@ -31,12 +31,12 @@ export async function runAction(console: Console, options: CommonOptions, action
   return code
 }
 
-/** Tells the user of an error in one line (one line of JSON with `--json`), and gives its exit code. */
+/** Prints an error as one line (one line of JSON with `--json`) and returns its exit code. */
 function report(console: Console, output: Output, thrown: unknown, debug: boolean): ExitCode {
   const isIncomplete = thrown instanceof IncompleteOutput
   const cause = isIncomplete ? thrown.cause : thrown
   const { reason } = console.signal
-  // A stream or a driver that is ended by the signal throws an error of its own.
+  // A stream or a driver that the signal has ended throws an error of its own.
   const error = reason instanceof OutputError ? reason : cause
   const known = isLooseleafError(error)
   const prefix = isIncomplete ? `${thrown.message} ` : ''
@@ -53,7 +53,7 @@ function report(console: Console, output: Output, thrown: unknown, debug: boolea
     else output.note(message)
     return exitCodes.interrupted
   }
-  const message = prefix + redact(inOptions(isError(error) ? error.message : String(error)))
+  const message = prefix + redact(withCommandOptions(isError(error) ? error.message : String(error)))
   if (output.json) {
     const { code, retryable, shard, entity, index, holder } = known
       ? error
@@ -74,12 +74,12 @@ function report(console: Console, output: Output, thrown: unknown, debug: boolea
   return known ? exitCodeOf[error.code] : exitCodes.unexpected
 }
 
-/** One line of JSON, for programs. */
+/** Writes one line of JSON for programs. */
 function writeError(console: Console, error: object): void {
   console.stderr.write(`${JSON.stringify({ error })}\n`)
 }
 
-/** The stacks of an error and its causes; not what else hangs on them, which may be statements and values. */
+/** Returns the stacks of an error and its causes. Leaves out their other properties, which may hold statements and values. */
 function traceOf(error: unknown): string {
   const traces: string[] = []
   for (let current = error, depth = 0; current !== undefined && depth < 5; depth++) {
@@ -89,12 +89,12 @@ function traceOf(error: unknown): string {
   return traces.join('\ncaused by ')
 }
 
-/** Options of a call, in the words of the command line. */
-function inOptions(message: string): string {
+/** Replaces options of a call by options of the command line. */
+function withCommandOptions(message: string): string {
   return message.replaceAll('{ scatter: true }', '--scatter')
 }
 
-/** Takes user and password out of URLs that others have put in their messages. */
+/** Removes user and password from the URLs in a message. */
 export function redact(text: string): string {
   return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^\s/"'`]*@/gi, '$1…@')
 }

@@ -16,7 +16,7 @@ import type { Console } from './console.ts'
 import { findConfig, loadConfig, type LoadedConfig } from './load-config.ts'
 import type { Output } from './output.ts'
 
-/** What every command takes. */
+/** Options of every command. */
 export interface CommonOptions {
   readonly config?: string
   readonly shards?: string
@@ -24,28 +24,28 @@ export interface CommonOptions {
   readonly debug?: boolean
 }
 
-/** Which store the command works on, from the command line, the environment and the config file, in this order. */
+/** The store of the command, from the command line, the environment or the config file, in this order. */
 export interface Settings {
   readonly shards: DriverFactory
-  /** False when the command line or the environment names the store. */
-  readonly isOfConfig: boolean
-  /** Those of the config and of its kinds. */
+  /** False if the command line or the environment names the store. */
+  readonly isFromConfig: boolean
+  /** Indexes of the config and of its kinds. */
   readonly indexes: readonly IndexDefinitionData[]
   readonly kinds: readonly AnyKind[]
   readonly router: Router | undefined
   readonly codec: Codec | undefined
-  /** How the store writes; what is not given is as for `DataStore.open`. */
+  /** Options of `DataStore.open` that the config sets. */
   readonly writing: Pick<LooseleafConfig, 'deleteDelayMs' | 'queryTimeMs' | 'writeOrder' | 'onIndexFailure'>
-  /** The config file in use, if there is one. */
+  /** The config file; undefined without one. */
   readonly file: string | undefined
 }
 
 export interface OpenOptions {
-  /** Create what is missing. Default: false. */
+  /** Creates missing tables and indexes. Default: false. */
   readonly migrate?: boolean
-  /** Begin empty shards of a store in use anew. Default: false. */
+  /** Initializes empty shards of a store in use. Default: false. */
   readonly acceptEmptyShards?: boolean
-  /** Tell the store's warnings. Default: true. */
+  /** Prints the store's warnings. Default: true. */
   readonly warn?: boolean
   readonly observer?: Observer
 }
@@ -55,7 +55,7 @@ export interface Session {
   readonly console: Console
   readonly output: Output
   readonly signal: AbortSignal
-  /** The first call says whether `connect` may make SQLite files that are not there. Default: false. */
+  /** `create` of the first call decides whether `connect` may create missing SQLite files. Default: false. */
   settings(create?: boolean): Promise<Settings>
   store(options?: OpenOptions): Promise<DataStore>
   close(): Promise<void>
@@ -71,26 +71,26 @@ export function createSession(console: Console, output: Output, options: CommonO
     warn = true,
     observer,
   }: OpenOptions): Promise<DataStore> {
-    const { shards, isOfConfig, indexes, router, codec, writing, file } = await session.settings(migrate)
+    const { shards, isFromConfig, indexes, router, codec, writing, file } = await session.settings(migrate)
     const { queryTimeMs, deleteDelayMs, onIndexFailure, ...others } = writing
-    const ofStore = {
-      // Of a store that is there, it says what the config's own store was made with.
-      ...(queryTimeMs !== undefined && (isOfConfig || migrate) && { queryTimeMs }),
+    const storeOptions = {
+      // Without `migrate` it is a check, which only applies to the config's own store.
+      ...(queryTimeMs !== undefined && (isFromConfig || migrate) && { queryTimeMs }),
       ...(deleteDelayMs !== undefined && migrate && { deleteDelayMs }),
       ...(onIndexFailure !== undefined && migrate && { onIndexFailure }),
     }
-    const fromConfig = [...(router ? ['router'] : []), ...Object.keys(ofStore)]
+    const fromConfig = [...(router ? ['router'] : []), ...Object.keys(storeOptions)]
     const opening = DataStore.open({
       shards,
       migrate,
       acceptEmptyShards,
-      // Without `migrate` the store's own catalog says which indexes there are.
+      // Without `migrate` the indexes come from the store's catalog.
       ...(migrate && { indexes }),
       ...(observer && { observer }),
       ...(router && { router }),
       ...(codec && { codec }),
       ...others,
-      ...ofStore,
+      ...storeOptions,
       onWarning(warning) {
         if (warn) output.note(`${output.colors.yellow('Warning:')} ${warning}`)
       },
@@ -109,7 +109,7 @@ export function createSession(console: Console, output: Output, options: CommonO
     settings: (create = false) => (settings ??= readSettings(console, options, create)),
     store: (open = {}) => (store ??= openStore(open)),
     async close() {
-      // A store that could not be opened has been reported where it was asked for.
+      // An error of `open` was already reported by the action.
       await (await store?.catch(() => undefined))?.close()
     },
   }
@@ -122,7 +122,7 @@ async function readSettings(console: Console, options: CommonOptions, create: bo
   const loaded = file === undefined ? undefined : await loadConfig(file, signal)
   const named = options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined)
   const shards = givenShards(named, loaded, { cwd, create })
-  const { indexes: own = [], kinds = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}
+  const { indexes: listed = [], kinds = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}
   const { deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure }: Partial<LooseleafConfig> =
     loaded?.config ?? {}
   const writing = {
@@ -131,8 +131,8 @@ async function readSettings(console: Console, options: CommonOptions, create: bo
     ...(writeOrder !== undefined && { writeOrder }),
     ...(onIndexFailure !== undefined && { onIndexFailure }),
   }
-  const indexes = [...own, ...indexesOf(...kinds)]
-  return { shards, isOfConfig: named === undefined, indexes, kinds, router, codec, writing, file }
+  const indexes = [...listed, ...indexesOf(...kinds)]
+  return { shards, isFromConfig: named === undefined, indexes, kinds, router, codec, writing, file }
 }
 
 function givenShards(
@@ -144,14 +144,14 @@ function givenShards(
   if (loaded === undefined) {
     throw new LooseleafError(
       'BAD_OPTION',
-      'Which store? Give --shards mysql://…,mysql://…, set LOOSELEAF_SHARDS, or write a looseleaf.config.ts here or in a folder above.',
+      'No store is given. Give --shards mysql://…,mysql://…, set LOOSELEAF_SHARDS, or write a looseleaf.config.ts here or in a folder above.',
     )
   }
   const { shards } = loaded.config
   if (shards === undefined) {
     throw new LooseleafError(
       'BAD_OPTION',
-      `Which store? ${loaded.file} names no shards: give them there, by --shards mysql://…,mysql://…, or by LOOSELEAF_SHARDS.`,
+      `No store is given: ${loaded.file} names no shards. Name them there, by --shards mysql://…,mysql://…, or by LOOSELEAF_SHARDS.`,
     )
   }
   return typeof shards === 'string'

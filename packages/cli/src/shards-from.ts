@@ -4,22 +4,22 @@ import { mysqlShards } from '@looseleaf/driver-mysql'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 
 export interface ShardsFromOptions {
-  /** Where a relative folder of SQLite files begins. Default: the process's working directory. */
+  /** Base of a relative folder of SQLite files. Default: the working directory of the process. */
   readonly relativeTo?: string | undefined
-  /** Make a folder of SQLite files that is not there; as the option of `sqliteShards`. Default: true. */
+  /** Creates a missing folder of SQLite files, like the option of `sqliteShards`. Default: true. */
   readonly create?: boolean | undefined
 }
 
-/** More than anyone's machines, few enough that a slip of the hand opens no million files. */
+/** More than a machine needs; a mistyped number cannot open a million files. */
 const MAX_LOCAL_SHARDS = 1024
 
 const FORMS =
   'Shards are given as mysql://user:password@host:3306/database, with a comma between several; as sqlite:folder?shards=2; or as memory:2'
 
 /**
- * The shards that a text names, for configuration files and environment variables: `mysql://…,mysql://…` (one URL a
- * shard, in an order that stays the same), `sqlite:folder?shards=2` or `memory:2`; one shard where no number is given.
- * Nothing is connected. Throws `BAD_OPTION`; its message never repeats the text, which may hold a password.
+ * Parses a text from a config file or an environment variable into shards: `mysql://…,mysql://…` (one URL per shard, in an
+ * order that must not change), `sqlite:folder?shards=2` or `memory:2`. Without a number there is one shard. Does not connect.
+ * Throws `BAD_OPTION`; the message never repeats the text, which may hold a password.
  */
 export function shardsFrom(text: string, options: ShardsFromOptions = {}): DriverFactory {
   if (typeof text !== 'string') throw bad(`${FORMS}; got something that is not a string.`)
@@ -35,9 +35,9 @@ export function shardsFrom(text: string, options: ShardsFromOptions = {}): Drive
     case 'memory':
       return memoryShards(parseCount(trimmed.slice('memory:'.length) || '1', 'memory:'))
     case undefined:
-      throw bad(`${FORMS}; got a text without one of these beginnings.`)
+      throw bad(`${FORMS}; got a text without a scheme.`)
     default:
-      throw bad(`${FORMS}; got one that begins otherwise.`)
+      throw bad(`${FORMS}; got a text with another scheme.`)
   }
 }
 
@@ -59,7 +59,7 @@ function checkOptions(options: ShardsFromOptions): { relativeTo: string; create:
   return { relativeTo, create }
 }
 
-/** A comma may stand in a URL too, so that only one before the next scheme divides. */
+/** Splits only at commas before a scheme, because a URL may contain commas. */
 function splitUrls(text: string): string[] {
   const urls = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i)
   for (const [number, url] of urls.entries()) {

@@ -2,7 +2,7 @@ import type { ShardProbe } from '@looseleaf/store'
 
 const UNITS = ['kB', 'MB', 'GB', 'TB']
 
-/** `812 bytes`, `3.4 MB`. */
+/** Returns a text such as `812 bytes` or `3.4 MB`. */
 export function bytesText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} bytes`
   const power = Math.min(UNITS.length, Math.floor(Math.log10(bytes) / 3))
@@ -10,13 +10,13 @@ export function bytesText(bytes: number): string {
   return `${value.toFixed(value < 100 ? 1 : 0)} ${UNITS[power - 1]}`
 }
 
-/** Growth of a shard, such as `+3.4 MB a day`; `?` before two notes of its size are an hour apart. */
+/** Returns the growth of a shard, such as `+3.4 MB a day`; `?` until two notes of its size are an hour apart. */
 export function growthText({ bytesPerDay }: Pick<ShardProbe, 'bytesPerDay'>): string {
   if (bytesPerDay === undefined) return '?'
   return `${bytesPerDay < 0 ? '-' : '+'}${bytesText(Math.round(Math.abs(bytesPerDay)))} a day`
 }
 
-/** Size and growth of a shard, for tables. */
+/** Returns size and growth of a shard for a table; `?` if it was not probed. */
 export function sizeCells(probes: readonly ShardProbe[], shard: string): readonly [string, string] {
   const probe = probes.find(({ name }) => name === shard)
   if (probe?.bytes === undefined) return ['?', '?']
@@ -29,4 +29,4 @@ export function sizeJson(probes: readonly ShardProbe[], shard: string): object {
 }
 
 /** Source of the sizes in a table. */
-export const SIZES_NOTE = "Sizes and growth are by the databases' statistics."
+export const SIZES_NOTE = "Sizes and growth come from the databases' statistics."

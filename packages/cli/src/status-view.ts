@@ -13,10 +13,10 @@ import { policiesText } from './policies-text.ts'
 import { sizeCells, sizeJson, SIZES_NOTE } from './size-text.ts'
 import { grouped } from './text.ts'
 
-/** What `looseleaf status` tells. */
+/** Data that `looseleaf status` prints. */
 export interface StatusView {
   readonly status: StoreStatus
-  /** Undefined while shard 0 does not answer, or refuses. */
+  /** Undefined while shard 0, which holds it, does not answer or refuses. */
   readonly report: CleanerReport | undefined
   readonly consumers: readonly ConsumerReport[]
   readonly replicas: readonly ReplicaReport[]
@@ -42,15 +42,16 @@ export function statusJson(view: StatusView): unknown {
       warnings,
     })),
     indexes: status.indexes.map((index) => {
-      const own = reportOf(report, index)
+      const cleaning = reportOf(report, index)
+      const lastRun = cleaning?.lastRun
       return {
         ...index,
         lastCleaned:
-          own?.lastRun === undefined
+          lastRun === undefined
             ? null
-            : { finishedAt: own.lastRun.finishedAt, missing: own.lastRun.missing, ...own.lastRun.tally },
-        misfits: own?.misfits ?? null,
-        underWay: underWayJson(own),
+            : { finishedAt: lastRun.finishedAt, missing: lastRun.missing, ...lastRun.tally },
+        misfits: cleaning?.misfits ?? null,
+        underWay: underWayJson(cleaning),
       }
     }),
     cleaner: report === undefined ? null : cleanerJson(report),
@@ -60,9 +61,13 @@ export function statusJson(view: StatusView): unknown {
       leftOut,
     })),
     consumers: consumersJson(consumers),
-    failures: failures.map(({ failures: own, ...note }) => ({
+    failures: failures.map(({ failures: failuresOfProcess, ...note }) => ({
       ...note,
-      failures: own.map(({ shard = null, lastAt, ...one }) => ({ ...one, shard, lastAt: new Date(lastAt) })),
+      failures: failuresOfProcess.map(({ shard = null, lastAt, ...failure }) => ({
+        ...failure,
+        shard,
+        lastAt: new Date(lastAt),
+      })),
     })),
     findings,
   }
@@ -119,12 +124,12 @@ export function statusText(
   const warnings = status.shards.flatMap((shard) =>
     shard.warnings.map((warning) => `${colors.yellow('Warning:')} ${shard.name}: ${warning}`),
   )
-  // A shard may answer here what it refuses the cleaners.
-  const isTold = ({ rule, about }: Finding): boolean =>
+  // The lines of `errors` already name a shard that failed here. A shard that only fails for the cleaner's report is a finding.
+  const isInErrors = ({ rule, about }: Finding): boolean =>
     rule === 'shard' && status.shards.some(({ name, error }) => error && about === `shard ${name}`)
-  const told = findingsText(
+  const findingLines = findingsText(
     output,
-    findings.filter((finding) => !isTold(finding)),
+    findings.filter((finding) => !isInErrors(finding)),
   )
   return [
     gradeText(output, findings),
@@ -141,11 +146,13 @@ export function statusText(
     ...(report === undefined ? [] : cleanerText(output, report)),
     ...(consumers.length === 0 ? [] : ['', consumersText(output, consumers) ?? '']),
     ...failuresText(output, failures),
-    ...(errors.length + warnings.length + told.length === 0 ? [] : ['', ...errors, ...warnings, ...told]),
+    ...(errors.length + warnings.length + findingLines.length === 0
+      ? []
+      : ['', ...errors, ...warnings, ...findingLines]),
   ].join('\n')
 }
 
-/** Failing calls of an hour, those that are over included. */
+/** Returns a table of the failing calls of the last hour, including failures that have ended. */
 function failuresText(output: Output, reports: readonly FailureReport[]): readonly string[] {
   const rows = reports.flatMap(({ process, at, isOver, periodMs, calls, failures }) =>
     failures.map(({ code, shard = '', count }) => [
@@ -167,12 +174,12 @@ function replicaCells({ name, primary, behindMs, leftOut }: ReplicaReport): stri
 function indexLines(output: Output, status: StoreStatus, report: CleanerReport | undefined): string[] {
   if (status.indexes.length === 0) return ['No indexes.']
   const cleaned = status.indexes.map((index) => {
-    const own = reportOf(report, index)
+    const cleaning = reportOf(report, index)
     return [
       indexName(output, { ...index, index: index.name }),
-      report === undefined ? '?' : lastRunText(own),
-      own?.misfits === undefined ? '?' : grouped(own.misfits.count),
-      underWayText(own),
+      report === undefined ? '?' : lastRunText(cleaning),
+      cleaning?.misfits === undefined ? '?' : grouped(cleaning.misfits.count),
+      underWayText(cleaning),
     ]
   })
   return [
@@ -207,14 +214,14 @@ function cleanerText(output: Output, report: CleanerReport): string[] {
 function followed({ name, worker, isFollowed, lastRoundAt, lagMs, isFallingBehind, pending }: ShardReport) {
   return [
     name,
-    isFollowed ? (worker ?? 'a cleaner') : 'nobody',
+    isFollowed ? (worker ?? 'a cleaner') : 'no cleaner',
     lastRoundAt === undefined ? 'never' : time(lastRoundAt),
     lagMs === undefined ? '?' : `${durationText(lagMs)}${isFallingBehind ? ', growing' : ''}`,
     pending === undefined ? '' : pendingText(pending),
   ]
 }
 
-/** What the last look at everything found: since when every ready index was cleaned once. */
+/** Returns the findings of the last sweep, and the time since which every ready index was cleaned. */
 function sweptText({ indexes }: CleanerReport): string | undefined {
   const runs = indexes.filter(({ state }) => state === 'ready').map(({ lastRun }) => lastRun)
   const last = runs.filter((run) => run !== undefined)
@@ -229,7 +236,7 @@ function sweptText({ indexes }: CleanerReport): string | undefined {
     `${sum(({ tally }) => tally.duplicates)} duplicates`,
     `${grouped(damaged)} damaged`,
   ]
-  return `Everything was swept since ${time(oldest)}: ${found.join(', ')}.`
+  return `All indexes were swept since ${time(oldest)}: ${found.join(', ')}.`
 }
 
 function lastRunText(report: IndexReport | undefined): string {
@@ -241,24 +248,24 @@ function lastRunText(report: IndexReport | undefined): string {
   return `${time(finishedAt)}: ${counts.join(', ') || 'nothing to do'}`
 }
 
-/** How many rows wait for the cleaner: `0`, `1,234`, `500+` where there are more. */
+/** Returns the number of rows that wait for the cleaner: `0`, `1,234`, or `500+` for more than were counted. */
 export function pendingText(pending: PendingReport | undefined): string {
   return pending === undefined ? '0' : `${grouped(pending.rows)}${pending.more ? '+' : ''}`
 }
 
-/** How far a filling or cleaning is, how fast, and what holds it up; empty where there is none. */
+/** Returns progress, speed and throttling of a filling or cleaning; empty without one. */
 export function underWayText(report: IndexReport | undefined): string {
   if (report?.underWay === undefined) return ''
   const { startedAt, shards, rate, timeLeftMs } = report.underWay
-  const where = shards.map(({ phase, done, total }) =>
+  const phases = shards.map(({ phase, done, total }) =>
     total === 0 ? phase : `${phase} ${grouped(done)}/${grouped(total)}`,
   )
-  const left = timeLeftMs === undefined ? '' : `, about ${durationText(timeLeftMs)} left`
-  const pace = rate === 0 ? ['nobody is at it now'] : [`${grouped(rate)} rows/s${left}`]
-  return `since ${time(startedAt)}: ${[...where, ...pace, ...slowedText(shards)].join(', ')}`
+  const remaining = timeLeftMs === undefined ? '' : `, about ${durationText(timeLeftMs)} left`
+  const pace = rate === 0 ? ['no worker now'] : [`${grouped(rate)} rows/s${remaining}`]
+  return `since ${time(startedAt)}: ${[...phases, ...pace, ...throttlingText(shards)].join(', ')}`
 }
 
-function slowedText(shards: readonly PartReport[]): string[] {
+function throttlingText(shards: readonly PartReport[]): string[] {
   const [most] = shards.toSorted((a, b) => b.waited - a.waited)
   return most?.throttledBy === undefined
     ? []

@@ -1,24 +1,24 @@
-/** Stored text may hold escape sequences, which have no business on a terminal; and a row stays on its line. */
+/** Replaces control characters by spaces: escape sequences in stored text must not reach the terminal, and a row needs one line. */
 export function printable(text: string): string {
-  // Colour codes that the command has put there itself are let through.
+  // Colour codes of the command itself stay.
   return text.replaceAll(
-    // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+    // oxlint-disable-next-line no-control-regex -- this function removes control characters
     /(\u001B\[\d{1,2}m)|[\u0000-\u001F\u007F-\u009F]/g,
     (_, color?: string) => color ?? ' ',
   )
 }
 
-/** The first characters of a text, with a sign where more was. */
+/** Shortens a text to `length` characters; a shortened text ends with `…`. */
 export function clip(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`
 }
 
-/** `1,234`. */
+/** Returns a number such as `1,234`. */
 export function grouped(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-/** `1,234 entities`, `1 entity`. */
-export function counted(count: number, one: string, many: string): string {
-  return `${grouped(count)} ${count === 1 ? one : many}`
+/** Returns a number with its noun, such as `1,234 entities` or `1 entity`. */
+export function counted(count: number, singular: string, plural: string): string {
+  return `${grouped(count)} ${count === 1 ? singular : plural}`
 }

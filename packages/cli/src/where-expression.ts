@@ -11,15 +11,15 @@ import type { Where } from '@looseleaf/index-engine'
 type Scalar = string | number | bigint | boolean | Date
 
 const OPERATORS = { '>=': 'gte', '<=': 'lte', '^=': 'startsWith', '=': 'eq', '>': 'gt', '<': 'lt' } as const
-/** Behind the name of a property whose index has rows for entities without it. */
+/** Follows the name of a property in a condition for entities without it. */
 const IS_NULL = ' is null'
 type Operator = keyof typeof OPERATORS | 'is null'
 
 /**
- * Reads conditions such as `user_id=0192…` and `published>=2009-02-27`, each with a value of its property's type.
- * `due is null` asks for entities without it, where the index has rows for those.
- * Two bounds of one property make a range, as in `published>=2009-02-01 published<2009-03-01`; several values of one make a
- * list, as in `status=open status=waiting`. Throws `BAD_QUERY`.
+ * Parses conditions such as `user_id=0192…` and `published>=2009-02-27`, with values of the property's type. `due is null`
+ * matches entities without the property, if the index has rows for them. Two bounds of a property form a range, as in
+ * `published>=2009-02-01 published<2009-03-01`. Several values of a property form a list, as in
+ * `status=open status=waiting`. Throws `BAD_QUERY`.
  */
 export function parseWhere(index: IndexDefinitionData, expressions: readonly string[]): Where {
   const values = new Map<string, (Scalar | null)[]>()
@@ -45,7 +45,7 @@ export function parseWhere(index: IndexDefinitionData, expressions: readonly str
     ranges.set(name, { ...range, [bound]: value })
   }
   const conditions = [...values].map(([name, list]) => [name, list.length === 1 ? list[0] : { in: list }])
-  // Built from the definition itself, whose types are only known at run time.
+  // The names and types come from a definition that is only known at run time.
   return Object.fromEntries([...conditions, ...ranges]) as Where
 }
 
@@ -53,12 +53,12 @@ function split(
   index: IndexDefinitionData,
   expression: string,
 ): { property: IndexedProperty; operator: Operator; text: string } {
-  // Longest name first: one property's name may begin another's, and may hold any sign.
+  // The longest name comes first: a name may be the beginning of another one, and may contain operators.
   const properties = index.properties.toSorted((a, b) => b.name.length - a.name.length)
   for (const property of properties) {
     if (!expression.startsWith(property.name)) continue
     const rest = expression.slice(property.name.length)
-    // The order of the table puts the operators of two signs first.
+    // OPERATORS lists operators with two signs first.
     if (rest === IS_NULL) return { property, operator: 'is null', text: '' }
     const operator = (Object.keys(OPERATORS) as (keyof typeof OPERATORS)[]).find((sign) =>
       rest.startsWith(sign),
@@ -68,11 +68,11 @@ function split(
   const names = index.properties.map(({ name }) => name).join(', ')
   throw bad(
     index,
-    `a condition is a property, one of = > >= < <= ^=, and a value, as in ${index.properties[0]?.name ?? 'property'}=value, or a property and "is null"; the properties of this index are ${names}. Got ${describeKind(expression)} that is not one.`,
+    `a condition is a property, one of = > >= < <= ^=, and a value, as in ${index.properties[0]?.name ?? 'property'}=value, or a property and "is null"; the properties of this index are ${names}. Got ${describeKind(expression)} that is no condition.`,
   )
 }
 
-/** How each type is written on a command line; undefined where the text is not one. */
+/** Parser of each type for values on a command line. Returns undefined for an invalid text. */
 const PARSERS: Readonly<
   Record<ColumnType, { readonly expected: string; parse(text: string): Scalar | undefined }>
 > = {

@@ -6,16 +6,16 @@ import { finished } from 'node:stream/promises'
 import { LooseleafError } from '@looseleaf/core'
 import { OutputError } from './output-error.ts'
 
-/** Takes the next piece of text; resolves when the file is ready for more. */
+/** Writes the next piece of text. Resolves when the file accepts more. */
 export type Write = (text: string) => Promise<void>
 
 /**
- * Writes a file as a whole or not at all: beside it first, under a name that ends with `.part`, which takes its place, and
- * its mode, when `produce` is through. What was there stays until then, and for good when anything fails. A pipe or a device
- * is written to directly.
+ * Writes a file completely or not at all. The text first goes to a file beside it whose name ends with `.part`. When
+ * `produce` has resolved, that file takes over the mode of the old file and replaces it. After an error the old file is
+ * unchanged and the `.part` file is removed. A pipe or a device is written directly.
  */
 export async function writeFile<T>(path: string, produce: (write: Write) => Promise<T>): Promise<T> {
-  // What a link points to is written; the link stays.
+  // A link stays; its target is replaced.
   const file = await realpath(path).catch(() => path)
   const before = await stat(file).catch(() => undefined)
   if (before?.isDirectory()) {
@@ -25,7 +25,7 @@ export async function writeFile<T>(path: string, produce: (write: Write) => Prom
   const part = `${file}.${randomBytes(4).toString('hex')}.part`
   try {
     const result = await stream(path, part, 'wx', produce)
-    await takeItsPlace(part, file, before)
+    await replaceFile(part, file, before)
     return result
   } catch (error) {
     await rm(part, { force: true })
@@ -33,7 +33,7 @@ export async function writeFile<T>(path: string, produce: (write: Write) => Prom
   }
 }
 
-async function takeItsPlace(part: string, file: string, before: Stats | undefined): Promise<void> {
+async function replaceFile(part: string, file: string, before: Stats | undefined): Promise<void> {
   if (before !== undefined) await chmod(part, before.mode & 0o7777)
   await rename(part, file)
 }
@@ -44,13 +44,13 @@ async function stream<T>(
   flags: 'w' | 'wx',
   produce: (write: Write) => Promise<T>,
 ): Promise<T> {
-  // A regular file is on disk before it takes the place of another one.
+  // A regular file must be durable before it replaces another one.
   const target = createWriteStream(file, { flags, flush: flags === 'wx' })
   const opened = once(target, 'open')
   const done = finished(target).catch((error: NodeJS.ErrnoException) => {
     throw new OutputError(path, error)
   })
-  // It is awaited below; until then an error of the file has to wait without ending the process.
+  // `done` is awaited below. Without a handler, a rejection before that would end the process.
   done.catch(() => undefined)
   try {
     await opened.catch((cause: unknown) => {

@@ -1,16 +1,16 @@
 /** Parts of the help that `clean` and the commands for one index share. */
 
-export const CLEAN_EXIT = `Ends with 1 where something is left: a filling that is paused or whose index is
-hidden, entities that share a key of a unique index, bodies that cannot be
-decoded.`
+export const CLEAN_EXIT = `The exit code is 1 when a problem remains: a filling that is paused or whose
+index is hidden, entities that share a key of a unique index, or bodies that
+cannot be decoded.`
 
-export const DANGLING = `Rows that match no entity are counted; they change no answer, and a clean
+export const DANGLING = `Rows that match no entity are counted. They change no answer, and a clean
 deletes them.`
 
 export const CLEAN_JSON = `  { "indexes": [{ "index", "generation", "state", "entities", "rows", "added",
       "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates",
       "undecodable", "unique": true for claims,
-      "halted": true where it is paused or hidden }],
+      "halted": true if it is paused or hidden }],
     "added", "removed", "fenced", "waiting", "complete",
     "expired": entities deleted }`
 

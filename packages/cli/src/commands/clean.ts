@@ -1,7 +1,7 @@
 import { deleteExpired, lookForWentBack } from '@looseleaf/cleaner'
 import { isExpiring, isInUse } from '@looseleaf/index-engine'
 import { checkText, cleanText } from '../clean-view.ts'
-import { checkTelling, cleanTelling, exitCodeOfClean } from '../cleaning.ts'
+import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../cleaning.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findIndex } from '../find-index.ts'
@@ -18,11 +18,10 @@ interface CleanCommandOptions extends CommonOptions {
   readonly lease?: number
 }
 
-const DETAILS = `Deletes entities that have expired, adds missing index rows, deletes those
-that match no entity, checks, and makes the indexes ready that were being
-filled. The store may be in use. It may be stopped at any time, also by
-Ctrl-C, and goes on from there when run again. Several may run at once and
-share the work.
+const DETAILS = `Deletes expired entities, adds missing index rows, deletes rows that match no
+entity, checks the indexes, and makes filled indexes ready. The store may be in
+use. You can stop it at any time with Ctrl-C; the next run continues from there.
+Several runs at the same time share the work.
 
 ${CLEAN_EXIT}
 
@@ -37,7 +36,7 @@ ${CLEAN_JSON}
 With --check:
 ${CHECK_JSON}`
 
-/** `looseleaf clean`: brings indexes in step with the entities. */
+/** Adds `looseleaf clean`, which fills, repairs and checks indexes. */
 export const addClean: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'clean',
@@ -51,11 +50,15 @@ export const addClean: AddCommand = (program, run) => {
   })
     .option('--index <name...>', 'only these indexes (default: all)')
     .option('--check', 'compare, and change nothing')
-    .option('--restart', 'begin from the start and write every row again: after a restore or a failover')
-    .option('--rate <rows>', 'entities and rows read per second, at the most (default: no limit)', parseWhole)
+    .option('--restart', 'start over and write every row again: after a restore or a failover')
+    .option(
+      '--rate <rows>',
+      'largest number of entities and rows read per second (default: no limit)',
+      parseWhole,
+    )
     .option(
       '--lease <seconds>',
-      'how long the work of a process that died waits for it (default: 30, at most 300)',
+      'time until other processes take over the work of a dead one (default: 30, at most 300)',
       parseLease,
     )
     .action((options: CleanCommandOptions) =>
@@ -73,7 +76,7 @@ async function clean(
   const { signal } = session
   await lookForWentBack(store, { signal })
   const expired = await deleteExpiredOf(session, names, rate)
-  const result = await cleanTelling(session, names, {
+  const result = await cleanAndReport(session, names, {
     restart,
     rowsPerSecond: rate,
     leaseMs: lease && lease * 1000,
@@ -88,7 +91,7 @@ async function clean(
   return exitCodeOfClean(result)
 }
 
-/** Deletes expired entities if an index by which they expire is among those to clean; answers how many. */
+/** Deletes expired entities if their index is among the names, or without names. Returns their number. */
 async function deleteExpiredOf(
   { signal, ...session }: Session,
   names: readonly string[] | undefined,
@@ -96,8 +99,8 @@ async function deleteExpiredOf(
 ): Promise<number> {
   const store = await session.store()
   const { indexes } = store.context.catalog.current()
-  const isMeant = indexes.some((entry) => isExpiring(entry) && (names?.includes(entry.name) ?? true))
-  return isMeant ? deleteExpired(store, { signal, rowsPerSecond }) : 0
+  const isSelected = indexes.some((entry) => isExpiring(entry) && (names?.includes(entry.name) ?? true))
+  return isSelected ? deleteExpired(store, { signal, rowsPerSecond }) : 0
 }
 
 async function check(session: Session, options: CleanCommandOptions): Promise<ExitCode> {
@@ -105,7 +108,7 @@ async function check(session: Session, options: CleanCommandOptions): Promise<Ex
   const store = await session.store()
   const kept = store.context.catalog.current().indexes.filter(isInUse)
   const names = options.index ?? [...new Set(kept.map(({ name }) => name))]
-  const result = await checkTelling(session, names, options.rate)
+  const result = await checkAndReport(session, names, options.rate)
   output.result(result, () => checkText(output, result.indexes))
   return result.ok ? exitCodes.ok : exitCodes.found
 }

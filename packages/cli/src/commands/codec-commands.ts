@@ -9,31 +9,31 @@ import type { Runner } from '../run-action.ts'
 import type { CommonOptions } from '../session.ts'
 import { counted, grouped, printable } from '../text.ts'
 
-const SHOW_DETAILS = `Shapes are the names of properties that bodies leave out, dictionaries what they
-are compressed by. Both stay for ever, since bodies refer to them. Each is on
-every shard; one that a shard lacks is put back by the next process that opens
-the store.
+const SHOW_DETAILS = `A shape is a list of property names; bodies refer to it instead of repeating
+the names. A dictionary is common text by which bodies are compressed. Both stay
+forever, because bodies refer to them. Each is on every shard. The next process
+that opens the store restores one that a shard lacks.
 
-Looks at the oldest bodies of each shard and at those that were written last,
-too: one that they refer to and no shard has is listed without bytes. The exit
-code is 1 for such, and when a shard lacks one, or its row is damaged.
+Also reads the oldest and the newest bodies of each shard. A shape or dictionary
+that they refer to and that no shard has is listed without bytes. The exit code
+is 1 for such an entry, when a shard lacks one, or when its row is damaged.
 
 JSON: [{ "id", "kind", "bytes" | null, "added" | null,
-         "shards": those that have it whole, "damagedOn": those whose row is damaged,
-         "names": of a shape }]`
+         "shards": shards that have it,
+         "damagedOn": shards whose row is damaged, "names": names of a shape }]`
 
-const TRAIN_DETAILS = `Reads the entities that were written last, and stores on every shard what many
-of them have in common. Processes whose codec has \`dictionary: true\` compress
-by it from then on: each as soon as it is opened or meets a body of another that
-does. The first time it takes five seconds. Train again when entities have
-changed much; earlier dictionaries are kept.
+const TRAIN_DETAILS = `Reads the newest entities and stores their common text on every shard. Each
+process whose codec has \`dictionary: true\` compresses by it as soon as it opens
+the store, or reads a body that another process has compressed by it. The first
+dictionary of a store takes five seconds. Train again when entities have changed
+much; earlier dictionaries are kept.
 
-The exit code is 1 when there is too little to train on.
+The exit code is 1 when there are too few entities.
 
-JSON: { "id", "bytes", "sample": entities it was made of,
-        "unreadable": entities that could not be read }`
+JSON: { "id", "bytes", "sample": number of entities used,
+        "unreadable": number of entities that could not be read }`
 
-/** `looseleaf codec …`: what stored bodies refer to. */
+/** Adds `looseleaf codec`, which shows shapes and dictionaries and trains dictionaries. */
 export const addCodecCommands: AddCommand = (program, run) => {
   const group = program
     .command('codec')
@@ -44,13 +44,13 @@ export const addCodecCommands: AddCommand = (program, run) => {
   addTrain(group, run)
 }
 
-/** Bodies of a shard that are looked at: so many of the oldest, and of those that were written last. */
+/** Size of the sample of bodies per shard: this many of the oldest, and this many of the newest. */
 const BODIES = 100
 
 interface ShownDefinition {
   readonly id: string
   readonly kind: string
-  /** Null for one that no shard has. */
+  /** Null if no shard has it. */
   readonly bytes: number | null
   /** ISO 8601. */
   readonly added: string | null
@@ -64,7 +64,7 @@ function addShow(group: Command, run: Runner): void {
     usage: 'show',
     summary: 'List the shapes and dictionaries of the store',
     details: SHOW_DETAILS,
-    examples: [['codec show', 'what bodies refer to']],
+    examples: [['codec show', 'all shapes and dictionaries']],
   }).action((options: CommonOptions) =>
     run(options, async (session) => {
       const { output, signal } = session
@@ -81,7 +81,7 @@ function addShow(group: Command, run: Runner): void {
       const stored = Array.from(byId.values(), (rows): ShownDefinition => {
         const [, first] = rows[0] as (typeof rows)[number]
         const { id, kind, bytes, added } = first
-        const damagedOn = look.broken.find((one) => one.id === id)?.damagedOn ?? []
+        const damagedOn = look.broken.find((definition) => definition.id === id)?.damagedOn ?? []
         const names = namesOf(first)
         return {
           id,
@@ -102,13 +102,14 @@ function addShow(group: Command, run: Runner): void {
           ? 'No shapes and no dictionaries.'
           : [
               definitionTable(output, shown, shards.length),
-              ...look.broken.map((one) => {
-                const { about, what, todo } = brokenText(one, look)
+              ...look.broken.map((definition) => {
+                const { about, what, todo } = brokenText(definition, look)
                 return `${output.colors.red('Error:')} ${printable(about)}: ${what}. To do: ${todo}.`
               }),
             ].join('\n'),
       )
-      return shown.every((one) => one.shards.length === shards.length) ? exitCodes.ok : exitCodes.found
+      const isComplete = shown.every((definition) => definition.shards.length === shards.length)
+      return isComplete ? exitCodes.ok : exitCodes.found
     }),
   )
 }
@@ -116,12 +117,12 @@ function addShow(group: Command, run: Runner): void {
 function definitionTable(output: Output, shown: readonly ShownDefinition[], shards: number): string {
   return output.table(
     ['ID', 'KIND', 'BYTES', 'ADDED', 'SHARDS', 'NAMES'],
-    shown.map(({ id, kind, bytes, added, shards: having, damagedOn, names }) => [
+    shown.map(({ id, kind, bytes, added, shards: holders, damagedOn, names }) => [
       printable(id),
       printable(kind),
       bytes === null ? '' : grouped(bytes),
       added ?? '',
-      `${having.length} of ${shards}${damagedOn.length === 0 ? '' : `, damaged on ${damagedOn.length}`}`,
+      `${holders.length} of ${shards}${damagedOn.length === 0 ? '' : `, damaged on ${damagedOn.length}`}`,
       names === undefined ? '' : printable(shortened(JSON.stringify(names))),
     ]),
   )
@@ -129,12 +130,12 @@ function definitionTable(output: Output, shown: readonly ShownDefinition[], shar
 
 const NAMES_WIDTH = 100
 
-/** Ends with an ellipsis where there is more; `--json` has all. */
+/** Shortens a text with an ellipsis. `--json` has the whole text. */
 function shortened(text: string): string {
   return text.length <= NAMES_WIDTH ? text : `${text.slice(0, NAMES_WIDTH - 1)}…`
 }
 
-/** Undefined for what is no shape. */
+/** Returns the names of a shape; undefined for a dictionary or a damaged row. */
 function namesOf({ kind, bytes }: StoredDefinition): unknown {
   if (kind !== 'shape') return undefined
   try {
@@ -152,15 +153,15 @@ interface TrainCommandOptions extends CommonOptions {
 function addTrain(group: Command, run: Runner): void {
   defineCommand(group, {
     usage: 'train',
-    summary: 'Make a dictionary of the entities that were written last',
+    summary: 'Make a dictionary from the newest entities',
     details: TRAIN_DETAILS,
     examples: [
-      ['codec train', 'of the last 2,000 entities'],
-      ['codec train --sample 10000 --bytes 8192', 'of more, and twice as long'],
+      ['codec train', 'from the last 2,000 entities'],
+      ['codec train --sample 10000 --bytes 8192', 'from more entities, and twice as long'],
     ],
   })
-    .option('--sample <n>', 'entities that are looked at (default: 2000)', parseWhole)
-    .option('--bytes <n>', 'the most bytes of the dictionary (default: 4096)', parseWhole)
+    .option('--sample <n>', 'number of entities to read (default: 2000)', parseWhole)
+    .option('--bytes <n>', 'largest size of the dictionary in bytes (default: 4096)', parseWhole)
     .action(({ sample, bytes, ...options }: TrainCommandOptions) =>
       run(options, async (session) => {
         const { output, signal } = session
@@ -169,8 +170,8 @@ function addTrain(group: Command, run: Runner): void {
         output.result(
           trained,
           () =>
-            `Dictionary ${trained.id} of ${grouped(trained.bytes)} bytes, made of ${counted(trained.sample, 'entity', 'entities')}, is stored on every shard.${trained.unreadable === 0 ? '' : ` ${counted(trained.unreadable, 'entity', 'entities')} could not be read, and had no part in it.`}
-Processes whose codec has \`dictionary: true\` compress by it; others read what is written so.`,
+            `Dictionary ${trained.id} of ${grouped(trained.bytes)} bytes, made from ${counted(trained.sample, 'entity', 'entities')}, is stored on every shard.${trained.unreadable === 0 ? '' : ` ${counted(trained.unreadable, 'entity', 'entities')} could not be read and was left out.`}
+Processes whose codec has \`dictionary: true\` compress by it. All other processes can read such bodies.`,
         )
       }),
     )

@@ -14,60 +14,60 @@ interface ConsoleCommandOptions extends CommonOptions {
   readonly acts?: boolean
 }
 
-/** Nobody but this machine reaches it. */
+/** Only processes on this machine reach this address. */
 const HOST = '127.0.0.1'
 const BASE = '/store'
 
-/** `looseleaf console`: the pages of `@looseleaf/console`, of any store. */
+/** Adds `looseleaf console`, which serves the pages of `@looseleaf/console` for any store. */
 export const addConsole: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'console',
-    summary: 'Serve pages that show what the store holds, to a browser on this machine',
+    summary: 'Serve pages about the store to a browser on this machine',
     details: DETAILS,
     examples: [
       ['console', 'shards, indexes and entities, without their values'],
       ['console --values --acts', 'with values, and with buttons that add and drop indexes'],
     ],
   })
-    .option('--port <number>', 'port of 127.0.0.1 (default: one that is free)', parseWhole)
-    .option('--values', 'show values, bytes and keys of entities, secrets included')
-    .option('--acts', 'allow to add and drop the indexes of the config')
+    .option('--port <number>', 'port on 127.0.0.1 (default: a free one)', parseWhole)
+    .option('--values', 'show values, bytes and keys of entities, including secrets')
+    .option('--acts', 'allow adding and dropping the indexes of the config')
     .action((options: ConsoleCommandOptions) => run(options, (session) => serve(session, options)))
 }
 
-const DETAILS = `It serves 127.0.0.1 and asks for no password: every user of this machine who
-finds the port may look. So values of entities are shown with --values alone,
-and nothing can be done without --acts. With --acts the indexes of the config
-can be added and dropped; each act is told on stderr. An index that is added is
-filled by a cleaner: that of your application, or \`looseleaf clean\`.
+const DETAILS = `The server listens on 127.0.0.1 and asks for no password: every user of this
+machine who finds the port can read the pages. So values of entities need
+--values, and changes need --acts. With --acts the pages can add and drop the
+indexes of the config; each act is printed on stderr. A cleaner fills an added
+index: the cleaner of your application, or \`looseleaf clean\`.
 
-Latencies and what was sent are those of this command alone. Ctrl-C ends it,
-with 0.
+Latencies and statements on the pages are those of this command alone. Ctrl-C
+ends it with exit code 0.
 
-JSON, when it can be reached:
+JSON, once the server listens:
   { "url" }`
 
 async function serve(session: Session, { port = 0, values, acts }: ConsoleCommandOptions): Promise<void> {
   const { output, signal } = session
-  // Pages are much to load, and no other command has any.
+  // Imported here because the pages take long to load and only this command needs them.
   const { createConsole, createLatencies } = await import('@looseleaf/console')
   const latencies = createLatencies()
   const { indexes, file } = await session.settings()
   if (acts === true && indexes.length === 0) {
-    const why =
+    const reason =
       file === undefined
         ? 'there is no looseleaf.config.ts here or above. Write one with { indexes }, or name it by --config'
         : `${file} has none. Name them there as { indexes } or by { kinds }`
     throw new LooseleafError(
       'BAD_OPTION',
-      `--acts adds and drops the indexes of the config, and ${why}; or leave --acts out.`,
+      `--acts adds and drops the indexes of the config, and ${reason}; or leave --acts out.`,
     )
   }
   const store = await session.store({ observer: latencies })
   const pages = createConsole({
     store,
     base: BASE,
-    // Nobody traces what this command does.
+    // This command makes no traces.
     maxTraces: 0,
     ...(values === true && { mayShow: () => true }),
     ...(indexes.length > 0 && { live: { offer: indexes, latencies } }),
@@ -75,12 +75,12 @@ async function serve(session: Session, { port = 0, values, acts }: ConsoleComman
   })
   const server = createServer((request, response) => {
     const { host = 'none' } = request.headers
-    const own = (server.address() as AddressInfo).port
-    // Pages of other sites can make their own names lead here, and a browser would let them read.
-    if (![`${HOST}:${own}`, `localhost:${own}`].includes(host.toLowerCase()))
+    const boundPort = (server.address() as AddressInfo).port
+    // DNS rebinding: another site can point its own name to 127.0.0.1, and the browser would let that site read the pages.
+    if (![`${HOST}:${boundPort}`, `localhost:${boundPort}`].includes(host.toLowerCase()))
       response
         .writeHead(421, { 'content-type': 'text/plain; charset=utf-8' })
-        .end(`Ask for ${HOST}:${own}.\n`)
+        .end(`Ask for ${HOST}:${boundPort}.\n`)
     else if (!pages.handle(request, response)) response.writeHead(302, { location: BASE }).end()
   })
   try {
@@ -101,10 +101,10 @@ async function listen(server: Server, port: number): Promise<number> {
   try {
     await once(server, 'listening')
   } catch (cause) {
-    const why = isError(cause) ? cause.message : String(cause)
+    const reason = isError(cause) ? cause.message : String(cause)
     throw new LooseleafError(
       'BAD_OPTION',
-      `--port ${port} cannot be listened on: ${why}. Leave it out for a free one.`,
+      `--port ${port} cannot be listened on: ${reason}. Leave it out for a free port.`,
       { cause },
     )
   }

@@ -15,31 +15,32 @@ import type { Runner } from '../run-action.ts'
 import type { CommonOptions } from '../session.ts'
 import { clip, counted, printable } from '../text.ts'
 
-const LIST_DETAILS = `A consumer is a name under which processes of the store share the handling of
-its changes. LAG is the age of the oldest change that was not handled. A shard
-is worked on in eight partitions; PROCESSES is how many have some.
+const LIST_DETAILS = `A consumer is a name under which processes share the handling of the store's
+changes. LAG is the age of the oldest change that was not handled. Each shard
+has eight partitions; PROCESSES is the number of processes that hold some of
+them.
 
 JSON: [{ "name", "shards": [{ "name", "error": { "code", "message" } | null,
-  "lagMs" | null where it has not begun or
-  it is unknown, "partitions", "processes", "failing",
-  "deadLetters" }] }]`
+  "lagMs" | null if the consumer has not begun or the lag is unknown,
+  "partitions", "processes", "failing", "deadLetters" }] }]`
 
-const LETTERS_DETAILS = `A dead letter is a change that the handler has refused too often. With --replay
-it is handled again, as the entity is then, within seconds where the consumer
-runs. --discard forgets it. Both take all, or those of the ids given.
+const LETTERS_DETAILS = `A dead letter is a change whose handler has failed too often. With --replay the
+consumer handles it again, with the entity's state at that time, within seconds
+if it runs. --discard deletes it. Both apply to all dead letters, or to those of
+the given ids.
 
-The exit code is 1 when there are some, without --replay or --discard.
+The exit code is 1 if there are dead letters, without --replay or --discard.
 
 JSON: [{ "id", "version", "attempts", "error", "failedAt", "isReplayed" }];
-{ "replayed" } or { "discarded" }: how many.`
+{ "replayed": number } or { "discarded": number }.`
 
-const DROP_DETAILS = `Forgets where the consumer stands, and its dead letters. One that is at work is
-not dropped: stop its processes first. One of this name that is started later
-is a new one.
+const DROP_DETAILS = `Deletes the position of the consumer and its dead letters. A running consumer is
+not dropped: stop its processes first. A consumer that starts later under this
+name is a new one.
 
 JSON: { "dropped": name } | { "dropped": null }`
 
-/** `looseleaf consumer …`: those who follow the changes of a store. */
+/** Adds `looseleaf consumer`, which lists and drops consumers and handles their dead letters. */
 export const addConsumerCommands: AddCommand = (program, run) => {
   const group = program
     .command('consumer')
@@ -54,9 +55,9 @@ export const addConsumerCommands: AddCommand = (program, run) => {
 function addList(group: Command, run: Runner): void {
   defineCommand(group, {
     usage: 'list',
-    summary: 'List the consumers: how far they are, and what fails',
+    summary: 'List consumers with their lag and their failures',
     details: LIST_DETAILS,
-    examples: [['consumer list', 'how far they are']],
+    examples: [['consumer list', 'all consumers and shards']],
   }).action((options: CommonOptions) =>
     run(options, async ({ output, signal, store }) => {
       const consumers = await readConsumers(await store(), { signal })
@@ -80,9 +81,9 @@ function addLetters(group: Command, run: Runner): void {
     details: LETTERS_DETAILS,
     examples: [['consumer letters search --replay', 'handle them again']],
   })
-    .option('--replay', 'have them handled again')
-    .option('--discard', 'forget them')
-    .option('--yes', 'do not ask before they are forgotten')
+    .option('--replay', 'let the consumer handle them again')
+    .option('--discard', 'delete them')
+    .option('--yes', 'do not ask before deleting')
     .action(
       (consumer: string, ids: readonly EntityId[], { replay, discard, yes, ...options }: LettersOptions) =>
         run(options, async (session) => {
@@ -93,9 +94,9 @@ function addLetters(group: Command, run: Runner): void {
               'Letters are replayed or discarded: give --replay or --discard.',
             )
           const store = await session.store()
-          const some = ids.length === 0 ? undefined : ids
+          const selected = ids.length === 0 ? undefined : ids
           if (replay === true) {
-            const replayed = await replayDeadLetters(store, consumer, some, { signal })
+            const replayed = await replayDeadLetters(store, consumer, selected, { signal })
             output.result(
               { replayed },
               () => `${counted(replayed, 'letter', 'letters')} will be handled again.`,
@@ -104,15 +105,19 @@ function addLetters(group: Command, run: Runner): void {
           }
           if (discard === true) {
             const which =
-              some === undefined ? 'all dead letters' : counted(some.length, 'dead letter', 'dead letters')
-            const isMeant = await confirm(session, `Forget ${which} of ${consumer}?`, yes)
-            const discarded = isMeant ? await discardDeadLetters(store, consumer, some, { signal }) : 0
-            output.result({ discarded }, () => `${counted(discarded, 'letter', 'letters')} forgotten.`)
+              selected === undefined
+                ? 'all dead letters'
+                : counted(selected.length, 'dead letter', 'dead letters')
+            const isConfirmed = await confirm(session, `Delete ${which} of ${consumer}?`, yes)
+            const discarded = isConfirmed
+              ? await discardDeadLetters(store, consumer, selected, { signal })
+              : 0
+            output.result({ discarded }, () => `${counted(discarded, 'letter', 'letters')} deleted.`)
             return exitCodes.ok
           }
-          const wanted = new Set(ids)
+          const selectedIds = new Set(ids)
           const letters = (await readDeadLetters(store, consumer, { signal })).filter(
-            ({ id }) => some === undefined || wanted.has(id),
+            ({ id }) => selected === undefined || selectedIds.has(id),
           )
           output.result(letters, () =>
             letters.length === 0
@@ -136,21 +141,21 @@ function addLetters(group: Command, run: Runner): void {
 function addDrop(group: Command, run: Runner): void {
   defineCommand(group, {
     usage: 'drop <consumer>',
-    summary: 'Forget a consumer',
+    summary: 'Drop a consumer',
     details: DROP_DETAILS,
-    examples: [['consumer drop search', 'forget where it stands']],
+    examples: [['consumer drop search', 'delete its position and its dead letters']],
   })
     .option('--yes', 'do not ask')
     .action((consumer: string, { yes, ...options }: CommonOptions & { readonly yes?: boolean }) =>
       run(options, async (session) => {
-        const isMeant = await confirm(
+        const isConfirmed = await confirm(
           session,
-          `Forget the consumer ${consumer}, where it stands and its dead letters?`,
+          `Drop the consumer ${consumer}, its position and its dead letters?`,
           yes,
         )
-        if (isMeant) await dropConsumer(await session.store(), consumer, { signal: session.signal })
-        session.output.result({ dropped: isMeant ? consumer : null }, () =>
-          isMeant ? `The consumer ${printable(consumer)} is forgotten.` : 'Nothing was done.',
+        if (isConfirmed) await dropConsumer(await session.store(), consumer, { signal: session.signal })
+        session.output.result({ dropped: isConfirmed ? consumer : null }, () =>
+          isConfirmed ? `The consumer ${printable(consumer)} is dropped.` : 'Nothing was changed.',
         )
       }),
     )

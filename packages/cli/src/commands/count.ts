@@ -16,12 +16,12 @@ interface CountCommandOptions extends CommonOptions {
 const DETAILS = `${WHERE_HELP}
 
 A number up to 1,000 is exact. A greater one counts index rows, which may be too
-many for a while after writes; --exact reads every entity, and --rows counts rows however
-few there are.
+many for a while after writes. --exact reads every entity; --rows always counts
+index rows.
 
 JSON: { "count" }`
 
-/** `looseleaf count`: how many entities match. */
+/** Adds `looseleaf count`, which counts the matching entities. */
 export const addCount: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'count <index> [conditions...]',
@@ -31,9 +31,9 @@ export const addCount: AddCommand = (program, run) => {
       ['count entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab', 'the entries of a user'],
     ],
   })
-    .option('--exact', 'look at every entity, however many there are')
-    .addOption(new Option('--rows', 'count index rows, and look at no entity').conflicts('exact'))
-    .option('--scatter', 'ask all shards where the conditions do not say which one')
+    .option('--exact', 'read every matching entity')
+    .addOption(new Option('--rows', 'count index rows, and read no entity').conflicts('exact'))
+    .option('--scatter', 'ask all shards, for conditions without the shard key')
     .action((name: string, conditions: string[], options: CountCommandOptions) =>
       run(options, async (session) => {
         const { output, signal } = session

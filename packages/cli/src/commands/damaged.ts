@@ -14,7 +14,7 @@ interface DamagedCommandOptions extends CommonOptions {
   readonly yes?: boolean
 }
 
-/** What is printed of one entity with `--json`. */
+/** A line of `--json`, for one entity. */
 interface DamagedJson {
   readonly id: string
   readonly version: number
@@ -25,41 +25,41 @@ interface DamagedJson {
   readonly message: string
   /** Null for a tombstone. */
   readonly bodyBytes: number | null
-  /** Where its body is; not there without `--export`. */
+  /** File of the body. Only with `--export`. */
   readonly file?: string
-  /** Not there without `--repair`. */
+  /** Only with `--repair`. */
   readonly repaired?: boolean
-  /** Not there without `--delete`. */
+  /** Only with `--delete`. */
   readonly deleted?: boolean
 }
 
 const DETAILS = `Reads every entity of the store, with the codec of the config.
 
-  BODY_DAMAGED     the bytes are not those that were written, or the row has a
-                   version that no write gave it
-  BODY_UNKNOWN     whole, in a format that this codec does not read
-  BODY_TOO_LARGE   whole, of a size that this codec does not take
+  BODY_DAMAGED     the bytes differ from the written ones, or the row has an
+                   invalid version
+  BODY_UNKNOWN     intact, in a format that this codec does not read
+  BODY_TOO_LARGE   intact, beyond the size limit of this codec
 The right config reads the last two.
 
-With --export, body and row of each are written to two files in the folder,
-readable by the user alone.
+With --export, the body and the row of each are written to two files in the
+folder, which only the user can read.
 
---repair gives a row with a version that no write gave it, such as that of a
-clock past the year 2255, a version of now. Its body stays as it is.
+--repair gives a row with an invalid version, such as that of a clock past the
+year 2255, a new version. The body stays unchanged.
 
---delete needs --export and --yes; it deletes what is BODY_DAMAGED and still as
-it was exported. It keeps what another process may be able to read, and rows
-with a wrong version. It deletes nothing when more entities are damaged than can
-be read, since then the codec is probably wrong.
+--delete needs --export and --yes. It deletes entities that are BODY_DAMAGED and
+have not changed since their export. It keeps entities that another codec may
+read, and rows with an invalid version. It deletes nothing when more entities
+are damaged than can be read, because then the codec is probably wrong.
 
-Run \`looseleaf clean\` after either. The exit code is 1 when there is an entity
-that was neither repaired nor deleted.
+Run \`looseleaf clean\` after either. The exit code is 1 when an entity was
+neither repaired nor deleted.
 
-JSON, a line for each:
+JSON, one line per entity:
   { "id", "version", "updated", "shard", "code", "message", "bodyBytes",
     "file" with --export, "repaired" with --repair, "deleted" with --delete }`
 
-/** `looseleaf damaged`: entities whose stored bodies cannot be read. */
+/** Adds `looseleaf damaged`, which handles entities whose stored bodies cannot be read. */
 export const addDamaged: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'damaged',
@@ -68,14 +68,14 @@ export const addDamaged: AddCommand = (program, run) => {
     examples: [
       ['damaged', 'list them'],
       ['damaged --export damaged-bodies', 'keep their bytes'],
-      ['damaged --repair', 'put wrong versions right'],
+      ['damaged --repair', 'replace invalid versions'],
       ['damaged --export damaged-bodies --delete --yes', 'keep their bytes, and delete them'],
     ],
   })
     .option('--export <folder>', 'write the stored bytes of each to a file there')
-    .option('--repair', 'give a new version to rows with one that no write gave them')
-    .option('--delete', 'delete those that nobody can read')
-    .option('--yes', 'say that --delete is meant')
+    .option('--repair', 'give a new version to rows with an invalid one')
+    .option('--delete', 'delete entities with damaged bytes')
+    .option('--yes', 'confirm --delete')
     .action((options: DamagedCommandOptions) => run(options, (session) => listDamaged(session, options)))
 }
 
@@ -84,7 +84,7 @@ async function listDamaged(session: Session, options: DamagedCommandOptions): Pr
   if (options.delete === true && (options.yes !== true || options.export === undefined)) {
     throw new LooseleafError(
       'BAD_OPTION',
-      '--delete cannot be taken back: it needs --yes, and --export <folder>, where the bytes are kept.',
+      '--delete cannot be undone: it needs --yes, and --export <folder>, where the bytes are kept.',
     )
   }
   const store = await session.store()
@@ -92,29 +92,29 @@ async function listDamaged(session: Session, options: DamagedCommandOptions): Pr
   if (options.delete === true) await requireCodec(store, signal)
   let found = 0
   let repairs = 0
-  let left = 0
+  let remaining = 0
   for await (const entity of store.scanDamaged({ signal })) {
     found++
     const file = folder && (await exportBody(folder, entity))
     const repaired = options.repair === true ? await repair(store, entity, signal) : undefined
     if (repaired === true) repairs++
     const deleted = options.delete === true ? await store.deleteDamaged(entity, { signal }) : undefined
-    if (deleted !== true && repaired !== true) left++
+    if (deleted !== true && repaired !== true) remaining++
     const line = jsonOf(entity, file, repaired, deleted)
     await output.write(`${output.json ? JSON.stringify(line) : textOf(line)}\n`)
   }
-  const what = `${counted(found, 'entity', 'entities')} cannot be read`
+  const count = `${counted(found, 'entity', 'entities')} cannot be read`
   if (found === 0) output.note('Every entity can be read.')
-  else if (left === found) output.note(`${what}.`)
+  else if (remaining === found) output.note(`${count}.`)
   else {
-    const deletes = found - left - repairs
+    const deletes = found - remaining - repairs
     const done = [
       ...(repairs > 0 ? [`${repairs} of them repaired`] : []),
       ...(deletes > 0 ? [`${deletes} of them deleted`] : []),
     ]
-    output.note(`${what}, ${done.join(', ')}. Now run: looseleaf clean`)
+    output.note(`${count}, ${done.join(', ')}. Now run: looseleaf clean`)
   }
-  return left === 0 ? exitCodes.ok : exitCodes.found
+  return remaining === 0 ? exitCodes.ok : exitCodes.found
 }
 
 async function repair(
@@ -125,7 +125,7 @@ async function repair(
   return !isVersion(version) && repairVersion(store.context, id, { signal })
 }
 
-/** Throws where so much is damaged that it will have been written by another codec. */
+/** Throws `BAD_OPTION` if more entities are damaged than readable: then another codec has probably written the store. */
 async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void> {
   let readable = 0
   let damaged = 0
@@ -134,7 +134,7 @@ async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void
   if (damaged <= readable) return
   throw new LooseleafError(
     'BAD_OPTION',
-    `Nothing was deleted: ${damaged} entities are damaged and ${readable} can be read, so the store is probably written with another codec than ${store.context.codec.name}. Give the config that has it.`,
+    `Nothing was deleted: ${damaged} entities are damaged and ${readable} can be read, so another codec than ${store.context.codec.name} has probably written the store. Give the config that has it.`,
   )
 }
 
@@ -170,5 +170,5 @@ function stateOf({ code, version, repaired, deleted }: DamagedJson): string {
   if (repaired === true) return ' Repaired.'
   if (deleted === undefined) return ''
   if (deleted) return ' Deleted.'
-  return code === 'BODY_DAMAGED' && isVersion(version) ? ' Kept: it was changed meanwhile.' : ' Kept.'
+  return code === 'BODY_DAMAGED' && isVersion(version) ? ' Kept: it has changed since its export.' : ' Kept.'
 }

@@ -13,15 +13,15 @@ interface ExplainCommandOptions extends CommonOptions {
 
 const DETAILS = `${WHERE_HELP}
 
-Reads index rows, at most some thousands, and no entities. The rows are counted
-up to 1,000; some of them may be of entities that no longer match. \`looseleaf
-query\` says how many rows its page has examined and discarded.
+Reads at most some thousand index rows, and no entities. Rows are counted up to
+1,000; some of them may belong to entities that no longer match. \`looseleaf
+query\` prints how many rows its page has examined and discarded.
 
 JSON:
   { "index", "generation", "table", "shards": [name], "scatter", "ranges",
     "estimatedRows", "isAtLeast", "limit" }`
 
-/** `looseleaf explain`: which shards and rows a query reads. */
+/** Adds `looseleaf explain`, which prints the shards and the number of rows that a query reads. */
 export const addExplain: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'explain <index> [conditions...]',
@@ -31,7 +31,7 @@ export const addExplain: AddCommand = (program, run) => {
       ['explain entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab', 'the entries of a user'],
     ],
   })
-    .option('--scatter', 'ask all shards where the conditions do not say which one')
+    .option('--scatter', 'ask all shards, for conditions without the shard key')
     .action((name: string, conditions: string[], options: ExplainCommandOptions) =>
       run(options, async (session) => {
         const { scatter = false } = options

@@ -13,19 +13,19 @@ interface ExportCommandOptions extends CommonOptions {
 /** Characters that are gathered before they are written. */
 const CHUNK = 64 * 1024
 
-const DETAILS = `\`looseleaf import\` takes what this prints, and restores it exactly. It is not a
-snapshot: each entity is as it was when it was read. The lines are JSON with or
-without --json. The last line on stderr says whether the export is complete, and
-its exit code is 0 only then.
+const DETAILS = `\`looseleaf import\` restores the lines exactly. An export is not a snapshot: each
+entity has the state of the moment when it was read. The lines are JSON with and
+without --json. The last line on stderr says whether the export is complete;
+only then the exit code is 0.
 
 With --output the lines first go to <file>.….part, which replaces the file when
-it is complete. An export that fails or is stopped leaves the old file as it is.
-One whose process was killed leaves its .part file, which nothing deletes: delete
-it when no export to that file runs.
+it is complete. An export that fails or is stopped leaves the old file
+unchanged. A killed process leaves its .part file: delete it when no export to
+that file runs.
 
 JSON, on stderr, or on stdout with --output: { "exported" }`
 
-/** `looseleaf export`: every entity as a line of JSON. */
+/** Adds `looseleaf export`, which prints every entity as a line of JSON. */
 export const addExport: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'export',
@@ -45,20 +45,20 @@ export const addExport: AddCommand = (program, run) => {
         const { output } = session
         if (options.output === undefined) {
           const exported = await writeEntities(session, (text) => output.write(text))
-          const told = output.json ? JSON.stringify({ exported }) : complete(exported)
-          session.console.stderr.write(`${told}\n`)
+          const line = output.json ? JSON.stringify({ exported }) : completeText(exported)
+          session.console.stderr.write(`${line}\n`)
           return
         }
-        // Before anything is made of the file: most of what can go wrong goes wrong here.
+        // Opened before the file is created, because most errors occur here.
         await session.store()
         const file = resolve(session.console.cwd, options.output)
         const exported = await writeFile(file, (write) => writeEntities(session, write))
-        output.result({ exported }, () => complete(exported))
+        output.result({ exported }, () => completeText(exported))
       }),
     )
 }
 
-function complete(exported: number): string {
+function completeText(exported: number): string {
   return `Complete: ${counted(exported, 'entity', 'entities')} exported.`
 }
 

@@ -4,13 +4,13 @@ import { entityJson, entityText } from '../entity-view.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { CommonOptions } from '../session.ts'
 
-const DETAILS = `The exit code is 1 when one of them does not exist.
+const DETAILS = `The exit code is 1 when an id has no entity.
 
 JSON:
   { "entities": [{ "id", "version", "updated", "properties" }],
     "missing": [id] }`
 
-/** `looseleaf get`: reads entities by id. */
+/** Adds `looseleaf get`, which prints entities by id. */
 export const addGet: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'get <id...>',

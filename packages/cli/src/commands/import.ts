@@ -22,12 +22,12 @@ interface ImportCommandOptions extends CommonOptions {
   readonly check: boolean
 }
 
-/** Refused lines that the JSON result lists; `refused` counts them all. */
+/** Largest number of refused lines that the JSON result lists. `refused` counts all. */
 const MAX_LISTED = 1000
 
-const DETAILS = `Each line is one JSON object, a whole entity. Its "id", if it has one, is the
-entity’s id; an entity that has this id already is replaced. Without an "id" a
-fresh one is made. Values that JSON cannot express:
+const DETAILS = `Each line is one JSON object, a whole entity. An existing entity with the same
+"id" is replaced. A line without an "id" gets a fresh one. Values that JSON
+cannot express:
 
   {"$date":"2009-02-27T00:00:00.000Z"}   a time in UTC; .000 may be left out
   {"$bigint":"9007199254740993"}         a bigint of 64 bits
@@ -36,26 +36,26 @@ fresh one is made. Values that JSON cannot express:
 
 An integer beyond 2^53 - 1 becomes a bigint; beyond 64 bits it is refused. With
 an exponent (1e+20) it is a number. A property whose name begins with $ gets one
-more $ in front. An entity whose "_kind" is a kind of the config has to fit its
-schema; without a "_version" it is taken for the oldest shape, and upgraded when it
-is read. A line of no kind of the config is stored as it is, and counted in a
+more $ in front. An entity whose "_kind" is a kind of the config must fit its
+schema; without a "_version" it has the oldest shape, and is upgraded when it is
+read. A line of no kind of the config is stored unchanged, and counted in a
 warning. A line that cannot be stored is reported with its number and left out.
-The exit code is then 1, as it is when --from-line is beyond the end.
+The exit code is then 1. It is also 1 when --from-line is beyond the end.
 
-An import that was stopped, by Ctrl-C or by a shard that failed, says with which
-lines to go on so that none is stored twice. One whose process was killed says
-nothing: give --ids-from where lines have no ids and that matters. The same name
-gives the same line the same id, so an import may then be repeated as often as
-needed; it replaces what was changed in between. Give each file its own name, and do not change lines in between.
+An import that Ctrl-C or a failed shard has stopped prints the lines to continue
+with, so that no line is stored twice. A killed process prints nothing: give
+--ids-from for lines without ids. It derives each id from the name and the line
+number, so you can repeat the import. A repeated import overwrites changes that
+were made in between. Give each file its own name, and do not change its lines.
 
 JSON:
   { "lines", "created", "replaced", "refused",
     "ended": "all" | "refused" | "interrupted" | "failed", "nextLine",
-    "left": with which lines to go on, for --lines | null after "all",
+    "left": the lines to continue with, for --lines | null after "all",
     "errors": [{ "line", "code", "message" }] }
 "errors" lists the first 1,000.`
 
-/** `looseleaf import`: entities from lines of JSON. */
+/** Adds `looseleaf import`, which stores entities from lines of JSON. */
 export const addImport: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'import <file>',
@@ -64,41 +64,41 @@ export const addImport: AddCommand = (program, run) => {
     examples: [
       ['import entries.jsonl', 'a file'],
       ['import entries.jsonl --on-error skip', 'leave out the lines that cannot be stored'],
-      ['import entries.jsonl --ids-from 2026-05', 'lines without ids, to be repeated at will'],
-      ['export --shards sqlite:old | looseleaf import -', 'everything that another store has'],
+      ['import entries.jsonl --ids-from 2026-05', 'lines without ids, in a way that can be repeated'],
+      ['export --shards sqlite:old | looseleaf import -', 'all entities of another store'],
     ],
   })
     .addOption(
-      new Option('--on-error <what>', 'what a line that cannot be stored does')
+      new Option('--on-error <action>', 'action after a line that cannot be stored')
         .choices(['stop', 'skip'])
         .default('stop'),
     )
-    .option('--from-line <n>', 'begin with this line', parseLine, 1)
+    .option('--from-line <n>', 'start with this line', parseLine, 1)
     .addOption(
       new Option('--lines <list>', 'only these lines, such as 7,12-20,31-')
         .argParser(parseLines)
         .conflicts('fromLine'),
     )
-    .option('--ids-from <name>', 'make ids of this name and the line, where lines have none', parseName)
-    .option('--no-check', 'store what may not fit the schema of its kind')
+    .option('--ids-from <name>', 'derive missing ids from this name and the line number', parseName)
+    .option('--no-check', 'do not check entities against the schema of their kind')
     .action((file: string, options: ImportCommandOptions) =>
       run(options, async (session) => {
         const { output } = session
         const started = platformTime.elapsed()
         const { result, errors, others } = await importFile(session, file, options)
         const seconds = (platformTime.elapsed() - started) / 1000
-        // Nothing was taken up. One more than the last line is where an import that came to its end would go on.
+        // The line after the last one is not beyond the end: it is the next line of a complete import.
         const [{ from } = { from: 1 }] = linesOf(options)
         const isBeyond = result.ended === 'all' && from > result.nextLine
-        const { failure, left = null, ...told } = result
-        output.result({ ...told, left, errors }, () =>
+        const { failure, left = null, ...counts } = result
+        output.result({ ...counts, left, errors }, () =>
           isBeyond
             ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
             : summary(result, options.idsFrom, seconds),
         )
         if (others > 0) {
           output.note(
-            `${output.colors.yellow('Warning:')} ${counted(others, 'line has', 'lines have')} a "_kind" that is no kind of the config, or none: no kind finds ${others === 1 ? 'it' : 'them'}.`,
+            `${output.colors.yellow('Warning:')} ${counted(others, 'line has', 'lines have')} no "_kind", or one that is not a kind of the config. No kind of the config finds ${others === 1 ? 'it' : 'them'}.`,
           )
         }
         if (failure !== undefined) throw atLine(failure)
@@ -170,12 +170,12 @@ async function openFile(path: string): Promise<{ stream: Readable; bytes: number
   }
 }
 
-/** The lines that are to be taken up. */
+/** Returns the selected lines. */
 function linesOf({ fromLine, lines }: ImportCommandOptions): readonly LineRange[] {
   return lines ?? [{ from: fromLine, to: Infinity }]
 }
 
-/** An error of a shard, with the first line that it has kept out. */
+/** Adds the number of the first failed line to an error. */
 function atLine({ line, error }: ImportFailure): unknown {
   if (line === undefined || !isLooseleafError(error)) return error
   const { code, shard, entity, index, holder, retryable, unknownOutcome } = error
@@ -192,7 +192,7 @@ function summary(result: ImportResult, idsFrom: string | undefined, seconds: num
   ]
   if (refused > 0) parts.push(`${counted(refused, 'line was', 'lines were')} refused.`)
   if (ended !== 'all') {
-    const refusals = refused > 0 ? ', but for those that were refused' : ''
+    const refusals = refused > 0 ? ', except the refused ones' : ''
     parts.push(
       nextLine === 1
         ? 'Stopped at line 1.'
@@ -202,12 +202,12 @@ function summary(result: ImportResult, idsFrom: string | undefined, seconds: num
   if (left !== '') {
     const ids = idsFrom === undefined ? '' : ` --ids-from ${quoted(idsFrom)}`
     const lines = left === `${nextLine}-` ? `--from-line ${nextLine}` : `--lines ${left}`
-    parts.push(`Go on with ${lines}${ids}`)
+    parts.push(`Continue with ${lines}${ids}`)
   }
   return parts.join('\n')
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return /^[\w.,:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -21,7 +21,7 @@ const COMMANDS: readonly AddCommand[] = [
   addViolations,
 ]
 
-/** `looseleaf index …`: the life of an index, from being added to being dropped. */
+/** Adds `looseleaf index` with its commands. */
 export const addIndexCommands: AddCommand = (program, run) => {
   const group = program
     .command('index')

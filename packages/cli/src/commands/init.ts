@@ -4,32 +4,30 @@ import { indexTable } from '../index-table.ts'
 import { counted } from '../text.ts'
 import type { CommonOptions } from '../session.ts'
 
-const DETAILS = `May be run again at any time: it only adds what is missing. The indexes of a new
-store are ready at once. Those added to a store in use are building until
-\`looseleaf clean\` has filled them. An index that has lost a table on a shard, as
-after a restore, is building too: as a new generation.
+const DETAILS = `You can run it again at any time: it only adds missing tables and indexes. The
+indexes of a new store are ready at once. Indexes added to a store in use are
+building until \`looseleaf clean\` has filled them. An index whose table is
+missing on a shard, as after a restore, gets a new generation, which is building
+too.
 
 JSON:
   { "storeId", "shards": [name],
     "indexes": [{ "name", "generation", "table", "state", "columns",
       "shardOn" }] }`
 
-/** `looseleaf init`: makes the tables, and adds the config's indexes. */
+/** Adds `looseleaf init`, which creates the tables and adds the config's indexes. */
 export const addInit: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'init',
     summary: 'Create the tables of a store and add the indexes of the config',
     details: DETAILS,
     examples: [
-      ['init', 'as the config says'],
+      ['init', 'the store of the config'],
       [`init --shards 'sqlite:other?shards=2'`, 'a store of two SQLite files, without indexes'],
-      ['init --accept-empty-shards', 'a store that has lost a shard for good goes on with an empty one'],
+      ['init --accept-empty-shards', 'replace a shard whose data is lost for good by an empty one'],
     ],
   })
-    .option(
-      '--accept-empty-shards',
-      'begin empty shards of a store in use anew; their data has to be lost for good',
-    )
+    .option('--accept-empty-shards', 'initialize empty shards of a store in use, whose data is lost for good')
     .action((options: CommonOptions & { readonly acceptEmptyShards?: boolean }) =>
       run(options, async (session) => {
         const { output } = session
@@ -60,7 +58,7 @@ export const addInit: AddCommand = (program, run) => {
             ...new Set(indexes.filter(({ state }) => state === 'building').map(({ name }) => name)),
           ]
           return [
-            `The store is there: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(indexes.length, 'index', 'indexes')}.`,
+            `The store is ready: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(indexes.length, 'index', 'indexes')}.`,
             ...(indexes.length === 0 ? [] : ['', indexTable(output, indexes)]),
             ...(building.length === 0 ? [] : ['', `Fill ${building.join(', ')} with: looseleaf clean`]),
           ].join('\n')

@@ -5,36 +5,39 @@ import { exitCodes } from '../exit-codes.ts'
 import type { CommonOptions, Settings } from '../session.ts'
 import { counted, grouped } from '../text.ts'
 
-const DETAILS = `Reads the whole store, and writes each entity of the config’s kinds that is
-stored in an older shape, without a default of its schema or under a former
-name of its kind, with its index rows. May be stopped and started again at any
-time, and run while the site is live: such entities are read in the newest
-shape, with defaults, all the while. Indexes have the stored values, so run it
-before you query one by a default. Start it when every process of the site has
-the new upgrades.
+const DETAILS = `Reads the whole store and rewrites entities of the config’s kinds that are
+stored in an older shape, without a default of their schema, or under a former
+name of their kind. Their index rows are rewritten too. You can stop it at any
+time, run it again, and run it while the site is live: reads return such
+entities in the newest shape with defaults. Indexes hold the stored values, so
+run it before you query by a default. Start it when every process of the site
+has the new upgrades.
 
-Ends with 1 where an entity cannot be upgraded: its upgrade fails, or the
-entity does not fit the schema. Such entities are listed and stay as they are.
+The exit code is 1 when an entity cannot be upgraded: its upgrade fails, or the
+result does not fit the schema. Such entities are listed and stay unchanged.
 
 JSON:
-  { "scanned": entities of the store that were read,
-    "upgraded": { kind: entities written },
+  { "scanned": number of entities read,
+    "upgraded": { kind: number of entities written },
     "failed": [{ "id", "message" }] }`
 
-/** `looseleaf kind …`: what is done to all entities of a kind. */
+/** Adds `looseleaf kind`, which upgrades stored entities. */
 export const addKindCommands: AddCommand = (program, run) => {
   const group = program
     .command('kind')
-    .summary('Bring old shapes of entities up')
-    .description('Bring old shapes of entities up.')
+    .summary('Upgrade entities in an old shape')
+    .description('Upgrade entities in an old shape.')
     .helpCommand(false)
   defineCommand(group, {
     usage: 'upgrade [names...]',
-    summary: 'Write entities of an old shape, former name or missing default anew',
+    summary: 'Rewrite entities with an old shape, a former name or a missing default',
     details: DETAILS,
     examples: [
       ['kind upgrade', 'all kinds of the config'],
-      ['kind upgrade person --dry-run', 'what would be written of one of them, and what fails'],
+      [
+        'kind upgrade person --dry-run',
+        'count the entities of one kind that would be written, and list failures',
+      ],
     ],
   })
     .option('--dry-run', 'write nothing')
@@ -66,21 +69,21 @@ export const addKindCommands: AddCommand = (program, run) => {
     )
 }
 
-/** Those of the config with these names, or all. */
+/** Returns the config's kinds with these names, or all without names. Throws `BAD_OPTION`. */
 function kindsNamed({ kinds, file }: Settings, names: readonly string[]): readonly AnyKind[] {
   const known = kinds.map(({ name }) => name)
   const where = file ?? 'A looseleaf.config.ts'
   if (kinds.length === 0) {
     throw new LooseleafError(
       'BAD_OPTION',
-      `${where} has no kinds; it needs \`kinds: [ … ]\` with what defineKind(…) gives.`,
+      `${where} has no kinds; it needs \`kinds: [ … ]\` with results of defineKind(…).`,
     )
   }
-  const other = names.find((name) => !known.includes(name))
-  if (other !== undefined) {
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown !== undefined) {
     throw new LooseleafError(
       'BAD_OPTION',
-      `${where} has no kind ${JSON.stringify(other)}; it has ${known.join(', ')}.`,
+      `${where} has no kind ${JSON.stringify(unknown)}; it has ${known.join(', ')}.`,
     )
   }
   return names.length === 0 ? kinds : kinds.filter(({ name }) => names.includes(name))

@@ -6,38 +6,38 @@ import type { CommonOptions } from '../session.ts'
 
 type PoliciesOptions = CommonOptions & Partial<StorePolicies>
 
-const DETAILS = `A change also applies to processes that are running. A process that gives
-another value to \`DataStore.open\` can no longer open the store: leave the option
-out there. Setting \`defer\` for the first time takes five seconds.
+const DETAILS = `A change also applies to running processes. A process that gives another value
+to \`DataStore.open\` can no longer open the store: leave the option out there.
+Setting \`defer\` for the first time takes five seconds.
 
 JSON: { "deleteDelayMs", "onIndexFailure", "keepTombstonesMs" }`
 
-/** `looseleaf policies`: what all processes of a store do, shown and changed. */
+/** Adds `looseleaf policies`, which shows and changes the policies of a store. */
 export const addPolicies: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'policies',
-    summary: 'Show or change what all processes of a store do',
+    summary: 'Show or change the policies of a store, which all processes follow',
     details: DETAILS,
     examples: [
-      ['policies', 'as they are'],
+      ['policies', 'the current values'],
       ['policies --delete-delay-ms 300000', 'a failover may lose the commits of five minutes'],
       ['policies --on-index-failure defer', 'commit entities while the shard of an index row is down'],
     ],
   })
     .option(
       '--delete-delay-ms <n>',
-      'how long a commit may still be lost by a failover; index rows stay for so long',
+      'time for which a failover may lose a commit; superfluous index rows stay that long',
       parseMilliseconds,
     )
     .addOption(
       new Option(
-        '--on-index-failure <what>',
-        'what becomes of a write when the shard of an index row cannot be written',
+        '--on-index-failure <action>',
+        'action of a write when the shard of an index row cannot be written',
       ).choices(['fail', 'defer']),
     )
     .option(
       '--keep-tombstones-ms <n>',
-      'how long the cleaner keeps what a deleted entity leaves; an hour or more',
+      'time for which the cleaner keeps tombstones of deleted entities; an hour or more',
       parseMilliseconds,
     )
     .action(({ deleteDelayMs, onIndexFailure, keepTombstonesMs, ...options }: PoliciesOptions) =>
@@ -53,6 +53,6 @@ export const addPolicies: AddCommand = (program, run) => {
 
 function parseMilliseconds(text: string): number {
   if (!/^\d{1,12}$/.test(text))
-    throw new InvalidArgumentError('It has to be a number of milliseconds, 0 or more.')
+    throw new InvalidArgumentError('It has to be a whole number of milliseconds, 0 or more.')
   return Number(text)
 }

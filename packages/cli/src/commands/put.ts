@@ -12,12 +12,12 @@ interface PutCommandOptions extends CommonOptions {
 }
 
 const DETAILS = `Replaces the whole entity if its id exists. Without an id it makes a fresh one.
-Values that JSON cannot express are written as in \`looseleaf import --help\`.
-An entity whose "_kind" is a kind of the config has to fit its schema.
+\`looseleaf import --help\` shows how to write values that JSON cannot express.
+An entity whose "_kind" is a kind of the config must fit its schema.
 
 JSON: { "id", "version", "created" }`
 
-/** `looseleaf put`: writes one entity. */
+/** Adds `looseleaf put`, which writes one entity. */
 export const addPut: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'put [json]',
@@ -34,13 +34,13 @@ export const addPut: AddCommand = (program, run) => {
       ],
     ],
   })
-    .option('--id <uuid>', 'the entity’s id; wins over an "id" in the JSON')
+    .option('--id <uuid>', 'the entity’s id; takes precedence over an "id" in the JSON')
     .option(
       '--if-version <version>',
-      'only if this is still its version; 0: only if there is none',
+      'only if the entity still has this version; 0: only if there is no entity',
       parseVersion,
     )
-    .option('--no-check', 'store it although it may not fit the schema of its kind')
+    .option('--no-check', 'do not check the entity against the schema of its kind')
     .action((json: string | undefined, options: PutCommandOptions) =>
       run(options, async (session) => {
         const { console, output, signal } = session

@@ -26,14 +26,15 @@ export const WHERE_HELP = `A condition is a property, an operator and a value of
   done=true                      true or false for boolean
   "due is null"                  without the property, where the index has nulls
 Conditions follow the order of the index: values for its first properties, then
-at most one range on the next. Several values of one property mean any of them:
-status=open status=waiting. Quote conditions with > or < for the shell.`
+at most one range on the next property. Several values of a property match any
+of them: status=open status=waiting. Quote conditions with > or < for the shell.`
 
 const DETAILS = `${WHERE_HELP}
 
 With --and, the page has the entities that also match conditions on another
 index, or on the same one again. After the properties with one given value, all
-these indexes need the same properties in the same order: the order of the page.
+these indexes need the same properties in the same order. It is the order of the
+page.
 
 JSON:
   { "items": [{ "id", "version", "updated", "properties" }],
@@ -41,7 +42,7 @@ JSON:
     "cost": { "shards", "indexReads", "rowsRead", "entityReads", "rowsExamined",
       "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`
 
-/** `looseleaf query`: a page of entities by an index. */
+/** Adds `looseleaf query`, which prints a page of entities by an index. */
 export const addQuery: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'query <index> [conditions...]',
@@ -63,22 +64,24 @@ export const addQuery: AddCommand = (program, run) => {
   })
     .addOption(new Option('--order <order>', 'order of the index').choices(['asc', 'desc']))
     .option('--limit <n>', `entities of the page, 1 to ${MAX_LIMIT} (default: 50)`, parseLimit)
-    .option('--cursor <text>', 'where another page leads: to the next one, or to the one before')
-    .option('--scatter', 'ask all shards where the conditions do not say which one')
-    .option('--and <index and conditions...>', 'another index, and what is asked of it; may be repeated')
+    .option('--cursor <text>', 'cursor of another page, to the next or to the previous page')
+    .option('--scatter', 'ask all shards, for conditions without the shard key')
+    .option('--and <index and conditions...>', 'another index with its conditions; may be repeated')
     .action((name: string, conditions: string[], options: QueryCommandOptions) =>
       run(options, async (session) => {
         const { output, signal } = session
         const store = await session.store()
-        const asked = [{ name, expressions: conditions }, ...parseAnd(options.and)].map((each) => {
+        const parsed = [{ name, expressions: conditions }, ...parseAnd(options.and)].map((each) => {
           const index = definitionFromData(findIndex(store, each.name))
           return { index, where: parseWhere(index, each.expressions) }
         })
         const { order, limit, cursor, scatter } = options
-        const how = { order, limit, cursor, scatter, signal }
-        const [{ index, where }, ...others] = asked as [IndexCondition, ...IndexCondition[]]
+        const pageOptions = { order, limit, cursor, scatter, signal }
+        const [{ index, where }, ...others] = parsed as [IndexCondition, ...IndexCondition[]]
         const page =
-          others.length === 0 ? await store.query(index, where, how) : await store.intersect(asked, how)
+          others.length === 0
+            ? await store.query(index, where, pageOptions)
+            : await store.intersect(parsed, pageOptions)
         const { items, cost } = page
         const result = {
           items: items.map(entityJson),
@@ -89,7 +92,7 @@ export const addQuery: AddCommand = (program, run) => {
         output.result(result, () =>
           pageText(
             output,
-            [...new Set(asked.flatMap((each) => each.index.properties.map((property) => property.name)))],
+            [...new Set(parsed.flatMap((each) => each.index.properties.map((property) => property.name)))],
             page,
           ),
         )
@@ -99,30 +102,30 @@ export const addQuery: AddCommand = (program, run) => {
 
 type Page = Omit<QueryPage, 'items'> & { readonly items: readonly Entity[] }
 
-/** A name of an index; a condition has a sign or a space besides. */
+/** Name of an index. A condition never matches: it contains an operator or a space. */
 const NAME = /^[a-z][a-z0-9_]*$/
 
-/** The words of all --and: each name of an index begins another one. */
+/** Groups the words of all --and options. Each name of an index starts a group. */
 function parseAnd(words: readonly string[] = []): { name: string; expressions: string[] }[] {
-  const asked: { name: string; expressions: string[] }[] = []
+  const groups: { name: string; expressions: string[] }[] = []
   for (const word of words) {
-    const last = asked.at(-1)
-    if (last === undefined || NAME.test(word)) asked.push({ name: word, expressions: [] })
+    const last = groups.at(-1)
+    if (last === undefined || NAME.test(word)) groups.push({ name: word, expressions: [] })
     else last.expressions.push(word)
   }
-  return asked
+  return groups
 }
 
 function pageText(output: Output, names: readonly string[], page: Page): string {
   const { colors, width } = output
   const { items, cost, cursor, previous } = page
   const shown = items.map((entity) => names.map((name) => clip(valueText(entity[name]), 40)))
-  const taken = names.map((name, i) => Math.max(name.length, ...shown.map((row) => row[i]?.length ?? 0)) + 2)
-  const left = Math.max(20, width - 38 - taken.reduce((sum, n) => sum + n, 0))
+  const widths = names.map((name, i) => Math.max(name.length, ...shown.map((row) => row[i]?.length ?? 0)) + 2)
+  const remainingWidth = Math.max(20, width - 38 - widths.reduce((sum, n) => sum + n, 0))
   const rows = items.map((entity, i) => [
     entity.id,
     ...(shown[i] ?? []),
-    colors.dim(clip(bagText(entity, ['id', ...names]), left)),
+    colors.dim(clip(bagText(entity, ['id', ...names]), remainingWidth)),
   ])
   const summary = colors.dim(
     `${counted(items.length, 'entity', 'entities')}; ${counted(cost.rowsExamined, 'index row', 'index rows')} examined, ${grouped(cost.rowsDiscarded)} discarded, ${counted(cost.shards, 'shard', 'shards')} asked`,
@@ -131,7 +134,7 @@ function pageText(output: Output, names: readonly string[], page: Page): string 
     ...(items.length === 0 ? [] : [output.table(['ID', ...names, 'OTHER PROPERTIES'], rows)]),
     summary,
     ...(cursor === undefined ? [] : [`Next page: --cursor ${cursor}`]),
-    ...(previous === undefined ? [] : [`Page before: --cursor ${previous}`]),
+    ...(previous === undefined ? [] : [`Previous page: --cursor ${previous}`]),
   ].join('\n')
 }
 

@@ -11,20 +11,20 @@ import { defineCommand, type AddCommand } from '../define-command.ts'
 import type { CommonOptions, Settings } from '../session.ts'
 
 const DETAILS = `For accounts that may not create tables: run the SQL on every shard, then run
-\`looseleaf init\`, which finds the tables there. It has the tables of the indexes
-that the config and the store have.
+\`looseleaf init\`, which finds the tables. The SQL includes the tables of all
+indexes in the config and in the store.
 
 JSON: { "shards": [{ "name", "statements": [sql] }] }`
 
-/** `looseleaf schema`: the statements of `init`, for those who run them by hand. */
+/** Adds `looseleaf schema`, which prints the statements of `init`. */
 export const addSchema: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'schema',
     summary: 'Print the SQL that creates the tables, without running it',
     details: DETAILS,
     examples: [
-      ['schema > schema.sql', 'the SQL of the config’s shards and indexes'],
-      ['schema --shards sqlite:old', 'that of another store'],
+      ['schema > schema.sql', 'the SQL for the config’s shards and indexes'],
+      ['schema --shards sqlite:old', 'the SQL for another store'],
     ],
   }).action((options: CommonOptions) =>
     run(options, async ({ output, settings, signal }) => {
@@ -50,8 +50,8 @@ export const addSchema: AddCommand = (program, run) => {
 }
 
 /**
- * The tables of the store's own indexes, and of those that the config adds. One that is missing is no more created under
- * its name: `init` begins such an index anew, as its next generation.
+ * Returns the tables of the store's indexes and of the indexes that the config adds. For an index whose table is missing it
+ * returns the table of the next generation, as `init` creates it.
  */
 async function indexTables(
   driver: Driver,
@@ -61,11 +61,11 @@ async function indexTables(
   const [first] = driver.shards
   const catalog = first && (await loadShardCatalog(first, { signal }))
   const known = catalog?.indexes.filter(({ state }) => state === 'building' || state === 'ready') ?? []
-  const lost = new Set(await indexesWithLostTables(driver, known, { signal }))
-  const kept = known.filter((entry) => !lost.has(entry))
+  const withoutTable = new Set(await indexesWithLostTables(driver, known, { signal }))
+  const kept = known.filter((entry) => !withoutTable.has(entry))
   const added = settings.indexes
     .flatMap(entriesOf)
     .filter((each) => !known.some((entry) => sameEntry(entry, each)))
-  const fresh = nextGenerations(catalog?.indexes ?? [], [...lost, ...added])
+  const fresh = nextGenerations(catalog?.indexes ?? [], [...withoutTable, ...added])
   return [...kept, ...fresh].map(tableSpec)
 }

@@ -13,17 +13,17 @@ interface SlowCommandOptions extends CommonOptions {
 
 interface ShardActivity {
   readonly name: string
-  /** Undefined for a shard that has no server, and for one that has not answered. */
+  /** Undefined for a shard without a server, and for a shard that did not answer. */
   readonly statements: readonly RunningStatement[] | undefined
   readonly error: LooseleafError | undefined
 }
 
-const DETAILS = `Asks each server which statements it executes in the database of its shard, of any
-client, longest first. It prints their tables and never their values. A session
-is the server's number of a connection: \`KILL QUERY <session>\` in a shell of
-this server ends its statement. MySQL tells whole seconds.
+const DETAILS = `Lists the statements that each server executes in the database of its shard, of
+all clients, longest first. Prints tables and never values. A session is the
+server's number of a connection: \`KILL QUERY <session>\` in a shell of this
+server ends its statement. MySQL reports whole seconds.
 
-Without the privilege PROCESS a user sees its own statements alone, and no locks.
+Without the privilege PROCESS a user sees only its own statements, and no locks.
 A shard in a SQLite file has no server. The exit code is 3 if a shard does not
 answer, and 0 otherwise.
 
@@ -32,18 +32,18 @@ JSON:
       "statements": [{ "session", "runningMs", "operation", "table" | null,
         "state", "waitsFor": [session] | null }] | null }] }`
 
-/** `looseleaf slow`: statements that run on the servers now. */
+/** Adds `looseleaf slow`, which prints statements that run on the servers. */
 export const addSlow: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'slow',
     summary: 'Print statements that run on the servers now, and the locks that they wait for',
     details: DETAILS,
     examples: [
-      ['slow', 'statements that have run for a second'],
-      ['slow --over 0', 'all statements of this moment'],
+      ['slow', 'statements that have run for at least a second'],
+      ['slow --over 0', 'all running statements'],
     ],
   })
-    .option('--over <seconds>', 'leave out statements that began later than this', parseSeconds, 1)
+    .option('--over <seconds>', 'only statements that have run for at least this long', parseSeconds, 1)
     .action((options: SlowCommandOptions) =>
       run(options, async (session) => {
         const { over } = options

@@ -4,7 +4,7 @@ import { platformTime, type LooseleafError } from '@looseleaf/core'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findingsJson, findingsText, gradeText } from '../health/findings-text.ts'
-import { factsOf, isOfStore, readMore, reportUnless } from '../health/read-facts.ts'
+import { readFacts, readMore, readReport } from '../health/read-facts.ts'
 import { findingsOf, gradeOf } from '../health/rules.ts'
 import { indexAdvice } from '../index-advice.ts'
 import { generationsOf } from '../index-generations.ts'
@@ -15,23 +15,23 @@ interface StatusOptions extends CommonOptions {
   readonly check?: true | 'look' | 'act'
 }
 
-/** `looseleaf status`: shards, counts, indexes, what the cleaner found, warnings. */
+/** Adds `looseleaf status`, which shows the state of a store and checks it. */
 export const addStatus: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'status',
-    summary: 'Show shards, counts, indexes, what the cleaner found, and warnings',
+    summary: 'Show shards, counts, indexes, the results of the cleaner, and warnings',
     details: DETAILS,
     examples: [
       ['status', 'for people'],
       ['status --json', 'for a monitor'],
-      ['status --check', 'for a monitor: is there anything that somebody should know?'],
-      ['status --check act', 'for a pager: is there anything that cannot wait?'],
+      ['status --check', 'for a monitor: all findings'],
+      ['status --check act', 'for a pager: only urgent findings'],
     ],
   })
     .addOption(
       new Option(
         '--check [grade]',
-        'tell only what somebody should know, and end with 1 where there is any; `act`: only what cannot wait',
+        'print only findings, with exit code 1 if there are any; `act`: only urgent ones',
       ).choices(['look', 'act']),
     )
     .action(({ check: from, ...common }: StatusOptions) =>
@@ -40,28 +40,30 @@ export const addStatus: AddCommand = (program, run) => {
 }
 
 const DETAILS = `Counts every entity, which takes a while on a large store. A shard that cannot
-be read is shown with its error, and the exit code is that of the error: 3 for a
-shard that does not answer.
+be read is shown with its error, which determines the exit code: 3 for a shard
+that does not answer.
 
-The first line is an opinion: well; look, where nobody is served wrong and this
-should be looked into on a working day; or act, where reads or writes are not as
-they should be, or data is at risk.
+The first line is an opinion. Well: there is no finding. Look: reads and writes
+work as promised, but the findings need attention on a working day. Act: some
+reads or writes fail or return wrong results, or data is at risk.
 
-It changes a small row on each shard, since a shard may answer and take no writes,
-and reads the notes that processes of the site leave when their calls fail. The
-user needs the rights of such a process. Sizes and growth are by the databases'
-statistics; growth is known from an hour after the first run on.
+It changes a small row on each shard, because a shard may answer and refuse
+writes. It also reads the notes that processes of the site write when their
+calls fail. The user needs the rights of such a process. Sizes and growth come
+from the databases' statistics; growth is known from one hour after the first
+run.
 
-With --check it counts nothing, so it may run every minute. It prints a line for
-each finding: its grade, what it is, what to do, and where docs/operations.md
-has more. With --check act it leaves out what can wait. The exit code is 0 when
-all is well and 1 when there is a finding. It is 3 when a shard does not answer or
-refuses the login, and 4 when a shard refuses a statement or the catalog cannot
-be read.
+With --check it counts nothing, so it can run every minute. It prints one line
+per finding: the grade, the problem, the instruction, and the heading of
+docs/operations.md. With --check act it leaves out findings of grade look. The
+exit code is 0 without findings and 1 with findings. It is 3 when a shard does
+not answer or refuses the login, and 4 when a shard refuses a statement or the
+catalog cannot be read.
 
 JSON:
   { "grade": "well" | "look" | "act",
-    "storeId", "policies": { "deleteDelayMs", "onIndexFailure", "keepTombstonesMs" },
+    "storeId",
+    "policies": { "deleteDelayMs", "onIndexFailure", "keepTombstonesMs" },
     "shards": [{ "name", "error": { "code", "message" } | null,
       "epoch" | null, "entities" | null, "tombstones" | null,
       "oldestTombstone" | null, "bytes" | null, "bytesPerDay" | null,
@@ -80,11 +82,11 @@ JSON:
         "lastRoundAt" | null, "lagMs" | null, "isFallingBehind",
         "pending": { "rows", "more", "oldestAt" | null } | null }] } | null,
     "replicas": [{ "name", "primary", "behindMs" | null, "leftOut" | null }],
-    "consumers": as consumer list has them,
+    "consumers": as in consumer list,
     "failures": [{ "process", "at", "isOver", "periodMs", "calls",
       "failures": [{ "code", "shard" | null, "count", "lastAt", "message" }] }],
     "findings": [finding] }
-"cleaner" is null while shard 0 does not answer, or refuses. "timeLeftMs" is an
+"cleaner" is null while shard 0 does not answer or refuses. "timeLeftMs" is an
 estimate.
 With --check:
   { "ok", "grade", "findings": [{ "grade", "rule", "about" | null, "what",
@@ -92,12 +94,11 @@ With --check:
 
 async function show(session: Session): Promise<ExitCode | undefined> {
   const { output, signal } = session
-  // The warnings have their place in the result.
+  // The result includes the warnings.
   const store = await session.store({ warn: false })
   const [status, { report, error }, more] = await Promise.all([
     store.status({ signal }),
-    // It is kept on shard 0, which may be the one that does not answer, or refuses.
-    reportUnless(session, isOfStore),
+    readReport(session),
     readMore(session),
   ])
   const { policies } = status
@@ -112,7 +113,7 @@ async function show(session: Session): Promise<ExitCode | undefined> {
 
 async function check(session: Session, actOnly: boolean): Promise<ExitCode> {
   const { output } = session
-  const facts = await factsOf(session)
+  const facts = await readFacts(session)
   const all = findingsOf(facts)
   const findings = actOnly ? all.filter(({ grade }) => grade === 'act') : all
   const ok = findings.length === 0

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OutputError } from '../output-error.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
-import { keptBodies, type ReadBodies } from '../health/kept-bodies.ts'
-import { keptProbes, type ProbeShards } from '../health/kept-probes.ts'
-import { factsOf, probe, readBodies } from '../health/read-facts.ts'
+import { cachedBodies, type ReadBodies } from '../health/cached-bodies.ts'
+import { cachedProbes, type ProbeShards } from '../health/cached-probes.ts'
+import { readFacts, probe, readBodies } from '../health/read-facts.ts'
 import { findingsOf } from '../health/rules.ts'
 import { parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
@@ -15,38 +15,37 @@ interface TopOptions extends CommonOptions {
   readonly looks?: number
 }
 
-/** `looseleaf top`: how a store is, again and again. */
+/** Adds `looseleaf top`, which shows the state of a store every few seconds. */
 export const addTop: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'top',
-    summary: 'Watch shards, the cleaner and index builds, look after look',
+    summary: 'Watch shards, the cleaner and index builds',
     details: DETAILS,
     examples: [
-      ['top --looks 1', 'one look, as for a log'],
-      ['top --every 1 --looks 3 --json', 'for programs: a line of JSON a look'],
+      ['top --looks 1', 'one look, for a log'],
+      ['top --every 1 --looks 3 --json', 'for programs: one line of JSON per look'],
     ],
   })
     .option('--every <seconds>', 'time between two looks', parseWhole, 2)
-    .option('--looks <number>', 'end after so many; without it, at Ctrl-C', parseWhole)
+    .option('--looks <number>', 'number of looks (default: until Ctrl-C)', parseWhole)
     .action((options: TopOptions) => run(options, (session) => watch(session, options)))
 }
 
 const DETAILS = `The first line is the opinion of \`looseleaf status\`. Each shard is shown with
-how long it takes to answer a question that costs it nothing, with its entities
-by the statistics of the database, with how many of them were written a second
-since the look before, up to 1,000 in all, and with how far the cleaner is behind
-its writes; each index that is not simply ready with how far it is. Findings are
-at the end, as by \`status --check\`.
+the round trip of a trivial statement, its estimated number of entities, the
+entities written per second since the previous look (it counts up to 1,000), and
+the lag of the cleaner. Each index that is building or being cleaned is shown
+with its progress. The findings of \`status --check\` are at the end.
 
-It asks the databases. Calls that fail in the processes of the site are findings,
-since each process notes them on a shard; all else that it sends is in its own
-\`store.stats()\`. A look is some ten short questions a shard, and counts nothing.
-Once a minute, and while a shard refuses it, a look changes a small row on each.
-Up to 200 bodies of a shard are decoded at the first look, every minute, and at
-each look while something is wrong with them. On a terminal each look takes the
-place of the one before. Ctrl-C ends it, with 0.
+It reads the databases only. Failing calls of the site's processes are findings,
+because each process notes them on a shard; \`store.stats()\` of a process has all
+its other statistics. A look sends some ten short statements per shard and
+counts no entities. Once a minute, and in each look while a shard refuses it, a
+look changes a small row on each shard. It decodes up to 200 bodies per shard in
+the first look, once a minute, and in each look while some cannot be decoded. On
+a terminal each look replaces the previous one. Ctrl-C ends it with exit code 0.
 
-JSON, a line a look:
+JSON, one line per look:
   { "at", "grade", "shards": [{ "name", "answersInMs" | null, "error" | null,
       "entities" | null, "writtenPerSecond" | null, "lagMs" | null,
       "pending" | null, "worker" | null, "bytes" | null, "bytesPerDay" | null }],
@@ -56,23 +55,23 @@ JSON, a line a look:
 async function watch(session: Session, { every, looks = Infinity }: TopOptions): Promise<void> {
   const { output, signal } = session
   const { stdout } = session.console
-  // A store that cannot be opened is an error; one whose shards fall silent later is looked at again.
+  // A store that cannot be opened is an error. Shards that fail later are shown, and the looks continue.
   await session.store({ warn: false })
   try {
-    const bodiesOf = keptBodies(readBodies)
-    const probesOf = keptProbes(probe)
+    const bodiesOf = cachedBodies(readBodies)
+    const probesOf = cachedProbes(probe)
     let before: Look | undefined
     for (let number = 1; ; number++) {
       const look = await lookAt(session, bodiesOf, probesOf, before)
       before = look
-      // To the upper left, and nothing below.
+      // Moves the cursor to the upper left and clears the screen.
       if (stdout.isTTY === true && !output.json) await output.write('\u001B[H\u001B[2J')
       output.result(topJson(look), () => topText(output, look))
       if (number >= looks) return
       await sleep(every * 1_000, undefined, { signal })
     }
   } catch (error) {
-    // Ctrl-C is the usual end of this command.
+    // Ctrl-C is the normal end of this command.
     if (!signal.aborted || signal.reason instanceof OutputError) throw error
   }
 }
@@ -84,7 +83,7 @@ async function lookAt(
   before: Look | undefined,
 ): Promise<Look> {
   const [facts, shards] = await Promise.all([
-    factsOf(session, bodiesOf, probesOf),
+    readFacts(session, bodiesOf, probesOf),
     lookAtShards(session, before?.shards),
   ])
   return {

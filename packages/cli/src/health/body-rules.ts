@@ -3,17 +3,17 @@ import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
 import { indexesOf, lastRunOf, type Facts, type Rule } from './facts.ts'
 
-/** Definitions that are named. */
+/** Number of shapes and dictionaries that get a finding of their own. */
 const MAX_NAMED = 5
 
-/** Bodies that were looked at and cannot be decoded, for reasons of their own. */
-function lookedText({ bodies }: Facts): string | undefined {
+/** Describes sampled bodies that cannot be decoded for another reason than a missing shape or dictionary. */
+function sampleText({ bodies }: Facts): string | undefined {
   if (bodies === undefined || bodies.undecodable === 0) return undefined
-  return `${bodies.undecodable} of the ${bodies.bodies} bodies that were looked at cannot be decoded; of one: ${bodies.why}`
+  return `${bodies.undecodable} of the ${bodies.bodies} bodies that were sampled cannot be decoded; the error of one: ${bodies.why}`
 }
 
-/** Entities that the last run of an index could not decode, or the one under way. */
-function sweptText(facts: Facts): string | undefined {
+/** Describes entities that a cleaning, the last one or one in progress, could not decode. */
+function cleaningText(facts: Facts): string | undefined {
   const counts = indexesOf(facts).flatMap((index) => [
     lastRunOf(index)?.undecodable ?? 0,
     index.underWay?.undecodable ?? 0,
@@ -22,12 +22,12 @@ function sweptText(facts: Facts): string | undefined {
   return most === 0 ? undefined : `${counted(most, 'entity', 'entities')} could not be decoded by a cleaning`
 }
 
-/** What a cleaner has met since, until a cleaning that ended later has met nothing of the kind. */
-function metText({ now, report }: Facts): string | undefined {
-  const { lastUndecodableAt: met, indexes = [] } = report ?? {}
-  if (met === undefined || indexes.some(({ lastRun }) => lastRun && lastRun.finishedAt > met))
+/** Describes an undecodable entity that a cleaner read after the last cleaning. A later cleaning without one clears it. */
+function cleanerText({ now, report }: Facts): string | undefined {
+  const { lastUndecodableAt: readAt, indexes = [] } = report ?? {}
+  if (readAt === undefined || indexes.some(({ lastRun }) => lastRun && lastRun.finishedAt > readAt))
     return undefined
-  return `a cleaner has met an entity that it could not decode, ${durationText(now - met.getTime())} ago`
+  return `a cleaner has met an entity that it could not decode, ${durationText(now - readAt.getTime())} ago`
 }
 
 export const damagedRule: Rule = {
@@ -35,10 +35,10 @@ export const damagedRule: Rule = {
   grade: 'act',
   see: 'A damaged body',
   find: (facts) => {
-    const what = [lookedText(facts), sweptText(facts), metText(facts)].find((text) => text !== undefined)
-    return what === undefined
-      ? []
-      : [{ about: undefined, what, todo: 'they are listed by: looseleaf damaged' }]
+    const what = [sampleText(facts), cleaningText(facts), cleanerText(facts)].find(
+      (text) => text !== undefined,
+    )
+    return what === undefined ? [] : [{ about: undefined, what, todo: 'list them with: looseleaf damaged' }]
   },
 }
 
@@ -48,13 +48,13 @@ export const definitionsRule: Rule = {
   see: 'A lost definition',
   find({ bodies: look }) {
     if (look === undefined) return []
-    const named = look.broken.slice(0, MAX_NAMED).map((one) => brokenText(one, look))
+    const named = look.broken.slice(0, MAX_NAMED).map((definition) => brokenText(definition, look))
     const more = look.broken.length - named.length
     if (more === 0) return named
     const rest = {
       about: undefined,
       what: `${counted(more, 'more shape or dictionary is', 'more shapes or dictionaries are')} lost or damaged`,
-      todo: 'all are listed by: looseleaf codec show',
+      todo: 'list all with: looseleaf codec show',
     }
     return [...named, rest]
   },

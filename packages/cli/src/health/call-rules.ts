@@ -4,17 +4,17 @@ import { durationText } from '../duration-text.ts'
 import { counted, grouped } from '../text.ts'
 import { ageOf, type Facts, type Finding, type Rule } from './facts.ts'
 
-/** A process that has failing calls notes them every minute. */
+/** Age in milliseconds up to which a note counts. A process with failing calls writes a note each minute. */
 export const NOTED_MS: number = 3 * 60_000
 
-/** Calls that may fail for a reason that passes by itself, before somebody has to act: one of a hundred. */
+/** Fraction of calls with a transient error from which on the failures are graded `act`. */
 export const SHARE_TO_ACT = 0.01
 
 const BUSY =
   'list statements and locks with looseleaf slow; where connections are short, raise max_connections or poolSize'
 
-/** Instructions by code. Codes without one are told in full by their message. */
-const todos: Partial<Record<ErrorCode, string>> = {
+/** Instructions by code. Codes without one have them in their message. */
+const INSTRUCTIONS: Partial<Record<ErrorCode, string>> = {
   SHARD_FULL:
     'make room on the disk of the shard, or move it to a larger one; calls pass again by themselves',
   SHARD_DENIED: 'give the user of the site its rights back, see "Databases, users, grants"',
@@ -27,8 +27,8 @@ const todos: Partial<Record<ErrorCode, string>> = {
   CACHE_UNAVAILABLE: 'bring the cache back',
 }
 
-/** Codes of calls that pass when they are made again, unless many fail. */
-const passing: ReadonlySet<ErrorCode> = new Set([
+/** Codes of transient errors: a retry of the call usually succeeds. */
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
   'SHARD_BUSY',
   'DEADLINE',
   'CONFLICT',
@@ -37,7 +37,7 @@ const passing: ReadonlySet<ErrorCode> = new Set([
   'CACHE_UNAVAILABLE',
 ])
 
-const todoOf = (code: ErrorCode): string => todos[code] ?? 'do what the message says'
+const todoOf = (code: ErrorCode): string => INSTRUCTIONS[code] ?? 'do what the message says'
 
 const aboutShard = (shard: string | undefined): string | undefined =>
   shard === undefined ? undefined : `shard ${shard}`
@@ -50,7 +50,7 @@ export const writesRule: Rule = {
     const isSilent = (name: string): boolean =>
       error?.shard === name || (report?.shards ?? []).some((shard) => shard.name === name && shard.error)
     return probes.flatMap(({ name, error: refusal }) =>
-      // The rule about shards has told of those that answer nothing.
+      // The rule `shard` reports shards that do not answer.
       refusal === undefined || isSilent(name)
         ? []
         : [
@@ -64,25 +64,32 @@ export const writesRule: Rule = {
   },
 }
 
-/** Failures of one code on one shard, of all processes together. */
-interface Failing {
+/** Failures with one code on one shard, summed over all processes. */
+interface FailureGroup {
   readonly failures: CallFailures
   readonly count: number
   readonly calls: number
   readonly processes: number
-  /** The longest time that a note tells of, in milliseconds. */
+  /** Longest period of a note, in milliseconds. */
   readonly periodMs: number
   /** Milliseconds since the newest note. */
   readonly ageMs: number
 }
 
-function failingOf(facts: Facts): readonly Failing[] {
+function groupFailures(facts: Facts): readonly FailureGroup[] {
   const recent = facts.failures.flatMap((report) => {
     const ageMs = ageOf(report.at, facts) ?? 0
     return report.isOver || ageMs > NOTED_MS ? [] : [{ ...report, ageMs }]
   })
   const each = recent.flatMap(({ failures, calls, periodMs, ageMs }) =>
-    failures.map((one) => ({ failures: one, count: one.count, calls, processes: 1, periodMs, ageMs })),
+    failures.map((failure) => ({
+      failures: failure,
+      count: failure.count,
+      calls,
+      processes: 1,
+      periodMs,
+      ageMs,
+    })),
   )
   const groups = Map.groupBy(each, ({ failures: { code, shard } }) => JSON.stringify([code, shard]))
   return [...groups.values()].map((group) =>
@@ -97,17 +104,17 @@ function failingOf(facts: Facts): readonly Failing[] {
   )
 }
 
-const isToActOn = ({ failures: { code }, count, calls }: Failing): boolean =>
-  !passing.has(code) || count >= calls * SHARE_TO_ACT
+const isUrgent = ({ failures: { code }, count, calls }: FailureGroup): boolean =>
+  !TRANSIENT.has(code) || count >= calls * SHARE_TO_ACT
 
-function foundOf({
+function findingOf({
   failures,
   count,
   calls,
   processes,
   periodMs,
   ageMs,
-}: Failing): Omit<Finding, 'rule' | 'grade' | 'see'> {
+}: FailureGroup): Omit<Finding, 'rule' | 'grade' | 'see'> {
   const { code, shard, message } = failures
   const share = calls === 0 ? '' : ` (${shareText(count / calls)})`
   return {
@@ -125,7 +132,7 @@ export const failingCallsRule: Rule = {
   name: 'failing calls',
   grade: 'act',
   see: 'When calls fail',
-  find: (facts) => failingOf(facts).filter(isToActOn).map(foundOf),
+  find: (facts) => groupFailures(facts).filter(isUrgent).map(findingOf),
 }
 
 export const someCallsFailRule: Rule = {
@@ -133,7 +140,7 @@ export const someCallsFailRule: Rule = {
   grade: 'look',
   see: 'When calls fail',
   find: (facts) =>
-    failingOf(facts)
-      .filter((failing) => !isToActOn(failing))
-      .map(foundOf),
+    groupFailures(facts)
+      .filter((group) => !isUrgent(group))
+      .map(findingOf),
 }

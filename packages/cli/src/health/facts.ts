@@ -3,49 +3,49 @@ import type { CleanerReport, IndexReport, LostRows, ShardWentBack } from '@loose
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
 import type { BodiesLook, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store'
 
-/** What is known of a store when somebody asks whether all is well. */
+/** Facts about a store that the rules judge. */
 export interface Facts {
   /** Milliseconds since 1970. */
   readonly now: number
-  /** Undefined where it could not be read, for which `error` has the cause. */
+  /** Undefined if it could not be read; `error` is the cause. */
   readonly report: CleanerReport | undefined
-  /** Why the store could not be opened, or its report not be read. */
+  /** Error of opening the store or of reading the report. */
   readonly error: LooseleafError | undefined
-  /** Of the catalog; undefined where that could not be read. */
+  /** Policies of the catalog; undefined if it could not be read. */
   readonly policies: StorePolicies | undefined
-  /** What some stored bodies say; undefined where nobody could look. */
+  /** State of a sample of stored bodies; undefined if it could not be read. */
   readonly bodies: BodiesLook | undefined
-  /** None where they could not be read, which other rules say. */
+  /** Empty if they could not be read, which other rules report. */
   readonly consumers: readonly ConsumerReport[]
-  /** Of the shards' replicas, where they have any. */
+  /** Replicas of the shards. */
   readonly replicas: readonly ReplicaReport[]
-  /** How each shard has taken a small write; empty where nobody could try. */
+  /** Result of a probe of each shard; empty without a catalog. */
   readonly probes: readonly ShardProbe[]
-  /** Calls that have failed within an hour, as the processes of the store have noted them. */
+  /** Failing calls of the last hour, from the notes of the store's processes. */
   readonly failures: readonly FailureReport[]
-  /** Shards that have gone back in time; none where they could not be read. */
+  /** Shards that have gone back in time; empty if they could not be read. */
   readonly wentBack: readonly ShardWentBack[]
-  /** Tables that have lost rows; none where they could not be read. */
+  /** Tables that have lost rows; empty if they could not be read. */
   readonly lostRows: readonly LostRows[]
 }
 
 /**
- * How a store is. `look`: readers and writers get what they are promised, and somebody should look into it on a working day. `act`: some
- * of them do not, or data is at risk, now.
+ * Grade of a store. `look`: reads and writes work as promised, but the findings need attention on a working day. `act`: some
+ * reads or writes fail or return wrong results, or data is at risk.
  */
 export type Grade = 'well' | 'look' | 'act'
 
-/** Something that somebody should know. */
+/** A problem that an operator should know. */
 export interface Finding {
   readonly grade: Exclude<Grade, 'well'>
-  /** The rule that says so; a name never changes its meaning. */
+  /** Name of the rule. A name never changes its meaning. */
   readonly rule: string
-  /** The shard or the index that it is about; undefined for the whole store. */
+  /** The shard, index, consumer or codec entry in question; undefined for the whole store. */
   readonly about: string | undefined
   readonly what: string
-  /** What to do about it. */
+  /** Instruction for the operator. */
   readonly todo: string
-  /** The heading of docs/operations.md that has more. */
+  /** Heading of docs/operations.md with details. */
   readonly see: string
 }
 
@@ -56,10 +56,10 @@ export interface Rule {
   find(facts: Facts): readonly Omit<Finding, 'rule' | 'grade' | 'see'>[]
 }
 
-/** The clocks of processes and servers are within this of each other, in milliseconds. */
+/** Largest difference between the clocks of processes and servers that rules tolerate, in milliseconds. */
 const CLOCKS_DIFFER_MS = 60_000
 
-/** Age of an instant, in milliseconds; undefined where it is still to come, since the clock that gave it was ahead. */
+/** Returns the age of an instant in milliseconds; undefined for an instant in the future, whose clock was ahead. */
 export function ageOf(at: Date, { now }: Pick<Facts, 'now'>): number | undefined {
   const ageMs = now - at.getTime()
   return ageMs < -CLOCKS_DIFFER_MS ? undefined : Math.max(0, ageMs)
@@ -71,7 +71,7 @@ export const lastRunOf = ({
   lastRun,
 }: IndexReport): NonNullable<IndexReport['lastRun']>['tally'] | undefined => lastRun?.tally
 
-/** An index by its name, with its generation where that says more, and a word for claims. */
+/** Returns a text such as `index by_user (generation 2) (unique)`. `unique` stands for the claims. */
 export function indexText({ index, generation, unique }: IndexReport): string {
   return `index ${index}${generation > 1 ? ` (generation ${generation})` : ''}${unique ? ' (unique)' : ''}`
 }

@@ -1,12 +1,12 @@
 import { durationText } from '../duration-text.ts'
 import { ageOf, type Rule } from './facts.ts'
 
-/** An index that was filled again is named for so long: rows went past the store, and may again. */
+/** Milliseconds for which a refilled index stays a finding: the program that deleted its rows may do so again. */
 export const LOST_ROWS_NAMED_MS: number = 24 * 60 * 60_000
 
 export const lostRowsRule: Rule = {
   name: 'lost rows',
-  // Queries have missed entities until that was found, and are refused until the index is filled.
+  // Queries missed entities until the loss was found, and are refused until the index is filled.
   grade: 'act',
   see: 'Backups',
   find: (facts) =>
@@ -17,15 +17,15 @@ export const lostRowsRule: Rule = {
       const until = isFilled
         ? 'and was filled again'
         : unique
-          ? 'and is filled again; entities may be given keys that others have until then'
-          : 'and is filled again; its queries are refused until then'
+          ? 'and is being filled; until then entities may get keys that others have'
+          : 'and is being filled; until then its queries are refused'
       return [
         {
           about,
-          what: `its table on shard ${shard} had lost rows, as by TRUNCATE or DELETE, ${durationText(ageMs)} ago, ${until}`,
+          what: `its table on shard ${shard} lost rows, as by TRUNCATE or DELETE, which was found ${durationText(ageMs)} ago, ${until}`,
           todo: isFilled
-            ? 'find out what has written past the store'
-            : `run a cleaner, or: looseleaf clean --index ${index}; find out what has written past the store`,
+            ? 'find the program that writes past the store'
+            : `run a cleaner, or: looseleaf clean --index ${index}; find the program that writes past the store`,
         },
       ]
     }),

@@ -12,22 +12,22 @@ import {
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import type { Session } from '../session.ts'
 import type { Facts } from './facts.ts'
-import type { ReadBodies } from './kept-bodies.ts'
-import type { ProbeShards } from './kept-probes.ts'
+import type { ReadBodies } from './cached-bodies.ts'
+import type { ProbeShards } from './cached-probes.ts'
 
-/** Bodies of a shard that are looked at: so many of the oldest, and of those that were written last. */
+/** Size of the sample of bodies per shard: this many of the oldest, and this many of the newest. */
 const BODIES = 100
 
-/** What is known of the store of a session. A shard that does not answer, or refuses, is no failure but a fact. */
-export async function factsOf(
+/** Reads the facts about the session's store. A shard that does not answer or refuses becomes a fact, not an error. */
+export async function readFacts(
   session: Session,
   bodiesOf: ReadBodies = readBodies,
   probesOf: ProbeShards = probe,
 ): Promise<Facts> {
-  const { report, error } = await reportUnless(session, isOfStore)
-  // After the report, which is what the time is held against.
+  const { report, error } = await readReport(session)
+  // Read after the report, or the times in the report would be in the future.
   const now = platformTime.now()
-  // Where a shard refuses, the report alone may be what cannot be had.
+  // A shard may refuse the report and still answer the rest.
   const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
   const more = isKnown
@@ -36,7 +36,7 @@ export async function factsOf(
   return { now, report, error, policies, ...more }
 }
 
-/** What the cleaners' report does not have. What is wrong with a shard is told by other rules, and leaves out what it would have told. */
+/** Reads the facts beside the cleaners' report. Leaves out facts of a failing shard, which the rules `shard` and `writes` report. */
 export async function readMore(
   session: Session,
   bodiesOf: ReadBodies = readBodies,
@@ -48,12 +48,12 @@ export async function readMore(
   const store = await session.store({ warn: false })
   const [bodies, consumers, replicas, probes, failures, wentBack, lostRows] = await Promise.all([
     bodiesOf(session),
-    unlessOfStore(readConsumers(store, { signal })),
+    undefinedOnStoreError(readConsumers(store, { signal })),
     readReplicas(store.context, { signal }),
     probesOf(session),
     readFailures(store.context, { signal }),
-    unlessOfStore(readWentBack(store, { signal })),
-    unlessOfStore(readLostRows(store, { signal })),
+    undefinedOnStoreError(readWentBack(store, { signal })),
+    undefinedOnStoreError(readLostRows(store, { signal })),
   ])
   return {
     bodies,
@@ -66,7 +66,7 @@ export async function readMore(
   }
 }
 
-/** Writes a small row on each shard. */
+/** Writes a small row on each shard and returns the results. */
 export async function probe({ store, signal }: Session): Promise<readonly ShardProbe[]> {
   const { context } = await store({ warn: false })
   return probeShards(context, { signal })
@@ -74,14 +74,14 @@ export async function probe({ store, signal }: Session): Promise<readonly ShardP
 
 export async function readBodies({ store, signal }: Session): Promise<BodiesLook | undefined> {
   const { context } = await store({ warn: false })
-  return unlessOfStore(lookAtBodies(context, { rows: BODIES, signal }))
+  return undefinedOnStoreError(lookAtBodies(context, { rows: BODIES, signal }))
 }
 
-async function unlessOfStore<T>(reading: Promise<T>): Promise<T | undefined> {
+async function undefinedOnStoreError<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {
-    if (!isLooseleafError(error) || !isOfStore(error)) throw error
+    if (!isLooseleafError(error) || !isStoreError(error)) throw error
     return undefined
   }
 }
@@ -91,27 +91,26 @@ async function hasCatalog(session: Session): Promise<boolean> {
     await (await session.store()).context.catalog.reload({ signal: session.signal })
     return true
   } catch (error) {
-    if (!isLooseleafError(error) || !isOfStore(error)) throw error
+    if (!isLooseleafError(error) || !isStoreError(error)) throw error
     return false
   }
 }
 
-/** The report of the cleaners, or an error that stands in its place. */
-export async function reportUnless(
+/** Reads the report of the cleaners, or returns the error of the store that prevents it. */
+export async function readReport(
   session: Session,
-  stands: (error: LooseleafError) => boolean,
 ): Promise<{ readonly report: CleanerReport | undefined; readonly error: LooseleafError | undefined }> {
   try {
     const store = await session.store({ warn: false })
     return { report: await readCleanerReport(store, { signal: session.signal }), error: undefined }
   } catch (error) {
-    if (!isLooseleafError(error) || !stands(error)) throw error
+    if (!isLooseleafError(error) || !isStoreError(error)) throw error
     return { report: undefined, error }
   }
 }
 
-/** Whether it says something of the store, and not of the command line or of whoever has ended the command. */
-export function isOfStore({ code }: LooseleafError): boolean {
+/** Tells whether an error describes the state of the store, not a wrong command line or the end of the command. */
+function isStoreError({ code }: LooseleafError): boolean {
   const exitCode = exitCodeOf[code]
   return exitCode === exitCodes.unavailable || exitCode === exitCodes.refused
 }

@@ -21,42 +21,42 @@ import { tombstonesRule } from './tombstones-rule.ts'
 
 const MINUTE = 60_000
 
-/** Changes are handled within a second, as a rule. */
+/** Tolerated lag of a consumer. Changes are usually handled within a second. */
 export const CONSUMER_LAG_MS: number = 5 * MINUTE
 
-/** Replicas are behind by less than a second, as a rule. */
+/** Tolerated lag of a replica. It is usually less than a second. */
 export const REPLICA_LAG_MS: number = MINUTE
 
-/** Its rounds are seconds apart, and saved every ten: what is older is no pause. */
+/** Tolerated time without a cleaner's round. Rounds are seconds apart and saved every ten seconds. */
 export const NO_CLEANER_MS: number = 5 * MINUTE
-/** A round that has more to do than it can goes on at once, so a lag of minutes means that it does not keep up. */
+/** Tolerated lag of a cleaner. A full round is followed by the next one at once, so minutes mean that it does not keep up. */
 export const LAG_MS: number = 5 * MINUTE
-/** A worker saves about every second; a page may take long, and one that died is followed when its lease has run out. */
+/** Tolerated time without saved progress. A worker saves about every second; a long page and an expired lease take longer. */
 export const STALLED_MS: number = 10 * MINUTE
-/** Pending rows are written within seconds of their shard's return. */
+/** Tolerated age of pending rows. They are written within seconds of their shard's return. */
 export const PENDING_MS: number = 10 * MINUTE
-/** A sweep may be late by as much as it has time. */
+/** Tolerated age of a sweep, in intervals of sweeps. */
 export const SWEEPS_MISSED = 2
 const SWEEP_EVERY_MS = 24 * 60 * MINUTE
 
-/** Shards whose writes have to be followed, and that answer. */
+/** Returns the answering shards of a store with indexes: a cleaner must follow their writes. */
 const followedShards = ({ report }: Facts): readonly ShardReport[] =>
   report === undefined || report.indexes.length === 0
     ? []
     : report.shards.filter(({ error }) => error === undefined)
 
-/** Whether an error is of a shard: one that does not answer, or refuses although the catalog could be read. */
-const isOfShard = (error: LooseleafError, { policies }: Facts): boolean =>
+/** Tells whether an error comes from a shard that does not answer, or that refuses although the catalog could be read. */
+const isShardError = (error: LooseleafError, { policies }: Facts): boolean =>
   (error.shard !== undefined && policies !== undefined) || isOutage(error)
 
 const isAbandoned = ({ sinceLastRoundMs }: ShardReport): boolean =>
   sinceLastRoundMs === undefined || sinceLastRoundMs > NO_CLEANER_MS
 
-/** For how long anything may wait on purpose: until no failover can bring back what was before. */
-const onPurposeMs = ({ policies }: Facts): number => policies?.deleteDelayMs ?? 0
+/** Returns the time for which work waits by design: until no failover can undo a commit. */
+const deleteDelayOf = ({ policies }: Facts): number => policies?.deleteDelayMs ?? 0
 
-/** Says when something happened whose time a wrong clock gave. */
-const AT_A_TIME_TO_COME = 'at a time that is still to come, by a clock that was ahead'
+/** Phrase for an instant in the future, which a wrong clock has given. */
+const IN_THE_FUTURE = 'at a time in the future, by a clock that was ahead'
 
 function pendingText({ rows, more }: PendingReport): string {
   return more
@@ -68,7 +68,7 @@ function sum(shards: readonly ConsumerShardReport[], of: 'processes' | 'failing'
   return shards.reduce((total, shard) => total + shard[of], 0)
 }
 
-/** What a pager should know, rule by rule. Each finds nothing where all is well. */
+/** Rules of `looseleaf status --check`. Without a problem, a rule returns no finding. */
 export const rules: readonly Rule[] = [
   {
     name: 'shard',
@@ -76,21 +76,18 @@ export const rules: readonly Rule[] = [
     see: 'When something fails',
     find(facts) {
       const { report, error } = facts
-      const answers = (report?.shards ?? []).map(({ name, error: own }) => ({ name, error: own }))
-      const whole = error !== undefined && isOfShard(error, facts) ? [{ name: error.shard, error }] : []
-      return [...answers, ...whole].flatMap(({ name, error: own }) =>
-        own === undefined
-          ? []
-          : [
-              {
-                about: name === undefined ? undefined : `shard ${name}`,
-                what: `${own.code}: ${own.message}`,
-                todo: isOutage(own)
-                  ? 'bring the server back, or look at its address'
-                  : 'do what the message says; look at the tables, the user and its rights',
-              },
-            ],
+      const reported = (report?.shards ?? []).flatMap((shard) =>
+        shard.error === undefined ? [] : [{ name: shard.name as string | undefined, cause: shard.error }],
       )
+      const whole =
+        error !== undefined && isShardError(error, facts) ? [{ name: error.shard, cause: error }] : []
+      return [...reported, ...whole].map(({ name, cause }) => ({
+        about: name === undefined ? undefined : `shard ${name}`,
+        what: `${cause.code}: ${cause.message}`,
+        todo: isOutage(cause)
+          ? 'bring the server back, or check its address'
+          : 'do what the message says; check the tables, the user and its rights',
+      }))
     },
   },
   {
@@ -99,7 +96,7 @@ export const rules: readonly Rule[] = [
     see: 'What a pager should know',
     find(facts) {
       const { error } = facts
-      if (error === undefined || isOfShard(error, facts)) return []
+      if (error === undefined || isShardError(error, facts)) return []
       return [
         {
           about: undefined,
@@ -114,7 +111,7 @@ export const rules: readonly Rule[] = [
   someCallsFailRule,
   {
     name: 'no cleaner',
-    // Rows too many cost time, and no answer is wrong; what a store defers has a rule of its own.
+    // Superfluous rows cost time, and answers stay correct. Deferred rows have the rule `pending rows`.
     grade: 'look',
     see: 'The cleaner',
     find: (facts) =>
@@ -126,8 +123,8 @@ export const rules: readonly Rule[] = [
             sinceLastRoundMs === undefined
               ? lastRoundAt === undefined
                 ? 'no cleaner has followed its writes so far'
-                : `the clock of its server was ahead, so it is unknown how long ago a cleaner followed its writes; the last was ${worker ?? 'one'}`
-              : `no cleaner has followed its writes for ${durationText(sinceLastRoundMs)}; the last was ${worker ?? 'one'}`,
+                : `the clock of its server was ahead, so it is unknown how long ago a cleaner followed its writes; the last was ${worker ?? 'unknown'}`
+              : `no cleaner has followed its writes for ${durationText(sinceLastRoundMs)}; the last was ${worker ?? 'unknown'}`,
           todo: 'run startCleaner in a process of the store',
         })),
   },
@@ -152,7 +149,7 @@ export const rules: readonly Rule[] = [
     see: 'The cleaner',
     find(facts) {
       const { report } = facts
-      // Without a cleaner there is nobody to sweep, and another rule says so.
+      // A store without a cleaner has the rule `no cleaner`.
       if (report?.updatedAt === undefined) return []
       const allowedMs = SWEEPS_MISSED * (report.sweepEveryMs ?? SWEEP_EVERY_MS)
       return indexesOf(facts)
@@ -164,8 +161,8 @@ export const rules: readonly Rule[] = [
           what:
             index.lastRun === undefined
               ? 'was never swept'
-              : `was swept last ${ageMs === undefined ? AT_A_TIME_TO_COME : `${durationText(ageMs)} ago`}`,
-          todo: `look at the cleaner's last error in looseleaf status, or run: looseleaf clean --index ${index.index}`,
+              : `was swept last ${ageMs === undefined ? IN_THE_FUTURE : `${durationText(ageMs)} ago`}`,
+          todo: `check the cleaner's last error in looseleaf status, or run: looseleaf clean --index ${index.index}`,
         }))
     },
   },
@@ -174,7 +171,7 @@ export const rules: readonly Rule[] = [
     grade: 'look',
     see: 'Indexes on a live site',
     find(facts) {
-      const allowedMs = STALLED_MS + onPurposeMs(facts)
+      const allowedMs = STALLED_MS + deleteDelayOf(facts)
       return indexesOf(facts).flatMap((index) => {
         const { underWay, halted } = index
         if (underWay === undefined || halted) return []
@@ -186,8 +183,8 @@ export const rules: readonly Rule[] = [
             about: indexText(index),
             what:
               idleMs === undefined
-                ? `its ${work} has gone on last ${AT_A_TIME_TO_COME}`
-                : `its ${work} has not gone on for ${durationText(idleMs)}`,
+                ? `its ${work} saved progress last ${IN_THE_FUTURE}`
+                : `its ${work} has saved no progress for ${durationText(idleMs)}`,
             todo: `run a cleaner, or: looseleaf clean --index ${index.index}`,
           },
         ]
@@ -196,19 +193,19 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'missing rows',
-    // Queries have missed entities, and will again while the cause is there.
+    // Queries have missed entities, and will do so again until the cause is removed.
     grade: 'act',
     see: 'What a pager should know',
     find: (facts) =>
       indexesOf(facts).flatMap((index) => {
         const missing = index.lastRun?.missing ?? 0
-        // What a store defers is missing for a while by design, and is pending until then.
+        // Deferred rows are missing for a while by design. The rule `pending rows` reports them.
         if (missing === 0 || facts.policies?.onIndexFailure === 'defer') return []
         return [
           {
             about: indexText(index),
             what: `its last cleaning found ${counted(missing, 'row', 'rows')} missing, and added ${missing === 1 ? 'it' : 'them'}`,
-            todo: 'find out what writes past the store, or which shard has lost commits; then: looseleaf clean --check',
+            todo: 'find the program that writes past the store, or the shard that has lost commits; then run: looseleaf clean --check',
           },
         ]
       }),
@@ -218,19 +215,19 @@ export const rules: readonly Rule[] = [
     grade: 'act',
     see: 'An index shard is down',
     find(facts) {
-      const allowedMs = PENDING_MS + onPurposeMs(facts)
+      const allowedMs = PENDING_MS + deleteDelayOf(facts)
       return (facts.report?.shards ?? []).flatMap(({ name, pending }) => {
         if (pending?.oldestAt === undefined) return []
         const ageMs = ageOf(pending.oldestAt, facts)
         if (ageMs !== undefined && ageMs <= allowedMs) return []
         const age =
           ageMs === undefined
-            ? `written ${AT_A_TIME_TO_COME}`
+            ? `written ${IN_THE_FUTURE}`
             : `the oldest for ${pending.more ? 'at least ' : ''}${durationText(ageMs)}`
         return [
           {
             about: `shard ${name}`,
-            what: `${pendingText(pending)} pending, ${age}; queries on them are not complete`,
+            what: `${pendingText(pending)} pending, ${age}; queries of their indexes are not complete`,
             todo: 'bring the index shards back, and run a cleaner',
           },
         ]
@@ -239,7 +236,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'duplicates',
-    // They were there before the index: it lets no new ones in.
+    // The duplicates are older than the index, which refuses new ones.
     grade: 'look',
     see: 'Indexes on a live site',
     find: (facts) =>
@@ -249,8 +246,8 @@ export const rules: readonly Rule[] = [
         return [
           {
             about: indexText(index),
-            what: `${counted(duplicates, 'entity has a key', 'entities have a key')} that another one has`,
-            todo: `change one of each; they are listed by: looseleaf index violations ${index.index}`,
+            what: `${counted(duplicates, 'entity has a key', 'entities have a key')} that another entity has`,
+            todo: `list them with: looseleaf index violations ${index.index}; change one entity of each pair`,
           },
         ]
       }),
@@ -258,7 +255,7 @@ export const rules: readonly Rule[] = [
   damagedRule,
   {
     name: 'replica',
-    // Those who would read from it read from its primary.
+    // Reads from replicas fall back to the primary.
     grade: 'look',
     see: 'Reading from replicas',
     find: ({ replicas }) =>
@@ -271,7 +268,7 @@ export const rules: readonly Rule[] = [
               leftOut === undefined
                 ? `is ${durationText(behindMs)} behind ${primary}`
                 : `is not read from: ${leftOut}`,
-            todo: 'look at SHOW REPLICA STATUS there, and whether the address is the one that is meant',
+            todo: 'check SHOW REPLICA STATUS there, and the address of the replica',
           },
         ]
       }),
@@ -295,11 +292,11 @@ export const rules: readonly Rule[] = [
         return [
           {
             about: `consumer ${name}`,
-            what: `${what}; ${counted(processes, 'process is', 'processes are')} at it, ${counted(failing, 'change fails', 'changes fail')}`,
+            what: `${what}; ${counted(processes, 'process works on it', 'processes work on it')}, ${counted(failing, 'change fails', 'changes fail')}`,
             todo:
               processes === 0
-                ? `start it, or forget it: looseleaf consumer drop ${name}`
-                : 'where changes fail, look at what its handler throws; else give it more concurrency or processes',
+                ? `start it, or drop it: looseleaf consumer drop ${name}`
+                : 'if changes fail, check the errors that its handler throws; otherwise give it more concurrency or processes',
           },
         ]
       }),
@@ -316,7 +313,7 @@ export const rules: readonly Rule[] = [
           {
             about: `consumer ${name}`,
             what: `has ${counted(letters, 'dead letter', 'dead letters')}`,
-            todo: `looseleaf consumer letters ${name} has the errors; mend the handler, and replay them`,
+            todo: `list the errors with: looseleaf consumer letters ${name}; fix the handler, and replay them`,
           },
         ]
       }),
@@ -328,7 +325,7 @@ export const rules: readonly Rule[] = [
   lostRowsRule,
 ]
 
-/** Everything that somebody should know, what to act on first; nothing when all is well. */
+/** Returns the findings of all rules, with grade `act` first. */
 export function findingsOf(facts: Facts): readonly Finding[] {
   return rules
     .flatMap(({ name, grade, see, find }) =>
@@ -337,7 +334,7 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     .toSorted((a, b) => Number(a.grade === 'look') - Number(b.grade === 'look'))
 }
 
-/** How a store is, by the worst that was found. */
+/** Returns the grade of the worst finding. */
 export function gradeOf(findings: readonly Finding[]): Grade {
   if (findings.length === 0) return 'well'
   return findings.some(({ grade }) => grade === 'act') ? 'act' : 'look'

@@ -1,7 +1,7 @@
 import { durationText } from '../duration-text.ts'
 import type { Rule } from './facts.ts'
 
-/** A consumer that is so far behind that tombstones are kept for it alone. */
+/** Finds a consumer that is so far behind that tombstones are kept only for it. */
 export const tombstonesRule: Rule = {
   name: 'kept tombstones',
   grade: 'look',
@@ -15,8 +15,8 @@ export const tombstonesRule: Rule = {
       return [
         {
           about: `consumer ${name}`,
-          what: `is ${durationText(lagMs)} behind, and tombstones are kept for it beyond the ${durationText(keptMs)} of keepTombstonesMs, up to four times as long; after that it has to begin again`,
-          todo: `start it, or forget it: looseleaf consumer drop ${name}`,
+          what: `is ${durationText(lagMs)} behind, so tombstones are kept for it beyond the ${durationText(keptMs)} of keepTombstonesMs, up to four times as long; after that it must start over`,
+          todo: `start it, or drop it: looseleaf consumer drop ${name}`,
         },
       ]
     }),

@@ -1,12 +1,12 @@
 import { wentBackText } from '@looseleaf/cleaner'
 import { ageOf, type Rule } from './facts.ts'
 
-/** Consumers are named for so long after a shard has gone back, unless they have begun anew. */
+/** Milliseconds after a shard went back for which older consumers are findings, unless they have started over. */
 export const CONSUMERS_NAMED_MS: number = 7 * 24 * 60 * 60_000
 
 export const wentBackRule: Rule = {
   name: 'shard went back',
-  // Queries lack entities and say that they are complete.
+  // Queries miss entities although they report `complete`.
   grade: 'act',
   see: 'Backups',
   find: ({ wentBack }) =>
@@ -14,8 +14,8 @@ export const wentBackRule: Rule = {
       .filter(({ isSwept }) => !isSwept)
       .map(({ shard, ...times }) => ({
         about: `shard ${shard}`,
-        what: `${wentBackText(times)}; queries may lack entities until all indexes were swept`,
-        todo: 'run looseleaf clean --restart, or wait for the cleaner that does so; empty caches that processes share',
+        what: `${wentBackText(times)}; queries may miss entities until all indexes are swept`,
+        todo: 'run looseleaf clean --restart, or wait until a cleaner has swept; empty caches that processes share',
       })),
 }
 
@@ -34,8 +34,8 @@ export const consumerRule: Rule = {
       .filter(({ registeredAt }) => (registeredAt?.getTime() ?? 0) < last.foundAt)
       .map(({ name }) => ({
         about: `consumer ${name}`,
-        what: `may keep states of entities that shard ${last.shard} has lost when it went back`,
-        todo: `where it keeps copies: looseleaf consumer drop ${name}, empty its copy, and start it from the beginning`,
+        what: `may hold states of entities that shard ${last.shard} lost when it went back`,
+        todo: `if it keeps copies: run looseleaf consumer drop ${name}, empty its copy, and start it from the beginning`,
       }))
   },
 }

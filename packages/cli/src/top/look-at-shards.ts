@@ -2,31 +2,31 @@ import { isLooseleafError, type LooseleafError, type Shard, platformTime } from 
 import { errorOfShard } from '../error-of-shard.ts'
 import type { Session } from '../session.ts'
 
-/** How a shard answers. */
+/** State of a shard in one look. */
 export interface ShardLook {
   readonly name: string
-  /** Milliseconds for a question that costs it nothing; undefined where it has not answered. */
+  /** Round trip of a trivial statement, in milliseconds; undefined if the shard did not answer. */
   readonly answersInMs: number | undefined
   readonly error: LooseleafError | undefined
-  /** Tombstones too, by the statistics of the database; undefined where it does not say. */
+  /** Estimate from the statistics of the database, including tombstones; undefined if the database has none. */
   readonly entities: number | undefined
-  /** Its clock when it answered, in microseconds since 1970. */
+  /** Clock of the shard at its answer, in microseconds since 1970. */
   readonly now: number | undefined
-  /** Undefined in a first look, and where it has not answered in this one or the one before. */
+  /** Undefined in a first look, or if the shard did not answer in this look or the previous one. */
   readonly written: Written | undefined
 }
 
-/** Entities that were written between two looks; one that was written twice counts once. */
+/** Entities written between two looks. An entity that was written twice counts once. */
 export interface Written {
   readonly perSecond: number
-  /** Whether there were more, which were not counted. */
+  /** True if there were more rows than a look counts. */
   readonly more: boolean
 }
 
-/** Rows of a shard that are counted in a look. */
-const MOST_WRITTEN = 1_000
+/** Largest number of written rows that a look counts per shard. */
+const MAX_WRITTEN = 1_000
 
-/** `before`: the look before this one. */
+/** Looks at all shards at once. `before` is the previous look. */
 export async function lookAtShards(
   { store, signal }: Session,
   before: readonly ShardLook[] = [],
@@ -37,9 +37,9 @@ export async function lookAtShards(
 
 async function lookAtShard(shard: Shard, since: number | undefined, signal: AbortSignal): Promise<ShardLook> {
   const { name } = shard
-  const asked = platformTime.elapsed()
+  const startedAt = platformTime.elapsed()
   const answer = await shard.now({ signal }).catch(errorOfShard)
-  const answersInMs = platformTime.elapsed() - asked
+  const answersInMs = platformTime.elapsed() - startedAt
   if (isLooseleafError(answer))
     return {
       name,
@@ -49,7 +49,7 @@ async function lookAtShard(shard: Shard, since: number | undefined, signal: Abor
       now: undefined,
       written: undefined,
     }
-  // It may answer, and refuse this.
+  // A shard that answers may still refuse this statement.
   const sizes = await shard.sizes?.({ signal }).catch(errorOfShard)
   const entities = isLooseleafError(sizes) ? undefined : sizes?.entities
   const written = since === undefined ? undefined : await writtenSince(shard, since, answer, signal)
@@ -63,11 +63,9 @@ async function writtenSince(
   signal: AbortSignal,
 ): Promise<Written | undefined> {
   const rows = await entities
-    .pageByUpdated({ since }, MOST_WRITTEN, { signal, maxBody: 0 })
+    .pageByUpdated({ since }, MAX_WRITTEN, { signal, maxBody: 0 })
     .catch(errorOfShard)
   if (isLooseleafError(rows) || now <= since) return undefined
   const count = rows.filter(({ updated }) => updated < now).length
-  return { perSecond: count / ((now - since) / 1e6), more: rows.length === MOST_WRITTEN }
+  return { perSecond: count / ((now - since) / 1e6), more: rows.length === MAX_WRITTEN }
 }
-
-/** What a shard has failed with; throws what is nobody's fault but the program's, and the end of the command. */

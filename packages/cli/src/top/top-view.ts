@@ -11,11 +11,11 @@ import { sizeCells, sizeJson, SIZES_NOTE } from '../size-text.ts'
 import { counted, grouped } from '../text.ts'
 import type { ShardLook, Written } from './look-at-shards.ts'
 
-/** A store at a moment. */
+/** State of a store at one moment. */
 export interface Look {
   readonly at: Date
   readonly shards: readonly ShardLook[]
-  /** Undefined while shard 0 does not answer, or refuses. */
+  /** Undefined while shard 0, which holds it, does not answer or refuses. */
   readonly report: CleanerReport | undefined
   readonly probes: readonly ShardProbe[]
   readonly findings: readonly Finding[]
@@ -26,16 +26,17 @@ export function topJson({ at, shards, report, probes, findings }: Look): unknown
     at,
     grade: gradeOf(findings),
     shards: shards.map(({ name, answersInMs, error, entities, written }) => {
-      const own = followedBy(report, name)
+      const following = followingOf(report, name)
       return {
         name,
         answersInMs: answersInMs ?? null,
         error: error === undefined ? null : { code: error.code, message: error.message },
         entities: entities ?? null,
         writtenPerSecond: written?.perSecond ?? null,
-        lagMs: own?.lagMs ?? null,
-        pending: own === undefined || own.error !== undefined ? null : (own.pending?.rows ?? 0),
-        worker: own?.worker ?? null,
+        lagMs: following?.lagMs ?? null,
+        pending:
+          following === undefined || following.error !== undefined ? null : (following.pending?.rows ?? 0),
+        worker: following?.worker ?? null,
         ...sizeJson(probes, name),
       }
     }),
@@ -60,39 +61,39 @@ export function topText(output: Output, { at, shards, report, probes, findings }
     output.table(
       ['SHARD', 'ANSWERS IN', 'ENTITIES', 'WRITTEN', 'CLEANER IS BEHIND', 'PENDING', 'SIZE', 'GROWTH'],
       shards.map((shard) => [
-        ...shardCells(output, shard, followedBy(report, shard.name)),
+        ...shardCells(output, shard, followingOf(report, shard.name)),
         ...sizeCells(probes, shard.name),
       ]),
     ),
     SIZES_NOTE,
     '',
     report === undefined
-      ? 'Nothing is known of the indexes: shard 0 keeps that.'
+      ? 'The state of the indexes is unknown: it is stored on shard 0.'
       : restText(indexes.length - busy.length, busy.length > 0),
     ...(busy.length === 0 ? [] : ['', busyTable(output, busy)]),
     ...(findings.length === 0 ? [] : ['', ...findingsText(output, findings)]),
   ].join('\n')
 }
 
-/** Of the indexes that have no line of their own. */
-function restText(count: number, hasOthers: boolean): string {
-  if (hasOthers && count === 0) return 'Every index is worked on, or not ready:'
-  const ready = `${counted(count, 'index is', 'indexes are')} ready, and nothing is done to ${count === 1 ? 'it' : 'them'}`
-  return hasOthers ? `${ready}; worked on, or not ready, are:` : `${ready}.`
+/** Returns a sentence about the idle indexes, which have no line of their own. */
+function restText(idle: number, hasBusy: boolean): string {
+  if (hasBusy && idle === 0) return 'Every index is being cleaned, or is not ready:'
+  const sentence = `${counted(idle, 'index is', 'indexes are')} ready and idle`
+  return hasBusy ? `${sentence}. Being cleaned, or not ready:` : `${sentence}.`
 }
 
 function shardCells(
   { colors }: Output,
   { name, answersInMs, error, entities, written }: ShardLook,
-  own: ShardReport | undefined,
+  following: ShardReport | undefined,
 ): string[] {
   return [
     colors.bold(name),
     answersInMs === undefined ? colors.red(error?.code ?? '?') : `${answersInMs.toFixed(1)} ms`,
     entities === undefined ? '?' : `about ${grouped(entities)}`,
     written === undefined ? '?' : writtenText(written),
-    own?.lagMs === undefined ? '?' : durationText(own.lagMs),
-    own === undefined || own.error !== undefined ? '?' : pendingText(own.pending),
+    following?.lagMs === undefined ? '?' : durationText(following.lagMs),
+    following === undefined || following.error !== undefined ? '?' : pendingText(following.pending),
   ]
 }
 
@@ -106,5 +107,6 @@ function busyTable(output: Output, indexes: readonly IndexReport[]): string {
   )
 }
 
-const followedBy = (report: CleanerReport | undefined, shard: string): ShardReport | undefined =>
+/** Returns the cleaner's report on a shard. */
+const followingOf = (report: CleanerReport | undefined, shard: string): ShardReport | undefined =>
   report?.shards.find(({ name }) => name === shard)

@@ -2,11 +2,11 @@ import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
 import { LooseleafError } from '@looseleaf/core'
 import type { DataStore, IndexStatus } from '@looseleaf/store'
 import { cleanText } from '../../clean-view.ts'
-import { cleanTelling, exitCodeOfClean } from '../../cleaning.ts'
+import { cleanAndReport, exitCodeOfClean } from '../../cleaning.ts'
 import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { behindText, entitiesBehind } from '../../entities-behind.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import { generationsOf, neededOf } from '../../index-generations.ts'
+import { generationsOf, neededGeneration } from '../../index-generations.ts'
 import { planAdd } from '../../plan-add.ts'
 import { planText } from '../../plan-view.ts'
 import type { CommonOptions, Settings } from '../../session.ts'
@@ -17,51 +17,47 @@ interface AddOptions extends CommonOptions {
 }
 
 interface Added extends IndexStatus {
-  /** The state of its claims, where it is unique. */
+  /** State of the claims of a unique index. */
   readonly claims?: IndexStatus['state']
 }
 
-const DETAILS = `Processes write the new indexes from now on. They can be queried when they are
-filled: by --fill or \`looseleaf clean\`. Several are added in one change and
-filled by one reading of the entities. A changed definition becomes a new
-generation beside the old one. A hidden index is shown again. After a stop, the
-same command goes on.
+const DETAILS = `All processes write the new indexes from then on. They can be queried once
+--fill or \`looseleaf clean\` has filled them. Several indexes are added in one
+change and filled by one pass over the entities. A changed definition becomes a
+new generation beside the old one. A hidden index is restored. After a stop, the
+same command continues.
 
-With --fill, an index of a kind ends with a count of the entities that are stored
-in an older shape or without a default of the kind. The index has their values
-from before, until \`looseleaf kind upgrade\` has written them. The exit code is 1
-then.
+With --fill, the entities of an index's kind that are stored in an older shape
+or without a default are counted. The index has their old values until
+\`looseleaf kind upgrade\` has rewritten them. The exit code is then 1.
 
 JSON:
   { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
-      "claims": their state, where the index is unique }],
+      "claims": state of the claims of a unique index }],
     "filled": with --fill, as \`looseleaf clean --json\` prints it,
-    "behind": with --fill, { kind: entities to be upgraded } }
+    "behind": with --fill, { kind: number of entities to upgrade } }
 With --dry-run:
   { "indexes": [{ "index",
       "action": "new", "generation", "claims", "restore", "misfits" or
         "nothing",
       "generation", "differs": [text],
       "tables": [{ "table", "statements": [sql] }] }],
-    "shards": [name], "entities": an estimate of what a filling reads }`
+    "shards": [name], "entities": estimate of the entities to read }`
 
-/** `looseleaf index add`. */
+/** Adds `looseleaf index add`. */
 export const addAddIndex: AddCommand = (group, run) => {
   defineCommand(group, {
     usage: 'add <names...>',
     summary: 'Add indexes of the config to a store in use, and fill them',
     details: DETAILS,
     examples: [
-      ['index add entries_by_link --dry-run', 'what would be done, with the SQL'],
+      ['index add entries_by_link --dry-run', 'print the effect and the SQL'],
       ['index add entries_by_link --fill', 'the definition of this name in looseleaf.config.ts'],
-      ['index add entries_by_link entries_by_tag --fill', 'two, by one reading of the entities'],
+      ['index add entries_by_link entries_by_tag --fill', 'two indexes by one pass over the entities'],
     ],
   })
-    .option(
-      '--fill',
-      'fill them, as `looseleaf clean` does; may be stopped, and goes on when it is run again',
-    )
-    .option('--dry-run', 'say what would be done, and change nothing')
+    .option('--fill', 'fill them like `looseleaf clean`; after a stop, the same command continues')
+    .option('--dry-run', 'print the effect, and change nothing')
     .action((given: string[], options: AddOptions) =>
       run(options, async (session) => {
         const { output, signal } = session
@@ -75,7 +71,7 @@ export const addAddIndex: AddCommand = (group, run) => {
           return exitCodes.ok
         }
         await store.addIndex(definitions, { signal })
-        const filled = options.fill === true ? await cleanTelling(session, names) : undefined
+        const filled = options.fill === true ? await cleanAndReport(session, names) : undefined
         const indexes = await addedNow(store, definitions, { signal })
         if (filled === undefined) {
           output.result({ indexes }, () => indexes.map(addedText).join('\n'))
@@ -89,7 +85,7 @@ export const addAddIndex: AddCommand = (group, run) => {
     )
 }
 
-/** The generations of these definitions, as they are now. */
+/** Returns the current state of the generations with these definitions. */
 async function addedNow(
   store: DataStore,
   definitions: readonly IndexDefinitionData[],
@@ -98,8 +94,8 @@ async function addedNow(
   const all = await store.indexes(options)
   const generations = generationsOf(store)
   return definitions.flatMap((definition) => {
-    const own = generations.filter(({ rows }) => rows.name === definition.name)
-    const needed = neededOf(own, [definition])
+    const named = generations.filter(({ rows }) => rows.name === definition.name)
+    const needed = neededGeneration(named, [definition])
     const added = all.find(({ table }) => table === needed?.rows.table)
     const claims = definition.unique ? needed?.claims?.state : undefined
     return added === undefined ? [] : [{ ...added, ...(claims && { claims }) }]

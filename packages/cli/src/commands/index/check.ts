@@ -1,6 +1,6 @@
 import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { checkText, cleanText } from '../../clean-view.ts'
-import { checkTelling, cleanTelling, exitCodeOfClean } from '../../cleaning.ts'
+import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../../cleaning.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { addGenerationOption, generationsNamed } from '../../index-generations.ts'
 import type { IndexName } from '@looseleaf/cleaner'
@@ -15,7 +15,7 @@ interface RepairOptions extends CheckOptions {
   readonly restart?: boolean
 }
 
-const WHICH = 'this generation (default: the one being filled, or all)'
+const GENERATION = 'this generation (default: the one being filled, or all)'
 
 const CHECK_DETAILS = `Does what \`looseleaf clean --check\` does, for one index. The exit code is 1
 when rows are missing or on the wrong shard, when keys are not claimed, or when
@@ -27,29 +27,29 @@ JSON:
 ${CHECK_JSON}`
 
 const REPAIR_DETAILS = `Does what \`looseleaf clean\` does, for one index: adds missing rows and deletes
-those that match no entity. It may be stopped at any time, and goes on from
-there when run again.
+rows that match no entity. You can stop it at any time; the next run continues
+from there.
 
 ${CLEAN_EXIT}
 
 JSON:
 ${CLEAN_JSON}`
 
-/** `looseleaf index check|repair`: `clean` for one index. */
+/** Adds `looseleaf index check` and `looseleaf index repair`, which are `clean` for one index. */
 export const addCheckIndex: AddCommand = (group, run) => {
   const check = defineCommand(group, {
     usage: 'check <name>',
     summary: 'Compare an index with all entities; repair nothing',
     details: CHECK_DETAILS,
     examples: [
-      ['index check entries_by_link', 'is it whole?'],
-      ['index check entries_by_link --generation 1', 'the old one beside one that is being filled'],
+      ['index check entries_by_link', 'count missing and dangling rows'],
+      ['index check entries_by_link --generation 1', 'the old generation while a new one is being filled'],
     ],
   })
-  addGenerationOption(check, WHICH).action((name: string, options: CheckOptions) =>
+  addGenerationOption(check, GENERATION).action((name: string, options: CheckOptions) =>
     run(options, async (session) => {
       const { output } = session
-      const result = await checkTelling(session, await indexNamed(session, name, options.generation))
+      const result = await checkAndReport(session, await indexNamed(session, name, options.generation))
       output.result(result, () => checkText(output, result.indexes))
       return result.ok ? exitCodes.ok : exitCodes.found
     }),
@@ -60,17 +60,17 @@ export const addCheckIndex: AddCommand = (group, run) => {
     summary: 'Fill an index, or repair it, and check it',
     details: REPAIR_DETAILS,
     examples: [
-      ['index repair entries_by_link', 'add what is missing, delete what dangles'],
+      ['index repair entries_by_link', 'add missing rows, delete dangling ones'],
       ['index repair entries_by_link --restart', 'write every row again: after a restore or a failover'],
     ],
   })
-  addGenerationOption(repair, WHICH)
-    .option('--restart', 'begin from the start and write every row again')
+  addGenerationOption(repair, GENERATION)
+    .option('--restart', 'start over and write every row again')
     .action((name: string, options: RepairOptions) =>
       run(options, async (session) => {
         const { output } = session
         const names = await indexNamed(session, name, options.generation)
-        const result = await cleanTelling(session, names, { restart: options.restart })
+        const result = await cleanAndReport(session, names, { restart: options.restart })
         output.result(result, () => cleanText(output, result))
         return exitCodeOfClean(result)
       }),

@@ -1,36 +1,44 @@
 import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { addGenerationOption, generationsNamed } from '../../index-generations.ts'
-import { addTakeOutOptions, takeOut, TAKE_OUT_JSON, type TakeOutOptions } from './take-out.ts'
+import {
+  addHideOrDropOptions,
+  hideOrDrop,
+  HIDE_OR_DROP_JSON,
+  type HideOrDropOptions,
+} from './hide-or-drop.ts'
 
-const DETAILS = `The first run hides the index: queries of it are refused, and writes keep it up
-to date, so \`looseleaf index restore\` brings it back at once. The second run, or
---now, drops its tables. Entities are not touched, so it can be added and filled
-again. A changed definition is a generation of its own; \`looseleaf index swap\`
-takes the old ones out. Asks before each step; needs --yes without a terminal.
+const DETAILS = `The first run hides the index: queries of it are refused. Writes keep it up to
+date, so \`looseleaf index restore\` brings it back at once. The second run, or
+--now, drops its tables. Entities do not change, so you can add and fill the
+index again. A changed definition is a new generation; \`looseleaf index swap\`
+drops the old ones. Asks before each step; needs --yes without a terminal.
 
 JSON:
-${TAKE_OUT_JSON}`
+${HIDE_OR_DROP_JSON}`
 
-/** `looseleaf index drop`: hides an index, and drops it when it is hidden. */
+/** Adds `looseleaf index drop`, which hides an index, and drops a hidden one. */
 export const addDropIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
     usage: 'drop <name>',
     summary: 'Hide an index; given again, drop it and its tables',
     details: DETAILS,
     examples: [
-      ['index drop entries_by_link', 'hide it; the same again drops it on every shard'],
-      ['index drop entries_by_link --dry-run', 'which step is next'],
-      ['index drop entries_by_link --generation 1 --now --yes', 'an old one at once, without a question'],
+      ['index drop entries_by_link', 'hide it; a second run drops it on every shard'],
+      ['index drop entries_by_link --dry-run', 'print the next step'],
+      [
+        'index drop entries_by_link --generation 1 --now --yes',
+        'drop an old generation at once, without a question',
+      ],
     ],
   })
-  addTakeOutOptions(addGenerationOption(command)).action(
-    (name: string, options: TakeOutOptions & { readonly generation?: number }) =>
+  addHideOrDropOptions(addGenerationOption(command)).action(
+    (name: string, options: HideOrDropOptions & { readonly generation?: number }) =>
       run(options, async (session) => {
         const { signal } = session
         const store = await session.store()
         const { all, chosen } = await generationsNamed(store, name, options.generation, { signal })
         const which = options.generation === undefined ? name : `${name} --generation ${options.generation}`
-        return takeOut(session, name, chosen, { all, again: `looseleaf index drop ${which}` }, options)
+        return hideOrDrop(session, name, chosen, { all, again: `looseleaf index drop ${which}` }, options)
       }),
   )
 }

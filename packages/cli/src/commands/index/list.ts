@@ -4,7 +4,7 @@ import { generationsOf } from '../../index-generations.ts'
 import { indexTable } from '../../index-table.ts'
 import type { CommonOptions } from '../../session.ts'
 
-const DETAILS = `Names the generations that the config no longer needs: see
+const DETAILS = `Also names the generations that the config no longer needs: see
 \`looseleaf index swap\`.
 
 JSON:
@@ -14,13 +14,13 @@ JSON:
       "expires": path of the time from which entities are deleted }],
     "advice": [text] }`
 
-/** `looseleaf index list`. */
+/** Adds `looseleaf index list`. */
 export const addListIndexes: AddCommand = (group, run) => {
   defineCommand(group, {
     usage: 'list',
-    summary: 'List the indexes of a store, and what to do about them',
+    summary: 'List the indexes of a store, with advice',
     details: DETAILS,
-    examples: [['index list', 'those of the store that the config names']],
+    examples: [['index list', 'the indexes of the store that the config names']],
   }).action((options: CommonOptions) =>
     run(options, async (session) => {
       const { output, signal } = session

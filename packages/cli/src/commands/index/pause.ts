@@ -15,13 +15,14 @@ interface PauseOptions extends CommonOptions {
 
 const JSON_SHAPE = 'JSON: { "generations": [number], "paused": true or false }'
 
-const PAUSE_DETAILS = `Within seconds no cleaner in any process works on it. What was done is kept, and
-writes keep the index up to date. It stays paused until
+const PAUSE_DETAILS = `Within seconds the cleaners of all processes stop filling the index. Progress is
+saved, and writes keep the index up to date. It stays paused until
 \`looseleaf index resume\`.
 
 ${JSON_SHAPE}`
 
-const RESUME_DETAILS = `A running cleaner goes on with it by itself; otherwise run \`looseleaf clean\`.
+const RESUME_DETAILS = `A running cleaner continues the filling by itself; otherwise run
+\`looseleaf clean\`.
 
 ${JSON_SHAPE}`
 
@@ -29,19 +30,19 @@ const PAUSE: CommandText = {
   usage: 'pause <name>',
   summary: 'Stop the filling of an index in every process',
   details: PAUSE_DETAILS,
-  examples: [['index pause entries_by_link', 'while there is much to do for others']],
+  examples: [['index pause entries_by_link', 'while the databases are busy']],
 }
 
 const RESUME: CommandText = {
   usage: 'resume <name>',
-  summary: 'Let the filling of an index go on where it was paused',
+  summary: 'Continue the filling of a paused index',
   details: RESUME_DETAILS,
-  examples: [['index resume entries_by_link', 'it goes on where it was']],
+  examples: [['index resume entries_by_link', 'continue where it was paused']],
 }
 
-/** `looseleaf index pause|resume`. */
+/** Adds `looseleaf index pause` and `looseleaf index resume`. */
 export const addPauseIndex: AddCommand = (group, run) => {
-  const addMark = (text: CommandText, paused: boolean, next: (name: string) => string): void => {
+  const add = (text: CommandText, paused: boolean, stateOf: (name: string) => string): void => {
     addGenerationOption(defineCommand(group, text)).action((name: string, options: PauseOptions) =>
       run(options, async (session) => {
         const { output, signal } = session
@@ -53,16 +54,16 @@ export const addPauseIndex: AddCommand = (group, run) => {
         }
         output.result(
           { generations: numbersOf(building), paused },
-          () => `Index ${name}, ${generationsText(building)}, is ${next(name)}`,
+          () => `Index ${name}, ${generationsText(building)}, is ${stateOf(name)}`,
         )
       }),
     )
   }
-  addMark(PAUSE, true, (name) => `paused. Go on with: looseleaf index resume ${name}`)
-  addMark(RESUME, false, (name) => `building. A cleaner fills it, or: looseleaf clean --index ${name}`)
+  add(PAUSE, true, (name) => `paused. Continue with: looseleaf index resume ${name}`)
+  add(RESUME, false, (name) => `building. A cleaner fills it, or run: looseleaf clean --index ${name}`)
 }
 
-/** Throws `BAD_OPTION` where nothing is being filled. */
+/** Returns the generations that are being filled. Throws `BAD_OPTION` if there are none. */
 async function buildingNamed(
   session: Session,
   name: string,

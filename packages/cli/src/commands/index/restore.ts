@@ -4,12 +4,12 @@ import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { addGenerationOption, generationsNamed, generationsText, numbersOf } from '../../index-generations.ts'
 import type { CommonOptions } from '../../session.ts'
 
-const DETAILS = `Writes have kept it up to date. One that was being filled when it was hidden is
-filled further.
+const DETAILS = `Writes have kept a hidden index up to date. If it was hidden during its filling,
+the filling continues.
 
-JSON: { "restored": [number], "state": of the newest }`
+JSON: { "restored": [number], "state": state of the newest generation }`
 
-/** `looseleaf index restore`: brings back what `drop` or `swap` has hidden. */
+/** Adds `looseleaf index restore`, which restores an index that `drop` or `swap` has hidden. */
 export const addRestoreIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
     usage: 'restore <name>',
@@ -17,7 +17,7 @@ export const addRestoreIndex: AddCommand = (group, run) => {
     details: DETAILS,
     examples: [
       ['index restore entries_by_link', 'all generations that are hidden'],
-      ['index restore entries_by_link --generation 1', 'the old one, which somebody still queries'],
+      ['index restore entries_by_link --generation 1', 'the old generation, which a process still queries'],
     ],
   })
   addGenerationOption(command).action(
@@ -26,20 +26,20 @@ export const addRestoreIndex: AddCommand = (group, run) => {
         const { output, signal } = session
         const store = await session.store()
         const { chosen } = await generationsNamed(store, name, options.generation, { signal })
-        const there = chosen.filter(({ rows }) => isInUse(rows))
-        const newest = there.at(-1)
+        const inUse = chosen.filter(({ rows }) => isInUse(rows))
+        const newest = inUse.at(-1)
         if (newest === undefined) {
           throw new LooseleafError(
             'INDEX_NOT_FOUND',
             `Index ${name} is being dropped, which cannot be undone. Add it again with: looseleaf index add ${name} --fill`,
           )
         }
-        const hidden = there.filter(({ rows }) => rows.hidden)
+        const hidden = inUse.filter(({ rows }) => rows.hidden)
         for (const { rows } of hidden) await store.restoreIndex(rows, { signal })
         output.result({ restored: numbersOf(hidden), state: newest.rows.state }, () =>
           hidden.length === 0
             ? `Index ${name} is not hidden.`
-            : `Index ${name}, ${generationsText(hidden)}, is back: ${newest.rows.state}.`,
+            : `Index ${name}, ${generationsText(hidden)}, is restored: ${newest.rows.state}.`,
         )
       }),
   )

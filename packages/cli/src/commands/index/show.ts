@@ -9,7 +9,7 @@ import type { Output } from '../../output.ts'
 import type { CommonOptions } from '../../session.ts'
 import { counted, grouped } from '../../text.ts'
 
-const DETAILS = `Counts nothing: rows and misfits are those of the last cleaning.
+const DETAILS = `Counts nothing: the numbers of rows and misfits come from the last cleaning.
 
 JSON, with T for a table:
   { "name",
@@ -21,14 +21,14 @@ JSON, with T for a table:
 T:
   { "table", "state", "hidden": true, "paused": true,
     "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null,
-    "underWay": { "startedAt", "workers": processes at it now,
+    "underWay": { "startedAt", "workers": number of processes that work on it,
       "shards": [{ "shard", "phase", "done", "total" }] } | null }`
 
-/** `looseleaf index show`. */
+/** Adds `looseleaf index show`. */
 export const addShowIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
     usage: 'show <name>',
-    summary: 'Show all that is known of an index, and how far its filling is',
+    summary: 'Show the definition, state and filling of an index',
     details: DETAILS,
     examples: [
       ['index show entries_by_link', 'its definition, generations, states and filling'],
@@ -85,14 +85,14 @@ function tableView(
   workers: ReadonlyMap<string, number>,
 ): TableView {
   const { table, state, hidden } = entry
-  const own = reportOf(report, entry)
+  const { lastRun, underWay } = reportOf(report, entry) ?? {}
   return {
     table,
     state,
     ...(hidden && { hidden }),
     ...(isPaused(entry) && { paused: true }),
-    lastCleaned: own?.lastRun ? { finishedAt: own.lastRun.finishedAt, ...own.lastRun.tally } : null,
-    underWay: own?.underWay ? { workers: workers.get(table) ?? 0, ...own.underWay } : null,
+    lastCleaned: lastRun ? { finishedAt: lastRun.finishedAt, ...lastRun.tally } : null,
+    underWay: underWay ? { workers: workers.get(table) ?? 0, ...underWay } : null,
   }
 }
 
@@ -110,7 +110,7 @@ function generationText(
     ...(rows.include === undefined ? [] : [`  includes    ${includedText(rows)}`]),
     ...(rows.expires === undefined
       ? []
-      : [`  expires     entities are deleted from their ${rows.expires} on`]),
+      : [`  expires     deletes entities after the time in ${rows.expires}`]),
     `  misfits     ${onMisfit === 'refuse' ? 'are refused' : 'get no row'}`,
     ...[view(rows), view(claims)].flatMap((table) => (table === undefined ? [] : tableText(output, table))),
   ].join('\n')
@@ -127,7 +127,7 @@ function tableText(output: Output, { lastCleaned, underWay, ...table }: TableVie
     ...(underWay === null
       ? []
       : [
-          `  under way   since ${underWay.startedAt.toISOString()}, ${underWay.workers === 0 ? 'by nobody now' : `by ${counted(underWay.workers, 'worker', 'workers')}`}`,
+          `  under way   since ${underWay.startedAt.toISOString()}, ${underWay.workers === 0 ? 'no worker now' : `by ${counted(underWay.workers, 'worker', 'workers')}`}`,
           ...underWay.shards.map(
             ({ shard, phase, done, total }) =>
               `              shard ${shard}: ${phase}${total === 0 ? '' : `, ${grouped(done)} of ${grouped(total)}`}`,

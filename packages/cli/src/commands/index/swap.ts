@@ -8,39 +8,48 @@ import {
   generationsNamed,
   generationsText,
   isReady,
-  neededOf,
+  neededGeneration,
   newerThan,
   type Generation,
 } from '../../index-generations.ts'
 import type { Session } from '../../session.ts'
-import { addTakeOutOptions, takeOut, TAKE_OUT_JSON, type TakeOutOptions } from './take-out.ts'
+import {
+  addHideOrDropOptions,
+  hideOrDrop,
+  HIDE_OR_DROP_JSON,
+  type HideOrDropOptions,
+} from './hide-or-drop.ts'
 
-interface SwapOptions extends TakeOutOptions {
+interface SwapOptions extends HideOrDropOptions {
   readonly generation?: number
 }
 
-const DETAILS = `Keeps the generation that the config defines, or the newest one where the config
-has no such index. Hides all others; run again, drops them. Refused while the
-one to keep is not ready. Processes of an older version of a program query an
-older generation, and Looseleaf does not know whether one still runs: hide the
-old generation, and see whether queries fail.
+const DETAILS = `Keeps the generation that the config defines, or the newest one if the config
+does not have the index. The first run hides all others, the second run drops
+them. Refused while the kept generation is not ready. Processes with an older
+program query an older generation, and Looseleaf cannot know whether one still
+runs. So a hidden generation refuses queries: watch for errors before you drop
+it.
 
 JSON:
-${TAKE_OUT_JSON}`
+${HIDE_OR_DROP_JSON}`
 
-/** `looseleaf index swap`: takes out the generations beside the one that is needed. */
+/** Adds `looseleaf index swap`, which hides and drops all generations except the needed one. */
 export const addSwapIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
     usage: 'swap <name>',
-    summary: 'Take out the generations of an index that are needed no more',
+    summary: 'Hide or drop the generations of an index that are no longer needed',
     details: DETAILS,
     examples: [
-      ['index swap entries_by_link', 'hide the old generations; the same again drops them'],
-      ['index swap entries_by_link --generation 1', 'go back to the first, and take out what came after it'],
+      ['index swap entries_by_link', 'hide the old generations; a second run drops them'],
+      [
+        'index swap entries_by_link --generation 1',
+        'go back to the first generation, and hide the later ones',
+      ],
     ],
   })
-  addTakeOutOptions(
-    addGenerationOption(command, 'the one to keep (default: that of the config, or the newest)'),
+  addHideOrDropOptions(
+    addGenerationOption(command, 'keep this generation (default: the one of the config, or the newest)'),
   ).action((name: string, options: SwapOptions) =>
     run(options, async (session) => {
       const { output, signal } = session
@@ -48,15 +57,15 @@ export const addSwapIndex: AddCommand = (group, run) => {
       const { all, chosen } = await generationsNamed(await session.store(), name, generation, { signal })
       const given = generation === undefined ? undefined : chosen[0]
       const kept = await generationToKeep(session, name, all, given)
-      const going = all.filter((each) => each !== kept)
-      if (going.length === 0) {
+      const removed = all.filter((each) => each !== kept)
+      if (removed.length === 0) {
         output.result(
           { step: 'none', generations: [], done: true },
           () => `Index ${name} has no other generation.`,
         )
         return exitCodes.ok
       }
-      const newer = given === undefined ? newerThan(kept, going) : undefined
+      const newer = given === undefined ? newerThan(kept, removed) : undefined
       if (newer !== undefined) {
         const { file } = await session.settings()
         output.note(
@@ -64,7 +73,7 @@ export const addSwapIndex: AddCommand = (group, run) => {
         )
       }
       const which = generation === undefined ? name : `${name} --generation ${generation}`
-      return takeOut(session, name, going, { all, again: `looseleaf index swap ${which}` }, options)
+      return hideOrDrop(session, name, removed, { all, again: `looseleaf index swap ${which}` }, options)
     }),
   )
 }
@@ -76,13 +85,13 @@ async function generationToKeep(
   given: Generation | undefined,
 ): Promise<Generation> {
   const { indexes, file } = await session.settings()
-  const kept = given ?? neededOf(all, indexes)
+  const kept = given ?? neededGeneration(all, indexes)
   const using = all.filter(({ rows }) => isInUse(rows))
   if (using.length === 0) throw halfDropped(name, all, all.length)
   if (kept === undefined) {
     throw new LooseleafError(
       'INDEX_NOT_FOUND',
-      `No generation of index ${name} in the store is as ${file} defines it. Add it with: looseleaf index add ${name} --fill`,
+      `No generation of index ${name} in the store has the definition of ${file}. Add it with: looseleaf index add ${name} --fill`,
     )
   }
   if (!isInUse(kept.rows)) throw halfDropped(name, [kept], all.length)
@@ -92,15 +101,15 @@ async function generationToKeep(
   throw new LooseleafError(
     'INDEX_NOT_READY',
     hidden
-      ? `Index ${name}, generation ${generation}, is hidden, so it cannot take the place of the others. Bring it back with: looseleaf index restore ${which}`
+      ? `Index ${name}, generation ${generation}, is hidden, so it cannot replace the others. Bring it back with: looseleaf index restore ${which}`
       : `Index ${name}, generation ${generation}, is ${state === 'ready' ? 'building its claims' : state}: the others stay until it is ready. Fill it with: looseleaf index repair ${which}`,
   )
 }
 
-/** What is on its way out takes nobody's place, and cannot be made to. */
-function halfDropped(name: string, going: readonly Generation[], of: number): LooseleafError {
+/** Returns the error for keeping retiring generations, which cannot become ready again. */
+function halfDropped(name: string, retiring: readonly Generation[], total: number): LooseleafError {
   return new LooseleafError(
     'INDEX_NOT_READY',
-    `Index ${name}, ${generationsText(going)}, is half dropped, so it cannot be kept. Finish with: looseleaf index drop ${argumentsFor(name, going, of)}`,
+    `Index ${name}, ${generationsText(retiring)}, is half dropped, so it cannot be kept. Finish with: looseleaf index drop ${argumentsFor(name, retiring, total)}`,
   )
 }

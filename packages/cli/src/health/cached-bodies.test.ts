@@ -4,7 +4,7 @@ import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { Session } from '../session.ts'
-import { keptBodies, type ReadBodies } from './kept-bodies.ts'
+import { cachedBodies, type ReadBodies } from './cached-bodies.ts'
 import { readBodies } from './read-facts.ts'
 
 // The modules below take their timers when they are loaded.
@@ -30,7 +30,7 @@ beforeEach(async () => {
   })
   store = await DataStore.open({ shards: keepOpen(counting), migrate: true, onWarning: () => {} })
   session = { store: async () => store, signal: new AbortController().signal } as unknown as Session
-  bodiesOf = keptBodies(readBodies)
+  bodiesOf = cachedBodies(readBodies)
   pages = 0
   return async () => {
     await store.close()

@@ -1,10 +1,10 @@
 import { platformTime } from '@looseleaf/core'
 
-/** In milliseconds: as often as a pager asks. */
-const SERVES_MS = 60_000
+/** Lifetime of a cached result in milliseconds: the usual interval of a pager. */
+const LIFETIME_MS = 60_000
 
-/** Reads something, and answers what it read last for a minute, unless that was not well: a repair shows at the next look. */
-export function keptWhileWell<In, Out>(
+/** Caches the result of `read` for a minute while `isWell` accepts it. A repair of a problem thus shows in the next look. */
+export function cachedWhileWell<In, Out>(
   read: (from: In) => Promise<Out>,
   isWell: (out: Out) => boolean,
 ): (from: In) => Promise<Out> {
@@ -12,7 +12,7 @@ export function keptWhileWell<In, Out>(
   return async (from) => {
     if (kept !== undefined && platformTime.elapsed() < kept.until) return kept.out
     const out = await read(from)
-    kept = isWell(out) ? { out, until: platformTime.elapsed() + SERVES_MS } : undefined
+    kept = isWell(out) ? { out, until: platformTime.elapsed() + LIFETIME_MS } : undefined
     return out
   }
 }
