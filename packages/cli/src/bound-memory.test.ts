@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-/** Has some 20 MiB alive and drops what it makes after a while, as an import does; prints the most MiB of this space. */
+/** Returns a script that keeps some 20 MiB alive and drops objects after a while, like an import. It prints the largest size of this space in MiB. */
 const script = (space: string, first: string): string => `
   import { getHeapSpaceStatistics } from 'node:v8'
   import { boundMemory } from ${JSON.stringify(new URL('bound-memory.ts', import.meta.url).href)}
@@ -22,17 +22,17 @@ function mostMemory(space: string, semiSpace: number, first = ''): number {
   return Number(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
 }
 
-test('young objects get some 32 MiB of a process that could have more', () => {
+test('boundMemory keeps the space for young objects near 32 MiB', () => {
   expect(mostMemory('new_space', 64)).toBeGreaterThan(64)
   expect(mostMemory('new_space', 64, 'boundMemory()')).toBeLessThanOrEqual(64)
 })
 
-test('old garbage gets less than V8 would give it', () => {
+test('boundMemory keeps the space for old objects smaller than V8 would', () => {
   const [unbound, bound] = [mostMemory('old_space', 1), mostMemory('old_space', 1, 'boundMemory()')]
   expect(bound).toBeLessThan(0.9 * unbound)
 })
 
-/** Objects of which each batch is alive when young objects are collected; says what V8 decides about them. */
+/** Returns a script whose batches of objects are alive during a collection. V8 traces its decisions about them. */
 const batches = (first: string): string => `
   import { boundMemory } from ${JSON.stringify(new URL('bound-memory.ts', import.meta.url).href)}
   ${first}
@@ -43,7 +43,7 @@ const batches = (first: string): string => `
     await new Promise((resolve) => setImmediate(resolve))
   }`
 
-test('V8 does not take what was alive as a batch for objects that live long', () => {
+test('boundMemory stops V8 from pretenuring objects that were alive as a batch', () => {
   const decisions = (first = ''): string =>
     execFileSync(
       process.execPath,

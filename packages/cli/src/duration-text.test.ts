@@ -10,6 +10,6 @@ test.each([
   [100 * 60_000, '2 h'],
   [47 * 3_600_000, '47 h'],
   [48 * 3_600_000, '2 days'],
-])('%i ms are %s', (milliseconds, text) => {
+])('%i ms become %s', (milliseconds, text) => {
   expect(durationText(milliseconds)).toBe(text)
 })

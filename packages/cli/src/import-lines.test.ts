@@ -18,7 +18,7 @@ async function openStore(plan: FaultPlan = () => undefined): Promise<DataStore> 
   return store
 }
 
-/** Lines of entities `n` from 1, which says its line; `onRead` is told of each before it is given. */
+/** Yields lines of entities with their line number as `n`. Calls `onRead` before each line. */
 async function* lines(
   onRead: (number: number) => void = () => undefined,
 ): AsyncGenerator<Line, void, undefined> {
@@ -43,7 +43,7 @@ function upTo(last: number): number[] {
   return Array.from({ length: last }, (_, i) => i + 1)
 }
 
-test('an interrupted import says exactly where to go on', async () => {
+test('an interrupted import returns the exact lines to continue with', async () => {
   const store = await openStore()
   const stop = new AbortController()
   const first = await importLines(
@@ -63,7 +63,7 @@ test('an interrupted import says exactly where to go on', async () => {
   expect(await stored(store)).toEqual(upTo(COUNT))
 })
 
-/** Inserts of shard 1 fail from the third statement on, until it is back. */
+/** Rejects the inserts of shard 1 from the third statement on, until `isBack` is true. */
 function failing(error: () => Error): { plan: FaultPlan; isBack: boolean } {
   const fault: { plan: FaultPlan; isBack: boolean } = {
     isBack: false,
@@ -90,18 +90,18 @@ test('a shard that fails ends the import with the first line that is not in the 
     ended: 'failed',
     created: numbers.length,
     nextLine: firstMissing,
-    // With ids of their own, lines behind it may be stored once more.
+    // These lines have ids, so a second import of the later lines is harmless.
     left: `${firstMissing}-`,
     failure: { line: firstMissing, error: { code: 'SHARD_UNAVAILABLE' } },
   })
 })
 
-/** Lines without ids. */
+/** Yields lines without ids. */
 async function* plain(count = COUNT): AsyncGenerator<Line, void, undefined> {
   for (let number = 1; number <= count; number++) yield { number, bytes: Buffer.from(`{"n":${number}}`) }
 }
 
-test('an import without ids that a shard has ended says the very lines that are left, and stores none twice', async () => {
+test('an import without ids that a failed shard ends returns the remaining lines, and their import stores none twice', async () => {
   const fault = failing(gone)
   const store = await openStore(fault.plan)
   const { left, nextLine, created } = await importLines(store, plain(), options())
@@ -114,7 +114,7 @@ test('an import without ids that a shard has ended says the very lines that are 
   expect(await stored(store)).toEqual(upTo(COUNT))
 })
 
-test('an import whose ids are made of the lines is repeated without a second entity', async () => {
+test('an import with ids derived from its lines can be repeated without a second entity', async () => {
   const fault = failing(gone)
   const store = await openStore(fault.plan)
   const idOf = (line: number): string => deriveId('import', ['may', line])
@@ -126,7 +126,7 @@ test('an import whose ids are made of the lines is repeated without a second ent
   expect(await stored(store)).toEqual(upTo(COUNT))
 })
 
-test('only the selected lines are taken up, and no line behind the last is read', async () => {
+test('an import stores only the selected lines, and stops reading behind the last one', async () => {
   const store = await openStore()
   let read = 0
   const result = await importLines(
@@ -139,7 +139,7 @@ test('only the selected lines are taken up, and no line behind the last is read'
   expect(read).toBe(1001)
 })
 
-test('a line without an id whose outcome is unknown is left with the id that it has', async () => {
+test('a line with an unknown outcome and without an id remains with the id that it was given', async () => {
   let isGone = false
   const store = await openStore(({ operation }) => {
     if (operation === 'insert' && !isGone) {
@@ -187,7 +187,7 @@ test('integers are stored to the last digit, or refused with their line and prop
   expect(new Set(found)).toEqual(new Set([9007199254740993n, 9007199254740991]))
 })
 
-test('no more lines are read than a few batches ahead of what is stored', async () => {
+test('an import reads at most a few batches ahead of the stored lines', async () => {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   const store = await openStore(({ operation }) =>
     operation === 'insert' ? { before: () => opened } : undefined,
@@ -203,7 +203,7 @@ test('no more lines are read than a few batches ahead of what is stored', async 
     options(),
   )
   await full
-  // Whatever could still be read without an answer is read in these turns.
+  // In these turns of the event loop, an unbounded import would read more lines.
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
   expect(read).toBe(500)
   open()

@@ -17,7 +17,7 @@ function folder(): string {
   return path
 }
 
-test('a config with everything in it is taken as it is', () => {
+test('a config with every property is accepted unchanged', () => {
   const config = defineConfig({
     shards: memoryShards(2),
     indexes: [byLink],
@@ -60,7 +60,7 @@ test.each([
   [{ shards: 'memory:1', deleteDelayMs: -1 }, 'deleteDelayMs has to be'],
   [{ shards: 'memory:1', writeOrder: 'any' }, "writeOrder has to be 'index-first' or 'entity-first'; got"],
   [{ shards: 'memory:1', onIndexFailure: 'wait' }, "onIndexFailure has to be 'fail' or 'defer'; got"],
-  [{ shards: 'memory:1', indexes: [byLink, byLink] }, 'indexes[1]: the name by_link is there twice.'],
+  [{ shards: 'memory:1', indexes: [byLink, byLink] }, 'indexes[1]: the name by_link occurs twice.'],
   [
     { shards: 'memory:1', router: { shards: 2 } },
     'router has to be what bucketRouter(…) or moduloRouter(…) gives; got an object.',
@@ -69,14 +69,14 @@ test.each([
     { shards: 'memory:1', codec: 'json' },
     'codec has to be what envelopeCodec(…) gives; got a string of 4 characters.',
   ],
-])('a wrong config is told with file, property and expectation (%#)', (config, words) => {
+])('the error of a wrong config names the file, the property and the expectation (%#)', (config, words) => {
   const check = (): unknown => checkConfig(config, 'looseleaf.config.ts')
   expect(check).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
   expect(check).toThrow(`looseleaf.config.ts: ${words}`)
   expect(check).not.toThrow('hunter2')
 })
 
-test('the nearest config file upward is found, .ts before .js before .mjs', () => {
+test('findConfig returns the nearest config file, .ts before .js before .mjs', () => {
   const top = folder()
   const deep = join(top, 'a', 'b')
   mkdirSync(deep, { recursive: true })
@@ -88,7 +88,7 @@ test('the nearest config file upward is found, .ts before .js before .mjs', () =
   expect(findConfig(deep)).toBe(join(top, 'a', 'looseleaf.config.ts'))
 })
 
-test('a file that is missing, does not load or exports nothing is told with its path', async () => {
+test('the error of a config that is missing, does not load or exports nothing names its path', async () => {
   const path = folder()
   await expect(loadConfig(join(path, 'none.mjs'))).rejects.toThrow('none.mjs: there is no such config file.')
   writeFileSync(join(path, 'broken.mjs'), 'export default {')

@@ -32,7 +32,7 @@ test('a table has a dim head and aligned columns on a terminal', () => {
   ])
 })
 
-test('colours are left out where no terminal is, and where NO_COLOR says so', () => {
+test('output has no colours without a terminal, with NO_COLOR, or on a dumb terminal', () => {
   for (const options of [
     { isTTY: false },
     { isTTY: true, env: { NO_COLOR: '1' } },
@@ -49,7 +49,7 @@ test('stored text cannot steer the terminal or break its row', () => {
   expect(createOutput(console, false).table(['A'], [['x\u001b[2Jy\nz']])).toBe('A\nx [2Jy z')
 })
 
-test('a result is one line of JSON with --json, and its text without', () => {
+test('a result is one line of JSON with --json, and text without it', () => {
   const json = fakeConsole()
   createOutput(json.console, true).result({ n: 1 }, () => 'one')
   expect(json.text()).toBe('{"n":1}\n')
@@ -58,14 +58,14 @@ test('a result is one line of JSON with --json, and its text without', () => {
   expect(text.text()).toBe('one\n')
 })
 
-test('counts agree with their noun, and long text is cut with a sign', () => {
+test('counts agree with their noun, and a shortened text ends with an ellipsis', () => {
   expect(counted(1, 'entity', 'entities')).toBe('1 entity')
   expect(counted(12_345, 'entity', 'entities')).toBe('12,345 entities')
   expect(clip('abcdef', 6)).toBe('abcdef')
   expect(clip('abcdefg', 6)).toBe('abcde…')
 })
 
-test('user and password are taken out of URLs in messages', () => {
+test('redact removes user and password from the URLs in a message', () => {
   expect(redact("error: unknown option '--shard=mysql://u:hunter2@h/d,mysql://u:p@ss@h/d'")).toBe(
     "error: unknown option '--shard=mysql://…@h/d,mysql://…@h/d'",
   )

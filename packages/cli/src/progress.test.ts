@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { progressText } from './clean-view.ts'
 import { createProgressLines } from './progress.ts'
 
-test('without a terminal there is a line every five seconds', () => {
+test('progress without a terminal is a line every five seconds', () => {
   let now = 100
   const lines: string[] = []
   const progress = createProgressLines(
@@ -24,7 +24,7 @@ test('without a terminal there is a line every five seconds', () => {
   expect(aside).toEqual(['aside'])
 })
 
-test('the progress of a clean says how fast, how long, what is to come and what holds it up', () => {
+test('the progress of a clean has its speed, its remaining time, the next phases and the cause of throttling', () => {
   const at = {
     phase: 'entities',
     toCome: ['dangling', 'check'],

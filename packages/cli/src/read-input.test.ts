@@ -32,7 +32,7 @@ test('an empty input has no line', async () => {
   expect(await linesOf([''])).toEqual([])
 })
 
-test('a line beyond the limit is passed over, and the next one is read', async () => {
+test('a line beyond the limit has no bytes, and the next one is read', async () => {
   expect(await linesOf(['aaa', 'aaa\nbb\n', 'ccccc', 'c'], 4)).toEqual([undefined, 'bb', undefined])
   expect(await linesOf(['aaaaaa\nbb\ncccccc\n', 'dd'], 4)).toEqual([undefined, 'bb', undefined, 'dd'])
 })
@@ -79,12 +79,12 @@ test.each([
   '2026-01-01T00:00:00+01:00',
   '2026-01-01T00:00:00.1234Z',
   ' 2026-01-01T00:00:00Z',
-])('%j is no time', (time) => {
+])('%j is not a time', (time) => {
   expect(() => parseBag(Buffer.from(JSON.stringify({ at: { $date: time } })))).toThrow('a time is not valid')
 })
 
 test.each(['{', '[]', '7', 'null', '{"secret":{"$date":"hunter2"}}', '{"$date":"2009-02-27T00:00:00.000Z"}'])(
-  '%s is no bag, told without repeating it',
+  'the error of a line that is not a bag does not quote it: %s',
   (text) => {
     const parse = (): unknown => parseBag(Buffer.from(text))
     expect(parse).toThrow(expect.objectContaining({ code: 'BAD_PROPERTY' }))
@@ -93,7 +93,7 @@ test.each(['{', '[]', '7', 'null', '{"secret":{"$date":"hunter2"}}', '{"$date":"
   },
 )
 
-test('integers that a number cannot hold are bigints, to the last digit', () => {
+test('integers beyond 2^53 - 1 become exact bigints', () => {
   const line = `{"safe":9007199254740991,"unsafe":9007199254740993,"even":-9007199254740992,
     "in":[{"x":18446744073709551615},-9223372036854775808],"text":"9007199254740993","$$bigint":12345678901234567}`
   expect(parseBag(Buffer.from(line))).toStrictEqual({
@@ -106,7 +106,7 @@ test('integers that a number cannot hold are bigints, to the last digit', () => 
   })
 })
 
-test('numbers with a fraction or an exponent are numbers, however long', () => {
+test('a number with a fraction or an exponent stays a number, whatever its length', () => {
   const line = '{"a":1e20,"b":12345678901234567890.0,"c":0.12345678901234567890,"d":9.007199254740992e+15}'
   const numbers = { a: 1e20, b: 12345678901234567000, c: 0.12345678901234568, d: 2 ** 53 }
   expect(parseBag(Buffer.from(line))).toStrictEqual(numbers)
@@ -132,7 +132,7 @@ test('a line of more values than a bag may have is BODY_TOO_LARGE', () => {
   )
 })
 
-test('every bag is imported from the line that it is exported to, and printed as such', () => {
+test('every bag is the same after an export and an import, and --json prints the same text', () => {
   fc.assert(
     fc.property(arbitraryBag, (bag) => {
       const line = entityLine(bag as Entity)

@@ -5,26 +5,26 @@ import { isLooseleafError } from '@looseleaf/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { shardsFrom, type ShardsFromOptions } from './shards-from.ts'
 
-test('MySQL shards come one a URL, in their order', () => {
+test('each MySQL URL of the text is a shard', () => {
   expect(shardsFrom('mysql://u:p@127.0.0.1:3306/feed').shardCount).toBe(1)
   expect(shardsFrom('mariadb://u:p@127.0.0.1:3306/feed').shardCount).toBe(1)
   expect(shardsFrom(' mysql://u:p@a/feed , mysql://u:p@b/feed,mysql://c/feed ').shardCount).toBe(3)
 })
 
-test('MySQL shards are encrypted where their URL says so', () => {
+test('a MySQL URL may set tls', () => {
   expect(shardsFrom('mysql://u:p@a/feed?tls=true,mysql://u:p@b/feed?tls=false').shardCount).toBe(2)
 })
 
-test('a comma within a URL does not divide', () => {
+test('a comma inside a URL does not split it', () => {
   expect(shardsFrom('mysql://u:a,b@127.0.0.1/feed,mysql://u:a,b@127.0.0.2/feed').shardCount).toBe(2)
 })
 
-test('memory shards are as many as the number says, or one', () => {
+test('memory: takes the number of shards, 1 by default', () => {
   expect(shardsFrom('memory:3').shardCount).toBe(3)
   expect(shardsFrom('memory:').shardCount).toBe(1)
 })
 
-test('a SQLite folder is taken from the folder that it is relative to', async () => {
+test('a relative SQLite folder starts at relativeTo', async () => {
   const base = mkdtempSync(join(tmpdir(), 'looseleaf-test-'))
   onTestFinished(() => rmSync(base, { recursive: true }))
   const driver = await shardsFrom('sqlite:data?shards=2', { relativeTo: base }).connect()
@@ -53,7 +53,7 @@ test.each([
   ['sqlite:?shards=2', 'needs the folder'],
   ['sqlite:data?shards=two', 'from 1 to'],
   [`sqlite:data?${secret}=2`, 'one parameter'],
-])('%j is refused in words that do not repeat it', (text, words) => {
+])('the error for %j does not quote the text', (text, words) => {
   let error: unknown
   try {
     shardsFrom(text)
@@ -71,7 +71,7 @@ test.each([
   [{ relativeto: 'data' }, 'no option "relativeto"'],
   [{ create: 'no' }, 'create has to be true or false; got a string'],
   [{ relativeTo: 5 }, 'relativeTo has to be the path of a folder; got a number'],
-])('options of %j are refused by name', (options, words) => {
+])('the error for the options %j names the option', (options, words) => {
   for (const text of ['sqlite:data', 'memory:2']) {
     expect(() => shardsFrom(text, options as ShardsFromOptions)).toThrow(
       expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringContaining(words) }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { bytesText, growthText, sizeCells } from './size-text.ts'
 
-test('a size is told in the greatest unit that leaves a whole number before the point', () => {
+test('a size uses the largest unit in which it is at least 1', () => {
   expect([0, 999, 1_000, 65_536, 123_456_789, 7e15].map(bytesText)).toEqual([
     '0 bytes',
     '999 bytes',
@@ -12,7 +12,7 @@ test('a size is told in the greatest unit that leaves a whole number before the 
   ])
 })
 
-test('growth has its sign, and is unknown at first', () => {
+test('growth has a sign, and is unknown before the second note', () => {
   expect([undefined, 0, 2_500_000, -900].map((bytesPerDay) => growthText({ bytesPerDay }))).toEqual([
     '?',
     '+0 bytes a day',
@@ -21,6 +21,6 @@ test('growth has its sign, and is unknown at first', () => {
   ])
 })
 
-test('the size of a shard that was not asked is unknown', () => {
+test('the size of a shard that was not probed is unknown', () => {
   expect(sizeCells([], 'one')).toEqual(['?', '?'])
 })

@@ -8,7 +8,7 @@ interface RuleCases {
   readonly well: readonly Facts[]
 }
 
-/** Cases of the rules about failing calls, from facts of a store that is well. */
+/** Returns cases for the rules about failing calls, made from the facts of a healthy store. */
 export function callRuleCases(well: Facts): Readonly<Record<string, RuleCases>> {
   const noted = (
     failure: Partial<CallFailures>,
@@ -41,7 +41,7 @@ export function callRuleCases(well: Facts): Readonly<Record<string, RuleCases>> 
       ],
       well: [
         probed(),
-        // The rule about shards tells of it.
+        // The rule `shard` reports it.
         {
           ...probed(readOnly),
           report: { ...well.report!, shards: [{ ...well.report!.shards[0]!, error: readOnly }] },

@@ -15,7 +15,7 @@ import { envelopeCodec } from '@looseleaf/codec'
 export default defineConfig({ shards: '${SHARDS}', codec: envelopeCodec({ shapes: true, dictionary: true }) })
 `
 
-test('codec train stores a dictionary; show lists it and the shapes with what lacks them; export and get read such bodies', async () => {
+test('codec train stores a dictionary, codec show lists it and the shards that lack it, and get and export read such bodies', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   const store = await DataStore.open({
@@ -60,7 +60,7 @@ test('codec train stores a dictionary; show lists it and the shapes with what la
   expect(table).toContain('["title","link"]')
   expect(table).toContain('2 of 2')
 
-  // Another SQLite within this process knows nothing of its locks, and would take the log away from under it.
+  // `node:sqlite` does not see the locks of the driver's SQLite in this process, and would delete its log while it is open.
   await store.close()
   const onFiles = (sql: string, ...files: number[]): void => {
     for (const number of files) {
@@ -69,23 +69,24 @@ test('codec train stores a dictionary; show lists it and the shapes with what la
       file.close()
     }
   }
-  const told = async (command: string[], ...words: string[]): Promise<void> => {
+  const expectWords = async (command: string[], ...words: string[]): Promise<void> => {
     const { code, stdout } = await runInside(command, { cwd })
     expect([command, code]).toEqual([command, command.length === 1 || command[0] === 'top' ? 0 : 1])
     for (const word of words) expect(stdout).toContain(word)
   }
   const everywhere = [['status'], ['status', '--check', 'act'], ['top', '--looks', '1'], ['codec', 'show']]
 
-  // On one shard: reading goes on by the other one.
+  // Damaged on one shard: readers use the row of the other shard.
   onFiles(`UPDATE looseleaf_codec SET bytes = x'00' WHERE kind = 'dictionary'`, 0)
-  for (const command of everywhere) await told(command, `dictionary ${id}`, 'is damaged on', 'shard-0')
-  await told(['codec', 'show'], '1 of 2, damaged on 1')
+  for (const command of everywhere) await expectWords(command, `dictionary ${id}`, 'is damaged on', 'shard-0')
+  await expectWords(['codec', 'show'], '1 of 2, damaged on 1')
   expect((await runInside(['get', entity], { cwd })).code).toBe(0)
 
-  // On all, while the shape is left.
+  // Deleted on all shards, while the shape stays.
   onFiles(`DELETE FROM looseleaf_codec WHERE kind = 'dictionary'`, 0, 1)
-  for (const command of everywhere) await told(command, `dictionary ${id}`, 'no shard that answers has it')
-  await told(['codec', 'show'], '0 of 2')
+  for (const command of everywhere)
+    await expectWords(command, `dictionary ${id}`, 'no shard that answers has it')
+  await expectWords(['codec', 'show'], '0 of 2')
   const checked = await runInside(['status', '--check', 'act', '--json'], { cwd })
   expect(checked.json()).toMatchObject({
     grade: 'act',
@@ -94,7 +95,7 @@ test('codec train stores a dictionary; show lists it and the shapes with what la
   expect((await runInside(['codec', 'show'], { cwd })).stderr).toContain(`The dictionary ${id}: no shard`)
 })
 
-test('codec train without entities ends with 1 and says what it needs', async () => {
+test('codec train without entities exits with 1 and names the number that it needs', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   await runInside(['init'], { cwd })

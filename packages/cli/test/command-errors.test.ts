@@ -16,7 +16,7 @@ beforeEach(() => {
 const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Finished> =>
   runInside(args, { cwd, env })
 
-test('--version is that of the package, and every command has help with examples', async () => {
+test('--version prints the version of the package, and every command has help with examples', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
@@ -90,7 +90,7 @@ test.each([
   [['get'], 2, "missing required argument 'id'"],
   [['get', 'x', '--loud'], 2, "unknown option '--loud'"],
   [['query', 'by_user', '--limit', '0'], 2, 'from 1 to 1000'],
-  [['status'], 2, 'Which store? Give --shards'],
+  [['status'], 2, 'No store is given. Give --shards'],
   [['status', '--shards', 'redis://u:hunter2@h'], 2, 'Shards are given as mysql://'],
   [['status', '--shard=mysql://u:hunter2@h/d'], 2, 'unknown option'],
   [['status', '--config', 'none.ts'], 2, 'there is no such config file'],
@@ -107,14 +107,14 @@ test.each([
     2,
     'node_modules is a folder; a file of JSON lines is needed.',
   ],
-])('%j ends with %i', async (args, code, words) => {
+])('%j exits with %i', async (args, code, words) => {
   const result = await run(args)
   expect(result.code).toBe(code)
   expect(result.stderr).toContain(words)
   expect(result.stdout + result.stderr).not.toContain('hunter2')
 })
 
-test('a folder of SQLite files that is not there is made by init alone', async () => {
+test('only init creates a missing folder of SQLite files', async () => {
   writeFileSync(join(cwd, 'lines.jsonl'), '{"a":1}\n')
   for (const args of [
     ['status'],
@@ -133,7 +133,7 @@ test('a folder of SQLite files that is not there is made by init alone', async (
   expect((await run(['status', '--shards', 'sqlite:mistyped'])).code).toBe(0)
 })
 
-test('help and errors have one voice', async () => {
+test('help and errors use the same words', async () => {
   for (const args of [['--help'], ['index', '--help'], ['index', 'add', '--help'], ['get', '--help']]) {
     const { stdout } = await run(args)
     expect(stdout).toContain('print help')
@@ -143,7 +143,7 @@ test('help and errors have one voice', async () => {
   expect(stderr).toMatch(/^Error: unknown command 'gett'/)
 })
 
-test('errors of a store that is there end with their code, in one line or one JSON object', async () => {
+test('errors of an existing store have their exit code, in one line or one JSON object', async () => {
   const index = defineIndex('by_user', { properties: { user_id: 'uuid' }, shardOn: 'user_id' })
   const store = await DataStore.open({
     shards: sqliteShards({ folder: join(cwd, 'data') }),
@@ -180,7 +180,7 @@ test('errors of a store that is there end with their code, in one line or one JS
   expect(debug.stderr).toMatch(/^Error: An id has to be.*\nLooseleafError: An id.*\n {4}at /)
 })
 
-test('a config with an error is told with its file and property', async () => {
+test('the error of a config names its file and property', async () => {
   writeFileSync(
     join(cwd, 'looseleaf.config.ts'),
     `export default { shards: process.env.NOT_SET, indexes: [] }`,
@@ -197,7 +197,7 @@ test('a config with an error is told with its file and property', async () => {
   )
 })
 
-test('queryTimeMs of a config is not held against a store that --shards names, and an error says where it is from', async () => {
+test('queryTimeMs of a config is not checked against a store that --shards names, and an error names its source', async () => {
   const config = join(cwd, 'looseleaf.config.ts')
   const init = await run(['init', '--shards', 'sqlite:other'])
   expect(init.code).toBe(0)
@@ -220,7 +220,7 @@ test('queryTimeMs of a config is not held against a store that --shards names, a
   await store.close()
 })
 
-test('every exit code is one that the README explains', () => {
+test('the README explains every exit code', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   for (const code of new Set(Object.values(exitCodeOf)))
     expect(readme).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'))

@@ -8,7 +8,7 @@ import { shardsFrom } from '../src/shards-from.ts'
 import { damageBody } from './damage-body.ts'
 import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
 
-// What a command says to people where it could be taken for stuck, done or of help.
+// Messages for people in situations where a command could look stuck, done or helpful.
 
 const SHARDS = 'sqlite:data?shards=2'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -29,9 +29,9 @@ beforeEach(async () => {
 const run = (args: readonly string[], options: RunOptions = {}): Promise<Finished> =>
   runInside([...args, '--shards', SHARDS], { cwd, ...options })
 
-test('a clean that waits for the lease of another process says so, once', async () => {
+test('a clean that waits for the lease of another process prints one note', async () => {
   const [first] = store.context.driver.shards
-  // Several looks of half a second.
+  // Longer than several polls, which are half a second apart.
   await first!.tasks.claim('clean-part/index_by_name', 'another process', 1_700)
   const { code, stderr } = await run(['clean'])
   expect(code).toBe(0)
@@ -39,26 +39,26 @@ test('a clean that waits for the lease of another process says so, once', async 
   expect((await run(['clean'])).stderr).toBe('')
 })
 
-test('an import from a line beyond the end has not done what was wanted', async () => {
+test('an import from a line beyond the end exits with 1', async () => {
   writeFileSync(join(cwd, 'lines.jsonl'), '{"name":"a"}\n{"name":"b"}\n')
   const beyond = await run(['import', 'lines.jsonl', '--from-line', '4'])
   expect(beyond).toMatchObject({
     code: 1,
     stdout: 'Nothing was imported: line 4 is beyond the end; there are 2 lines.\n',
   })
-  // Where one that has come to the end would go on.
+  // The next line of a complete import.
   expect(await run(['import', 'lines.jsonl', '--from-line', '3'])).toMatchObject({ code: 0 })
   expect(await run(['import', 'lines.jsonl', '--from-line', '2', '--json'])).toMatchObject({ code: 0 })
 })
 
-test('what is stopped by Ctrl-C with --json leaves one line of JSON on stderr', async () => {
+test('a command with --json that Ctrl-C stops prints one line of JSON on stderr', async () => {
   const { code, stdout, stderr } = await run(['clean', '--check', '--json'], { stop: AbortSignal.abort() })
   expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
   expect(JSON.parse(stderr)).toEqual({ error: { code: 'ABORTED', message: 'Stopped.', retryable: false } })
 })
 
 test.each([['clean'], ['index repair by_name']])(
-  'the help of %s has what it says of a paused filling',
+  'the help of %s has every field that it prints for a paused filling',
   async (text) => {
     await store.addIndex(byNameAndAge)
     await store.pauseIndex('by_name')
@@ -66,14 +66,14 @@ test.each([['clean'], ['index repair by_name']])(
     const paused = await run([...args, '--json'])
     expect(paused.code).toBe(1)
     const help = (await run([...args, '--help'])).stdout.replaceAll(/\s+/g, ' ')
-    expect(help).toContain('Ends with 1 where something is left: a filling that is paused')
+    expect(help).toContain('The exit code is 1 when a problem remains: a filling that is paused')
     const { indexes } = paused.json<{ indexes: readonly Record<string, unknown>[] }>()
-    const left = indexes.find(({ halted }) => halted === true)!
-    for (const name of Object.keys(left)) expect(help).toContain(`"${name}"`)
+    const halted = indexes.find((index) => index['halted'] === true)!
+    for (const name of Object.keys(halted)) expect(help).toContain(`"${name}"`)
   },
 )
 
-test('bodies that cannot be decoded lead to looseleaf damaged, not to a clean that cannot help', async () => {
+test('clean advises looseleaf damaged for bodies that cannot be decoded', async () => {
   const { id } = await store.put({ name: 'a' })
   await damageBody(store, id, (body) => Buffer.concat([body, Buffer.from('x')]))
   for (const args of [['clean', '--check'], ['clean']]) {
@@ -84,7 +84,7 @@ test('bodies that cannot be decoded lead to looseleaf damaged, not to a clean th
   }
 })
 
-test('generations are listed, and dropped one by one or all together', async () => {
+test('index list shows generations, and index drop drops one or all', async () => {
   await store.addIndex(byNameAndAge)
   await cleanIndex(store)
   const listed = await run(['index', 'list'])

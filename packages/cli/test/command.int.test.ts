@@ -6,7 +6,7 @@ import { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { projectFolder, runCommand } from './run-command.ts'
 
-test('a store on two MariaDB shards is worked on with --shards alone', async () => {
+test('the command works on two MariaDB shards without a config', async () => {
   const { urls } = await freshShards(2)
   const cwd = projectFolder()
   const index = defineIndex('by_user', { properties: { user_id: 'uuid', n: 'integer' }, shardOn: 'user_id' })
@@ -37,7 +37,7 @@ test('a store on two MariaDB shards is worked on with --shards alone', async () 
     { cwd, env },
   )
   expect(back.stdout).toContain('Next page: --cursor ')
-  expect(back.stdout).toContain('Page before: --cursor ')
+  expect(back.stdout).toContain('Previous page: --cursor ')
   const listed = await runCommand(
     ['query', 'by_user', `user_id=${user}`, 'n=7', 'n=1100', 'n=3', 'n=5000', '--json'],
     { cwd, env },
@@ -57,7 +57,7 @@ test('a store on two MariaDB shards is worked on with --shards alone', async () 
   await store.close()
 })
 
-test('a wrong password is told with the shard and without the password', async () => {
+test('the error of a wrong password names the shard and not the password', async () => {
   const { urls } = await freshShards(1)
   const url = new URL(urls[0] as string)
   url.password = 'hunter2-is-wrong'

@@ -47,7 +47,7 @@ async function openStore(cwd: string): Promise<DataStore> {
   return store
 }
 
-test('init, put, get, query, count: a store from its config, and then from its shards alone', async () => {
+test('init, put and get work with a config, and query and count with the shards alone', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   const init = await runCommand(['init'], { cwd })
@@ -64,7 +64,7 @@ test('init, put, get, query, count: a store from its config, and then from its s
   const entity = { id, version, updated: expect.stringMatching(/^\d{4}-.*Z$/), properties: bag }
   expect(get.json()).toEqual({ entities: [entity], missing: [] })
 
-  // No config from here on: the store knows its indexes.
+  // The next commands have no config: the indexes come from the store's catalog.
   const other = {
     cwd: join(cwd, 'node_modules'),
     env: { LOOSELEAF_SHARDS: `sqlite:${join(cwd, 'data')}?shards=2` },
@@ -79,7 +79,7 @@ test('init, put, get, query, count: a store from its config, and then from its s
   expect(count).toMatchObject({ code: 0, stdout: '1 entity\n' })
 })
 
-test('put takes stdin, an id and the version that has to be there', async () => {
+test('put reads stdin, and takes an id and an expected version', async () => {
   const cwd = projectFolder()
   await runInside(['init', '--shards', SHARDS], { cwd })
   const id = randomUUID()
@@ -91,7 +91,7 @@ test('put takes stdin, an id and the version that has to be there', async () => 
   expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'VERSION_MISMATCH', entity: id } })
 })
 
-test('what is exported is imported again exactly, whatever kinds of values it holds', async () => {
+test('an export with every type of value is imported exactly', async () => {
   const cwd = projectFolder()
   const bags: Bag[] = [
     { id: randomUUID() },
@@ -156,7 +156,7 @@ function sortedLines(text: string): string[] {
   return text.split('\n').toSorted()
 }
 
-test('bad lines are told with their number and kept out; the others are in the store', async () => {
+test('an import reports bad lines with their numbers, and stores the others', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   await runInside(['init'], { cwd })
@@ -185,7 +185,7 @@ test('bad lines are told with their number and kept out; the others are in the s
   expect(await store.getMany(good.map(({ id }) => id))).toEqual(good)
 })
 
-test('of two lines with one id the later one wins, however close they are', async () => {
+test('the later of two lines with the same id wins, however close they are', async () => {
   const cwd = projectFolder()
   await runInside(['init', '--shards', SHARDS], { cwd })
   const id = randomUUID()
@@ -256,7 +256,7 @@ test('an index is added, filled by clean, checked, and dropped', async () => {
   expect(await runInside(drop, { cwd })).toMatchObject({ code: 2 })
 })
 
-test('rows that match no entity are counted by clean --check, and are no failure', async () => {
+test('clean --check counts rows that match no entity, and does not fail', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG.replace('shards:', 'queryTimeMs: 10, shards:'))
   await runInside(['init'], { cwd })
@@ -276,54 +276,51 @@ test('rows that match no entity are counted by clean --check, and are no failure
     ok: true,
     indexes: expect.arrayContaining([expect.objectContaining({ missing: 0, dangling: 1 })]),
   })
-  const told = await runInside(['clean', '--check'], { cwd })
-  expect(told.stdout).toContain('1 row matches no entity')
-  expect(told.stdout).toContain('Every index is right.')
+  const text = await runInside(['clean', '--check'], { cwd })
+  expect(text.stdout).toContain('1 row matches no entity')
+  expect(text.stdout).toContain('Every index is correct.')
 })
 
 test.each([
-  { signal: 'SIGINT', code: 130, words: 'the same command goes on from here' },
+  { signal: 'SIGINT', code: 130, words: 'the same command continues from here' },
   { signal: 'SIGKILL', code: null, words: '' },
-] as const)(
-  'clean is ended by $signal in the middle and goes on from there',
-  async ({ signal, code, words }) => {
-    const cwd = projectFolder()
-    await runInside(['init', '--shards', SHARDS], { cwd })
-    await runInside(['import', '-', '--shards', SHARDS], {
-      cwd,
-      input: toLines(Array.from({ length: 3000 }, (_, i) => entry(i))),
-    })
-    writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
-    await runInside(['index', 'add', 'entries_by_tag'], { cwd })
-    const store = await openStore(cwd)
-    const doneSoFar = async (): Promise<number> => {
-      const { indexes } = await readCleanerReport(store)
-      return Math.max(0, ...(indexes[0]?.underWay?.shards.map((shard) => shard.done) ?? []))
-    }
+] as const)('a clean that $signal ends continues from there', async ({ signal, code, words }) => {
+  const cwd = projectFolder()
+  await runInside(['init', '--shards', SHARDS], { cwd })
+  await runInside(['import', '-', '--shards', SHARDS], {
+    cwd,
+    input: toLines(Array.from({ length: 3000 }, (_, i) => entry(i))),
+  })
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  await runInside(['index', 'add', 'entries_by_tag'], { cwd })
+  const store = await openStore(cwd)
+  const doneSoFar = async (): Promise<number> => {
+    const { indexes } = await readCleanerReport(store)
+    return Math.max(0, ...(indexes[0]?.underWay?.shards.map((shard) => shard.done) ?? []))
+  }
 
-    // So slow that it is far from its end when it is found at work.
-    const { child, finished } = startCommand(['clean', '--rate', '300', '--lease', '1'], { cwd })
-    while ((await doneSoFar()) === 0 && child.exitCode === null) await delay(20)
-    child.kill(signal)
-    const ended = await finished
-    expect(ended).toMatchObject({ code, stdout: '' })
-    expect(ended.stderr).toContain(words)
-    expect(await doneSoFar()).toBeGreaterThan(0)
-    expect((await store.indexes())[0]).toMatchObject({ state: 'building' })
+  // Slow enough that the clean is far from its end when its first progress is read.
+  const { child, finished } = startCommand(['clean', '--rate', '300', '--lease', '1'], { cwd })
+  while ((await doneSoFar()) === 0 && child.exitCode === null) await delay(20)
+  child.kill(signal)
+  const ended = await finished
+  expect(ended).toMatchObject({ code, stdout: '' })
+  expect(ended.stderr).toContain(words)
+  expect(await doneSoFar()).toBeGreaterThan(0)
+  expect((await store.indexes())[0]).toMatchObject({ state: 'building' })
 
-    const again = await runCommand(['clean', '--json'], { cwd })
-    expect(again.code).toBe(0)
-    expect(again.json()).toMatchObject({ indexes: [{ index: 'entries_by_tag', state: 'ready' }] })
-    expect(await checkIndex(store, 'entries_by_tag')).toMatchObject({
-      entities: 3000,
-      rows: 6000,
-      missing: 0,
-      dangling: 0,
-    })
-  },
-)
+  const again = await runCommand(['clean', '--json'], { cwd })
+  expect(again.code).toBe(0)
+  expect(again.json()).toMatchObject({ indexes: [{ index: 'entries_by_tag', state: 'ready' }] })
+  expect(await checkIndex(store, 'entries_by_tag')).toMatchObject({
+    entities: 3000,
+    rows: 6000,
+    missing: 0,
+    dangling: 0,
+  })
+})
 
-test('status --json has the shape that is promised to monitors', async () => {
+test('status --json has the documented shape', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   await runInside(['init'], { cwd })
@@ -415,7 +412,7 @@ test('status --json has the shape that is promised to monitors', async () => {
   expect((await runInside(['status'], { cwd })).stdout).toContain('entries_by_tag   never')
 })
 
-test('schema prints statements that make the tables', async () => {
+test('schema prints the statements that create all tables', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   expect((await runInside(['init'], { cwd })).code).toBe(0)
@@ -438,7 +435,7 @@ test('schema prints statements that make the tables', async () => {
   expect(text).toMatch(/^-- On .*shard-0.sqlite, .*shard-1.sqlite\nCREATE TABLE/)
 })
 
-test('superfluous index rows stay for as long as the config says, and go with the next clean where it says nothing', async () => {
+test('superfluous index rows stay for deleteDelayMs of the config, and without it until the next clean', async () => {
   const count = async (deleteDelayMs: number | undefined): Promise<number> => {
     const cwd = projectFolder()
     const given = deleteDelayMs === undefined ? '' : `deleteDelayMs: ${deleteDelayMs}, shards:`

@@ -53,14 +53,14 @@ async function served(...options: string[]): Promise<Served> {
 
 const page = async (url: string): Promise<string> => (await fetch(url)).text()
 
-test('it shows a store and no values, does nothing, and ends at Ctrl-C with 0', async () => {
+test('the console shows a store without values and without acts, and Ctrl-C ends it with 0', async () => {
   const { url, id, ended, stop } = await served()
   expect(await page(new URL('/', url).href)).toContain('<h1>')
   expect(await page(`${url}/index`)).toContain('by_user')
   const entity = await page(`${url}/entity/${id}`)
   expect(entity).toContain('✓ present')
   expect(entity).not.toContain('ada-of-1815')
-  // It has no work of its own, so there are no X-rays of it.
+  // The command makes no traces, so it has no X-rays.
   expect(await page(url)).not.toMatch(/X-ray/)
   expect((await fetch(`${url}/xray`)).status).toBe(404)
   const live = await fetch(`${url}/live`)
@@ -72,7 +72,7 @@ test('it shows a store and no values, does nothing, and ends at Ctrl-C with 0', 
   expect(await ended).toEqual({ code: 0, stderr: '' })
 })
 
-test('--values shows values, and --acts drops an index, which is told', async () => {
+test('--values shows values, and --acts allows dropping an index, with a line on stderr', async () => {
   const { url, id, ended, stop } = await served('--values', '--acts')
   expect(await page(`${url}/entity/${id}`)).toContain('ada-of-1815')
   const live = await fetch(`${url}/live`)
@@ -93,7 +93,7 @@ test('--values shows values, and --acts drops an index, which is told', async ()
   expect(stderr).toMatch(/^\S+ drop by_user \(\d+ ms\): done\n$/)
 })
 
-test('--acts without an index to act on is an error that says what is missing', async () => {
+test('the error of --acts without an index names the missing part', async () => {
   const cwd = projectFolder()
   const shards = ['--shards', 'sqlite:data?shards=2']
   await runInside(['init', ...shards], { cwd })
@@ -108,7 +108,7 @@ test('--acts without an index to act on is an error that says what is missing', 
   expect(stderr).toMatch(/and \S+looseleaf\.config\.ts has none\. Name them there/)
 })
 
-test('a port that cannot be had is an error that names it', async () => {
+test('the error of an unusable port names the port', async () => {
   const { url } = await served()
   const taken = new URL(url).port
   const cwd = projectFolder()
@@ -121,7 +121,7 @@ test('a port that cannot be had is an error that names it', async () => {
   expect(above).toMatchObject({ code: 2, stderr: expect.stringContaining('from 1 to 65535; got 65536') })
 })
 
-/** `fetch` says no name but the one it asks. */
+/** Sends a request with another `Host`, which `fetch` cannot do. */
 function statusFor(url: string, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     get(url, { headers: { host } }, (response) => resolve(response.resume().statusCode)).on('error', reject)

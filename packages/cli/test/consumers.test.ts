@@ -6,7 +6,7 @@ import { projectFolder, runInside } from './run-command.ts'
 
 const SHARDS = 'sqlite:data?shards=2'
 
-test('consumers are listed with what they have given up, which is replayed, discarded, and forgotten with them', async () => {
+test('consumer commands list consumers, replay and discard dead letters, and drop a consumer', async () => {
   const cwd = projectFolder()
   const run = (...args: string[]): ReturnType<typeof runInside> =>
     runInside([...args, '--shards', SHARDS], { cwd })
@@ -30,7 +30,7 @@ test('consumers are listed with what they have given up, which is replayed, disc
   const consumer = consume(store, 'search', refuse, options)
   await vi.waitUntil(() => consumer.status().givenUp === 3, { timeout: 10_000 })
 
-  // Saved each second.
+  // The consumer saves its progress once a second.
   const failing = async (): Promise<number> =>
     (await readConsumers(store))[0]!.shards.reduce((sum, shard) => sum + shard.failing, 0)
   await expect.poll(failing, { timeout: 10_000 }).toBe(0)
@@ -56,10 +56,8 @@ test('consumers are listed with what they have given up, which is replayed, disc
   const both = await run('consumer', 'letters', 'search', '--replay', '--discard')
   expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('give --replay or --discard')])
   expect((await run('consumer', 'drop', 'search')).stderr).toContain(
-    'Forget the consumer search, where it stands and its dead letters?',
+    'Drop the consumer search, its position and its dead letters?',
   )
-  expect((await run('consumer', 'drop', 'search', '--yes')).stdout).toBe(
-    'The consumer search is forgotten.\n',
-  )
+  expect((await run('consumer', 'drop', 'search', '--yes')).stdout).toBe('The consumer search is dropped.\n')
   expect((await run('consumer', 'list', '--json')).json()).toEqual([])
 })

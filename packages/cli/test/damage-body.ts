@@ -13,7 +13,7 @@ export interface DamagedLine {
   readonly deleted?: boolean
 }
 
-/** Writes other bytes as the body of an entity, past the store. */
+/** Replaces the body of an entity by other bytes, past the store. */
 export async function damageBody(
   store: DataStore,
   id: EntityId,

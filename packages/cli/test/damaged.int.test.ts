@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { damageBody, type DamagedLine } from './damage-body.ts'
 import { projectFolder, runCommand } from './run-command.ts'
 
-test('on MariaDB a damaged body of 6 MiB is listed, exported byte by byte and deleted, and its index cleaned', async () => {
+test('a damaged body of 6 MiB on MariaDB is listed, exported byte by byte and deleted, and its index cleaned', async () => {
   const { urls } = await freshShards(2)
   const cwd = projectFolder()
   const env = { LOOSELEAF_SHARDS: urls.join(',') }

@@ -26,7 +26,7 @@ beforeEach(async () => {
   store = await DataStore.open({ shards, indexes: [byName], migrate: true, queryTimeMs: 10 })
   onTestFinished(() => store.close())
   ids = []
-  // Each shard has whole ones: a store is warned of where all that is looked at on one is damaged.
+  // Each shard gets intact entities, because a shard whose whole sample is damaged causes a warning.
   for (let n = 0; n < 6; n++) ids.push((await store.put({ name: `name ${n}` }, { id: idOn(n % 2) })).id)
   await damageBody(store, ids[0]!, (body) => Buffer.concat([body, Buffer.from('x')]))
   await damageBody(store, ids[1]!, () => foreign.encode({}))
@@ -56,17 +56,20 @@ async function storedBody(id: EntityId): Promise<Uint8Array | null | undefined> 
   return (await shard.entities.read([parseId(id)]))[0]?.body
 }
 
-test('status --check finds bodies that cannot be read before any cleaning has', async () => {
+test('status --check finds bodies that cannot be read before any cleaning', async () => {
   const checked = await runInside(['status', '--check', 'act', '--json', '--shards', SHARDS], { cwd })
   expect(checked.code).toBe(1)
   expect(checked.json()).toMatchObject({
     findings: [
-      { rule: 'damaged', what: expect.stringMatching(/^2 of the 7 bodies .*; of one: A stored body /) },
+      {
+        rule: 'damaged',
+        what: expect.stringMatching(/^2 of the 7 bodies .*; the error of one: A stored body /),
+      },
     ],
   })
 })
 
-test('damaged lists what cannot be read, and changes nothing', async () => {
+test('damaged lists entities that cannot be read, and changes nothing', async () => {
   const before = await Promise.all(ids.map(storedBody))
   const listed = await damaged('--json')
   expect(listed).toMatchObject({ code: 1, stderr: '' })
@@ -91,14 +94,14 @@ test('damaged lists what cannot be read, and changes nothing', async () => {
   expect(await Promise.all(ids.map(storedBody))).toEqual(before)
 })
 
-test('damaged says that all is well', async () => {
+test('damaged reports a store without damage', async () => {
   const empty = await runInside(['init', '--shards', 'sqlite:other'], { cwd })
   expect(empty.code).toBe(0)
   const other = await runInside(['damaged', '--shards', 'sqlite:other'], { cwd })
   expect(other).toMatchObject({ code: 0, stdout: '', stderr: 'Every entity can be read.\n' })
 })
 
-test('damaged lists all of a store where nothing can be read', async () => {
+test('damaged lists every entity of an unreadable store', async () => {
   const given = 'sqlite:other'
   const shards = shardsFrom(given, { relativeTo: cwd, create: true })
   const other = await DataStore.open({ shards, migrate: true })
@@ -111,7 +114,7 @@ test('damaged lists all of a store where nothing can be read', async () => {
   expect(listed.stderr).toMatch(/They are damaged, or another codec wrote them.*\n2 entities cannot be read/s)
 })
 
-test('damaged --export keeps the bytes of each, for the user alone, and again without harm', async () => {
+test('damaged --export writes the bytes of each for the user alone, and can be repeated', async () => {
   const folder = join(cwd, 'kept', 'bodies')
   for (let time = 0; time < 2; time++) {
     const lines = linesOf((await damaged('--export', 'kept/bodies', '--json')).stdout)
@@ -135,14 +138,14 @@ test('damaged --export keeps the bytes of each, for the user alone, and again wi
   }
 })
 
-test('damaged --export keeps what was exported of another state of the entity', async () => {
+test('damaged --export keeps the files of an earlier state of an entity', async () => {
   await damaged('--export', 'bodies')
   await damageBody(store, ids[0]!, (body) => body.subarray(3))
   await damaged('--export', 'bodies')
   expect(readdirSync(join(cwd, 'bodies')).filter((name) => name.startsWith(ids[0]!))).toHaveLength(4)
 })
 
-test('damaged --delete deletes what nobody can read, and keeps its bytes and the others', async () => {
+test('damaged --delete deletes damaged entities, and keeps their bytes and all other entities', async () => {
   const before = Buffer.from((await storedBody(ids[0]!))!)
   const done = await damaged('--export', 'bodies', '--delete', '--yes', '--json')
   expect(done.code).toBe(1)
@@ -160,7 +163,7 @@ test('damaged --delete deletes what nobody can read, and keeps its bytes and the
   expect(await checkIndex(store, 'by_name')).toMatchObject({ missing: 0, dangling: 0 })
 })
 
-test('damaged --repair gives rows a version that can be read, and leaves the others', async () => {
+test('damaged --repair gives rows with an invalid version a valid one, and leaves other entities alone', async () => {
   const done = await damaged('--repair', '--json')
   expect(done.code).toBe(1)
   const lines = linesOf(done.stdout)
@@ -173,7 +176,7 @@ test('damaged --repair gives rows a version that can be read, and leaves the oth
   expect((await store.query(byName, { name: 'whole' })).items).toMatchObject([{ id: ids[2] }])
 })
 
-test('damaged --delete ends with 0 when everything could be deleted', async () => {
+test('damaged --delete exits with 0 after it has deleted everything', async () => {
   const first = await runInside(['init', '--shards', 'sqlite:other'], { cwd })
   expect(first.code).toBe(0)
   const other = await DataStore.open({ shards: shardsFrom('sqlite:other', { relativeTo: cwd }) })
@@ -191,7 +194,7 @@ test('damaged --delete ends with 0 when everything could be deleted', async () =
 })
 
 test.each([['--delete'], ['--delete', '--yes'], ['--delete', '--export', 'bodies']])(
-  'damaged %s %s %s is not enough to delete',
+  'damaged %s %s %s deletes nothing',
   async (...args) => {
     const refused = await damaged(...args)
     expect(refused).toMatchObject({ code: 2, stdout: '' })
@@ -200,8 +203,8 @@ test.each([['--delete'], ['--delete', '--yes'], ['--delete', '--export', 'bodies
   },
 )
 
-test('damaged --delete deletes nothing where another codec has written the store', async () => {
-  // A codec of the reader's own, which the default one takes for damage; what was there before it reads as well as it has to.
+test('damaged --delete deletes nothing when another codec has written the store', async () => {
+  // A custom codec whose bodies look damaged to the default codec. It reads all other bodies as empty bags.
   writeFileSync(
     join(cwd, 'own.config.mjs'),
     `export default {
@@ -218,7 +221,7 @@ test('damaged --delete deletes nothing where another codec has written the store
   expect(refused.stderr).toMatch(/7 entities are damaged and 4 can be read.*msgpack/)
 })
 
-test('damaged deletes nothing that it could not write', async () => {
+test('damaged --delete keeps an entity that it could not export', async () => {
   writeFileSync(join(cwd, 'a file'), '')
   const failed = await damaged('--export', 'a file', '--delete', '--yes')
   expect(failed).toMatchObject({ code: 2, stdout: '' })

@@ -8,7 +8,7 @@ import { runInside } from './run-command.ts'
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const LINKS = Array.from({ length: 20 }, (_, n) => `link-${n}`)
 
-/** The shards of a store in use, and the same with a database in the place of the second one that is empty. */
+/** Makes a store. Returns its URLs as `right`, and as `wrong` the same with an empty database in place of the second shard. */
 async function storeInUse(): Promise<{ right: string[]; wrong: string[] }> {
   const { urls } = await freshShards(3)
   const [first, second, empty] = urls as [string, string, string]
@@ -19,7 +19,7 @@ async function storeInUse(): Promise<{ right: string[]; wrong: string[] }> {
   return { right, wrong: [first, empty] }
 }
 
-test('a wrong address is refused with migrate as well, and the right shards go on as they were', async () => {
+test('an empty database at a wrong address is refused even with migrate, and the right shards stay unchanged', async () => {
   const { right, wrong } = await storeInUse()
   const opened = DataStore.open({ shards: mysqlShards(wrong), indexes: [byLink], migrate: true })
   await expect(opened).rejects.toMatchObject({
@@ -34,19 +34,19 @@ test('a wrong address is refused with migrate as well, and the right shards go o
   await store.close()
 })
 
-test('a shard that is lost for good is begun anew where that is accepted', async () => {
+test('init --accept-empty-shards initializes an empty shard in place of a lost one', async () => {
   const { wrong } = await storeInUse()
   const shards = ['--shards', wrong.join(',')]
   expect(await runInside(['init', '--accept-empty-shards', ...shards])).toMatchObject({ code: 0 })
   expect(await runInside(['clean', '--restart', ...shards])).toMatchObject({ code: 0 })
   const store = await DataStore.open({ shards: mysqlShards(wrong) })
-  const left: string[] = []
-  for await (const { link } of store.scan()) left.push(String(link))
-  expect(left.length).toBeGreaterThan(0)
-  expect(left.length).toBeLessThan(LINKS.length)
+  const remaining: string[] = []
+  for await (const { link } of store.scan()) remaining.push(String(link))
+  expect(remaining.length).toBeGreaterThan(0)
+  expect(remaining.length).toBeLessThan(LINKS.length)
   for (const link of LINKS) {
     const { items } = await store.query(byLink, { link })
-    expect(items.map((item) => item.link)).toEqual(left.includes(link) ? [link] : [])
+    expect(items.map((item) => item.link)).toEqual(remaining.includes(link) ? [link] : [])
   }
   await store.close()
 })

@@ -10,7 +10,7 @@ import { projectFolder, runInside, startCommand } from './run-command.ts'
 const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url))
 const SHARDS = ['--shards', 'sqlite:data']
 
-/** A store with this many entities. */
+/** Makes a store with this many entities and returns its folder. */
 async function storeOf(entities: number): Promise<string> {
   const cwd = projectFolder()
   await runInside(['init', ...SHARDS], { cwd })
@@ -19,7 +19,7 @@ async function storeOf(entities: number): Promise<string> {
   return cwd
 }
 
-test('the command ends with its work, though its config has left a timer open', async () => {
+test('the command ends although its config has left a timer open', async () => {
   const cwd = await storeOf(1)
   const config = `export default { shards: 'sqlite:data' }; setInterval(() => {}, 1000)`
   writeFileSync(join(cwd, 'looseleaf.config.mjs'), config)
@@ -83,7 +83,7 @@ test('an export to stdout says at its end that it is complete', async () => {
 
 const noZero = existsSync('/dev/zero') ? '' : ' (left out: this system has no /dev/zero)'
 
-test.skipIf(noZero)(`an import of an endless line ends at the bound of a line${noZero}`, async () => {
+test.skipIf(noZero)(`an import of an endless line ends at the size limit of a line${noZero}`, async () => {
   const cwd = await storeOf(1)
   const result = await runInside(['import', '/dev/zero', '--json', ...SHARDS], { cwd })
   expect(result.code).toBe(1)

@@ -16,7 +16,7 @@ async function folderWithStore(): Promise<string> {
   return cwd
 }
 
-test('explain tells the shards and the rows of a query', async () => {
+test('explain prints the shards and the rows of a query', async () => {
   const cwd = await folderWithStore()
   const one = await runInside(['explain', 'by_user', 'user=ada', 'n>1', '--shards', SHARDS], { cwd })
   expect(one).toMatchObject({ code: 0, stderr: '' })

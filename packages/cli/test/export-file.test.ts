@@ -55,14 +55,14 @@ test('an export replaces the file, keeps its mode, and leaves nothing beside it'
 })
 
 test.each(['sqlite:none', 'sqlite:data?shards=3', 'mysql://root@127.0.0.1:1/feed'])(
-  'an export from %s, which cannot begin, leaves the file as it was',
+  'an export from %s fails and leaves the file unchanged',
   async (shards) => {
     expect((await exportTo(file, {}, shards)).code).toBeGreaterThan(2)
     expectUntouched()
   },
 )
 
-test('an export that fails half way, or is stopped by Ctrl-C, leaves the file as it was', async () => {
+test('an export that fails half way, or is stopped by Ctrl-C, leaves the file unchanged', async () => {
   const store = await openStore()
   const { id } = await store.put({ a: 1 })
   expect(await exportTo(file, { stop: AbortSignal.abort() })).toMatchObject({ code: 130 })
@@ -72,7 +72,7 @@ test('an export that fails half way, or is stopped by Ctrl-C, leaves the file as
   expectUntouched()
 })
 
-test('what was written before a failure is removed', async () => {
+test('the .part file of a failed export is removed', async () => {
   const failure = new Error('no more')
   let part: string[] = []
   const failing = writeFile(file, async (write) => {
@@ -85,7 +85,7 @@ test('what was written before a failure is removed', async () => {
   expectUntouched()
 })
 
-test('a link stays a link, a device a device, and what cannot be written is told', async () => {
+test('an export keeps a link and a device, and reports a path that cannot be written', async () => {
   const link = join(cwd, 'link.jsonl')
   symlinkSync(file, link)
   expect(await exportTo(link)).toMatchObject({ code: 0 })

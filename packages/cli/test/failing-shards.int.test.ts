@@ -7,7 +7,7 @@ import { DataStore, isLooseleafError, readFailures } from '@looseleaf/store'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { projectFolder, runCommand } from './run-command.ts'
 
-/** All tables of the server, at the most. */
+/** Largest size of all tables of a server. */
 const MOST = '24M'
 
 let servers: RunningServers
@@ -36,7 +36,7 @@ interface Checked {
   readonly findings: readonly { readonly rule: string; readonly about: string; readonly what: string }[]
 }
 
-/** `first`: address of the first shard. */
+/** Runs `status --check act`. `first` is the URL of the first shard. */
 async function check(first = urls[0]): Promise<{ readonly code: number | null; readonly checked: Checked }> {
   const env = { LOOSELEAF_SHARDS: [first, urls[1]].join() }
   const { code, json } = await runCommand(['status', '--check', 'act', '--json'], {
@@ -56,7 +56,7 @@ test('a shard that takes all writes is well', async () => {
   expect(await check()).toMatchObject({ code: 0, checked: { ok: true, grade: 'well' } })
 })
 
-test('a server that is read-only is found, with the setting', async () => {
+test('status --check finds a read-only server and names the setting', async () => {
   const site = await limitedUser('SELECT, INSERT, UPDATE, DELETE')
   await sendStatement(urls[0], 'SET GLOBAL read_only = ON')
   try {
@@ -70,7 +70,7 @@ test('a server that is read-only is found, with the setting', async () => {
   }
 })
 
-test('a user whose right to write is gone is found, with the right', async () => {
+test('status --check finds a user without the right to write and names the right', async () => {
   const site = await limitedUser('SELECT, INSERT, DELETE')
   const { code, checked } = await check(site)
   expect(code).toBe(1)
@@ -79,7 +79,7 @@ test('a user whose right to write is gone is found, with the right', async () =>
   ])
 })
 
-test('writes that fail on a full disk are found by a check of another process, and named with their shard and share', async () => {
+test('status --check of another process finds writes that fail on a full disk, with their shard and share', async () => {
   const store = await openStore()
   onTestFinished(() => store.close())
   const idOnFirst = (): EntityId => {
@@ -100,7 +100,7 @@ test('writes that fail on a full disk are found by a check of another process, a
     message: expect.stringMatching(/full; nothing was written\. Make room/) as string,
   })
   await Promise.all(Array.from({ length: 5 }, put))
-  // The process notes its failures ten seconds after the first one.
+  // The process writes its note ten seconds after its first failure.
   while ((await readFailures(store.context)).length === 0)
     await new Promise((resolve) => setTimeout(resolve, 200))
 
@@ -112,7 +112,7 @@ test('writes that fail on a full disk are found by a check of another process, a
   expect(found?.what).toMatch(/ calls \(\d+ %\) failed with SHARD_FULL in \d+ s.*, in 1 process/)
   const shown = await runCommand(['status'], { cwd: projectFolder(), env: { LOOSELEAF_SHARDS: urls.join() } })
   expect(shown.stdout).toMatch(/^Act: /)
-  expect(shown.stdout).not.toContain('nobody is served wrong')
+  expect(shown.stdout).not.toContain('work as promised')
   expect(shown.stdout).toMatch(/SHARD_FULL +\d+ of \d+/)
   expect(shown.stdout).toMatch(/SIZE +GROWTH/)
 }, 60_000)

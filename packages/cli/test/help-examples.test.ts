@@ -33,13 +33,13 @@ export default defineConfig({
 `
 const oldLink = defineIndex('entries_by_link', { properties: { link: 'string' }, shardOn: 'link' })
 
-/** What is behind `$ looseleaf ` in the help of every command. */
+/** Returns the command lines after `$ looseleaf ` in the help of every command. */
 async function allExamples(command: readonly string[] = []): Promise<string[]> {
   const { stdout } = await runInside([...command, '--help'])
-  const own = [...stdout.matchAll(/^ {2}\$ looseleaf (.*)$/gm)].map(([, line]) => line as string)
+  const lines = [...stdout.matchAll(/^ {2}\$ looseleaf (.*)$/gm)].map(([, line]) => line as string)
   const names = /^Commands:\n((?: .*\n)*)/m.exec(stdout)?.[1]?.matchAll(/^ {2}([a-z-]+)/gm) ?? []
   const below = await Promise.all(Array.from(names, ([, name]) => allExamples([...command, name as string])))
-  return [...own, ...below.flat()]
+  return [...lines, ...below.flat()]
 }
 
 async function withStore(cwd: string, use: (store: DataStore) => Promise<unknown>): Promise<void> {
@@ -51,14 +51,14 @@ async function withStore(cwd: string, use: (store: DataStore) => Promise<unknown
 
 async function succeed(cwd: string, line: string): Promise<void> {
   const args = Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '')
-  // Somebody sits at the terminal and agrees to whatever is asked.
+  // Simulates a terminal whose user answers each question with yes.
   const stdin = Object.assign(Readable.from(['y\n']), { isTTY: true })
   const stop = { stopAtOutput: args[0] === 'console' }
   const { code, stdout, stderr } = await runInside(args, { cwd, stdin, isTerminal: true, ...stop })
   expect(code, `${line}\n${stdout}${stderr}`).toBe(0)
 }
 
-/** A folder with a config, files and two stores, such as the examples speak of. */
+/** Makes a folder with the config, files and two stores that the examples use. */
 async function makeProject(atEnd: (remove: () => void) => void): Promise<string> {
   const cwd = projectFolder(atEnd)
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
@@ -91,7 +91,7 @@ async function makeProject(atEnd: (remove: () => void) => void): Promise<string>
   return cwd
 }
 
-/** What has to be so before an example makes sense, by how the example begins. */
+/** Preparations for examples, selected by the beginning of the command line. */
 const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
   [
     /^index add/,
@@ -130,7 +130,7 @@ const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
   [
     /^codec train/,
     async (cwd) => {
-      // The first dictionary of a store takes five seconds, which are not waited for here.
+      // The first dictionary of a store waits five seconds. This clock does not sleep.
       await using store = await DataStore.open({
         shards: shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }),
         time: { now: () => Date.now(), sleep: async () => {} },
@@ -152,7 +152,7 @@ describe('the examples of --help', () => {
   })
   afterAll(() => remove())
 
-  test('are found in every command', () => {
+  test('the search finds examples of every command', () => {
     const commands = ['init', 'put', 'export', 'index add', 'index swap', 'status']
     expect(commands.filter((name) => !examples.some((line) => line.startsWith(name)))).toEqual([])
   })

@@ -6,7 +6,7 @@ import { projectFolder, runInside } from './run-command.ts'
 
 const COUNT = 900
 
-/** Inserts of the second shard fail behind so many statements as the file `answered` says. */
+/** Returns a config whose second shard rejects inserts after the number of statements in the file `answered`. */
 const configIn = (cwd: string): string => `
 import { readFileSync } from 'node:fs'
 import { LooseleafError } from '@looseleaf/core'
@@ -42,7 +42,7 @@ async function numbersIn(cwd: string): Promise<number[]> {
 }
 
 test.each([[[]], [['--ids-from', "Ada's file"]]])(
-  'an import without ids that an outage has ended goes on as it says, and stores nothing twice %j',
+  'an import without ids continues after an outage with the printed lines, and stores nothing twice %j',
   async (options) => {
     const cwd = projectFolder()
     writeFileSync(join(cwd, 'looseleaf.config.ts'), configIn(cwd))
@@ -57,14 +57,14 @@ test.each([[[]], [['--ids-from', "Ada's file"]]])(
     expect(failed.stdout).toContain(`Stopped at line ${line}. All lines before it are in the store.`)
     expect(stored.some((number) => number > Number(line))).toBe(true)
 
-    const [, advice] = /^Go on with (.+)$/m.exec(failed.stdout)!
+    const [, advice] = /^Continue with (.+)$/m.exec(failed.stdout)!
     expect(advice).toMatch(
       options.length === 0 ? /^--lines [-\d,]+$/ : new RegExp(`^--from-line ${line} --ids-from '`),
     )
     const words = execFileSync('sh', ['-c', `printf '%s\\n' ${advice}`], { encoding: 'utf8' }).trimEnd()
     writeFileSync(join(cwd, 'answered'), '0')
     const again = await runInside(['import', '-', ...words.split('\n'), '--json'], { cwd, input })
-    // Away once more: what it says then is of all that is left.
+    // The shard fails again. The lines printed now include everything that remains.
     expect(again.code).toBe(3)
     const { left, created } = again.json<{ left: string; created: number }>()
     expect(await numbersIn(cwd)).toHaveLength(stored.length + created)

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { shardsFrom } from '../src/shards-from.ts'
 import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
 
-// The life of an index, from a dry run to its end, as a person at a terminal leads it.
+// All commands of an index, from a dry run of `add` to its drop.
 
 const SHARDS = 'sqlite:data?shards=2'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -47,17 +47,17 @@ const states = async (): Promise<string[]> =>
     [table, state, ...(hidden ? ['hidden'] : []), ...(paused ? ['paused'] : [])].join(' '),
   )
 
-test('a dry run of add says what would be done, with the SQL, and changes nothing', async () => {
+test('index add --dry-run prints the effect and the SQL, and changes nothing', async () => {
   const before = store.context.catalog.current().epochs
   const planned = await run('index add by_name by_age --dry-run')
   expect(planned.code).toBe(0)
-  expect(planned.stdout).toContain('Index by_name would get a new generation, 2, beside the one that it has:')
+  expect(planned.stdout).toContain('Index by_name would get a new generation, 2, beside the current one:')
   expect(planned.stdout).toContain('  properties: name string → name string, age integer')
   expect(planned.stdout).toContain('Index by_age would be new, generation 1.')
   for (const table of ['index_by_name_2', 'index_by_age', 'claims_by_age'])
     expect(planned.stdout).toContain(`CREATE TABLE IF NOT EXISTS "${table}"`)
   expect(planned.stdout).not.toContain('"entities"')
-  expect(planned.stdout).toContain('A filling would read about 6 entities, which is an estimate')
+  expect(planned.stdout).toContain('A filling would read about 6 entities, once for all')
   expect((await store.context.catalog.reload()).epochs).toEqual(before)
 
   const { indexes, entities } = (await run('index add by_name --dry-run --json')).json<{
@@ -70,7 +70,7 @@ test('a dry run of add says what would be done, with the SQL, and changes nothin
   expect(entities).toBe(6)
 })
 
-test('a dry run tells what is there, hidden, of other misfits, or not yet unique', async () => {
+test('index add --dry-run recognizes an index that exists, is hidden, has another onMisfit, or is not unique yet', async () => {
   const action = async (name: string): Promise<string | undefined> =>
     (await run(`index add ${name} --dry-run --json`)).json<{ indexes: { action: string }[] }>().indexes[0]
       ?.action
@@ -85,7 +85,7 @@ test('a dry run tells what is there, hidden, of other misfits, or not yet unique
   expect(await action('by_age')).toBe('claims')
 })
 
-test('several are added and filled by one command, in one change and one reading', async () => {
+test('index add --fill adds and fills several indexes', async () => {
   const added = await run('index add by_name by_age --fill')
   expect([added.code, added.stderr]).toEqual([0, ''])
   expect(added.stdout).toMatch(/by_name +ready +6/)
@@ -106,17 +106,17 @@ test('several are added and filled by one command, in one change and one reading
   })
 })
 
-test('add tells of the generation that the config has, whatever others there are', async () => {
+test('index add reports the generation of the config, whatever other generations exist', async () => {
   await store.addIndex(byNameAndAge)
   const on = withConfig('old', "defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })")
   expect((await on('index add by_name')).stdout).toBe('Index by_name is ready.\n')
 })
 
-test('a filling is paused and resumed, which list, show and status tell', async () => {
+test('a filling is paused and resumed, and list, show and status report it', async () => {
   await run('index add by_name')
   const paused = await run('index pause by_name')
   expect(paused.stdout).toBe(
-    'Index by_name, generation 2, is paused. Go on with: looseleaf index resume by_name\n',
+    'Index by_name, generation 2, is paused. Continue with: looseleaf index resume by_name\n',
   )
   for (const command of ['index list', 'index show by_name', 'status']) {
     const { stdout } = await run(command)
@@ -132,7 +132,7 @@ test('a filling is paused and resumed, which list, show and status tell', async 
   expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('no filling to pause')])
 })
 
-test('drop hides first, restore brings back at once, and drop again drops', async () => {
+test('the first drop hides an index, restore brings it back at once, and a second drop drops it', async () => {
   const refused = await run('index drop by_name')
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('give --yes')])
   expect(await states()).toEqual(['index_by_name ready'])
@@ -154,7 +154,7 @@ test('drop hides first, restore brings back at once, and drop again drops', asyn
   expect((await run('index list')).stdout).toContain('is hidden. Bring it back with')
 
   const back = await run('index restore by_name')
-  expect(back.stdout).toBe('Index by_name, generation 1, is back: ready.\n')
+  expect(back.stdout).toBe('Index by_name, generation 1, is restored: ready.\n')
   expect((await run('count by_name --scatter --json')).json()).toMatchObject({ count: 6 })
   expect((await run('index restore by_name')).stdout).toBe('Index by_name is not hidden.\n')
 
@@ -166,7 +166,7 @@ test('drop hides first, restore brings back at once, and drop again drops', asyn
   expect([gone.code, gone.stderr]).toEqual([2, 'Error: The store has no index "by_name"; it has none.\n'])
 })
 
-test('at a terminal, drop asks, and takes anything but yes for no', async () => {
+test('drop asks at a terminal, and any answer but yes means no', async () => {
   const ask = async (answer: string): Promise<Finished> => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true })
     stdin.end(`${answer}\n`)
@@ -179,44 +179,44 @@ test('at a terminal, drop asks, and takes anything but yes for no', async () => 
   expect(await states()).toEqual(['index_by_name ready hidden'])
 })
 
-describe('at the question of drop, at a terminal that hands over its keys', () => {
+describe('the question of drop at an interactive terminal', () => {
   const press = (key: string, options: RunOptions = {}): Promise<Finished> => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true })
     stdin.write(key)
     return run('index drop by_name', { stdin, isTerminal: true, ...options })
   }
 
-  test('Ctrl-C ends the command, as anywhere else', async () => {
+  test('Ctrl-C ends the command', async () => {
     const stopped = await press('\u0003')
     expect([stopped.code, stopped.stdout]).toEqual([130, ''])
     expect(stopped.stderr).toMatch(/\nStopped\.\n$/)
   })
 
-  test('Ctrl-D is a no', async () => {
+  test('Ctrl-D means no', async () => {
     const no = await press('\u0004')
     expect([no.code, no.stdout]).toEqual([1, 'Nothing was changed.\n'])
     expect(no.stderr).toMatch(/\[y\/N\] .*\n$/s)
   })
 
-  test('a signal ends it too', async () => {
+  test('a signal ends the command', async () => {
     const stop = new AbortController()
     const stopped = press('', { stop: stop.signal })
     setTimeout(() => stop.abort(), 100)
     expect(await stopped).toMatchObject({ code: 130, stdout: '' })
   })
 
-  test('yes is a yes', async () => {
+  test('the answer y hides the index', async () => {
     expect((await press('y\r')).code).toBe(0)
     expect(await states()).toEqual(['index_by_name ready hidden'])
   })
 })
 
-test('swap takes out what the config needs no more, when the new generation is ready', async () => {
+test('swap hides and drops generations that the config no longer needs, once the new one is ready', async () => {
   await run('index add by_name')
   const early = await run('index swap by_name --yes')
   expect([early.code, early.stderr]).toEqual([4, expect.stringContaining('generation 2, is building')])
   await run('index repair by_name --generation 2')
-  const advice = 'generation 1, is not needed by this config any more. When no process queries it'
+  const advice = 'generation 1, is no longer needed by this config. When no process queries it'
   for (const command of ['index list', 'index show by_name', 'status'])
     expect((await run(command)).stdout).toContain(advice)
 
@@ -226,14 +226,14 @@ test('swap takes out what the config needs no more, when the new generation is r
     expect.stringContaining('`looseleaf index restore by_name --generation 1` brings it back at once.'),
   ])
   expect(await states()).toEqual(['index_by_name ready hidden', 'index_by_name_2 ready'])
-  // Back to what was: the first generation is kept, and the second one goes.
+  // The hidden first generation cannot be kept in place of the second one.
   expect((await run('index swap by_name --generation 1 --yes')).code).toBe(4)
   await run('index swap by_name --yes')
   expect(await states()).toEqual(['index_by_name_2 ready'])
   expect((await run('index swap by_name --yes')).stdout).toBe('Index by_name has no other generation.\n')
 })
 
-test('swap without the definition of the config in the store, and of an index that the config has not', async () => {
+test('swap refuses a config whose definition is not in the store, and keeps the newest generation of an index without config', async () => {
   const none = await run('index swap by_name --yes')
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('looseleaf index add by_name --fill')])
   const byLink = (age: boolean): typeof byName =>
@@ -243,14 +243,16 @@ test('swap without the definition of the config in the store, and of an index th
     }) as unknown as typeof byName
   await store.addIndex([byLink(false), byLink(true)])
   await run('clean')
-  expect((await run('index list')).stdout).toContain('by_link, generation 1, has a newer one beside it')
+  expect((await run('index list')).stdout).toContain(
+    'by_link, generation 1, has a newer generation beside it',
+  )
   expect((await run('index swap by_link --yes --json')).json()).toMatchObject({
     step: 'hide',
     generations: [1],
   })
 })
 
-/** Another config, by a name of its own: a process reads a file once. */
+/** Runs commands with another config. It needs a file name of its own, because a process loads a file once. */
 function withConfig(name: string, indexes: string): (text: string) => Promise<Finished> {
   const file = `${name}.config.ts`
   const imports = [
@@ -262,19 +264,21 @@ function withConfig(name: string, indexes: string): (text: string) => Promise<Fi
   return (text) => run(`${text} --config ${file}`)
 }
 
-test('of a generation that is newer than the one of the config, list and swap say that it is', async () => {
+test('list and swap warn of a generation that is newer than the config', async () => {
   await run('index add by_name --fill')
   const on = withConfig('old', "defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })")
   const { stdout } = await on('index list')
-  expect(stdout).toContain('generation 2, is newer than the one of this config, which may be old.')
+  expect(stdout).toContain(
+    'generation 2, is newer than the generation of this config, which may be outdated.',
+  )
   expect(stdout).toContain('looseleaf index swap by_name --generation 1')
-  const asked = await on('index swap by_name --dry-run')
-  expect(asked.stderr).toContain('Warning: generation 2 is newer than generation 1')
-  // Whoever names the one to keep knows.
+  const planned = await on('index swap by_name --dry-run')
+  expect(planned.stderr).toContain('Warning: generation 2 is newer than generation 1')
+  // With an explicit --generation there is no warning.
   expect((await on('index swap by_name --generation 1 --dry-run')).stderr).toBe('')
 })
 
-test('of an index whose entities are others, commands say which', async () => {
+test('commands show the condition of a partial index', async () => {
   const tasks = { properties: { due: 'integer' }, shardOn: 'id' } as const
   await store.addIndex(defineIndex('by_due', { ...tasks, on: { kind: 'task' } }))
   const on = withConfig(
@@ -282,7 +286,7 @@ test('of an index whose entities are others, commands say which', async () => {
     "defineIndex('by_due', { properties: { due: 'integer' }, shardOn: 'id', on: { open: true, kind: 'task' } })",
   )
   expect((await on('index add by_due --dry-run')).stdout).toContain(
-    'a new generation, 2, beside the one that it has:\n  on: kind = "task" → kind = "task" and open = true\n',
+    'a new generation, 2, beside the current one:\n  on: kind = "task" → kind = "task" and open = true\n',
   )
   await store.put({ kind: 'task', open: true, due: 1 })
   await store.put({ kind: 'note', open: true, due: 'never' })
@@ -313,15 +317,13 @@ test('a unique index that includes other properties stays unique when the old ge
     "defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true, include: ['title', 'age'] })",
   )
   const planned = (await on('index add by_mail --dry-run')).stdout
-  expect(planned).toContain(
-    'a new generation, 2, beside the one that it has:\n  include: nothing → age, title\n',
-  )
+  expect(planned).toContain('a new generation, 2, beside the current one:\n  include: nothing → age, title\n')
   expect(planned).not.toContain('claims_by_mail')
   await on('index add by_mail')
   const early = await on('index swap by_mail --yes')
   expect([early.code, early.stderr]).toEqual([4, expect.stringContaining('generation 2, is building')])
   await on('index repair by_mail --generation 2')
-  expect((await on('index add by_mail --dry-run')).stdout).toContain('is there as it is defined')
+  expect((await on('index add by_mail --dry-run')).stdout).toContain('exists as defined')
 
   expect((await on('index list')).stdout).toMatch(/by_mail +2 +ready +mail string; includes age, title +mail/)
   expect((await on('status')).stdout).toContain('mail string; includes age, title')
@@ -336,8 +338,8 @@ test('a unique index that includes other properties stays unique when the old ge
 
   await on('index swap by_mail --yes')
   expect(await states()).toContain('claims_by_mail ready')
-  const asked = await on('index swap by_mail --dry-run')
-  expect(asked.stdout).toContain(
+  const planned = await on('index swap by_mail --dry-run')
+  expect(planned.stdout).toContain(
     'Its tables are dropped on every shard, except its claims, which generation 2 needs too.',
   )
   await on('index swap by_mail --yes')
@@ -348,7 +350,7 @@ test('a unique index that includes other properties stays unique when the old ge
   expect(await states()).toEqual(['index_by_name ready'])
 })
 
-test('what a migration that died has left half dropped is taken out alone', async () => {
+test('a generation that a dead migration left half dropped is dropped without the others', async () => {
   const setRetiring = (): Promise<unknown> =>
     changeCatalog(store.context.driver, (indexes) =>
       indexes.map((entry) => (entry.name === 'by_name' ? { ...entry, state: 'retiring' } : entry)),
@@ -376,7 +378,7 @@ test('what a migration that died has left half dropped is taken out alone', asyn
   expect((await store.query(byName, { name: 'name 1' })).items).toHaveLength(2)
 })
 
-test('check compares a generation and repair puts it right', async () => {
+test('check compares a generation and repair repairs it', async () => {
   const table = store.context.driver.shards.map((shard) =>
     shard.index({ table: 'index_by_name', columns: [{ name: 'name', type: 'string' }] }),
   )
@@ -395,7 +397,7 @@ test('check compares a generation and repair puts it right', async () => {
   ])
 })
 
-test('show tells what is known of an index, and how far its filling is', async () => {
+test('show prints the definition, state and filling of an index', async () => {
   await store.addIndex(byNameAndAge)
   await run('index repair by_name --generation 1')
   const [first] = store.context.driver.shards

@@ -11,7 +11,7 @@ const config = (kind: string): string => `
   export default defineConfig({ shards: 'sqlite:data?shards=2', kinds: [person] })
 `
 
-test('the indexes of kinds are the config’s, and entities of an old shape are upgraded', async () => {
+test('init adds the indexes of kinds, and kind upgrade rewrites entities in an old shape', async () => {
   const cwd = projectFolder()
   const configure = (kind: string): void => writeFileSync(join(cwd, 'looseleaf.config.ts'), config(kind))
   const run = (...args: string[]): Promise<Finished> => runCommand(args, { cwd })
@@ -55,7 +55,7 @@ test('the indexes of kinds are the config’s, and entities of an old shape are 
   expect(stderr).toContain('has no kind "persons"; it has person.')
 })
 
-test('the indexes of a renamed kind are filled and its entities rewritten by the command', async () => {
+test('the command fills the indexes of a renamed kind and rewrites its entities', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'old.config.ts'), config(''))
   const renamed = config("formerly: ['person']").replace("defineKind('person'", "defineKind('member'")
@@ -73,7 +73,7 @@ test('the indexes of a renamed kind are filled and its entities rewritten by the
   expect((await run('index', 'show', 'member_by_name')).stdout).toContain('_kind in ("member", "person")')
 })
 
-test('what has a kind of the config has to fit its schema, by put and by import', async () => {
+test('put and import refuse an entity that does not fit the schema of its kind', async () => {
   const cwd = projectFolder()
   const schema = `{
     '~standard': {
@@ -95,9 +95,9 @@ test('what has a kind of the config has to fit its schema, by put and by import'
   expect(refused.stderr).toContain('The person does not fit its schema: name: expected a text.')
   const lines = [
     { _kind: 'person', _version: 1, name: 7 },
-    // In the newest shape: what the schema makes of it, and what it does not know.
+    // Newest shape: stored as the schema returns it, with unknown properties.
     { _kind: 'person', _version: 1, name: 'Ada', note: 'new' },
-    // In an older one: as it is.
+    // Older shape: stored unchanged.
     { _kind: 'person', first: 'Eve' },
     { _kind: 'person', first: 7 },
     { _kind: 'person', _version: 2, name: 'Zoe' },
@@ -126,7 +126,7 @@ test('what has a kind of the config has to fit its schema, by put and by import'
     ]),
   )
   expect((await runInside(['import', '-', '--no-check', '--json'], { cwd, input })).json()).toMatchObject({
-    // The index leaves none out.
+    // Not 7: the index refuses the line whose name is a number.
     created: 6,
   })
   expect((await runInside(['put', '--no-check', JSON.stringify(lines[4])], { cwd })).code).toBe(0)
@@ -138,7 +138,7 @@ test.each([
     'kinds has to be an array of what defineKind(…) gives; got an array of 1 elements',
   ],
   ['undefined', 'has no kinds; it needs `kinds: [ … ]`'],
-])('kinds that are %s are told', async (kinds, words) => {
+])('the error of kinds that are %s names the expectation', async (kinds, words) => {
   const cwd = projectFolder()
   writeFileSync(
     join(cwd, 'looseleaf.config.js'),

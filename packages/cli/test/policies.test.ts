@@ -15,7 +15,7 @@ const configure = (policies: object, file = 'looseleaf.config.js'): void =>
     `export default ${JSON.stringify({ shards: 'sqlite:data?shards=2', ...policies })}`,
   )
 
-test('policies are shown and changed, each for itself', async () => {
+test('policies shows all policies and changes one of them', async () => {
   configure({})
   await run('init')
   expect((await run('policies', '--json')).json()).toEqual({
@@ -24,7 +24,7 @@ test('policies are shown and changed, each for itself', async () => {
     keepTombstonesMs: 604_800_000,
   })
   expect((await run('policies', '--delete-delay-ms', '300000')).stdout).toBe(
-    'Superfluous index rows stay for 300,000 ms, as a failover may need them. Writes without the shard of an index row fail. Tombstones are kept for 7 days.\n',
+    'Superfluous index rows stay for 300,000 ms, because a failover may need them. While the shard of an index row is down, writes fail. Tombstones are kept for 7 days.\n',
   )
   const both = { deleteDelayMs: 300_000, onIndexFailure: 'defer', keepTombstonesMs: 7_200_000 }
   expect(
@@ -48,7 +48,7 @@ test.each([
   expect(stderr).toContain(words)
 })
 
-test('those of a config are for a store that has none, and its commands go by the store', async () => {
+test('policies of a config apply only to a new store', async () => {
   configure({ deleteDelayMs: 7_000 })
   await run('init')
   configure({ deleteDelayMs: 8_000 }, 'other.js')

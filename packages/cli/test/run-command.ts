@@ -16,13 +16,13 @@ export interface RunOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
-  /** Stands for a terminal where the command runs within this process. */
+  /** Replaces the terminal of `runInside`. */
   readonly stdin?: Console['stdin']
-  /** Whether stderr stands for a terminal too, where the command runs within this process. */
+  /** Makes stderr of `runInside` a terminal too. */
   readonly isTerminal?: boolean
-  /** Stands for Ctrl-C where the command runs within this process. */
+  /** Stands for Ctrl-C in `runInside`. */
   readonly stop?: AbortSignal
-  /** Stops the command at its first output, where it runs within this process: for one that goes on until Ctrl-C. */
+  /** Stops the command of `runInside` at its first output, for commands that run until Ctrl-C. */
   readonly stopAtOutput?: boolean
 }
 
@@ -31,7 +31,7 @@ export interface Finished {
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
   readonly stderr: string
-  /** The one JSON value on stdout. */
+  /** Parses stdout as one JSON value. */
   json<T>(): T
 }
 
@@ -40,7 +40,7 @@ export interface Running {
   readonly finished: Promise<Finished>
 }
 
-/** Starts the real command, from its sources, in a process of its own. */
+/** Starts the command from its sources in a process of its own. */
 export function startCommand(args: readonly string[], options: RunOptions = {}): Running {
   const { LOOSELEAF_SHARDS: _, FORCE_COLOR: __, ...inherited } = process.env
   const child = spawn(process.execPath, ['--conditions=@looseleaf/source', BIN, ...args], {
@@ -48,7 +48,7 @@ export function startCommand(args: readonly string[], options: RunOptions = {}):
     env: { ...inherited, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // The command may end before it has read everything.
+  // The command may end before it has read all its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(options.input ?? '')
   const finished = Promise.all([
@@ -76,7 +76,7 @@ function terminal(isTTY: boolean): PassThrough {
   return Object.assign(new PassThrough(), { isTTY, columns: 200 })
 }
 
-/** The command within this process: quicker, where its process is not what matters. */
+/** Runs the command in this process, which is faster. For tests that do not need a process of their own. */
 export async function runInside(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const [stdout, stderr] = [new PassThrough(), terminal(options.isTerminal === true)]
   const texts = Promise.all([text(stdout), text(stderr)])
@@ -102,7 +102,7 @@ export async function runInside(args: readonly string[], options: RunOptions = {
   return { code, signal: null, stdout: out, stderr: err, json: <T>() => JSON.parse(out) as T }
 }
 
-/** A folder for the length of a test, or until `atEnd`, in which a config finds this package and the one of `defineIndex`. */
+/** Makes a folder whose config can import this package and `defineIndex`. It is removed after the test, or by `atEnd`. */
 export function projectFolder(atEnd: (remove: () => void) => void = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-command-'))
   atEnd(() => rmSync(folder, { recursive: true, force: true }))

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { runInside } from './run-command.ts'
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
-/** So many that each shard has rows of entities of either. */
+/** Enough links that each shard has index rows of entities on both shards. */
 const LINKS = Array.from({ length: 40 }, (_, n) => `link-${n}`)
 
 let servers: RunningServers
@@ -36,7 +36,7 @@ async function open(urls: readonly string[]): Promise<{ store: DataStore; warnin
 
 const nameOf = (url: string): string => new URL(url).host + new URL(url).pathname
 
-/** How calls about each link end: in the entity's link, or in the shard that was needed. */
+/** Queries each link. Returns the link that was found, or the name of the shard that failed. */
 async function answersOf(store: DataStore): Promise<string[]> {
   const ends = LINKS.map(async (link) => {
     try {
@@ -55,7 +55,7 @@ async function untilWhole(store: DataStore): Promise<void> {
 }
 
 test.each([0, 1])(
-  'a process that starts while server %i is frozen serves the other, and all when it thaws',
+  'a process that starts while server %i is frozen serves the other shard, and both after it thaws',
   async (frozen) => {
     process.kill(servers.pids[frozen]!, 'SIGSTOP')
     const { store, warnings } = await open(servers.urls)
@@ -82,7 +82,7 @@ test.each([0, 1])(
     expect(shards[1 - frozen]).toMatchObject({ error: null, entities: expect.any(Number) })
     expect(text.stdout).toContain(`Error: ${name}: SHARD_UNAVAILABLE`)
     expect(init.stderr).toContain('Nothing was done: init needs every shard.')
-    // What is not known is no 0: of the shard that is silent, and of both where the one that keeps it is.
+    // An unknown count is null and not 0: for the silent shard, and for both if shard 0, which stores the report, is silent.
     const unknown = frozen === 0 ? [null, null] : [0, null]
     const looked = looks.json<{
       grade: string
@@ -106,7 +106,7 @@ test('a server that refuses the user or has no such database is no outage', asyn
   await expect(open([servers.urls[0]!, url.href])).rejects.toMatchObject({ code: 'SHARD_DENIED' })
 })
 
-test('with no server there is nothing to serve', async () => {
+test('a store cannot be opened while all servers are frozen', async () => {
   for (const pid of servers.pids) process.kill(pid, 'SIGSTOP')
   await expect(open(servers.urls)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
 })

@@ -35,7 +35,7 @@ async function openStore(cwd: string): Promise<DataStore> {
   return store
 }
 
-test('replicas are shown, with what is wrong with them', async () => {
+test('status shows replicas with their problems', async () => {
   const cwd = projectFolder()
   const config = `
 import { sqliteShards } from '@looseleaf/driver-sqlite'
@@ -71,20 +71,20 @@ export default { shards }
   expect(checked.code).toBe(1)
 })
 
-test('a store that nobody cleans is found, and one that is cleaned is well', async () => {
+test('status --check finds a store without a cleaner, and finds nothing in a cleaned store', async () => {
   const cwd = await project()
   const found = await runInside(['status', '--check', '--json'], { cwd })
   expect(found.code).toBe(1)
   const { ok, grade, findings } = found.json<Checked>()
   expect({ ok, grade }).toEqual({ ok: false, grade: 'look' })
   expect(findings.map(({ rule }) => rule)).toEqual(['no cleaner', 'no cleaner'])
-  const told = await runInside(['status', '--check'], { cwd })
-  expect(told.code).toBe(1)
-  const [opinion, ...lines] = told.stdout.trimEnd().split('\n')
-  expect(opinion).toMatch(/^Look: nobody is served wrong/)
+  const text = await runInside(['status', '--check'], { cwd })
+  expect(text.code).toBe(1)
+  const [opinion, ...lines] = text.stdout.trimEnd().split('\n')
+  expect(opinion).toMatch(/^Look: reads and writes work as promised/)
   expect(lines).toHaveLength(2)
   expect(lines[0]).toMatch(/^look: no cleaner: .*To do: run startCleaner/)
-  // It can wait, so nobody is woken.
+  // The finding has grade look, so the pager stays silent.
   const urgent = await runInside(['status', '--check', 'act', '--json'], { cwd })
   expect(urgent.code).toBe(0)
   expect(urgent.json()).toEqual({ ok: true, grade: 'look', findings: [] })
@@ -92,7 +92,7 @@ test('a store that nobody cleans is found, and one that is cleaned is well', asy
   const cleaner = startCleaner(await openStore(cwd), { intervalMs: 10, catalogMs: 10, leaseMs: 300 })
   onTestFinished(() => cleaner.stop())
   let last = await runInside(['status', '--check', '--json'], { cwd })
-  // Until it has followed both shards, swept everything and saved that.
+  // Waits until the cleaner has followed both shards, swept all indexes and saved its report.
   while (last.code !== 0) last = await runInside(['status', '--check', '--json'], { cwd })
   expect(last.json()).toEqual({ ok: true, grade: 'well', findings: [] })
   expect((await runInside(['status', '--check'], { cwd })).stdout).toBe('All is well.\n')
@@ -100,11 +100,11 @@ test('a store that nobody cleans is found, and one that is cleaned is well', asy
   expect(shown.stdout).toMatch(/^All is well\.\n/)
   expect(shown.stdout).toContain(`:${process.pid}`)
   expect(shown.stdout).toMatch(
-    /Everything was swept since .*: 0 missing, 0 dangling, 0 duplicates, 0 damaged\./,
+    /All indexes were swept since .*: 0 missing, 0 dangling, 0 duplicates, 0 damaged\./,
   )
 })
 
-test('status has the misfits of each index', async () => {
+test('status shows the misfits of each index', async () => {
   const cwd = await project()
   await runInside(['import', '-'], { cwd, input: '{"user":"ada"}\n{"user":7}\n{"user":true}\n' })
   await runInside(['clean'], { cwd })
@@ -116,7 +116,7 @@ test('status has the misfits of each index', async () => {
   expect((await runInside(['status'], { cwd })).stdout).toMatch(/MISFITS/)
 })
 
-test('shards that are not there are findings, with the exit code of their error', async () => {
+test('unreachable shards are findings, with the exit code of their error', async () => {
   const cwd = projectFolder()
   const away = ['--shards', 'mysql://127.0.0.1:9/none']
   const checked = await runInside(['status', '--check', '--json', ...away], { cwd })
@@ -124,34 +124,37 @@ test('shards that are not there are findings, with the exit code of their error'
   expect(checked.json<Checked>().findings.map(({ rule }) => rule)).toEqual(['shard'])
 })
 
-test.each([0, 1])('shard %i, which has lost a table, is a finding, and hides nothing else', async (lost) => {
-  const cwd = await project()
-  await runInside(['put', '{"user":"ada"}'], { cwd })
-  const driver = await shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }).connect()
-  await driver.shards[lost]!.dropIndexTable({ table: 'looseleaf_tasks', columns: [] })
-  await driver.close()
-  const checked = await runInside(['status', '--check', '--json'], { cwd })
-  const [{ rule, about, what }] = checked.json<{ findings: [Record<string, string>] }>().findings
-  expect([checked.code, rule, about]).toEqual([
-    4,
-    'shard',
-    expect.stringMatching(`^shard .*shard-${lost}\\.sqlite$`),
-  ])
+test.each([0, 1])(
+  'shard %i with a missing table is a finding, and hides no other part of status',
+  async (lost) => {
+    const cwd = await project()
+    await runInside(['put', '{"user":"ada"}'], { cwd })
+    const driver = await shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }).connect()
+    await driver.shards[lost]!.dropIndexTable({ table: 'looseleaf_tasks', columns: [] })
+    await driver.close()
+    const checked = await runInside(['status', '--check', '--json'], { cwd })
+    const [{ rule, about, what }] = checked.json<{ findings: [Record<string, string>] }>().findings
+    expect([checked.code, rule, about]).toEqual([
+      4,
+      'shard',
+      expect.stringMatching(`^shard .*shard-${lost}\\.sqlite$`),
+    ])
 
-  const shown = await runInside(['status'], { cwd })
-  expect(shown.code).toBe(4)
-  expect(shown.stdout).toContain(`shard: ${about}: ${what}`)
-  expect(shown.stdout).toMatch(/shard-0\.sqlite .*\n\S*shard-1\.sqlite /m)
-  expect(shown.stdout).toContain('index_by_user')
-  const { cleaner, findings } = (await runInside(['status', '--json'], { cwd })).json<{
-    cleaner: unknown
-    findings: readonly Checked['findings'][number][]
-  }>()
-  // What all cleaners have found is kept on the first shard.
-  if (lost === 0) expect(cleaner).toBeNull()
-  else expect(cleaner).toMatchObject({ shards: [{}, {}] })
-  expect(findings.filter((finding) => finding.rule === 'shard')).toHaveLength(1)
-})
+    const shown = await runInside(['status'], { cwd })
+    expect(shown.code).toBe(4)
+    expect(shown.stdout).toContain(`shard: ${about}: ${what}`)
+    expect(shown.stdout).toMatch(/shard-0\.sqlite .*\n\S*shard-1\.sqlite /m)
+    expect(shown.stdout).toContain('index_by_user')
+    const { cleaner, findings } = (await runInside(['status', '--json'], { cwd })).json<{
+      cleaner: unknown
+      findings: readonly Checked['findings'][number][]
+    }>()
+    // The report of the cleaners is stored on the first shard.
+    if (lost === 0) expect(cleaner).toBeNull()
+    else expect(cleaner).toMatchObject({ shards: [{}, {}] })
+    expect(findings.filter((finding) => finding.rule === 'shard')).toHaveLength(1)
+  },
+)
 
 test('a store whose catalog cannot be read is a finding', async () => {
   const cwd = projectFolder()
@@ -164,7 +167,7 @@ test('a store whose catalog cannot be read is a finding', async () => {
   expect(checked.json<Checked>().findings).toMatchObject([{ rule: 'catalog', about: null }])
 })
 
-test('a mistake in the command line is none', async () => {
+test('a mistake in the command line is not a finding', async () => {
   const checked = await runInside(['status', '--check', '--json'], { cwd: projectFolder() })
   expect(checked).toMatchObject({ code: 2, stdout: '' })
 })

@@ -24,7 +24,7 @@ export default defineConfig({
   return cwd
 }
 
-/** Another config of it, whose shards count how often their oldest entities are read. */
+/** Writes a config whose shards count the reads of their oldest entities. */
 function countedConfig(cwd: string): string {
   writeFileSync(
     join(cwd, 'counted.config.ts'),
@@ -63,14 +63,14 @@ interface TopLook {
   readonly findings: readonly { rule: string }[]
 }
 
-test('each look has how the shards answer, the indexes, and the opinion', async () => {
+test('each look shows the round trips of the shards, the indexes, and the opinion', async () => {
   const cwd = await project()
   const { code, stdout } = await runInside(
     ['top', '--every', '1', '--looks', '2', '--json', '--config', countedConfig(cwd)],
     { cwd },
   )
   expect(code).toBe(0)
-  // Of each shard at the opening and for the first look at bodies, which serves the second as well.
+  // Two reads per shard: at open, and for the first sample of bodies. The second look uses the cached sample.
   expect(globalThis).toMatchObject({ pagesOfOldest: 4 })
   const looks = stdout
     .trimEnd()
@@ -86,35 +86,33 @@ test('each look has how the shards answer, the indexes, and the opinion', async 
   }
   const text = (await runInside(['top', '--looks', '1'], { cwd })).stdout
   expect(text).toMatch(/^Look: .*\n\nSHARD +ANSWERS IN/)
-  expect(text).toContain('1 index is ready, and nothing is done to it.')
+  expect(text).toContain('1 index is ready and idle.')
   expect(text).not.toContain('\u001B')
 })
 
-test('an index that is worked on is not among those to which nothing is done', async () => {
+test('an index that is being cleaned does not count as idle', async () => {
   const cwd = await project()
   const store = await DataStore.open({ shards: shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }) })
   onTestFinished(() => store.close())
   const text = async (): Promise<string> => (await runInside(['top', '--looks', '1'], { cwd })).stdout
-  // Cut off as soon as it has begun.
+  // Stopped after its first progress.
   const stop = new AbortController()
   const cut = cleanIndex(store, 'by_user', { signal: stop.signal, onProgress: () => stop.abort() })
   await expect(cut).rejects.toMatchObject({ code: 'ABORTED' })
-  expect(await text()).toMatch(/\n\nEvery index is worked on, or not ready:\n\nINDEX .*\nby_user /)
+  expect(await text()).toMatch(/\n\nEvery index is being cleaned, or is not ready:\n\nINDEX .*\nby_user /)
   const other = { properties: { user: 'string' }, shardOn: 'id' } as const
   await store.addIndex(defineIndex('by_other', other))
   await cleanIndex(store, 'by_other')
-  expect(await text()).toContain(
-    '1 index is ready, and nothing is done to it; worked on, or not ready, are:\n\nINDEX',
-  )
+  expect(await text()).toContain('1 index is ready and idle. Being cleaned, or not ready:\n\nINDEX')
 })
 
-test('its help is not wrapped a second time', async () => {
+test('the help of top is not wrapped a second time', async () => {
   const { stdout } = await runInside(['top', '--help'])
-  expect(stdout).toContain('Each shard is shown with\nhow long it takes')
+  expect(stdout).toContain('Each shard is shown with\nthe round trip')
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })
 
-test('a shard that refuses is on it, and does not end it; Ctrl-C does, with 0', async () => {
+test('top shows a refusing shard and continues, and Ctrl-C ends it with 0', async () => {
   const cwd = await project()
   const driver = await shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }).connect()
   await driver.shards[1]!.dropIndexTable({ table: 'looseleaf_tasks', columns: [] })
@@ -126,7 +124,7 @@ test('a shard that refuses is on it, and does not end it; Ctrl-C does, with 0', 
   expect(stopped.stdout).toMatch(/^Act: /)
 })
 
-test('a store that is not there is an error', async () => {
+test('top fails for a missing store', async () => {
   const { code, stderr } = await runInside(['top', '--looks', '1', '--shards', 'sqlite:nowhere'], {
     cwd: projectFolder(),
   })

@@ -16,9 +16,9 @@ export default defineConfig({
 })
 `
 
-test('an index is made unique in use: duplicates are listed, and it is ready when they are resolved', async () => {
+test('an index in use becomes unique: violations lists its duplicates, and it is ready once they are resolved', async () => {
   const cwd = projectFolder()
-  // A process reads a file once.
+  // A process loads a config file once, so each config has a name of its own.
   let file = 'plain.config.ts'
   const run = (...words: string[]): ReturnType<typeof runInside> =>
     runInside([...words, '--config', file], { cwd })
@@ -61,12 +61,12 @@ test('an index is made unique in use: duplicates are listed, and it is ready whe
   await put(`{"mail":"ada two"}`, '--id', entity)
   expect((await run('clean', '--index', 'by_mail')).code).toBe(0)
   const none = await run('index', 'violations', 'by_mail')
-  expect([none.code, none.stdout]).toEqual([0, 'No entity has a key that another has claimed.\n'])
+  expect([none.code, none.stdout]).toEqual([0, 'No entity has a key that another entity has claimed.\n'])
   expect((await run('status')).stdout).toMatch(/by_mail \(unique\) +1 +ready/)
   expect((await run('clean', '--check')).code).toBe(0)
 })
 
-test('a generation is dropped with its claims, and no other one when the command is given twice', async () => {
+test('a generation is dropped once, and a second run of the same command drops no other one', async () => {
   const cwd = projectFolder()
   const write = (name: string, properties: string, unique: boolean): void =>
     writeFileSync(join(cwd, name), config(unique).replace("{ mail: 'string' }", properties))
@@ -84,7 +84,7 @@ test('a generation is dropped with its claims, and no other one when the command
   expect(indexes.map(({ table }) => table)).toEqual(['index_by_mail_2', 'claims_by_mail'])
 })
 
-test('an index is asked by its rows, though its claims are of a later generation', async () => {
+test('an index is queried although its claims have a later generation', async () => {
   const cwd = projectFolder()
   const listed = config(true).replace('unique: true', "unique: true, include: ['title']")
   writeFileSync(join(cwd, 'listed.config.ts'), listed)
@@ -105,7 +105,7 @@ test('an index is asked by its rows, though its claims are of a later generation
   expect((await run('count', 'by_mail', 'mail=ada', '--json')).json()).toMatchObject({ count: 1 })
 })
 
-test('lines whose keys are taken are skipped by an import that may skip', async () => {
+test('import --on-error skip skips lines whose keys are claimed', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'unique.config.ts'), config(true))
   const run = (...words: string[]): ReturnType<typeof runInside> =>

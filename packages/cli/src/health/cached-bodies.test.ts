@@ -7,12 +7,12 @@ import type { Session } from '../session.ts'
 import { cachedBodies, type ReadBodies } from './cached-bodies.ts'
 import { readBodies } from './read-facts.ts'
 
-// The modules below take their timers when they are loaded.
+// The modules below bind the clock when they are loaded.
 vi.hoisted(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 
 let session: Session
 let store: DataStore
-/** Pages of entities that were read. */
+/** Number of pages of entities that were read. */
 let pages: number
 let bodiesOf: ReadBodies
 let isSilent: boolean
@@ -38,7 +38,7 @@ beforeEach(async () => {
   }
 })
 
-test('a look at bodies that finds nothing serves for a minute', async () => {
+test('a sample of bodies without a problem is cached for a minute', async () => {
   await store.put({ n: 1 })
   expect(await bodiesOf(session)).toMatchObject({ bodies: 1, undecodable: 0 })
   await store.put({ n: 2 })
@@ -50,7 +50,7 @@ test('a look at bodies that finds nothing serves for a minute', async () => {
   expect(pages).toBe(4)
 })
 
-test('while something is wrong with them they are looked at each time, and what is repaired is told no more', async () => {
+test('a sample of bodies with a problem is not cached, so a repair shows at once', async () => {
   const { id } = await store.put({ n: 1 })
   const { entities } = store.context.driver.shards[0]!
   const [row] = await entities.pageByAdded(0, 1)
@@ -67,7 +67,7 @@ test('while something is wrong with them they are looked at each time, and what 
   expect(await bodiesOf(session)).toMatchObject({ undecodable: 0 })
 })
 
-test('a look at which a shard was silent does not serve the next one', async () => {
+test('a sample of bodies with a silent shard is not cached', async () => {
   await store.put({ n: 1 })
   isSilent = true
   expect(await bodiesOf(session)).toMatchObject({ isWhole: false, bodies: 0 })

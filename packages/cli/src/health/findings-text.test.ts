@@ -18,10 +18,10 @@ const output = createOutput(
 test.each([
   ['it is down', 'it is down.'],
   ['NOT_MIGRATED: create the tables first.', 'NOT_MIGRATED: create the tables first.'],
-])('a line has one stop behind what was found: %s', (what, told) => {
+])('the problem in a line ends with exactly one full stop: %s', (what, expected) => {
   const found = { grade: 'act', rule: 'shard', about: 'shard one', what, todo: 'look', see: 'Here' } as const
   expect(findingsText(output, [found])).toEqual([
-    `act: shard: shard one: ${told} To do: look. (operations.md, "Here")`,
+    `act: shard: shard one: ${expected} To do: look. (operations.md, "Here")`,
   ])
   expect(findingsText(output, [{ ...found, about: undefined }])[0]).toMatch(/^act: shard: (it|NOT)/)
 })

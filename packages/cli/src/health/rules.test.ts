@@ -128,7 +128,7 @@ const lost = (fields: Partial<BrokenDefinition>): Facts => ({
   ...well,
   bodies: { ...look, broken: [{ ...dictionary, ...fields }] },
 })
-/** The last cleaning ended half a day ago. */
+/** Facts with an undecodable entity that a cleaner read `msAgo`. The last cleaning ended half a day ago. */
 const met = (msAgo: number): Facts => ({ ...well, report: { ...report, lastUndecodableAt: ago(msAgo) } })
 
 const replica = (fields: Partial<ReplicaReport>): Facts => ({
@@ -157,11 +157,11 @@ const consumer = (fields: Partial<ConsumerShardReport>): Facts => ({
   ],
 })
 
-test('where all is well nothing is found', () => {
+test('a store without problems has no findings', () => {
   expect(findingsOf(well)).toEqual([])
 })
 
-/** By rule: what it finds, with words of its line; and what lies just within its bound. */
+/** Cases by rule. `found`: facts with one finding, and words of its line. `well`: facts without one, just within its bound. */
 const cases: Readonly<
   Record<string, { readonly found: readonly [Facts, ...string[]][]; readonly well: readonly Facts[] }>
 > = {
@@ -191,7 +191,7 @@ const cases: Readonly<
         'Use version 9.',
       ],
     ],
-    // The catalog was read: it is the shard that refuses.
+    // The catalog was read, so the error comes from the shard.
     well: [{ ...well, report: undefined, error: refusal }],
   },
   ...callRuleCases(well),
@@ -203,7 +203,7 @@ const cases: Readonly<
     ],
     well: [
       withShard({ sinceLastRoundMs: NO_CLEANER_MS }),
-      // Nothing to be kept in step.
+      // A store without indexes needs no cleaner.
       { ...well, report: { ...report, indexes: [], shards: [{ ...shard, sinceLastRoundMs: undefined }] } },
     ],
   },
@@ -223,7 +223,7 @@ const cases: Readonly<
   'sweep overdue': {
     found: [
       [withRun({ finishedAt: ago(SWEEPS_MISSED * DAY + 1) }), 'index by_user', '2 days'],
-      [withRun({ finishedAt: ago(-2 * HOUR) }), 'at a time that is still to come', 'clock that was ahead'],
+      [withRun({ finishedAt: ago(-2 * HOUR) }), 'at a time in the future', 'clock that was ahead'],
       [withIndex({ lastRun: undefined }), 'never swept'],
       [{ ...well, report: { ...report, sweepEveryMs: 1_000 } }, '12 h', 'looseleaf clean --index by_user'],
       [{ ...withRun({ finishedAt: ago(3 * DAY) }) }, '3 days'],
@@ -253,11 +253,7 @@ const cases: Readonly<
       ],
       [withIndex({ generation: 2, underWay: underWay(undefined) }), '(generation 2)', 'cleaning', '24 h'],
       [withIndex({ unique: true, underWay: underWay(undefined) }), '(unique)'],
-      [
-        withIndex({ underWay: underWay(-2 * HOUR) }),
-        'at a time that is still to come',
-        'clock that was ahead',
-      ],
+      [withIndex({ underWay: underWay(-2 * HOUR) }), 'at a time in the future', 'clock that was ahead'],
     ],
     well: [
       withIndex({ underWay: underWay(STALLED_MS) }),
@@ -303,10 +299,10 @@ const cases: Readonly<
       [
         { ...well, bodies: { ...look, undecodable: 3, why: 'Format 9.' } },
         '3 of the 40 bodies',
-        'of one: Format 9.',
+        'the error of one: Format 9.',
       ],
     ],
-    // A cleaning that ended later has found nothing of the kind.
+    // A later cleaning has met no undecodable entity.
     well: [met(DAY / 2 + 1), { ...well, bodies: look }],
   },
   replica: {
@@ -379,14 +375,14 @@ const cases: Readonly<
     found: [
       [lostRows({}), 'index by_user', 'shard one', 'queries are refused', 'looseleaf clean --index by_user'],
       [lostRows({ unique: true }), 'index by_user (unique)', 'keys that others have'],
-      [lostRows({ isFilled: true, generation: 3 }), '(generation 3)', 'was filled again', 'find out'],
+      [lostRows({ isFilled: true, generation: 3 }), '(generation 3)', 'was filled again', 'find the program'],
       [lostRows({ foundAt: ago(2 * DAY) }), 'queries are refused'],
     ],
     well: [well, lostRows({ isFilled: true, foundAt: ago(2 * DAY) })],
   },
 }
 
-test('of many lost definitions some are named, and the others counted', () => {
+test('many lost definitions become a few findings and a count of the others', () => {
   const broken = Array.from({ length: 9 }, (_, n) => ({ ...dictionary, id: `${n}` }))
   const found = findingsOf({ ...well, bodies: { ...look, broken } })
   expect(found).toHaveLength(6)
@@ -395,41 +391,41 @@ test('of many lost definitions some are named, and the others counted', () => {
 
 const textOf = ({ about, what, todo }: Finding): string => [about, what, todo].join(' ')
 
-test('every rule is tried', () => {
+test('every rule has cases in this test', () => {
   expect(rules.map(({ name }) => name)).toEqual(Object.keys(cases))
 })
 
 describe.each(Object.entries(cases))('%s', (name, { found, well: nothing }) => {
-  it.each(found.map((each, i) => [i, ...each] as const))('is found: %i', (_, facts, ...words) => {
-    const own = findingsOf(facts).filter(({ rule }) => rule === name)
-    expect(own).toHaveLength(1)
-    for (const word of words) expect(textOf(own[0]!)).toContain(word)
-    expect(own[0]!.todo).not.toBe('')
+  it.each(found.map((each, i) => [i, ...each] as const))('the rule finds case %i', (_, facts, ...words) => {
+    const findings = findingsOf(facts).filter(({ rule }) => rule === name)
+    expect(findings).toHaveLength(1)
+    for (const word of words) expect(textOf(findings[0]!)).toContain(word)
+    expect(findings[0]!.todo).not.toBe('')
   })
 
-  it('is not found within its bounds', () => {
+  it('the rule finds nothing within its bounds', () => {
     for (const facts of nothing) expect(findingsOf(facts).map(({ rule }) => rule)).not.toContain(name)
   })
 })
 
-test('where a shard does not answer, nothing else is said of it', () => {
+test('a shard that does not answer has only one finding', () => {
   const facts = withShard({ error: away, sinceLastRoundMs: undefined, lagMs: undefined })
   expect(findingsOf(facts).map(({ rule }) => rule)).toEqual(['shard'])
 })
 
-test('each says which heading of the operations page has more', () => {
+test('every rule names a heading of the operations page', () => {
   const page = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8')
   const headings = page.split('\n').flatMap((line) => /^#+ (.+)$/.exec(line)?.[1] ?? [])
   for (const { see } of rules) expect(headings).toContain(see)
 })
 
-test('the operations page has each rule, with its grade', () => {
+test('the operations page lists every rule with its grade', () => {
   const page = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8')
   for (const { name, grade } of rules)
     expect(page).toMatch(new RegExp(`\\| \`${name}\` +\\| \`${grade}\` +\\|`))
 })
 
-test('a store is as its worst finding, which is told first', () => {
+test('the worst finding comes first and decides the grade', () => {
   const both = { ...withShard({ lagMs: LAG_MS + 1 }), bodies: lost({}).bodies }
   const found = findingsOf(both)
   expect(found.map(({ rule, grade }) => [rule, grade])).toEqual([

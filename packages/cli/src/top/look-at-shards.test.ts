@@ -6,15 +6,15 @@ import { expect, test } from 'vitest'
 import type { Session } from '../session.ts'
 import { lookAtShards, type ShardLook } from './look-at-shards.ts'
 
-test('a look after another one has how many entities were written between them, and says where there were more', async () => {
+test('a look counts the entities written since the previous look, and marks a count that reached its limit', async () => {
   await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
   const session = sessionOf(store)
   const look = async (before?: readonly ShardLook[]): Promise<readonly ShardLook[]> => {
-    // So that no write has the time of a look.
+    // Keeps the times of writes apart from the times of looks.
     await sleep(5)
-    const own = await lookAtShards(session, before)
+    const shards = await lookAtShards(session, before)
     await sleep(5)
-    return own
+    return shards
   }
   const put = (count: number) => store.putMany(Array.from({ length: count }, (_, n) => ({ n })))
   await put(3)
@@ -38,7 +38,7 @@ const openOne = (): Promise<DataStore> =>
 const sessionOf = (store: DataStore, signal = new AbortController().signal): Session =>
   ({ store: async () => store, signal }) as unknown as Session
 
-test('a shard that does not answer has no rate, and neither has the look after', async () => {
+test('a shard that does not answer has no write rate in this look and in the next one', async () => {
   await using store = await openOne()
   const session = sessionOf(store)
   const [shard] = store.context.driver.shards
@@ -51,7 +51,7 @@ test('a shard that does not answer has no rate, and neither has the look after',
   expect(await lookAtShards(session, silent)).toMatchObject([{ error: undefined, written: undefined }])
 })
 
-test('a shard that answers and refuses the rest has an answer, and nothing else', async () => {
+test('a shard that answers and refuses other statements has a round trip and no counts', async () => {
   await using store = await openOne()
   const session = sessionOf(store)
   const [shard] = store.context.driver.shards
@@ -65,7 +65,7 @@ test('a shard that answers and refuses the rest has an answer, and nothing else'
   expect(look!.answersInMs).toBeGreaterThan(0)
 })
 
-test('what is written after the shard has said its time counts in the next look', async () => {
+test('a write after the clock of a look was read counts in the next look', async () => {
   await using store = await openOne()
   const session = sessionOf(store)
   const [shard] = store.context.driver.shards
@@ -77,13 +77,13 @@ test('what is written after the shard has said its time counts in the next look'
   shard!.now = async () => since + 1_000
   const second = await lookAtShards(session, first)
   expect(second[0]!.written).toEqual({ perSecond: 0, more: false })
-  // A clock that stands still, or went back, gives no rate.
+  // A clock that stands still or went back gives no rate.
   expect((await lookAtShards(session, second))[0]!.written).toBeUndefined()
   shard!.now = now
   expect((await lookAtShards(session, second))[0]!.written!.perSecond).toBeGreaterThan(0)
 })
 
-test('the end of the command is no answer of a shard', async () => {
+test('a stopped command rejects the look instead of blaming the shard', async () => {
   await using store = await openOne()
   const signal = AbortSignal.abort()
   await expect(lookAtShards(sessionOf(store, signal))).rejects.toMatchObject({ code: 'ABORTED' })

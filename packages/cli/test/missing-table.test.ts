@@ -24,7 +24,7 @@ interface Indexes {
   readonly indexes: readonly { readonly table: string; readonly state: string }[]
 }
 
-test('init begins an index anew that has lost a table, clean fills it; schema prints its new table before', async () => {
+test('init gives an index with a missing table a new generation, clean fills it, and schema prints its table before', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   await runInside(['init'], { cwd })
