@@ -338,8 +338,8 @@ test('a unique index that includes other properties stays unique when the old ge
 
   await on('index swap by_mail --yes')
   expect(await states()).toContain('claims_by_mail ready')
-  const planned = await on('index swap by_mail --dry-run')
-  expect(planned.stdout).toContain(
+  const dropping = await on('index swap by_mail --dry-run')
+  expect(dropping.stdout).toContain(
     'Its tables are dropped on every shard, except its claims, which generation 2 needs too.',
   )
   await on('index swap by_mail --yes')
