@@ -118,7 +118,9 @@ test.skipIf(!found)('a shard is stopped in the window: pages that need it say so
   await page.getByText('stop memory 1, it answers again at').waitFor()
   expect((await page.goto('/'))?.status()).toBe(503)
   await page.goto('/store/shards')
-  await page.getByText('What memory 1 holds is not known: The shard memory 1 is stopped on purpose').waitFor()
+  await page
+    .getByText('The contents of memory 1 are unknown: The shard memory 1 is stopped on purpose')
+    .waitFor()
   await page.getByRole('img', { name: 'Buckets of memory 0: 0 to 2,047' }).waitFor()
   site.site.faults.refusals.clear()
   expect((await page.goto('/'))?.status()).toBe(200)

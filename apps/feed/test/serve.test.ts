@@ -53,7 +53,7 @@ test('pages are made before anybody asks for one, and none of it is an X-ray', a
       ['shards', 'xray'].map(async (page) => (await fetch(`${site.url}/store/${page}`)).text()),
     )
     expect(shards).toContain('index_entry_by_time scan')
-    expect(xrays).toContain('None is kept in this process yet.')
+    expect(xrays).toContain('This process has none yet.')
   } finally {
     await site.stop()
   }

@@ -1,14 +1,14 @@
 import type { EndedCall } from '@looseleaf/core'
 
-/** What a call answers by its error: it says what it has found, and nothing is wrong with the store. */
-const ANSWERS: ReadonlySet<unknown> = new Set([
+/** Error codes that are a normal answer of a call, not a failure of the store. */
+const ANSWER_CODES: ReadonlySet<unknown> = new Set([
   'NOT_FOUND',
   'ALREADY_EXISTS',
   'DUPLICATE_KEY',
   'VERSION_MISMATCH',
 ] satisfies EndedCall['failure'][])
 
-/** Whether a call has failed, and not only answered with an error, as the first call of an upsert does. */
+/** Tells whether a call has failed. An error such as `NOT_FOUND` is an answer, as in the first call of an upsert. */
 export function hasFailed({ failure }: Pick<EndedCall, 'failure'>): boolean {
-  return failure !== undefined && !ANSWERS.has(failure)
+  return failure !== undefined && !ANSWER_CODES.has(failure)
 }

@@ -3,7 +3,7 @@ import { counted, cut } from './text.ts'
 import { noteOf, table } from './table.ts'
 
 const MAX_SHARDS = 64
-/** Of neighbouring buckets, in all pictures together: more would be too fine to be seen, and would make the page large. */
+/** Largest number of drawn ranges on the page. More would be too fine to see. */
 const MAX_RUNS = 1000
 const MAX_RANGES = 64
 
@@ -13,7 +13,7 @@ interface Run {
   readonly to: number
 }
 
-/** Which buckets each shard has: a line for each shard, and the same as a table of ranges. */
+/** Renders the buckets of each shard as a line, and all of them as a table of ranges. */
 export function bucketMap(shards: readonly number[], names: readonly string[]): Html {
   const runs = runsOf(shards)
   const drawn = Map.groupBy(runs.slice(0, MAX_RUNS), ({ shard }) => shard)
@@ -31,11 +31,11 @@ export function bucketMap(shards: readonly number[], names: readonly string[]): 
     'Buckets as ranges',
   )
   return markup`<div class="buckets">${lines}</div>
-${runs.length > MAX_RUNS || names.length > MAX_SHARDS ? markup`<p class="soft">Not all of it is drawn.</p>` : undefined}
+${runs.length > MAX_RUNS || names.length > MAX_SHARDS ? markup`<p class="soft">Only the first part is drawn.</p>` : undefined}
 <details><summary>Buckets as ranges</summary>${ranges}${noteOf(note)}</details>`
 }
 
-/** A unit of the picture is a bucket. */
+/** Draws the buckets of a shard. The unit of length is one bucket. */
 function line(name: string, runs: readonly Run[], buckets: number): Html {
   const path = runs.map((run) => `M${run.from} 0h${lengthOf(run)}v1h-${lengthOf(run)}z`).join('')
   const has =

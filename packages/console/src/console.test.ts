@@ -74,7 +74,7 @@ test('an X-ray has every statement of its trace, by shard, and no value', async 
   expect(page).not.toMatch(/\bada\b/)
 })
 
-test('calls that are alike and share statements are one row of an X-ray, which says which statements', async () => {
+test('equal calls that share statements are one row of an X-ray, with the numbers of the statements', async () => {
   const page = await store.trace(async (trace) => {
     await Promise.all([1, 2, 3].map(() => store.query(byName, { name: 'ada' })))
     return bodyOf(window.keep(trace, 'shared'))
@@ -88,7 +88,7 @@ test('calls that are alike and share statements are one row of an X-ray, which s
   )
 })
 
-test('what is filled in is text, wherever it comes from', async () => {
+test('an X-ray escapes titles, shards and statements', async () => {
   const trace = await traced()
   const page = await bodyOf(window.keep(trace, '<script>alert("1")</script>'))
   expect(page).not.toContain('<script')
@@ -98,7 +98,7 @@ test('what is filled in is text, wherever it comes from', async () => {
   expect(other).not.toMatch(/<img|<b>/)
 })
 
-test('an X-ray of very much work is cut, and says so', async () => {
+test('an X-ray of a large trace is shortened, and says so', async () => {
   const trace = await traced()
   const [statement] = trace.statements
   const [call] = trace.calls
@@ -113,10 +113,10 @@ test('an X-ray of very much work is cut, and says so', async () => {
   expect(page.match(/<summary/g)).toHaveLength(100)
   expect(page).not.toContain('x'.repeat(201))
   expect(page).toContain('The same text as #1.')
-  expect(page).toContain('Not shown: there are too many.')
+  expect(page).toContain('Not shown: there are too many texts.')
 })
 
-test('the last traces are kept, the newest first', async () => {
+test('a console keeps the last traces and lists the newest first', async () => {
   const trace = await traced()
   const [first, second, third] = ['one', 'two', 'three'].map((title) => window.keep(trace, title))
   expect((await ask(first!)).status).toBe(404)
@@ -126,7 +126,7 @@ test('the last traces are kept, the newest first', async () => {
   expect(list).toContain(third!)
 })
 
-test('the list of X-rays says how long each took and what it discarded, and each has its shards in one order', async () => {
+test('the list of X-rays has the duration and the discarded rows of each, and every X-ray orders its shards by name', async () => {
   const trace = await traced()
   const [statement] = trace.statements
   const on = (shard: string, sentAt: number) => ({ ...statement!, shard, sentAt, durationMs: 2 })
@@ -141,8 +141,8 @@ test('the list of X-rays says how long each took and what it discarded, and each
   expect(drawn.indexOf('>shard 2<')).toBeLessThan(drawn.indexOf('>shard 10<'))
 })
 
-test('the page of shards has what was sent to each', async () => {
-  expect(await bodyOf('/store/shards')).toContain('Nothing has been sent to it.')
+test('the page of shards lists the statements to each shard', async () => {
+  expect(await bodyOf('/store/shards')).toContain('It has received no statement.')
   await traced()
   const page = await bodyOf('/store/shards')
   expect(page).toContain('memory 0')
@@ -151,7 +151,7 @@ test('the page of shards has what was sent to each', async () => {
   expect(page).toContain('index_by_name scan')
 })
 
-test('the page of shards has calls that have failed in any process', async () => {
+test('the page of shards lists the failing calls of all processes', async () => {
   expect(await bodyOf('/store/shards')).not.toContain('Failing calls')
   const { tasks } = store.context.driver.shards[1]!
   const failure = {
@@ -176,7 +176,7 @@ test('the page of shards has calls that have failed in any process', async () =>
     expect(page).toContain(text)
 })
 
-test('the first page says what is looked at, with what was sent to each shard', async () => {
+test('the first page has a picture with the statements to each shard', async () => {
   await traced()
   const page = await bodyOf('/store')
   for (const { lanes } of store.stats().shards) {
@@ -189,7 +189,7 @@ test('the first page says what is looked at, with what was sent to each shard', 
   }
 })
 
-test('the first page says what to try, as far as the console has it', async () => {
+test('the first page suggests only pages that the console has', async () => {
   const triesOf = async (options: Partial<ConsoleOptions>): Promise<string[]> => {
     const { text } = await serveConsole(createConsole({ store, base: '/store', ...options }))
     const [, list = ''] = /Try first<\/h2><ol[^>]*>([\s\S]*?)<\/ol>/.exec(await text('/store')) ?? []
@@ -210,17 +210,17 @@ test('the first page says what to try, as far as the console has it', async () =
   ])
 })
 
-test('a console that keeps no traces has no X-rays, and nothing leads to them', async () => {
+test('a console without traces has no X-rays and no links to them', async () => {
   const home = { href: '/home', label: 'Home' }
   const bare = createConsole({ store, base: '/store', home, maxTraces: 0 })
   const served = await serveConsole(bare)
   expect(await served.text('/store')).not.toContain('X-ray')
   const kept = bare.keep(await traced(), 'GET /')
   for (const path of ['/store/xray', kept]) expect((await fetch(`${served.origin}${path}`)).status).toBe(404)
-  expect(await bodyOf('/store/xray')).toContain('None is kept in this process yet.')
+  expect(await bodyOf('/store/xray')).toContain('This process has none yet.')
 })
 
-test('what an index is for is said in the words of the application wherever it is shown', async () => {
+test('pages about an index show its description by the application', async () => {
   const page = { href: '/people?by=<name>', label: 'the <people>' }
   const options = {
     purposes: { by_name: { text: 'For <people>.', page } },
@@ -238,19 +238,19 @@ test('what an index is for is said in the words of the application wherever it i
   ).toThrow('createConsole takes { purposes }')
 })
 
-test('an index of which nothing is said has no words, and what is said needs no page', () => {
+test('purposeOf returns undefined for an index without a description, and a description needs no page', () => {
   expect(purposeOf({ by_name: { text: 'For people.' } }, 'by_name')?.text).toBe('<p>For people.</p>')
   expect(purposeOf({}, 'constructor')).toBeUndefined()
 })
 
-test('nothing runs on its pages or is loaded by them, and nobody keeps them', async () => {
+test('the headers of a page forbid scripts, foreign resources and caching', async () => {
   const { headers } = await ask('/store')
   expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
   expect(headers.get('content-security-policy')).toContain("form-action 'self'")
   expect(headers.get('cache-control')).toBe('no-store')
 })
 
-test('other addresses are the application’s, other methods are refused, and what is not there is said to be', async () => {
+test('handle leaves other addresses to the application, refuses other methods, and answers unknown pages with 404', async () => {
   expect((await ask('/')).status).toBe(418)
   expect((await ask('/stores')).status).toBe(418)
   expect((await ask('/store', { method: 'POST' })).status).toBe(405)
@@ -261,7 +261,7 @@ test('other addresses are the application’s, other methods are refused, and wh
     expect((await ask(path)).status).toBe(404)
 })
 
-test('a page that throws says why, and not where', async () => {
+test('a page that throws shows the message of the error and no stack', async () => {
   const failing = createConsole({
     base: '/store',
     store: Object.create(store, {
@@ -282,7 +282,7 @@ test('a page that throws says why, and not where', async () => {
   expect(page).not.toContain('.ts:')
 })
 
-test('what is no count of traces and no answer of what may be shown is refused', async () => {
+test('createConsole refuses bad options, and a page refuses a mayShow that returns a promise', async () => {
   for (const options of [{ maxTraces: -1 }, { maxTraces: Number.NaN }, { mayShow: 'yes' as never }])
     expect(() => createConsole({ store, base: '/store', ...options })).toThrow(
       /^The option (maxTraces|mayShow) of createConsole has to be/,
@@ -305,7 +305,7 @@ test('what is no count of traces and no answer of what may be shown is refused',
   expect(page).not.toContain('ada')
 })
 
-test('a base has to be a path', () => {
+test('createConsole refuses a base that is not a path', () => {
   for (const base of ['', 'store', '/', '/store/', '/a b', undefined])
     expect(() => createConsole({ store, base: base as string })).toThrow('a path such as /store')
 })

@@ -12,14 +12,14 @@ import type { DataStore, Trace } from '@looseleaf/store'
 import type { ActPage } from './acts/act-page.ts'
 import { createActs, type ActsOptions } from './acts/acts.ts'
 import { entityPage } from './entity-page.ts'
-import { footOf } from './foot.ts'
+import { footerOf } from './footer.ts'
 import { indexPage } from './index-page.ts'
 import { indexesPage } from './indexes-page.ts'
 import { createKeptPlaces } from './kept-places.ts'
 import { createKeptTraces } from './kept-traces.ts'
 import { createFaults, type FaultsOptions } from './faults/faults.ts'
 import { createLive, type LiveOptions } from './live/live.ts'
-import { overviewPage, thingsToTry } from './overview-page.ts'
+import { overviewPage, suggestionsFor } from './overview-page.ts'
 import { page, pageHeaders, type Link } from './page.ts'
 import { answerTo, notFound, type Answer, type Page } from './routes.ts'
 import { checkPurposes, type Purposes } from './purposes.ts'
@@ -29,44 +29,42 @@ import { tracesPage, xrayPage } from './xray-page.ts'
 
 export interface ConsoleOptions {
   readonly store: Pick<DataStore, 'stats' | 'addIndex' | 'dropIndex' | 'indexes' | 'context'>
-  /** Where the application has it, without a slash at the end, such as `/store`. */
+  /** Path of the console in the application, such as `/store`, without a slash at the end. */
   readonly base: string
-  /** Where a link leads back to the application. Default: there is none. */
+  /** Link back to the application. Default: none. */
   readonly home?: Link | undefined
   /**
-   * Whether the values of an entity with this bag may be shown to whoever may look: its bag, its bytes and the keys of its index rows.
-   * Only true is a yes. Default: of none, so that names, types and sizes are all that is seen.
+   * Returns true for entities whose values may be shown to every user of the console: the bag, the bytes of the body, and the
+   * keys of index rows. Any other result hides them. Default: hides the values of all entities, so the pages only show names,
+   * types and sizes.
    */
   readonly mayShow?: MayShow | undefined
-  /** Traces that are kept at the most; 100 by default. 0: there is no page of X-rays. */
+  /** Largest number of kept traces. Default: 100. With 0 there is no page of X-rays. */
   readonly maxTraces?: number | undefined
-  /** Has a page of indexes that come and go, with the latency of calls. Default: there is none. */
+  /** Adds a page about indexes that the application offers, with the latency of calls. Default: no such page. */
   readonly live?: LiveOptions | undefined
-  /** Has a page where rows that lead to nothing are planted and cleaned away, for a demonstration; needs `acts`. Default: there is none. */
+  /** Adds a page that plants dangling index rows and cleans them, for demonstrations. Needs `acts`. Default: no such page. */
   readonly faults?: FaultsOptions | undefined
-  /** What indexes are for; said where they are shown. Default: nothing is said of it. */
+  /** Descriptions of indexes, shown next to them. Default: none. */
   readonly purposes?: Purposes | undefined
-  /** Allows acts, such as adding an index, to whoever may look. Default: a console only reads. */
+  /** Allows acts, such as adding an index, to every user of the console. Default: the console is read-only. */
   readonly acts?: ActsOptions | undefined
 }
 
-/**
- * A window into a store, for a server of Node. It only reads unless `acts` are allowed, and shows the values of those entities alone that
- * the application allows.
- */
+/** Pages about a store, for a Node server. Read-only unless `acts` are allowed. Shows only values that `mayShow` allows. */
 export interface Console {
   /**
-   * Answers a request beneath `base`, and tells whether it was one. Who may ask is for the application to say, before it hands
-   * the request on.
+   * Answers a request whose path starts with `base`; returns false for any other path. Does not authenticate: the application
+   * must check the user before it calls this.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean
-  /** Keeps a trace, and gives the address of its X-ray, where nothing is if `maxTraces` is 0. Older ones go when there are too many. */
+  /** Keeps a trace and returns the address of its X-ray. Drops the oldest trace beyond `maxTraces`; with 0 the address leads to no page. */
   keep(trace: Trace, title: string): string
-  /** Ends the streams of pages that look on, which would keep a server open, and acts that are under way. */
+  /** Ends running acts and the streams to browsers, which would keep a server open. */
   close(): void
 }
 
-/** What is taken elsewhere is looked at there. */
+/** Checks of the options that no other function checks. */
 const KINDS: OptionKinds<ConsoleOptions> = {
   store: optionKinds.elsewhere,
   base: optionKinds.elsewhere,
@@ -76,7 +74,7 @@ const KINDS: OptionKinds<ConsoleOptions> = {
       isRecord(value) && typeof value['href'] === 'string' && typeof value['label'] === 'string',
   },
   mayShow: {
-    expected: 'a function that answers true or false',
+    expected: 'a function that returns true or false',
     fits: (value) => typeof value === 'function',
   },
   maxTraces: {
@@ -89,7 +87,7 @@ const KINDS: OptionKinds<ConsoleOptions> = {
   acts: optionKinds.elsewhere,
 }
 
-/** Throws `BAD_OPTION`. */
+/** Creates a console. Throws `BAD_OPTION`. */
 export function createConsole(options: ConsoleOptions): Console {
   checkOptions('createConsole', options, KINDS)
   const { store, base, home, mayShow, maxTraces = 100, purposes = {} } = options
@@ -103,7 +101,7 @@ export function createConsole(options: ConsoleOptions): Console {
   checkPurposes(purposes)
   const traces = createKeptTraces(maxTraces)
   const places = createKeptPlaces()
-  const own: readonly Link[] = [
+  const pageLinks: readonly Link[] = [
     { href: base, label: 'The store' },
     ...(maxTraces === 0 ? [] : [{ href: `${base}/xray`, label: 'X-rays' }]),
     ...(options.live === undefined ? [] : [{ href: `${base}/live`, label: 'Add an index' }]),
@@ -112,12 +110,12 @@ export function createConsole(options: ConsoleOptions): Console {
     { href: `${base}/index`, label: 'Indexes' },
     { href: `${base}/shards`, label: 'Shards' },
   ]
-  const links = home === undefined ? own : [home, ...own]
+  const links = home === undefined ? pageLinks : [home, ...pageLinks]
   const acts = options.acts && createActs(options.acts, base)
   const htmlAt =
     (current: string) =>
     ({ title, body }: Answer): string =>
-      page(title, body, { links, current, foot: footOf(store.context.driver) })
+      page(title, body, { links, current, footer: footerOf(store.context.driver) })
   const actPages: ActPage[] = []
   if (options.live !== undefined)
     actPages.push(createLive(options.live, { store, base, purposes, acts, html: htmlAt(`${base}/live`) }))
@@ -125,28 +123,28 @@ export function createConsole(options: ConsoleOptions): Console {
     if (acts === undefined)
       throw new LooseleafError(
         'BAD_OPTION',
-        'createConsole takes { faults } only with { acts }, which it needs.',
+        'createConsole takes { faults } only with { acts }, because the page needs them.',
       )
     actPages.push(
       createFaults(options.faults, { store, base, purposes, acts, html: htmlAt(`${base}/faults`) }),
     )
   }
-  const toTry = thingsToTry(base, {
+  const suggestions = suggestionsFor(base, {
     home,
     hasXrays: maxTraces > 0,
     mayAdd: options.live !== undefined && acts !== undefined,
     mayBreak: options.faults !== undefined,
   })
   const routes = new Map<string, Page>([
-    ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats(), toTry) })],
+    ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats(), suggestions) })],
     ['shards', ({ signal }) => shardsPage({ store, base }, signal)],
-    ['entity', (ask) => entityPage({ store, base, mayShow }, ask)],
+    ['entity', (request) => entityPage({ store, base, mayShow }, request)],
     [
       'index',
-      (ask) =>
-        ask.rest === ''
-          ? indexesPage({ store, base }, ask)
-          : indexPage({ store, base, mayShow, places, purposes }, ask),
+      (request) =>
+        request.rest === ''
+          ? indexesPage({ store, base }, request)
+          : indexPage({ store, base, mayShow, places, purposes }, request),
     ],
   ])
 
@@ -154,7 +152,7 @@ export function createConsole(options: ConsoleOptions): Console {
   function xrayAnswer(id: string): Answer {
     if (id === '') return { status: 200, title: 'X-rays', body: tracesPage(base, traces.all()) }
     const kept = traces.find(id)
-    if (kept === undefined) return notFound('This X-ray is not kept any more: only the last ones are.')
+    if (kept === undefined) return notFound('This X-ray was dropped: the console keeps only the latest ones.')
     return { status: 200, title: `X-ray: ${kept.title}`, body: xrayPage(kept) }
   }
 
@@ -177,7 +175,7 @@ export function createConsole(options: ConsoleOptions): Console {
       const [path = ''] = url.split('?', 1)
       const query = url.slice(path.length + 1)
       if (path !== base && !path.startsWith(`${base}/`)) return false
-      if (actPages.some((one) => one.handle(path, request, response))) return true
+      if (actPages.some((actPage) => actPage.handle(path, request, response))) return true
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain; charset=utf-8' })
         response.end('Only GET and HEAD.\n')
@@ -189,7 +187,7 @@ export function createConsole(options: ConsoleOptions): Console {
     keep: (trace, title) => `${base}/xray/${traces.keep(trace, title).id}`,
     close() {
       acts?.close()
-      actPages.forEach((one) => one.close())
+      actPages.forEach((actPage) => actPage.close())
     },
   }
 }

@@ -65,9 +65,9 @@ function linksOn(page: string): string[] {
   return [...page.matchAll(/href="(\/store[^"]*)"/g)].map(([, href]) => href!.replaceAll('&#38;', '&'))
 }
 
-test('what was written last is listed by its ids, with a word about a shard that does not answer', async () => {
+test('the latest writes are listed by id, with a note about a shard that does not answer', async () => {
   const { store, get } = await open(everything)
-  expect((await get('/store/entity')).text).toContain('Nothing has been written.')
+  expect((await get('/store/entity')).text).toContain('There were no writes yet.')
   const ids: string[] = []
   for (let n = 0; n < 23; n++) {
     ids.unshift((await store.put({ name: `nobody ${n}` })).id)
@@ -86,12 +86,12 @@ test('what was written last is listed by its ids, with a word about a shard that
   const [silent] = store.context.driver.shards
   silent!.entities.pageByUpdated = () => Promise.reject(new Error('it sleeps'))
   const rest = (await get('/store/entity')).text
-  expect(rest).toContain(`What is on ${silent!.name}: it sleeps`)
+  expect(rest).toContain(`Writes on a shard are unknown. ${silent!.name}: it sleeps`)
   const there = expected.filter((id) => store.context.router.shardOfId(parseId(id!)) !== 0)
   expect(listed(rest).slice(0, there.length)).toEqual(there)
 })
 
-test('what was written last has its kind where its values may be shown, and nothing of it elsewhere', async () => {
+test('the list of the latest writes has the kinds of entities whose values may be shown', async () => {
   const isNote = (bag: Bag): boolean => bag['_kind'] === 'note'
   const kindsOn = (text: string): (string | undefined)[] =>
     [...text.matchAll(/store\/entity\/[^>]*>[^<]*<\/a><\/span><\/th><td>(?:<span[^>]*>)?([^<]*)</g)].map(
@@ -115,7 +115,7 @@ test('what was written last has its kind where its values may be shown, and noth
   expect((await hidden.get('/store/entity')).text).not.toMatch(/>kind<|>note</)
 })
 
-test('an entity is shown with its bag, the bytes that decode to it, and its index rows', async () => {
+test('the page of an entity shows its bag, the bytes that decode to it, and its index rows', async () => {
   const { store, get } = await open(everything)
   const bag = {
     _kind: 'note',
@@ -142,7 +142,7 @@ test('an entity is shown with its bag, the bytes that decode to it, and its inde
   expect((await get(`/store/entity?id=${id}`)).text).toContain('hello')
 })
 
-test('an index row that was deleted by hand is absent', async () => {
+test('the page of an entity marks a deleted index row as absent', async () => {
   const { store, get } = await open(everything)
   const { id } = await store.put({ name: 'Ada' })
   const entry = store.context.catalog.current().indexes.find(({ name }) => name === 'by_name')!
@@ -155,7 +155,7 @@ test('an index row that was deleted by hand is absent', async () => {
   expect(text).not.toContain('✓ present')
 })
 
-test('a bad id, an unknown one, a deleted one, and an index, a shard and a place that are not there', async () => {
+test('pages of a bad id, an unknown id, a deleted entity, and a missing index, shard or place answer with the right status', async () => {
   const { store, get } = await open(everything)
   expect((await get('/store/entity')).text).toContain('<form')
   const bad = await get('/store/entity/%3Cb%3E4711')
@@ -193,7 +193,7 @@ test('the rows of an index are shown page after page', async () => {
   expect(seen.toSorted()).toEqual(bags.map(({ text }) => text).toSorted())
 })
 
-test('nothing of what an entity says is shown unless the application allows it', async () => {
+test('no value of an entity is shown unless mayShow returns true', async () => {
   const isNote = (bag: Bag): boolean => bag['_kind'] === 'note'
   const lenient = (() => 'yes') as unknown as () => boolean
   for (const [mayShow, isAllowed] of [
@@ -241,7 +241,7 @@ test('nothing of what an entity says is shown unless the application allows it',
   }
 })
 
-test('what mayShow throws is not told on a page, and to the application once', async () => {
+test('an error of mayShow is hidden from the page, and reported to the application once', async () => {
   const mayShow = (bag: Bag): boolean => {
     throw new Error(`Never seen: ${String(bag['name'])}`)
   }
@@ -262,7 +262,7 @@ test('what mayShow throws is not told on a page, and to the application once', a
   expect(text).not.toContain(SECRET.toString())
 })
 
-test('what is filled in is text, on every page', async () => {
+test('every page escapes stored values and definitions', async () => {
   const evil = `"><script>alert(1)</script><img src=x onerror='x'>`
   const { store, get } = await open(everything)
   const { id } = await store.put({ _kind: 'note', [evil]: evil, name: evil, text: evil })
@@ -290,7 +290,7 @@ test('what is filled in is text, on every page', async () => {
   expect((await get(`/store/entity/${id}`)).text).toContain('&#60;script&#62;')
 })
 
-test('a store of 300 indexes and large bags makes no page large, and what is left out is said', async () => {
+test('pages of a store with 300 indexes and large bags stay small, and note what is hidden', async () => {
   const many = Array.from({ length: 300 }, (_, i) =>
     defineIndex(`by_p${String(i).padStart(3, '0')}`, {
       properties: { [`p${i}`]: 'integer' },
@@ -330,7 +330,7 @@ test('the map of the buckets has each of them once, on its shard', async () => {
   expect(text).toContain('No cleaner has saved a report yet.')
 })
 
-test('the page of shards has their replicas, and why one is not read', async () => {
+test('the page of shards shows replicas, and the reason why one is not read', async () => {
   const { store, get } = await open()
   const stats = store.stats.bind(store)
   const lane = { table: 'entities', kind: 'read', statements: 7, items: 21, waiting: 0 }
@@ -345,13 +345,13 @@ test('the page of shards has their replicas, and why one is not read', async () 
   }
   const { text } = await get('/store/shards')
   expect(text).toContain('copy &#60;1&#62;, a replica')
-  expect(text).toContain('everything that was acknowledged 312 ms ago')
+  expect(text).toContain('all writes acknowledged 312 ms ago')
   expect(text).toMatch(/entities read<\/th><td>7<\/td><td>21<\/td><td>3\.0/)
-  expect(text).toContain('This process reads nothing from it: It does not answer in time.')
-  expect(text).toContain('How far it is behind its primary is not known.')
+  expect(text).toContain('This process does not read from it: It does not answer in time.')
+  expect(text).toContain('Its lag behind its primary is unknown.')
 })
 
-test('a replica says how far it is behind, or why it cannot be read, to a process that reads nothing from it', async () => {
+test('the page of shards shows the lag or the error of a replica from which the process does not read', async () => {
   const { store, get } = await open()
   const [shard] = store.context.driver.shards as [Shard, ...Shard[]]
   const { floor } = await shard.entities.floor()
@@ -383,7 +383,7 @@ test('a replica says how far it is behind, or why it cannot be read, to a proces
   expect(text).toContain('It cannot be read: It is gone.')
 })
 
-test('of an entity all is shown but the rows on a shard that does not answer', async () => {
+test('the page of an entity shows everything except the rows on a shard that does not answer', async () => {
   const { store, get } = await open()
   const { driver, router } = store.context
   const id = store.newId()
@@ -394,13 +394,13 @@ test('of an entity all is shown but the rows on a shard that does not answer', a
   other.rowsOf = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is <gone>.'))
   const { status, text } = await get(`/store/entity/${id}`)
   expect(status).toBe(200)
-  expect(text).toContain('It has to have 2 rows: 1 present, 0 absent, 1 not known.')
-  expect(text).toContain(`What is on ${other.name} is not known.`)
-  expect(text).toContain('not known: It is &#60;gone&#62;.')
+  expect(text).toContain('It should have 2 rows: 1 present, 0 absent, 1 unknown.')
+  expect(text).toContain(`The rows on ${other.name} are unknown.`)
+  expect(text).toContain('unknown: It is &#60;gone&#62;.')
   expect(text.match(/✓ present/g)).toHaveLength(1)
 })
 
-test('a shard that does not answer takes nothing but its own part away', async () => {
+test('a shard that does not answer removes only its own part of a page', async () => {
   const { store, get } = await open()
   const shard = store.context.driver.shards[1]!
   shard.sizes = async () => {
@@ -408,6 +408,6 @@ test('a shard that does not answer takes nothing but its own part away', async (
   }
   const { status, text } = await get('/store/shards')
   expect(status).toBe(200)
-  expect(text).toContain(`<p>What ${shard.name} holds is not known: It is &#60;gone&#62;.</p>`)
+  expect(text).toContain(`<p>The contents of ${shard.name} are unknown: It is &#60;gone&#62;.</p>`)
   expect(text).toContain('4,096 buckets')
 })

@@ -1,4 +1,4 @@
-/** Text that is HTML already. */
+/** Marks a text as HTML, which `markup` does not escape. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -8,7 +8,7 @@ export class Html {
 
 type Part = Html | string | number | undefined | readonly Part[]
 
-/** HTML in which all that is filled in is text, unless it is HTML itself; lists are put together, undefined is nothing. */
+/** Builds HTML. Escapes all inserted values except `Html`, joins lists, and leaves out undefined. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.map((string, i) => string + (i < parts.length ? textOf(parts[i]) : '')).join(''))
 }

@@ -5,12 +5,12 @@ import {
   type InspectedIndexRow,
   type InspectedIndexRows,
 } from '@looseleaf/store'
-import { asked, askSizes, type Asked } from './asked.ts'
+import { readPart, readSizes, type PartResult } from './read-part.ts'
 import { markup, type Html } from './html.ts'
 import { columnsText, onText, stateText } from './index-text.ts'
 import type { KeptPlaces } from './kept-places.ts'
 import { purposeOf, type Purposes } from './purposes.ts'
-import { notFound, type Answer, type Ask } from './routes.ts'
+import { notFound, type Answer, type PageRequest } from './routes.ts'
 import { entityLink, isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
 import { noteOf, table } from './table.ts'
@@ -26,46 +26,49 @@ export interface IndexPageOptions {
   readonly purposes: Purposes
 }
 
-/** An index by its name: what it is, its size, and the rows of one of its tables on one shard. */
-export async function indexPage(options: IndexPageOptions, { rest, query, signal }: Ask): Promise<Answer> {
+/** Renders the page of an index: its definition, its size, and the rows of one of its tables on one shard. */
+export async function indexPage(
+  options: IndexPageOptions,
+  { rest, query, signal }: PageRequest,
+): Promise<Answer> {
   const { store, base, places } = options
   const { driver, catalog } = store.context
   const entries = (await catalog.reload({ signal })).indexes.filter(({ name }) => name === rest)
-  const wanted = query.get('table')
-  // The rows of the generation that queries read, unless another one is asked for.
+  const tableName = query.get('table')
+  // Without a table, the rows of the generation that queries read.
   const entry =
-    wanted === null
+    tableName === null
       ? (entries.find(({ state, unique }) => state === 'ready' && !unique) ?? entries[0])
-      : entries.find((one) => one.table === wanted)
+      : entries.find((each) => each.table === tableName)
   if (entry === undefined) return notFound('There is no such index.')
   const shard = Number(query.get('shard') ?? 0)
   const word = query.get('after')
-  const where = `${entry.table} ${shard}`
-  const after = word === null ? undefined : places.find(where, word)
+  const scope = `${entry.table} ${shard}`
+  const after = word === null ? undefined : places.find(scope, word)
   if (driver.shards[shard] === undefined) return notFound('There is no such shard.')
   if (word !== null && after === undefined)
-    return notFound('This place in the index is not kept any more: begin again with its first rows.')
+    return notFound('This place in the index was dropped. Start again at the first rows.')
   const [rows, sizes] = await Promise.all([
-    asked(
+    readPart(
       (limited) =>
         inspectIndexRows(store.context, { entry, shard, after, limit: PAGE_ROWS }, { signal: limited }),
       signal,
     ),
-    askSizes(driver, signal),
+    readSizes(driver, signal),
   ])
   const shards = cut(driver.shards, MAX_SHARDS, 'shard')
   const address = tableAddress(base, rest, entry.table)
-  const body = markup`<h1>Index ${rest}</h1>${purposeOf(options.purposes, rest)}${entries.map((one) => definition(one, sizes))}
+  const body = markup`<h1>Index ${rest}</h1>${purposeOf(options.purposes, rest)}${entries.map((each) => definition(each, sizes))}
 <h2>${entry.unique ? 'Claims' : 'Rows'} in the order of the key: ${entry.table}</h2>
 ${
   entries.length < 2
     ? undefined
     : choices(
         'Tables',
-        entries.map((one) => ({
-          href: tableAddress(base, rest, one.table),
-          label: one.table,
-          isCurrent: one === entry,
+        entries.map((each) => ({
+          href: tableAddress(base, rest, each.table),
+          label: each.table,
+          isCurrent: each === entry,
         })),
       )
 }
@@ -78,21 +81,21 @@ ${choices(
   })),
 )}
 ${noteOf(shards.note)}
-${rows.failure === undefined ? rowsPart(rows.value, options, `${address}&shard=${shard}`, where, after !== undefined) : markup`<p>${rows.failure}</p>`}`
+${rows.failure === undefined ? rowsPart(rows.value, options, `${address}&shard=${shard}`, scope, after !== undefined) : markup`<p>${rows.failure}</p>`}`
   return { status: 200, title: `Index ${rest}`, body }
 }
 
-function definition(entry: CatalogEntry, sizes: readonly Asked<ShardSizes | undefined>[]): Html {
+function definition(entry: CatalogEntry, sizes: readonly PartResult<ShardSizes | undefined>[]): Html {
   const { generation, table: name, shardOn, include, unique } = entry
   const known = sizes.flatMap(({ value }) => value?.tables.get(name) ?? [])
-  const sum = (of: 'rows' | 'bytes'): number => known.reduce((all, one) => all + one[of], 0)
+  const sum = (field: 'rows' | 'bytes'): number => known.reduce((total, size) => total + size[field], 0)
   return markup`<h2>${unique ? 'Claims' : 'Definition'}, generation ${generation}</h2>
 <dl><dt>columns</dt><dd>${columnsText(entry)}</dd><dt>state</dt><dd>${stateText(entry)}</dd><dt>table</dt><dd>${name}, on ${counted(sizes.length, 'shard')}</dd>
-<dt>rows are</dt><dd>${shardOn === 'id' ? 'on the shard of their entity' : `on the shard of their ${shardOn}`}</dd>
+<dt>row location</dt><dd>${shardOn === 'id' ? 'on the shard of their entity' : `on the shard of their ${shardOn}`}</dd>
 ${entry.on === undefined ? undefined : markup`<dt>only for</dt><dd>${onText(entry)}</dd>`}
-${include === undefined ? undefined : markup`<dt>rows hold too</dt><dd>${include.join(', ')}</dd>`}
-${unique ? markup`<dt>unique</dt><dd>one row for each key says who holds it</dd>` : undefined}
-<dt>size</dt><dd>${known.length === 0 ? 'the database does not say; SQLite would have to read its whole file for it' : `about ${counted(sum('rows'), 'row')} in ${byteText(sum('bytes'))}, by the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
+${include === undefined ? undefined : markup`<dt>includes</dt><dd>${include.join(', ')}</dd>`}
+${unique ? markup`<dt>unique</dt><dd>one row per key names the entity that holds it</dd>` : undefined}
+<dt>size</dt><dd>${known.length === 0 ? 'unknown: the database has no statistics; SQLite would have to read its whole file' : `about ${counted(sum('rows'), 'row')} in ${byteText(sum('bytes'))}, from the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
 }
 
 interface Choice {
@@ -109,17 +112,17 @@ function rowsPart(
   { rows, next }: InspectedIndexRows,
   { base, mayShow, places }: IndexPageOptions,
   address: string,
-  where: string,
+  scope: string,
   isLater: boolean,
 ): Html {
   const links = [
     ...(isLater ? [markup`<a href="${address}">The first rows</a>`] : []),
     ...(next === undefined
       ? []
-      : [markup`<a href="${address}&after=${places.keep(where, next)}" rel="next">Next rows</a>`]),
+      : [markup`<a href="${address}&after=${places.keep(scope, next)}" rel="next">Next rows</a>`]),
   ]
-  if (rows.length === 0) return markup`<p>There are no rows on this shard.</p>`
-  // Of a key that its entity does not have now nobody can say whether it may be shown.
+  if (rows.length === 0) return markup`<p>This shard has no rows.</p>`
+  // A key that its entity no longer has belongs to an earlier bag, which `mayShow` cannot judge any more.
   const isPublic = ({ entity, bag, isExpected }: InspectedIndexRow): boolean =>
     isExpected === true && isShown(mayShow, bag, entity)
   const hidden = rows.filter((row) => !isPublic(row)).length
@@ -133,11 +136,11 @@ function rowsPart(
     ]),
     'Rows',
   )}<p>${links.map((link) => markup`${link} `)}</p>
-${hidden === 0 ? undefined : markup`<p class="soft">${hidden === 1 ? 'One key is' : `${hidden} keys are`} not shown: of rows that lead to no entity, or to one that has another key now, and of entities whose values the application has not allowed.</p>`}`
+${hidden === 0 ? undefined : markup`<p class="soft">${hidden === 1 ? 'One key is' : `${hidden} keys are`} not shown: their rows have no entity, or one that has another key now, or the application does not allow it.</p>`}`
 }
 
 function leadsTo({ bag, isExpected }: InspectedIndexRow): Html {
   if (isExpected === true) return markup`<span class="yes">✓ its entity</span>`
-  if (isExpected === undefined) return markup`an entity that is not read here`
-  return markup`<span class="no">✗ nothing:</span> ${bag === undefined ? 'the entity is not there' : 'the entity has other values'}`
+  if (isExpected === undefined) return markup`an entity that was not read`
+  return markup`<span class="no">✗ nothing:</span> ${bag === undefined ? 'the entity does not exist' : 'the entity has other values'}`
 }

@@ -1,6 +1,6 @@
 import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
 
-/** `published time desc, tags string[]`. */
+/** Returns a text such as `published time desc, tags string[]`. */
 export function columnsText({ properties }: CatalogEntry): string {
   return properties
     .map(
@@ -9,7 +9,7 @@ export function columnsText({ properties }: CatalogEntry): string {
     .join(', ')
 }
 
-/** `_kind = entry`; empty for an index of all entities. */
+/** Returns a text such as `_kind = entry`; empty for an index of all entities. */
 export function onText({ on = {} }: Pick<IndexDefinitionData, 'on'>): string {
   return Object.entries(on)
     .map(([name, value]) =>

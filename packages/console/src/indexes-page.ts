@@ -1,16 +1,16 @@
 import type { CatalogEntry, ShardSizes } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import { askSizes } from './asked.ts'
+import { readSizes } from './read-part.ts'
 import { markup, type Html } from './html.ts'
 import { columnsText, onText, stateText } from './index-text.ts'
-import type { Answer, Ask } from './routes.ts'
+import type { Answer, PageRequest } from './routes.ts'
 import { tableAddress } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
 import { noteOf, table } from './table.ts'
 
 const MAX_INDEXES = 100
 const MAX_KINDS = 50
-/** Of a kind. */
+/** Largest number of shown indexes per kind. */
 const MAX_OF_KIND = 20
 
 export interface IndexesPageOptions {
@@ -18,13 +18,13 @@ export interface IndexesPageOptions {
   readonly base: string
 }
 
-/** All indexes, or those whose names have a text in them, and the kinds that they are of. */
+/** Renders the list of all indexes, or of indexes whose name contains a text, and of their kinds. */
 export async function indexesPage(
   { store, base }: IndexesPageOptions,
-  { query, signal }: Ask,
+  { query, signal }: PageRequest,
 ): Promise<Answer> {
   const { driver, catalog } = store.context
-  const [{ indexes }, sizes] = await Promise.all([catalog.reload({ signal }), askSizes(driver, signal)])
+  const [{ indexes }, sizes] = await Promise.all([catalog.reload({ signal }), readSizes(driver, signal)])
   const text = (query.get('name') ?? '').trim()
   const found = indexes
     .filter(({ name }) => name.includes(text))
@@ -32,19 +32,19 @@ export async function indexesPage(
   const { shown, note } = cut(found, MAX_INDEXES, 'index table')
   const values = sizes.flatMap(({ value }) => value ?? [])
   const body = markup`<h1>Indexes</h1>
-<p class="lead">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')} in ${counted(indexes.length, 'table')} on each of ${counted(driver.shards.length, 'shard')}. An index is a table of its own: a row for each key of each entity, written before the entity is.</p>
+<p class="lead">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')} in ${counted(indexes.length, 'table')} on each of ${counted(driver.shards.length, 'shard')}. An index is a table of its own, with one row per key of each entity. Its rows are written before the entity.</p>
 <form action="${base}/index" method="get"><label for="name">Part of a name</label>
 <input id="name" name="name" value="${text.slice(0, 100)}" autocomplete="off" spellcheck="false"> <button>Find</button></form>
 ${
   shown.length === 0
-    ? markup`<p>There are none.</p>`
+    ? markup`<p>No index found.</p>`
     : table(
         ['index', 'columns', 'only for', 'state', 'sharded on', 'rows, about', 'bytes'],
         shown.map((entry) => indexRow(entry, base, values)),
         'Indexes',
       )
 }${noteOf(note)}
-<p class="soft">Rows and bytes are estimates of the databases’ statistics; “–” where they have none, as with SQLite, which would have to read its whole file for them.</p>
+<p class="soft">Rows and bytes are estimates from the databases’ statistics. “–” means that a database has none: SQLite would have to read its whole file.</p>
 ${kindsPart(indexes, base)}`
   return { status: 200, title: 'Indexes', body }
 }
@@ -68,7 +68,7 @@ function indexRow(
   ]
 }
 
-/** An index of a kind is one of the entities whose `_kind` says so. */
+/** Renders the indexes by kind. An index of a kind has a condition on `_kind`. */
 function kindsPart(indexes: readonly CatalogEntry[], base: string): Html {
   const kinds = Map.groupBy(indexes, ({ on }) => on?.['_kind'])
   const named = [...kinds].filter(([kind]) => kind !== undefined)
@@ -76,10 +76,10 @@ function kindsPart(indexes: readonly CatalogEntry[], base: string): Html {
   const { shown, note } = cut(named, MAX_KINDS, 'kind')
   return markup`<h2>Kinds</h2>${table(
     ['kind', 'indexes'],
-    shown.map(([kind, own]) => [
+    shown.map(([kind, indexesOfKind]) => [
       `${kind}`,
-      markup`${cut(own, MAX_OF_KIND, 'index').shown.map(({ name, table: of, unique }) => markup`<a href="${tableAddress(base, name, of)}">${name}</a>${unique ? ' (claims)' : ''} `)}${own.length > MAX_OF_KIND ? `and ${own.length - MAX_OF_KIND} more` : ''}`,
+      markup`${cut(indexesOfKind, MAX_OF_KIND, 'index').shown.map(({ name, table: of, unique }) => markup`<a href="${tableAddress(base, name, of)}">${name}</a>${unique ? ' (claims)' : ''} `)}${indexesOfKind.length > MAX_OF_KIND ? `and ${indexesOfKind.length - MAX_OF_KIND} more` : ''}`,
     ]),
     'Kinds',
-  )}<p class="soft">${note} Kinds without an index are not known to the databases, and not in this list.</p>`
+  )}<p class="soft">${note} The databases do not know kinds without an index, so they are not listed.</p>`
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createKeptPlaces, type Place } from './kept-places.ts'
 
-test('a word for a place is good for its table and shard alone', () => {
+test('a word for a place is only valid for its table and shard', () => {
   const places = createKeptPlaces()
   const place: Place = { key: [1n], entityId: new Uint8Array(16) }
   const word = places.keep('index_secret 0', place)

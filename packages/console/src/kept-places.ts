@@ -3,31 +3,34 @@ import type { InspectedIndexRows } from '@looseleaf/store'
 
 export type Place = NonNullable<InspectedIndexRows['next']>
 
-/** So many are kept, of all readers together. */
-const MOST = 1000
+/** Largest number of kept places, of all users together. */
+const MAX_PLACES = 1000
 
 /**
- * Places in indexes that addresses lead to. They are kept here, because they hold the values of index rows, which may be secret: the
- * address has a random word.
+ * Keeps places in indexes for links to further rows. A place contains the values of an index row, which may be secret, so the
+ * link has a random word instead.
  */
 export interface KeptPlaces {
-  /** `where`: the table and its shard. A word is good there and nowhere else, since it would tell which values lie behind a hidden one. */
-  keep(where: string, place: Place): string
-  find(where: string, word: string): Place | undefined
+  /**
+   * Returns the word for a place. `scope` is the table and its shard. A word is only valid in its scope: in another table it
+   * would reveal the values that follow a hidden one.
+   */
+  keep(scope: string, place: Place): string
+  find(scope: string, word: string): Place | undefined
 }
 
 export function createKeptPlaces(): KeptPlaces {
-  const kept = new Map<string, { readonly where: string; readonly place: Place }>()
+  const kept = new Map<string, { readonly scope: string; readonly place: Place }>()
   return {
-    keep(where, place) {
+    keep(scope, place) {
       const word = randomBytes(9).toString('base64url')
-      kept.set(word, { where, place })
-      if (kept.size > MOST) kept.delete(kept.keys().next().value as string)
+      kept.set(word, { scope, place })
+      if (kept.size > MAX_PLACES) kept.delete(kept.keys().next().value as string)
       return word
     },
-    find(where, word) {
+    find(scope, word) {
       const found = kept.get(word)
-      return found?.where === where ? found.place : undefined
+      return found?.scope === scope ? found.place : undefined
     },
   }
 }

@@ -3,11 +3,11 @@ import { platformTime } from '@looseleaf/core'
 import type { Trace } from '@looseleaf/store'
 
 export interface KeptTrace {
-  /** Of an address; nobody guesses it. */
+  /** Random part of the address. */
   readonly id: string
-  /** What the work was, for people. */
+  /** Name of the work, for people. */
   readonly title: string
-  /** When it began. */
+  /** Start of the work. */
   readonly at: Date
   readonly trace: Trace
 }
@@ -15,22 +15,22 @@ export interface KeptTrace {
 export interface KeptTraces {
   keep(trace: Trace, title: string): KeptTrace
   find(id: string): KeptTrace | undefined
-  /** The newest first. */
+  /** Returns all traces, the newest first. */
   all(): readonly KeptTrace[]
 }
 
 const MAX_TITLE = 200
 
-/** Keeps the last so many traces. */
-export function createKeptTraces(most: number): KeptTraces {
+/** Keeps the last `maxTraces` traces. */
+export function createKeptTraces(maxTraces: number): KeptTraces {
   const kept = new Map<string, KeptTrace>()
   return {
     keep(trace, title) {
       const at = new Date(platformTime.now() - (platformTime.elapsed() - trace.startedAt))
-      const one = { id: randomBytes(9).toString('base64url'), title: title.slice(0, MAX_TITLE), at, trace }
-      kept.set(one.id, one)
-      if (kept.size > most) kept.delete(kept.keys().next().value as string)
-      return one
+      const added = { id: randomBytes(9).toString('base64url'), title: title.slice(0, MAX_TITLE), at, trace }
+      kept.set(added.id, added)
+      if (kept.size > maxTraces) kept.delete(kept.keys().next().value as string)
+      return added
     },
     find: (id) => kept.get(id),
     all: () => [...kept.values()].toReversed(),

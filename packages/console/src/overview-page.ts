@@ -8,53 +8,56 @@ const WIDTH = 940
 const SHARD_X = 280
 const ROW = 76
 const BOX = 52
-/** More are counted. */
+/** Largest number of drawn shards. Further shards are counted. */
 const MAX_SHARDS = 8
 
-export interface MayTry {
+export interface SuggestionOptions {
   readonly home: Link | undefined
   readonly hasXrays: boolean
-  /** Whether indexes can be added. */
+  /** True if indexes can be added. */
   readonly mayAdd: boolean
-  /** Whether rows can be planted, and the like. */
+  /** True if the console has the page `Break it`. */
   readonly mayBreak: boolean
 }
 
-/** What somebody who is here for the first time may try, the first first: as far as this console has it. */
-export function thingsToTry(base: string, { home, hasXrays, mayAdd, mayBreak }: MayTry): readonly Html[] {
+/** Returns suggestions for a first visit, limited to the pages of this console. */
+export function suggestionsFor(
+  base: string,
+  { home, hasXrays, mayAdd, mayBreak }: SuggestionOptions,
+): readonly Html[] {
   return [
     ...(home === undefined || !hasXrays
       ? []
       : [
-          markup`Load <a href="${home.href}">a page of ${home.label}</a>, and find it in the <a href="${base}/xray">X-rays</a>: few statements for all that is on it, and which shard each was sent to.`,
+          markup`Load <a href="${home.href}">a page of ${home.label}</a>, and find it in the <a href="${base}/xray">X-rays</a>: its few statements, and the shard of each.`,
         ]),
     ...(mayAdd
       ? [
-          markup`<a href="${base}/live">Add an index</a> while others read and write: nothing is locked, and the plot shows what it does to them.`,
+          markup`<a href="${base}/live">Add an index</a> during reads and writes: nothing is locked, and the plot shows the effect on their latency.`,
         ]
       : []),
     ...(mayBreak
       ? [
-          markup`<a href="${base}/faults">Break it</a>: plant index rows that lead to nothing, or let a write die halfway. Pages stay right, and a cleaner mends it.`,
+          markup`<a href="${base}/faults">Break it</a>: plant dangling index rows, or kill a write halfway. Pages stay correct, and a cleaner repairs the index.`,
         ]
       : []),
-    markup`<a href="${base}/entity">Open an entity</a>: its bag, its bytes, and each of its index rows on whichever shard it is.`,
+    markup`<a href="${base}/entity">Open an entity</a>: its bag, its bytes, and its index rows on all shards.`,
   ]
 }
 
-/** What is looked at: the store in two sentences, what to try, and a picture with what this process has sent so far. */
-export function overviewPage({ shards }: StoreStats, toTry: readonly Html[]): Html {
+/** Renders the first page: an introduction, suggestions, and a picture with the statements of this process. */
+export function overviewPage({ shards }: StoreStats, suggestions: readonly Html[]): Html {
   return markup`<h1>A store over plain tables</h1>
-<p class="lead">Entities are bags of properties without a schema, kept as one body each, compressed where that pays, in one table a shard, and every index is a table of its own, whose rows
-may be on another shard than their entities. Reads go from an index to the entities and check them again, so a row too many is never seen, and a cleaner
-takes it away.</p>
-<h2>Try first</h2><ol class="steps">${toTry.map((one) => markup`<li>${one}</li>`)}</ol>
+<p class="lead">An entity is a bag of properties without a schema. Each shard has one table of entities, with one body per entity, compressed if that makes it smaller.
+Every index is a table of its own, whose rows may be on another shard than their entities. A query reads index rows, then the entities, and checks each entity
+against its row. So a superfluous row never reaches the caller, and a cleaner deletes it.</p>
+<h2>Try first</h2><ol class="steps">${suggestions.map((suggestion) => markup`<li>${suggestion}</li>`)}</ol>
 <h2>How it works</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Picture of the store">${picture(shards)}</div>
-<ol class="steps"><li class="index"><i></i>A page asks an index for the rows of a key.</li>
-<li class="entities"><i></i>It reads the entities that they name, from whichever shard, and holds each against its row.</li>
-<li>A write adds index rows first, commits the entity by compare-and-swap, and only then deletes the rows that it has lost.</li></ol>
-<p class="soft">Numbers are of this process, since it opened the store. Calls that are made at the same time share statements.</p>`
+<ol class="steps"><li class="index"><i></i>A query reads the rows of a key from an index.</li>
+<li class="entities"><i></i>It reads the entities of these rows from their shards, and checks each entity against its row.</li>
+<li>A write adds index rows first, commits the entity by compare-and-swap, and then deletes the rows of its old keys.</li></ol>
+<p class="soft">The numbers count the statements of this process since it opened the store. Concurrent calls share statements.</p>`
 }
 
 interface Sent {
@@ -83,15 +86,15 @@ function shardRow(shard: ShardStats, y: number, from: number): Html {
   return markup`${line('index', from - 8, y + BOX / 2 - 5)}${line('entities', from + 8, y + BOX / 2 + 5)}<text x="${SHARD_X}" y="${y + 12}">${shard.name}</text>${box('index', SHARD_X, index)}${box('entities', SHARD_X + 340, entities)}`
 }
 
-/** What this process has sent to the tables of a kind. */
+/** Counts the statements of this process to the tables of a kind. */
 function sentTo({ lanes }: ShardStats, kind: 'index' | 'entities'): Sent {
-  const own = lanes.filter(({ table }) => tableKind(table) === kind)
-  const sum = (of: keyof Sent): number => own.reduce((before, lane) => before + lane[of], 0)
+  const matching = lanes.filter(({ table }) => tableKind(table) === kind)
+  const sum = (field: keyof Sent): number => matching.reduce((total, lane) => total + lane[field], 0)
   return { statements: sum('statements'), items: sum('items') }
 }
 
 function textOf(kind: 'index' | 'entities', { statements, items }: Sent): string {
-  const what =
+  const count =
     kind === 'index' ? counted(items, 'scan and row', 'scans and rows') : counted(items, 'entity', 'entities')
-  return `${what} in ${counted(statements, 'statement')}`
+  return `${count} in ${counted(statements, 'statement')}`
 }

@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { serveConsole } from '../test/serve-console.ts'
 import { createConsole } from './console.ts'
 import { createRowCounts } from './faults/row-counts.ts'
-import { footOf } from './foot.ts'
+import { footerOf } from './footer.ts'
 import { createLatencies } from './live/latencies.ts'
 
 // What all pages have in common.
@@ -24,7 +24,7 @@ beforeEach(async () => {
   onTestFinished(() => store.close())
 })
 
-test('times of the window are written in one way on all of its pages', async () => {
+test('all pages write times in the same format', async () => {
   const { id } = await store.put({ name: 'ada' })
   const pages = createConsole({
     store,
@@ -36,7 +36,7 @@ test('times of the window are written in one way on all of its pages', async () 
   const { text, act } = await serveConsole(pages)
   await act('/store/faults', { plant: 'by_name' })
   const cleaner = startCleaner(store, { intervalMs: 10 })
-  await vi.waitFor(async () => expect(await text('/store/shards')).toContain('The cleaner, as it saved at'))
+  await vi.waitFor(async () => expect(await text('/store/shards')).toContain('The cleaner’s report of'))
   await cleaner.stop()
   const trace = await store.trace(async (traced) => {
     await store.get(id)
@@ -55,7 +55,7 @@ test('times of the window are written in one way on all of its pages', async () 
   expect(times).toBeGreaterThan(paths.length + 1)
 })
 
-test('what scrolls and takes the focus has a role, and a name like nothing else on its page', async () => {
+test('every scrollable box has a role and a unique name on its page', async () => {
   const { id } = await store.put({ name: 'ada' })
   const latencies = createLatencies()
   latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
@@ -85,7 +85,7 @@ test('what scrolls and takes the focus has a role, and a name like nothing else 
   expect(boxes).toBeGreaterThan(10)
 })
 
-test('every page says at its foot whose numbers these are', async () => {
+test('the footer of every page names the process and the store', async () => {
   const foot =
     /<\/main><footer><p class="soft">Process (\d+) made this page at [-\d]+ [:\d]+ UTC\. Its store has 2 shards: memory 0, memory 1\./
   const latencies = createLatencies()
@@ -94,6 +94,6 @@ test('every page says at its foot whose numbers these are', async () => {
   )
   for (const path of ['', '/xray', '/live', '/entity', '/nothing'])
     expect(foot.exec(await text(`/store${path}`))?.[1]).toBe(`${process.pid}`)
-  const many = footOf({ shards: Array.from({ length: 1_000 }, (_, n) => ({ name: `s${n}` })) } as never)
+  const many = footerOf({ shards: Array.from({ length: 1_000 }, (_, n) => ({ name: `s${n}` })) } as never)
   expect(many.text).toContain('1,000 shards: s0, s1, s2, s3, 996 more.')
 })

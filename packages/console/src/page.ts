@@ -62,10 +62,10 @@ const headersOf = (more: string): Headers => ({
   'referrer-policy': 'same-origin',
 })
 
-/** Nothing but the page itself: no script runs, and nothing is loaded. */
+/** Headers of a page that runs no script and loads nothing. */
 export const pageHeaders: Headers = headersOf('')
 
-/** Of a page where one script runs, which may ask the server for more. */
+/** Returns the headers of a page with one script, which may connect to this server. */
 export function headersWith({ scriptHash }: { readonly scriptHash: string }): Headers {
   return headersOf(`; script-src 'sha256-${scriptHash}'; connect-src 'self'`)
 }
@@ -76,15 +76,15 @@ export interface Link {
 }
 
 export interface Frame {
-  /** To the other pages. */
+  /** Links to all pages of the console. */
   readonly links: readonly Link[]
-  /** The address of the page that this is or belongs to. */
+  /** Address of this page in `links`, or of the page to which it belongs. */
   readonly current: string
-  readonly foot: Html
+  readonly footer: Html
 }
 
-/** A whole page. */
-export function page(title: string, body: Html, { links, current, foot }: Frame): string {
+/** Renders a whole page. */
+export function page(title: string, body: Html, { links, current, footer }: Frame): string {
   const items = links.map(
     ({ href, label }) =>
       markup`<a href="${href}"${href === current ? new Html(' aria-current="page"') : undefined}>${label}</a>`,
@@ -94,7 +94,7 @@ ${
   markup`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · store</title><style>${new Html(STYLE)}</style></head>
 <body><a class="skip" href="#main">Skip to the content</a><header><nav aria-label="Store">${items}</nav></header>
-<main id="main" tabindex="-1">${body}</main>${foot}</body></html>
+<main id="main" tabindex="-1">${body}</main>${footer}</body></html>
 `.text
 }`
 }

@@ -1,20 +1,21 @@
 import { formatId, isLooseleafError, type Bag, type EntityPageRow } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import { asked } from './asked.ts'
+import { readPart } from './read-part.ts'
 import { markup, type Html } from './html.ts'
 import { entityLink, isShown, type MayShow } from './showing.ts'
 import { moment, noteOf, table } from './table.ts'
 import { byteText, counted, exactTimeText } from './text.ts'
 import { valueText } from './value-text.ts'
 
-/** Entities of the list, and shards that are asked for them. */
-const MOST = 20
-/** Entities that are read of each shard, since many may be deleted: a cleaning leaves tombstones of ids that nobody has. */
-const MOST_READ = 100
-/** Of the list, while there are others. */
+/** Length of the list. */
+const MAX_ENTITIES = 20
+/** Rows read per shard. It is larger than the list because many may be tombstones, which a cleaning writes for dangling rows. */
+const MAX_READ = 100
+/** Largest number of listed tombstones while there are other entities. */
 const MAX_DELETED = 5
+/** Largest number of shards that are read. */
 const MAX_SHARDS = 16
-/** Bytes of a body that is read for the kind in it: those of all shards are in memory together. */
+/** Largest body that is read to find the kind, in bytes. The bodies of all shards are in memory together. */
 const MAX_BODY = 4096
 
 export interface RecentOptions {
@@ -23,7 +24,7 @@ export interface RecentOptions {
   readonly mayShow: MayShow | undefined
 }
 
-/** What was written last, whatever it is, by ids and kinds: the other values are on the page of each. */
+/** Renders the latest writes, with ids and kinds. The page of an entity has its other values. */
 export async function recentEntities(
   { context, base, mayShow }: RecentOptions,
   signal: AbortSignal,
@@ -32,9 +33,9 @@ export async function recentEntities(
   const shards = driver.shards.slice(0, MAX_SHARDS)
   const pages = await Promise.all(
     shards.map(({ entities }) =>
-      asked(
+      readPart(
         (limited) =>
-          entities.pageByUpdated({ since: 0 }, MOST_READ, {
+          entities.pageByUpdated({ since: 0 }, MAX_READ, {
             signal: limited,
             maxBody: mayShow === undefined ? 0 : MAX_BODY,
           }),
@@ -45,15 +46,15 @@ export async function recentEntities(
   const read = pages
     .flatMap(({ value = [] }, i) => value.map((row) => ({ ...row, shard: shards[i]?.name ?? '' })))
     .toSorted((a, b) => b.updated - a.updated)
-  const [rows, passed] = mostlyLiving(read)
+  const [rows, skipped] = mostlyLiving(read)
   const silent = pages.flatMap(({ failure }, i) =>
     failure === undefined ? [] : [`${shards[i]?.name}: ${failure}`],
   )
-  const left = driver.shards.length - shards.length
-  return markup`<h2>Written last</h2>
+  const unreadShards = driver.shards.length - shards.length
+  return markup`<h2>Latest writes</h2>
 ${
   rows.length === 0
-    ? markup`<p>Nothing has been written.</p>`
+    ? markup`<p>There were no writes yet.</p>`
     : table(
         ['entity', ...(mayShow === undefined ? [] : ['kind']), 'written', 'body', 'shard'],
         rows.map((row) => {
@@ -61,18 +62,19 @@ ${
           const kind = mayShow === undefined ? [] : [kindText(row, bagOf(codec, row), mayShow)]
           return [markup`<span class="id">${entityLink(base, id)}</span>`, ...kind, ...cells(row), row.shard]
         }),
-        'Entities that were written last',
+        'Latest writes',
       )
 }
-${silent.map((failure) => markup`<p>What is on ${failure}</p>`)}${noteOf(left > 0 ? `${counted(left, 'more shard')} not asked.` : '')}${noteOf(passed > 0 ? `${counted(passed, 'deleted entity', 'deleted entities')} written since not shown.` : '')}`
+${silent.map((failure) => markup`<p>Writes on a shard are unknown. ${failure}</p>`)}${noteOf(unreadShards > 0 ? `${counted(unreadShards, 'more shard')} not read.` : '')}${noteOf(skipped > 0 ? `${counted(skipped, 'deleted entity', 'deleted entities')} in this period not shown.` : '')}`
 }
 
-/** The newest, of which few are deleted unless there is nothing else, in their order; and how many deleted ones between them are left out. */
+/** Returns the newest rows in their order, with few tombstones unless there is nothing else; and the number of skipped tombstones. */
 function mostlyLiving<T extends EntityPageRow>(read: readonly T[]): readonly [T[], number] {
   let deleted = 0
-  const isKept = new Map(read.map((row) => [row, row.bodyBytes > 0 || ++deleted <= MAX_DELETED]))
-  const [kept, left] = [true, false].map((is) => read.filter((row) => isKept.get(row) === is))
-  const rows = new Set([...(kept ?? []), ...(left ?? [])].slice(0, MOST))
+  const isPreferred = new Map(read.map((row) => [row, row.bodyBytes > 0 || ++deleted <= MAX_DELETED]))
+  const preferred = read.filter((row) => isPreferred.get(row))
+  const others = read.filter((row) => !isPreferred.get(row))
+  const rows = new Set([...preferred, ...others].slice(0, MAX_ENTITIES))
   const shown = read.filter((row) => rows.has(row))
   const span = read.findLastIndex((row) => rows.has(row)) + 1
   return [shown, span - shown.length]
@@ -83,7 +85,7 @@ function cells({ updated, bodyBytes }: EntityPageRow): (Html | string)[] {
   return [moment(written), bodyBytes === 0 ? 'deleted' : byteText(bodyBytes)]
 }
 
-/** Undefined for a tombstone, for a large body, which is not read here, and for one that cannot be read. */
+/** Decodes the body of a row. Returns undefined for a tombstone, a body that was too large to read, and an undecodable one. */
 function bagOf(codec: DataStore['context']['codec'], { body }: EntityPageRow): Bag | undefined {
   if (!body) return undefined
   try {
@@ -94,7 +96,7 @@ function bagOf(codec: DataStore['context']['codec'], { body }: EntityPageRow): B
   }
 }
 
-/** The name of its kind, which is a value like others. */
+/** Returns the name of the entity's kind. It is a stored value, so `mayShow` decides about it. */
 function kindText({ id, body }: EntityPageRow, bag: Bag | undefined, mayShow: MayShow): Html | string {
   if (bag === undefined) return body === null ? '' : 'not read'
   if (!isShown(mayShow, bag, formatId(id))) return markup`<span class="soft">not shown</span>`

@@ -1,12 +1,12 @@
 import { isLooseleafError, platformTime, isError } from '@looseleaf/core'
 import { markup, type Html } from './html.ts'
 
-/** What a page is asked for. */
-export interface Ask {
-  /** What follows the name of the page and a slash in the path, decoded; empty where nothing does. */
+/** Request for a page. */
+export interface PageRequest {
+  /** Decoded path after the name of the page and a slash; empty without one. */
   readonly rest: string
   readonly query: URLSearchParams
-  /** Ends when the page may ask the store for nothing any more. */
+  /** Aborts at the time limit of the page. */
   readonly signal: AbortSignal
 }
 
@@ -16,44 +16,47 @@ export interface Answer {
   readonly body: Html
 }
 
-export type Page = (ask: Ask) => Answer | Promise<Answer>
+export type Page = (ask: PageRequest) => Answer | Promise<Answer>
 
-/** The pages by the first part of their paths beneath the base; '' is the base itself. */
+/** Pages by the first segment of their path after the base. The base itself is ''. */
 export type Routes = ReadonlyMap<string, Page>
 
-/** How long a page may ask the store, in milliseconds. */
+/** Time limit of a page in milliseconds. */
 export const LIMIT_MS = 5000
 
-/** What is found at a path beneath the base, such as `xray/4711`. Never rejects: a page that throws becomes one that says so. */
+/** Renders the page at a path after the base, such as `xray/4711`. Never rejects: an error becomes a page with its message. */
 export async function answerTo(routes: Routes, path: string, query: string): Promise<Answer> {
-  const cut = path.indexOf('/')
-  const page = routes.get(cut === -1 ? path : path.slice(0, cut))
-  const rest = cut === -1 ? '' : decoded(path.slice(cut + 1))
+  const slash = path.indexOf('/')
+  const page = routes.get(slash === -1 ? path : path.slice(0, slash))
+  const rest = slash === -1 ? '' : decoded(path.slice(slash + 1))
   if (page === undefined || rest === undefined) return notFound('There is no such page.')
   const signal = platformTime.abortAfter(LIMIT_MS)
-  const { promise: tooLate, reject } = Promise.withResolvers<never>()
-  const end = (): void => reject(signal.reason)
-  signal.addEventListener('abort', end)
+  const { promise: timeout, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
   try {
     return await Promise.race([
       (async () => page({ rest, query: new URLSearchParams(query), signal }))(),
-      tooLate,
+      timeout,
     ])
   } catch (error) {
     return signal.aborted
-      ? failed(503, `The store has not answered within ${LIMIT_MS / 1000} seconds.`)
-      : failed(isLooseleafError(error) ? 503 : 500, isError(error) ? error.message : 'Something failed.')
+      ? failed(503, `The store did not answer within ${LIMIT_MS / 1000} seconds.`)
+      : failed(
+          isLooseleafError(error) ? 503 : 500,
+          isError(error) ? error.message : 'An unknown error occurred.',
+        )
   } finally {
-    signal.removeEventListener('abort', end)
+    signal.removeEventListener('abort', onAbort)
   }
 }
 
-export function notFound(what: string): Answer {
-  return { status: 404, title: 'Not found', body: markup`<h1>Not found</h1><p>${what}</p>` }
+export function notFound(message: string): Answer {
+  return { status: 404, title: 'Not found', body: markup`<h1>Not found</h1><p>${message}</p>` }
 }
 
-function failed(status: number, what: string): Answer {
-  return { status, title: 'No answer', body: markup`<h1>No answer</h1><p>${what}</p>` }
+function failed(status: number, message: string): Answer {
+  return { status, title: 'No answer', body: markup`<h1>No answer</h1><p>${message}</p>` }
 }
 
 function decoded(text: string): string | undefined {

@@ -10,7 +10,7 @@ import {
   type ReplicaStats,
   type ShardStats,
 } from '@looseleaf/store'
-import { asked, askSizes, type Asked } from './asked.ts'
+import { readPart, readSizes, type PartResult } from './read-part.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
 import type { Answer } from './routes.ts'
@@ -18,12 +18,12 @@ import { byteText, counted, cut, durationText, milliseconds, timeText } from './
 import { noteOf, table } from './table.ts'
 
 const MAX_SHARDS = 64
-/** Shards whose lanes are shown, and lanes of each. */
+/** Largest number of shards with lanes, and of lanes per shard. */
 const MAX_WITH_LANES = 16
 const MAX_LANES = 12
 const MAX_REPLICAS = 8
 const MANY_MS = 10_000
-/** Notes of a shard that has not answered for so long are left out, before the page gives up all of them, in milliseconds. */
+/** Milliseconds after which the notes of a silent shard are left out. It is less than the time limit of a part of a page. */
 const NOTES_MS = 1_500
 const MAX_FAILING = 20
 
@@ -32,39 +32,39 @@ export interface ShardsPageOptions {
   readonly base: string
 }
 
-/** What the shards hold, how the cleaner follows them, and what this process has sent to each. */
+/** Renders the page about the shards: their contents, their cleaner, and the statements of this process. */
 export async function shardsPage({ store, base }: ShardsPageOptions, signal: AbortSignal): Promise<Answer> {
   const { callsUnderWay, shards, removals, cache } = store.stats()
   const { driver, router, catalog } = store.context
   const [report, followed, sizes, replicas, failing] = await Promise.all([
-    asked((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
-    asked((limited) => readShardReports({ context: store.context }, { signal: limited }), signal),
-    askSizes(driver, signal),
-    asked((limited) => readReplicas(store.context, { signal: limited }), signal),
-    asked((limited) => readFailures(store.context, { signal: limited, lateMs: NOTES_MS }), signal),
+    readPart((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
+    readPart((limited) => readShardReports({ context: store.context }, { signal: limited }), signal),
+    readSizes(driver, signal),
+    readPart((limited) => readReplicas(store.context, { signal: limited }), signal),
+    readPart((limited) => readFailures(store.context, { signal: limited, lateMs: NOTES_MS }), signal),
   ])
   const { indexes } = catalog.current()
   const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size
   const names = shards.map(({ name }) => name)
   const buckets = router.buckets?.shards
   const body = markup`<h1>Shards</h1>
-<p class="lead">${counted(shards.length, 'database')} with the same tables. No transaction and no lock spans two of them. <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}.</p>
-${holdsTable(names, sizes, followed, buckets)}
+<p class="lead">The store has ${counted(shards.length, 'database')} with the same tables. No transaction and no lock spans two of them. <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}.</p>
+${contentsTable(names, sizes, followed, buckets)}
 ${failingCalls(failing)}
 ${cleanerLine(report)}
-${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id is in one of ${buckets.length.toLocaleString('en-US')} buckets for ever, and every bucket on one shard: a shard is added by moving buckets to it.</p>${bucketMap(buckets, names)}`}
-<h2>What this process has sent</h2>
-<p>Since it opened the store. ${counted(callsUnderWay, 'call')} ${callsUnderWay === 1 ? 'is' : 'are'} under way; ${counted(removals.kept, 'index row')} that entities have lost ${removals.kept === 1 ? 'waits' : 'wait'} until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
-${cache === undefined ? undefined : markup`<p>${cacheText(cache)} ${counted(cache.hits + cache.misses, 'look-up')} it answered ${cache.hits.toLocaleString('en-US')}.</p>`}
+${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id always belongs to the same one of ${buckets.length.toLocaleString('en-US')} buckets, and every bucket is on one shard.</p>${bucketMap(buckets, names)}`}
+<h2>Statements of this process</h2>
+<p>The counts begin when it opened the store. ${counted(callsUnderWay, 'call')} ${callsUnderWay === 1 ? 'is' : 'are'} in flight. ${counted(removals.kept, 'lost index row')} ${removals.kept === 1 ? 'is' : 'are'} kept until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
+${cache === undefined ? undefined : markup`<p>${cacheText(cache)} It answered ${cache.hits.toLocaleString('en-US')} of ${counted(cache.hits + cache.misses, 'look-up')}.</p>`}
 ${shards.slice(0, MAX_WITH_LANES).map((shard) => shardSection(shard, replicas))}
 ${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${counted(shards.length - MAX_WITH_LANES, 'more shard')} not shown.</p>` : undefined}`
   return { status: 200, title: 'Shards', body }
 }
 
-function holdsTable(
+function contentsTable(
   names: readonly string[],
-  sizes: readonly Asked<ShardSizes | undefined>[],
-  followed: Asked<readonly ShardReport[]>,
+  sizes: readonly PartResult<ShardSizes | undefined>[],
+  followed: PartResult<readonly ShardReport[]>,
   buckets: readonly number[] | undefined,
 ): Html {
   const { shown, note } = cut(names, MAX_SHARDS, 'shard')
@@ -95,15 +95,15 @@ function holdsTable(
   ]
   const silent = shown.flatMap((name, i) => {
     const failure = sizes[i]?.failure
-    return failure === undefined ? [] : [markup`<p>What ${name} holds is not known: ${failure}</p>`]
+    return failure === undefined ? [] : [markup`<p>The contents of ${name} are unknown: ${failure}</p>`]
   })
-  return markup`${table(head, rows, 'What the shards hold')}${silent}
-<p class="soft">${note} The cleaner’s lag is how far it is behind the writes of the shard. Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
+  return markup`${table(head, rows, 'Contents of the shards')}${silent}
+<p class="soft">${note} The cleaner’s lag is the age of the oldest write that it has not read. Entities and bytes are estimates from the databases’ statistics, including tombstones. “–” means unknown.</p>`
 }
 
-/** Lists calls that have failed within an hour, in any process; undefined when all have succeeded. */
-function failingCalls({ value, failure }: Asked<readonly FailureReport[]>): Html | undefined {
-  if (failure !== undefined) return markup`<p>Failing calls of the last hour are not known: ${failure}</p>`
+/** Renders the failing calls of the last hour in all processes; undefined without any. */
+function failingCalls({ value, failure }: PartResult<readonly FailureReport[]>): Html | undefined {
+  if (failure !== undefined) return markup`<p>The failing calls of the last hour are unknown: ${failure}</p>`
   const rows = value.flatMap(({ process, at, isOver, calls, periodMs, failures }) =>
     failures.map(({ code, shard = '', count, message }) => [
       process,
@@ -120,16 +120,16 @@ function failingCalls({ value, failure }: Asked<readonly FailureReport[]>): Html
   return markup`<h2>Failing calls</h2>${table(head, shown, 'Failing calls of the last hour')}${noteOf(note)}`
 }
 
-function cleanerLine(report: Asked<CleanerReport>): Html {
+function cleanerLine(report: PartResult<CleanerReport>): Html {
   if (report.failure !== undefined)
-    return markup`<p>What the cleaner has found is not known: ${report.failure}</p>`
+    return markup`<p>The report of the cleaner is unknown: ${report.failure}</p>`
   const { updatedAt, totals, lastFoundAt, lastError } = report.value
   if (updatedAt === undefined) return markup`<p>No cleaner has saved a report yet.</p>`
   const found = `${counted(totals.added, 'row')} added and ${counted(totals.removed, 'row')} removed`
-  return markup`<p>The cleaner, as it saved at ${timeText(updatedAt)}: ${found} since the first one ran${lastFoundAt === undefined ? '' : `, the last at ${timeText(lastFoundAt)}`}.${lastError === undefined ? undefined : markup` Its last error, at ${timeText(lastError.at)}: ${lastError.code}: ${lastError.message}`}</p>`
+  return markup`<p>The cleaner’s report of ${timeText(updatedAt)}: ${found} since the first cleaner ran${lastFoundAt === undefined ? '' : `, the last at ${timeText(lastFoundAt)}`}.${lastError === undefined ? undefined : markup` Its last error, at ${timeText(lastError.at)}: ${lastError.code}: ${lastError.message}`}</p>`
 }
 
-function shardSection(shard: ShardStats, reports: Asked<readonly ReplicaReport[]>): Html {
+function shardSection(shard: ShardStats, reports: PartResult<readonly ReplicaReport[]>): Html {
   const { name, replicas } = shard
   const { shown, note } = cut(replicas, MAX_REPLICAS, 'replica')
   return markup`<h3>${name}</h3>
@@ -137,35 +137,35 @@ ${sentTo(shard)}
 ${shown.map((replica) => markup`<h4>${replica.name}, a replica</h4><p>${lagOf(replica, reports)} ${stateOf(replica)}</p>${sentTo(replica)}`)}${noteOf(note)}`
 }
 
-/** As it says itself, whether this process reads from it or not. */
-function lagOf({ name }: ReplicaStats, { value, failure }: Asked<readonly ReplicaReport[]>): string {
-  if (failure !== undefined) return `How far it is behind is not known: ${failure}`
-  const report = value.find((one) => one.name === name)
+/** Returns the lag that a replica reports itself, whether this process reads from it or not. */
+function lagOf({ name }: ReplicaStats, { value, failure }: PartResult<readonly ReplicaReport[]>): string {
+  if (failure !== undefined) return `Its lag is unknown: ${failure}`
+  const report = value.find((replica) => replica.name === name)
   if (report?.leftOut !== undefined) return `It cannot be read: ${report.leftOut}`
   const { behindMs } = report ?? {}
-  if (behindMs === undefined) return 'How far it is behind its primary is not known.'
+  if (behindMs === undefined) return 'Its lag behind its primary is unknown.'
   const lag = behindMs < MANY_MS ? milliseconds(behindMs) : durationText(behindMs)
-  return `It is ${lag} behind its primary, as far as anybody has raised the floor there.`
+  return `It is ${lag} behind its primary, measured by the floor, which cleaners, consumers and readers of replicas raise.`
 }
 
 function stateOf({ ageMs, leftOut }: ReplicaStats): string {
   return ageMs === undefined
-    ? `This process reads nothing from it: ${leftOut ?? 'it has not asked it yet.'}`
-    : `This process knows that it has everything that was acknowledged ${milliseconds(ageMs)} ago.`
+    ? `This process does not read from it: ${leftOut ?? 'it has not checked it yet.'}`
+    : `This process knows that it has all writes acknowledged ${milliseconds(ageMs)} ago.`
 }
 
-/** The connections and lanes of a server. */
+/** Renders the connections and lanes of a server. */
 function sentTo({ name, connections, lanes }: Pick<ShardStats, 'name' | 'connections' | 'lanes'>): Html {
   const busiest = lanes.toSorted((a, b) => b.statements - a.statements)
   const { shown, note } = cut(busiest, MAX_LANES, 'lane')
-  return markup`${connections === undefined ? undefined : markup`<p>${connections.refusal ?? `${connections.open - connections.idle} of ${connections.open} connections are used, ${connections.limit} there may be; ${counted(connections.waiting, 'call')} ${connections.waiting === 1 ? 'waits' : 'wait'} for one.`}</p>`}
+  return markup`${connections === undefined ? undefined : markup`<p>${connections.refusal ?? `${connections.open - connections.idle} of ${connections.open} open connections are in use, and the pool has at most ${connections.limit}. ${counted(connections.waiting, 'call')} ${connections.waiting === 1 ? 'waits' : 'wait'} for a connection.`}</p>`}
 ${
   lanes.length === 0
-    ? markup`<p>Nothing has been sent to it.</p>`
+    ? markup`<p>It has received no statement.</p>`
     : table(
-        ['lane', 'statements', 'items', 'items a statement', 'waiting'],
-        shown.map(({ table: of, kind, statements, items, waiting }) => [
-          `${of} ${kind}`,
+        ['lane', 'statements', 'items', 'items per statement', 'waiting'],
+        shown.map(({ table: name_, kind, statements, items, waiting }) => [
+          `${name_} ${kind}`,
           statements.toLocaleString('en-US'),
           items.toLocaleString('en-US'),
           (items / Math.max(1, statements)).toFixed(1),
@@ -177,6 +177,6 @@ ${
 }
 
 function cacheText({ entities, bytes }: CacheStats): string {
-  if (entities === undefined || bytes === undefined) return 'The cache is shared with other processes; of'
-  return `The cache has ${counted(entities, 'entity', 'entities')} in ${byteText(bytes)}; of`
+  if (entities === undefined || bytes === undefined) return 'The cache is shared with other processes.'
+  return `The cache has ${counted(entities, 'entity', 'entities')} in ${byteText(bytes)}.`
 }

@@ -1,19 +1,19 @@
 import { markup, type Html } from './html.ts'
 
-/** What was left out of a list, if anything was; see `cut`. */
+/** Renders the note of `cut` about hidden items; undefined for an empty note. */
 export const noteOf = (note: string): Html | undefined =>
   note === '' ? undefined : markup`<p class="soft">${note}</p>`
 
-/** A text that is broken where its column is narrow. */
+/** Renders a text that wraps in a narrow column. */
 export const long = (text: string | Html): Html => markup`<span class="long">${text}</span>`
 
-/** A time, which is broken before its hours where its column is narrow. */
+/** Renders a time that wraps before its hours in a narrow column. */
 export const moment = (text: string): Html => markup`<span class="when">${text}</span>`
 
-/** What stands at the right of its column, where all of the column is like that. */
+/** Cells that are numbers. A column with only such cells is aligned to the right. */
 const NUMBER = /^(–|none|(up to )?[\d,.]+( or more)?( (ms|s|min|bytes|KiB|MiB|GiB|TiB))?( ago)?)$/
 
-/** A table that scrolls by itself where it is too wide, and whose first cells name their rows; `label` says what it is of. */
+/** Renders a table that scrolls on its own if it is too wide. The first cell of a row is its header. `label` is for screen readers. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly (Html | string)[])[],

@@ -1,15 +1,15 @@
-/** `one row`, `1,200 rows`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return count === 1 ? `one ${one}` : `${count.toLocaleString('en-US')} ${many}`
+/** Returns a number with its noun, such as `one row` or `1,200 rows`. */
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return count === 1 ? `one ${singular}` : `${count.toLocaleString('en-US')} ${plural}`
 }
 
-/** `0.42 ms`, `12.3 ms`, `1,200 ms`. */
+/** Returns a text such as `0.42 ms`, `12.3 ms` or `1,200 ms`. */
 export function milliseconds(value: number): string {
   const digits = value < 1 ? 2 : value < 100 ? 1 : 0
   return `${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ms`
 }
 
-/** `812 bytes`, `12.3 KiB`, `4.5 MiB`. */
+/** Returns a text such as `812 bytes`, `12.3 KiB` or `4.5 MiB`. */
 export function byteText(bytes: number): string {
   if (bytes < 1024) return counted(bytes, 'byte')
   const units = ['KiB', 'MiB', 'GiB', 'TiB']
@@ -21,7 +21,7 @@ export function byteText(bytes: number): string {
   return `${value.toFixed(value < 100 ? 1 : 0)} ${units[0]}`
 }
 
-/** `4 s`, `12 min`, `3 h`, `2 days`. */
+/** Returns a text such as `4 s`, `12 min`, `3 h` or `2 days`. */
 export function durationText(ms: number): string {
   const seconds = ms / 1000
   if (seconds < 120) return `${Math.round(seconds)} s`
@@ -29,25 +29,28 @@ export function durationText(ms: number): string {
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`
 }
 
-/** The first of a list, and a word about the others. */
+/** Returns the first `limit` items of a list, and a note with the number of the others; empty without others. */
 export function cut<T>(
   list: readonly T[],
-  most: number,
-  one: string,
-  many = `${one}s`,
+  limit: number,
+  singular: string,
+  plural = `${singular}s`,
 ): { shown: readonly T[]; note: string } {
-  const left = list.length - most
-  return left <= 0
+  const hidden = list.length - limit
+  return hidden <= 0
     ? { shown: list, note: '' }
-    : { shown: list.slice(0, most), note: `${counted(left, `more ${one}`, `more ${many}`)} not shown.` }
+    : {
+        shown: list.slice(0, limit),
+        note: `${counted(hidden, `more ${singular}`, `more ${plural}`)} not shown.`,
+      }
 }
 
-/** `2030-01-31 23:59:59 UTC`. */
+/** Returns a text such as `2030-01-31 23:59:59 UTC`. */
 export function timeText(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
-/** `2030-01-31 23:59:59.123 UTC`, for times of the store, many of which are of one second. */
+/** Returns a text such as `2030-01-31 23:59:59.123 UTC`, for times of writes, many of which fall in one second. */
 export function exactTimeText(at: Date): string {
   return `${at.toISOString().slice(0, 23).replace('T', ' ')} UTC`
 }

@@ -9,32 +9,32 @@ const NAME = 18
 const ROW = 16
 const GAP = 12
 
-/** What a statement is about and whether it writes, for its colour and its edge. */
+/** Returns the CSS classes of a statement: its kind of table for the colour, `write` for an edge, and `failed`. */
 export function kindOf({ operation, table, failure }: TracedStatement): string {
   const kind = tableKind(table)
   const about = kind === 'claims' ? 'index' : kind
   return `${about}${operation === 'SELECT' ? '' : ' write'}${failure === undefined ? '' : ' failed'}`
 }
 
-/** From the beginning of a trace to the end of its last statement. */
+/** Returns the time from the start of a trace to the end of its last statement. */
 export function tookMs({ startedAt, statements }: Trace): number {
   return Math.max(0, ...statements.map(({ sentAt, durationMs }) => sentAt + durationMs - startedAt))
 }
 
-/** The statements of a trace by shard, from its beginning to the end of the last. */
+/** Draws the statements of a trace by shard over its duration. */
 export function timeLine(trace: Trace): Html {
   const { startedAt, statements } = trace
   const end = Math.max(tookMs(trace), 0.1)
   const across = (ms: number): number => LEFT + (ms / end) * (WIDTH - 2 * LEFT)
   const drawn: Html[] = []
   let y = 0
-  for (const [shard, own] of shardsInOrder(statements)) {
+  for (const [shard, sent] of shardsInOrder(statements)) {
     drawn.push(markup`<text x="${LEFT}" y="${y + 13}">${shard}</text>`)
     y += NAME
     const lines: number[] = []
-    for (const statement of own) {
+    for (const statement of sent) {
       const from = statement.sentAt - startedAt
-      // The first line that is free by then.
+      // The first line whose last statement has ended.
       const found = lines.findIndex((until) => until <= from)
       const line = found === -1 ? lines.length : found
       lines[line] = from + statement.durationMs
@@ -42,12 +42,12 @@ export function timeLine(trace: Trace): Html {
     }
     y += lines.length * ROW + GAP
   }
-  const label = `${statements.length} statements in ${milliseconds(end)}; the table below has them`
+  const label = `${statements.length} statements in ${milliseconds(end)}; the table below lists them`
   return markup`<svg viewBox="0 0 ${WIDTH} ${y + 16}" role="img" aria-label="${label}">
 ${drawn}<text x="${LEFT}" y="${y + 10}" class="soft">0</text><text x="${WIDTH - LEFT}" y="${y + 10}" class="soft" text-anchor="end">${milliseconds(end)}</text></svg>`
 }
 
-/** By the names of the shards: with that of whoever answered first, they would change places from page to page. */
+/** Groups statements by shard, ordered by name, so that the order is the same on each page. */
 function shardsInOrder(statements: readonly TracedStatement[]): [string, TracedStatement[]][] {
   const byShard = Map.groupBy(statements, ({ shard }) => shard)
   return [...byShard].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))

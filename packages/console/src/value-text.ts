@@ -1,9 +1,9 @@
 import { isDate, isBytes, type PropertyValue } from '@looseleaf/core'
 
-/** Characters of a value that are shown. */
+/** Largest number of shown characters of a value. */
 const MAX_TEXT = 400
 
-/** What kind of value it is. */
+/** Returns the type of a value for people. */
 export function typeOf(value: PropertyValue | undefined): string {
   if (value === null || value === undefined) return 'null'
   if (isDate(value)) return 'time'
@@ -12,7 +12,7 @@ export function typeOf(value: PropertyValue | undefined): string {
   return typeof value
 }
 
-/** A value for people, cut where it is long: no more is made than is shown, however large it is. */
+/** Formats a value for people, shortened to 400 characters. The work is bounded even for a large value. */
 export function valueText(value: PropertyValue | undefined): string {
   if (typeof value === 'string') return cutText(value)
   return cutText(partText(value, MAX_TEXT + 1))
@@ -23,14 +23,14 @@ function cutText(text: string): string {
   return `${text.slice(0, MAX_TEXT).replace(/[\uD800-\uDBFF]$/, '')} …`
 }
 
-/** At least so many characters of a value within another one, where it has as many. */
+/** Formats a nested value. Stops once the text has `wanted` characters. */
 function partText(value: PropertyValue | undefined, wanted: number): string {
   if (value === null || value === undefined) return 'null'
   if (isDate(value)) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
   if (isBytes(value)) return Buffer.from(value.subarray(0, wanted)).toString('hex')
   if (typeof value === 'string') return JSON.stringify(value.slice(0, wanted))
   if (typeof value !== 'object') return String(value)
-  if (Array.isArray(value)) return `[${joined(value.values(), (one) => partText(one, wanted), wanted)}]`
+  if (Array.isArray(value)) return `[${joined(value.values(), (item) => partText(item, wanted), wanted)}]`
   const named = value as Readonly<Record<string, PropertyValue | undefined>>
   const names = Object.keys(named).values()
   return `{ ${joined(names, (name) => `${name.slice(0, wanted)}: ${partText(named[name], wanted)}`, wanted)} }`

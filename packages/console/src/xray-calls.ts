@@ -4,18 +4,18 @@ import type { Trace, TracedCall, TracedStatement } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import { counted, milliseconds } from './text.ts'
 
-/** Calls that are alike: of one name and index, with the same end, and served by the same statements. */
+/** Calls with the same name, index, error and statements. */
 export interface SameCalls {
   readonly calls: readonly [TracedCall, ...TracedCall[]]
-  /** Of the statements, from 1; what the store reads for itself is left out, since whichever call comes first has it. */
+  /** Numbers of the statements, from 1. Leaves out statements of the store itself, which belong to the first call by chance. */
   readonly numbers: readonly number[]
 }
 
-/** In the order in which the first of each began. */
+/** Groups the calls of a trace, in the order of their starts. */
 export function sameCalls({ calls, statements }: Trace): readonly SameCalls[] {
   const numbersOf = new Map<TracedCall, number[]>()
-  for (const [i, { calls: own, table }] of statements.entries())
-    for (const call of tableKind(table) === 'own' ? [] : own) {
+  for (const [i, { calls: served, table }] of statements.entries())
+    for (const call of tableKind(table) === 'own' ? [] : served) {
       const numbers = numbersOf.get(call)
       if (numbers === undefined) numbersOf.set(call, [i + 1])
       else numbers.push(i + 1)
@@ -31,27 +31,29 @@ export function sameCalls({ calls, statements }: Trace): readonly SameCalls[] {
   return [...groups.values()]
 }
 
-/** `query by_name`. */
+/** Returns a text such as `query by_name`. */
 export function nameOf({ name, index }: TracedCall): string {
   return index === undefined ? name : `${name} ${index}`
 }
 
-/** `list by_name ×20, get`. */
+/** Returns a text such as `list by_name ×20, get`. */
 export function namesOf(calls: readonly TracedCall[]): string {
   const byName = Map.groupBy(calls, nameOf)
-  return [...byName].map(([name, own]) => (own.length === 1 ? name : `${name} ×${own.length}`)).join(', ')
+  return [...byName].map(([name, same]) => (same.length === 1 ? name : `${name} ×${same.length}`)).join(', ')
 }
 
-/** How long the slowest of them took. */
+/** Returns the duration of the slowest call; `in flight` if one has not ended. */
 export function slowest(calls: readonly TracedCall[]): string {
-  const took = calls.map(({ durationMs = Infinity }) => durationMs)
-  const most = Math.max(...took)
-  return most === Infinity ? 'under way' : `${took.length === 1 ? '' : 'up to '}${milliseconds(most)}`
+  const durations = calls.map(({ durationMs = Infinity }) => durationMs)
+  const longest = Math.max(...durations)
+  return longest === Infinity
+    ? 'in flight'
+    : `${durations.length === 1 ? '' : 'up to '}${milliseconds(longest)}`
 }
 
 const MAX_NUMBERS = 10
 
-/** `none`, `#3`, `#3, #4 and 12 more`. */
+/** Returns a text such as `none`, `#3` or `#3, #4 and 12 more`. */
 export function numbersText(numbers: readonly number[]): string {
   if (numbers.length === 0) return 'none'
   const shown = numbers.slice(0, MAX_NUMBERS).map((number) => `#${number}`)
@@ -59,13 +61,13 @@ export function numbersText(numbers: readonly number[]): string {
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** What of the calls has failed, for a list; nothing where all went well. */
+/** Renders the error codes of the failed calls for a list; undefined without failures. */
 export function failedCalls({ calls }: Trace): Html | undefined {
   const codes = new Set(calls.filter(hasFailed).map(({ failure }) => failure))
   return codes.size === 0 ? undefined : markup` <span class="no">failed: ${[...codes].join(', ')}</span>`
 }
 
-/** What has failed, and what it has left undone; nothing where all went well. */
+/** Renders the failed calls and the index rows that they have left; undefined without failures. */
 export function failuresOf({ calls, statements, events }: Trace): Html | undefined {
   const failed = calls.filter(hasFailed)
   const codes = [...new Set(failed.map(({ failure }) => failure))].join(', ')
@@ -75,32 +77,34 @@ export function failuresOf({ calls, statements, events }: Trace): Html | undefin
   return markup`${failed.length === 0 ? undefined : markup`<span class="no">Failed:</span> ${namesOf(failed)}, with ${codes}. `}${
     halfway === 0
       ? ''
-      : `${halfway === 1 ? 'One call has' : `${halfway} calls have`} added index rows and committed no entity: these rows lead to nothing, queries discard them, and a cleaner takes them away. `
-  }${deferred === 0 ? '' : `Rows of ${counted(deferred, 'index', 'indexes')} are left to the cleaner. `}`
+      : `${halfway === 1 ? 'One call has' : `${halfway} calls have`} added index rows and committed no entity: queries discard these rows, and a cleaner deletes them. `
+  }${deferred === 0 ? '' : `The cleaner will write the rows of ${counted(deferred, 'index', 'indexes')}. `}`
 }
 
-/** Whether its index rows are there, and what they are of was never sent. */
+/** Tells whether a call has written index rows and never sent the entity. */
 function isHalfway(call: TracedCall, statements: readonly TracedStatement[]): boolean {
-  const own = statements.filter(({ calls }) => calls.includes(call))
+  const ofCall = statements.filter(({ calls }) => calls.includes(call))
   return (
-    own.some((one) => isWrite(one, 'index') && one.failure === undefined) &&
-    !own.some((one) => isWrite(one, 'entities'))
+    ofCall.some((statement) => isWrite(statement, 'index') && statement.failure === undefined) &&
+    !ofCall.some((statement) => isWrite(statement, 'entities'))
   )
 }
 
-/** Whether both rows and entities were written, so that their order is to be seen. */
+/** Tells whether a trace has writes of both index rows and entities. */
 export function writesBoth({ statements }: Trace): boolean {
-  return (['index', 'entities'] as const).every((kind) => statements.some((one) => isWrite(one, kind)))
+  return (['index', 'entities'] as const).every((kind) =>
+    statements.some((statement) => isWrite(statement, kind)),
+  )
 }
 
 function isWrite({ operation, table }: TracedStatement, kind: 'index' | 'entities'): boolean {
   return operation !== 'SELECT' && tableKind(table) === kind
 }
 
-/** What the store reads for itself, by table. */
+/** Contents of the tables that the store reads for itself. */
 export const OWN: Readonly<Record<string, string>> = {
-  looseleaf_meta: 'the catalog, which every process reads again after some seconds',
+  looseleaf_meta: 'the catalog, which every process reads again every few seconds',
   looseleaf_codec: 'the shapes and dictionaries of bodies',
-  looseleaf_tasks: 'what cleaners have done so far',
-  looseleaf_pending: 'index rows that are left to the cleaner',
+  looseleaf_tasks: 'the progress of cleaners',
+  looseleaf_pending: 'index rows that the cleaner will write',
 }

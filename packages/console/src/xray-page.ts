@@ -16,10 +16,10 @@ import {
 } from './xray-calls.ts'
 import { kindOf, timeLine, tookMs } from './time-line.ts'
 
-/** Characters of a statement's text that are shown: those of many rows have a placeholder for each. */
+/** Largest number of shown characters of a statement. A statement for many rows has placeholders for each. */
 const MAX_TEXT = 600
 
-/** Statements that are shown, calls, and texts: many statements have the same. */
+/** Largest numbers of shown statements, rows of calls, and different texts of statements. */
 const MAX_STATEMENTS = 100
 const MAX_CALLS = 40
 const MAX_TEXTS = 17
@@ -29,11 +29,11 @@ const KINDS = {
   entities: 'entities',
   own: 'the store’s own',
   failed: 'failed',
-  'own write': 'with an edge: written',
+  'own write': 'with an edge: write',
   'shared own': 'pale: shared with other work',
 } as const
 
-/** What a piece of work took of the databases. */
+/** Renders the X-ray of a trace: its statements, its calls, and a time line. */
 export function xrayPage({ title, at, trace }: KeptTrace): Html {
   const statements = cut(trace.statements, MAX_STATEMENTS, 'statement')
   const groups = sameCalls(trace)
@@ -50,7 +50,7 @@ ${table(
   'Statements',
 )}
 <h2>Calls</h2>
-<p>Calls that are alike and have the same statements stand in one row.</p>
+<p>Equal calls with the same statements share a row.</p>
 ${table(
   ['begins', 'takes', 'call', 'in statements'],
   calls.shown.map(({ calls: [first, ...others], numbers }) => [
@@ -61,7 +61,7 @@ ${table(
   ]),
   'Calls',
 )}
-<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Begun at ${timeText(at)}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders in the place of values.</p>`
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Started at ${timeText(at)}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders instead of values.</p>`
 }
 
 function discardedRows({ events }: Trace): number {
@@ -73,17 +73,17 @@ function summary(trace: Trace): string {
   const shards = new Set(statements.map(({ shard }) => shard)).size
   const shared = statements.filter(({ others }) => others > 0).length
   const discarded = discardedRows(trace)
-  const lost = events.filter(({ kind }) => kind === 'attempt').length
+  const retries = events.filter(({ kind }) => kind === 'attempt').length
   return [
     `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(tookMs(trace))}.`,
-    shared === 0 ? '' : ` ${shared} of them worked for others at the same time.`,
+    shared === 0 ? '' : ` ${shared} of them also served calls of other work.`,
     ` ${discarded === 1 ? 'One index row' : counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
-    lost === 0 ? '' : ` ${counted(lost, 'attempt')} of writes came second and began anew.`,
-    writesBoth(trace) ? ' Its writes added index rows first, and committed the entities after that.' : '',
+    retries === 0 ? '' : ` Writes were retried ${counted(retries, 'time')}.`,
+    writesBoth(trace) ? ' Its writes added index rows first, and then committed the entities.' : '',
   ].join('')
 }
 
-/** `texts`: those that are shown already, each with the row that it stands in. */
+/** Renders a row. `texts` has the texts that earlier rows show, with the numbers of these rows. */
 function statementRow(
   { startedAt }: Trace,
   statement: TracedStatement,
@@ -98,7 +98,7 @@ function statementRow(
     first !== undefined
       ? `The same text as #${first}.`
       : texts.size > MAX_TEXTS
-        ? 'Not shown: there are too many.'
+        ? 'Not shown: there are too many texts.'
         : text.length > MAX_TEXT
           ? `${text.slice(0, MAX_TEXT)} …`
           : text
@@ -114,13 +114,13 @@ function statementRow(
   ]
 }
 
-/** A list of traces. */
+/** Renders the list of traces. */
 export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
   return markup`<h1>X-rays</h1>
-<p class="lead">What pages took of the databases: every call becomes statements, and calls that are made at the same time share them.</p>
+<p class="lead">An X-ray shows the statements behind a page of the application. Every call becomes statements, and concurrent calls share them.</p>
 ${
   traces.length === 0
-    ? markup`<p>None is kept in this process yet. The application makes them: it does its work in store.trace and hands the trace to the keep of this console.</p>`
+    ? markup`<p>This process has none yet. The application makes them: it runs its work in store.trace and passes the trace to keep() of the console.</p>`
     : markup`<div class="narrow">${table(
         ['work', 'when', 'took', 'calls', 'state­ments', 'dis­carded rows'],
         traces.map(({ id, title, at, trace }) => [

@@ -11,7 +11,7 @@ const aboutSharing = [
   'packages/changes/src/consumer/dead-letter-writes.test.ts > dead letters of a partition that arise at the same time share a write',
   // Within some seconds of its clock.
   'packages/changes/src/consumer/hours.test.ts > changes that fail at once and are retried at once take turns in all partitions, and others proceed',
-  'packages/console/src/console.test.ts > calls that are alike and share statements are one row of an X-ray, which says which statements',
+  'packages/console/src/console.test.ts > equal calls that share statements are one row of an X-ray, with the numbers of the statements',
   'packages/core/src/tools/lane-work.test.ts > a statement runs for all of its calls, and for none of an earlier statement',
   'packages/driver-mysql/src/kysely/flush.int.test.ts > flush > a flush is a commit with a change, and concurrent calls share one',
   'packages/driver-sqlite/src/shared-statements.test.ts > ',

@@ -1,16 +1,16 @@
 import { markup, type Html } from '../html.ts'
 import { durationText, milliseconds, timeText } from '../text.ts'
 import { long, moment, table } from '../table.ts'
-import type { Act, ActUnderWay } from './acts.ts'
+import type { Act, RunningAct } from './acts.ts'
 
-/** What is being done, and what was done, the newest first. */
-export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[]): Html {
-  const begun = underWay.map(
+/** Renders the running acts, and the acts that have ended, the newest first. */
+export function actsPart(acts: readonly Act[], running: readonly RunningAct[]): Html {
+  const lines = running.map(
     ({ name, about, at, progress }) =>
-      markup`<p>Under way since ${timeText(at)}: ${name} ${about}${progress === '' ? '' : `, ${progress}`}.</p>`,
+      markup`<p>Running since ${timeText(at)}: ${name} ${about}${progress === '' ? '' : `, ${progress}`}.</p>`,
   )
   if (acts.length === 0)
-    return markup`<h2>Acts</h2>${begun.length > 0 ? begun : markup`<p>Nothing has been done yet.</p>`}`
+    return markup`<h2>Acts</h2>${lines.length > 0 ? lines : markup`<p>There were no acts yet.</p>`}`
   const newest = acts.toSorted((a, b) => b.at.getTime() - a.at.getTime())
   const rows = newest.map((act) => [
     moment(timeText(act.at)),
@@ -18,10 +18,10 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
     act.durationMs < 10_000 ? milliseconds(act.durationMs) : durationText(act.durationMs),
     long(resultOf(act)),
   ])
-  return markup`<h2>Acts</h2>${begun}${table(['when', 'act', 'took', 'result'], rows, 'Acts')}`
+  return markup`<h2>Acts</h2>${lines}${table(['when', 'act', 'took', 'result'], rows, 'Acts')}`
 }
 
-/** What came of an act, and why it was not done to its end. */
+/** Returns the outcome of an act and its error, or `done`. */
 export function resultOf({ outcome, failure }: Act): string {
   return [outcome ?? (failure === undefined ? 'done' : ''), failure].filter(Boolean).join(' ')
 }

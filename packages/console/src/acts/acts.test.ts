@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { createActs, type Act, type Deed } from './acts.ts'
+import { createActs, type Act, type PlannedAct } from './acts.ts'
 import { readForm } from './read-form.ts'
 
-test('what takes longer than an answer goes on, is shown, keeps others off the same thing, and ends with the console', async () => {
+test('a long act continues after its answer, is listed, blocks other acts on its subject, and ends with the console', async () => {
   const ended: Act[] = []
   const acts = createActs({ onAct: (act) => ended.push(act) }, '/store')
-  const long: Deed = {
+  const long: PlannedAct = {
     name: 'clean',
     about: 'by_name',
-    run({ signal, tell }) {
-      tell('half of it')
+    run({ signal, showProgress }) {
+      showProgress('half of it')
       return new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(new Error('cut off')))
       })
@@ -23,7 +23,7 @@ test('what takes longer than an answer goes on, is shown, keeps others off the s
   const quick = { name: 'plant', run: async () => {} }
   await expect(acts.begin({ ...quick, about: 'by_name' })).rejects.toMatchObject({
     status: 409,
-    message: expect.stringMatching(/^by_name is busy: clean is under way since/),
+    message: expect.stringMatching(/^by_name is busy: clean has been running since/),
   })
   await acts.begin({ ...quick, about: 'by_n' })
   expect(acts.list()).toMatchObject([{ name: 'plant', about: 'by_n', failure: undefined }])
@@ -39,7 +39,7 @@ function sent(): PassThrough & IncomingMessage {
   return Object.assign(new PassThrough(), { headers }) as never
 }
 
-test('a form that is sent too slowly is refused, and one in pieces is read', async () => {
+test('a form that arrives too slowly is refused, and a form in several pieces is read', async () => {
   const slow = sent()
   slow.write('token=')
   await expect(readForm(slow, 20)).rejects.toMatchObject({ status: 408 })

@@ -14,116 +14,117 @@ import { refuseForeign } from './refuse-foreign.ts'
 import { Refusal } from './refusal.ts'
 import { timeText } from '../text.ts'
 
-/** What somebody has done to the store by a console. */
+/** A change that a user of the console made to the store. */
 export interface Act {
-  /** Such as `drop`. */
+  /** Verb, such as `drop`. */
   readonly name: string
-  /** What it was done to, such as the name of an index. */
+  /** Object of the act, such as the name of an index. */
   readonly about: string
-  /** When it began. */
+  /** Start of the act. */
   readonly at: Date
   readonly durationMs: number
-  /** Why it was not done, or not to its end; undefined where it was. */
+  /** Error that prevented or ended the act; undefined after success. */
   readonly failure: string | undefined
-  /** What came of it, a sentence, also where it was not done to its end; undefined where nothing is to be said. */
+  /** Result as a sentence, also of an act that failed halfway; undefined without a result. */
   readonly outcome?: string | undefined
 }
 
 export interface ActsOptions {
-  /** Told of each act when it has ended, for a log. */
+  /** Called with each act after its end, for a log. */
   readonly onAct: (act: Act) => unknown
-  /** The names, with their ports, by which acts may be asked for. Default: those of the machine itself, `localhost` and the like. */
+  /** Host names, with their ports, under which the console accepts acts. Default: names of this machine, such as `localhost`. */
   readonly hosts?: readonly string[] | undefined
 }
 
-/** What an act has while it is done. */
-export interface Doing {
-  /** Fires when the console is closed, when somebody ends the act early, and when it has taken as long as it may. */
+/** Context of a running act. */
+export interface ActContext {
+  /** Aborts when the console is closed, when a user ends the act, and at the time limit. */
   readonly signal: AbortSignal
-  /** How far it has come, for people. */
-  tell(progress: string): void
-  /** What has come of it, a sentence; the last one is kept. */
-  came(outcome: string): void
+  /** Shows the progress to people. */
+  showProgress(progress: string): void
+  /** Sets the outcome, a sentence. The last call wins. */
+  setOutcome(outcome: string): void
 }
 
-/** An act that has not ended. */
-export interface ActUnderWay extends Pick<Act, 'name' | 'about' | 'at'> {
-  /** How far it has come, in words; empty until it is known. */
+/** A running act. */
+export interface RunningAct extends Pick<Act, 'name' | 'about' | 'at'> {
+  /** Text about the progress; empty until the first one. */
   readonly progress: string
-  /** What its button says by which it is ended early; undefined where it has none. */
-  readonly ending: string | undefined
+  /** Label of the button that ends the act; undefined if it cannot be ended. */
+  readonly endLabel: string | undefined
 }
 
-/** Something that can be done. */
-export interface Deed {
+/** An act that a form requests. */
+export interface PlannedAct {
   readonly name: string
   readonly about: string
-  /** What somebody has to say yes to before it is done. */
+  /** Text of the confirmation; undefined if none is needed. */
   readonly question?: string | undefined
-  /** What the button says by which it is ended early, such as `Bring it back`. Default: it has none. */
-  readonly ending?: string | undefined
-  run(doing: Doing): Promise<unknown>
+  /** Label of the button that ends the act, such as `Bring it back`. Default: there is no such button. */
+  readonly endLabel?: string | undefined
+  run(actContext: ActContext): Promise<unknown>
 }
 
-/** What is done by forms, and who may do it. */
+/** Checks the forms of acts, and runs and lists acts. */
 export interface Acts {
-  /** For a form of the page that is answered. */
+  /** Returns the token for a form of the answered page. */
   token(request: IncomingMessage, response: ServerResponse): string
-  /** The fields of a form that may be acted on. Throws `Refusal`. */
+  /** Reads and checks a form. Throws `Refusal`. */
   take(request: IncomingMessage): Promise<URLSearchParams>
   /**
-   * Begins it, and resolves when it has ended or after a second, whichever comes first; it goes on then. When it ends it is told of and
-   * kept. What went wrong with it is not thrown, but stands on the list. Throws `Refusal` where something is done to the same thing already.
+   * Starts an act. Resolves at its end or after a second; the act then continues in the background. An error of the act appears
+   * in the list and is not thrown. Throws `Refusal` while another act on the same subject runs.
    */
-  begin(deed: Deed): Promise<void>
-  /** The last ones that have ended, the newest first. */
+  begin(planned: PlannedAct): Promise<void>
+  /** Returns the last acts that have ended, the newest first. */
   list(): readonly Act[]
-  underWay(): readonly ActUnderWay[]
-  /** Ends early what is done to this thing, and resolves with it as `begin` does. Throws `Refusal` where nothing is that may be. */
-  end(about: string): Promise<ActUnderWay>
-  /** Ends those that are under way, as far as they can be ended, and begins no more. */
+  underWay(): readonly RunningAct[]
+  /** Ends the running act on a subject, and waits like `begin`. Throws `Refusal` if no act runs that can be ended. */
+  end(about: string): Promise<RunningAct>
+  /** Aborts the running acts, and refuses new ones. */
   close(): void
 }
 
-const MOST = 50
-/** How long an answer waits for the end of its act, in milliseconds. */
+/** Length of the list of acts. */
+const MAX_ACTS = 50
+/** Milliseconds for which an answer waits for the end of its act. */
 const ANSWER_MS = 1000
-/** How long an act may take, in milliseconds. */
+/** Time limit of an act in milliseconds. */
 const LIMIT_MS = 600_000
 
-/** `path`: beneath which the forms are. Throws `BAD_OPTION`. */
+/** Creates the acts of a console. `path` is the prefix of all pages with forms. Throws `BAD_OPTION`. */
 export function createActs(options: ActsOptions, path: string): Acts {
   const { onAct, hosts } = options
   if (typeof onAct !== 'function') {
     throw new LooseleafError(
       'BAD_OPTION',
-      `createConsole takes { acts: { onAct } }, a function that is told of each act; got ${describeKind(onAct)}.`,
+      `createConsole takes { acts: { onAct } }, a function for each act; got ${describeKind(onAct)}.`,
     )
   }
   if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every((host) => typeof host === 'string'))) {
     throw new LooseleafError(
       'BAD_OPTION',
-      `createConsole takes { acts: { hosts } }, an array of names such as 'store.example.org:8080'; got ${describeKind(hosts)}.`,
+      `createConsole takes { acts: { hosts } }, an array of host names such as 'store.example.org:8080'; got ${describeKind(hosts)}.`,
     )
   }
   const tokens = createFormTokens(path)
-  const done: Act[] = []
+  const ended: Act[] = []
   const closing = new AbortController()
-  /** By what they are about: two acts on one thing would come in each other's way. */
-  const running = new Map<string, { act: ActUnderWay; ended: Promise<void>; end(): void }>()
+  /** Running acts by their subject. Two acts on one subject would interfere. */
+  const running = new Map<string, { act: RunningAct; ended: Promise<void>; end(): void }>()
 
-  function start(deed: Deed): Promise<void> {
-    const { name, about, ending } = deed
+  function start(planned: PlannedAct): Promise<void> {
+    const { name, about, endLabel } = planned
     const early = new AbortController()
-    const { promise: ended, resolve } = Promise.withResolvers<void>()
-    const act = { name, about, at: new Date(), progress: '', ending }
-    running.set(about, { act, ended, end: () => early.abort() })
-    void run(deed, act, early.signal).then(resolve)
-    return ended
+    const { promise: end, resolve } = Promise.withResolvers<void>()
+    const act = { name, about, at: new Date(), progress: '', endLabel }
+    running.set(about, { act, ended: end, end: () => early.abort() })
+    void run(planned, act, early.signal).then(resolve)
+    return end
   }
 
   async function run(
-    { name, about, run: work }: Deed,
+    { name, about, run: work }: PlannedAct,
     shown: { readonly at: Date; progress: string },
     early: AbortSignal,
   ): Promise<void> {
@@ -135,12 +136,12 @@ export function createActs(options: ActsOptions, path: string): Acts {
     try {
       await work({
         signal: AbortSignal.any([closing.signal, early, late]),
-        tell: (progress) => void (shown.progress = progress),
-        came: (what) => void (outcome = what),
+        showProgress: (progress) => void (shown.progress = progress),
+        setOutcome: (text) => void (outcome = text),
       })
     } catch (error) {
       failure = late.aborted
-        ? `It was ended after ${LIMIT_MS / 60_000} minutes; what was done stays done.`
+        ? `The time limit of ${LIMIT_MS / 60_000} minutes has ended it; changes made so far stay.`
         : isLooseleafError(error)
           ? `${error.code}: ${error.message}`
           : isError(error)
@@ -149,9 +150,9 @@ export function createActs(options: ActsOptions, path: string): Acts {
     }
     running.delete(about)
     const act: Act = { name, about, at, durationMs: platformTime.elapsed() - startedAt, failure, outcome }
-    done.unshift(act)
-    done.length = Math.min(done.length, MOST)
-    // It is done, whatever becomes of the log.
+    ended.unshift(act)
+    ended.length = Math.min(ended.length, MAX_ACTS)
+    // An error of the log does not change the result of the act.
     guarded(
       () => onAct(act),
       (error) => process.emitWarning(`onAct of a console failed: ${String(error)}`, 'LooseleafWarning'),
@@ -163,32 +164,32 @@ export function createActs(options: ActsOptions, path: string): Acts {
     async take(request) {
       refuseForeign(request, hosts)
       const form = await readForm(request)
-      if (!tokens.isRight(request, form.get('token')))
+      if (!tokens.isValid(request, form.get('token')))
         throw new Refusal(
           403,
-          'The form was not made for this browser, or is older than this process. Load the page again.',
+          'This form belongs to another browser or to an earlier process. Load the page again.',
         )
       return form
     },
-    async begin(deed) {
-      const other = running.get(deed.about)?.act
+    async begin(planned) {
+      const other = running.get(planned.about)?.act
       if (other !== undefined)
         throw new Refusal(
           409,
-          `${other.about} is busy: ${other.name} is under way since ${timeText(other.at)}. Wait until it has ended.`,
+          `${other.about} is busy: ${other.name} has been running since ${timeText(other.at)}. Wait for its end.`,
         )
       if (closing.signal.aborted) throw new Refusal(503, 'The console is closed.')
-      await Promise.race([start(deed), sleep(ANSWER_MS, undefined, { ref: false })])
+      await Promise.race([start(planned), sleep(ANSWER_MS, undefined, { ref: false })])
     },
     async end(about) {
-      const one = running.get(about)
-      if (one?.act.ending === undefined)
-        throw new Refusal(409, `Nothing that could be ended is done to ${about}: it has ended already.`)
-      one.end()
-      await Promise.race([one.ended, sleep(ANSWER_MS, undefined, { ref: false })])
-      return one.act
+      const current = running.get(about)
+      if (current?.act.endLabel === undefined)
+        throw new Refusal(409, `No act on ${about} can be ended: it has ended already.`)
+      current.end()
+      await Promise.race([current.ended, sleep(ANSWER_MS, undefined, { ref: false })])
+      return current.act
     },
-    list: () => done,
+    list: () => ended,
     underWay: () => [...running.values()].map(({ act }) => act),
     close: () => closing.abort(),
   }

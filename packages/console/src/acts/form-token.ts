@@ -3,14 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 const COOKIE = 'looseleaf_console'
 
-/** Tokens of forms. Each is bound to a browser by a cookie, and to this process by a key that nobody else has. */
+/** Tokens against forged forms. A token is bound to a browser by a cookie, and to this process by a random key. */
 export interface FormTokens {
-  /** For a form on the page that is answered; gives the browser its cookie where it has none. Before the head is written. */
+  /** Returns a token for a form of the answered page, and sets the cookie if the browser has none. Call before `writeHead`. */
   issue(request: IncomingMessage, response: ServerResponse): string
-  isRight(request: IncomingMessage, token: string | null): boolean
+  isValid(request: IncomingMessage, token: string | null): boolean
 }
 
-/** `path`: where the forms are. */
+/** Creates form tokens. `path` is the path of the cookie. */
 export function createFormTokens(path: string): FormTokens {
   const key = randomBytes(32)
   const digest = (browser: string): Buffer => createHmac('sha256', key).update(browser).digest()
@@ -28,11 +28,11 @@ export function createFormTokens(path: string): FormTokens {
       }
       return digest(browser).toString('base64url')
     },
-    isRight(request, token) {
+    isValid(request, token) {
       const browser = browserOf(request)
       if (browser === undefined || token === null) return false
-      const [right, given] = [digest(browser), Buffer.from(token, 'base64url')]
-      return given.length === right.length && timingSafeEqual(given, right)
+      const [expected, given] = [digest(browser), Buffer.from(token, 'base64url')]
+      return given.length === expected.length && timingSafeEqual(given, expected)
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Thrown for a request that is not done; the message is for people. */
+/** Thrown for a refused request. The message is shown to people. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number

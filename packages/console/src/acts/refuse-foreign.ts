@@ -1,34 +1,34 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from './refusal.ts'
 
-const ONE_MACHINE = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
+const LOCAL_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 
 /**
- * Throws `Refusal` for what comes from a page of another site. Without `hosts` an act is asked for on this machine alone: a page
- * of another site can make its own name lead here (DNS rebinding), and a browser would take the two for one site, but it
- * says the name.
+ * Throws `Refusal` for a request from a page of another site. Without `hosts`, only names of this machine are accepted, against
+ * DNS rebinding: another site can point its own name here, and the browser would then treat the console as part of that
+ * site, but the `Host` header still has the name.
  */
 export function refuseForeign({ headers }: IncomingMessage, hosts: readonly string[] | undefined): void {
-  // A proxy that names this machine to it brings requests of others.
+  // A proxy may send a local `Host` for requests of other machines.
   const isForwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers)
   if (hosts === undefined && isForwarded)
     throw new Refusal(
       403,
-      'No act is done for a request that a proxy brings, unless the names of hosts are given.',
+      'Acts through a proxy are refused unless the application names its hosts in { acts: { hosts } }.',
     )
-  const asked = headers.host?.toLowerCase() ?? ''
+  const requested = headers.host?.toLowerCase() ?? ''
   const isKnown =
-    hosts === undefined ? ONE_MACHINE.test(asked) : hosts.some((host) => host.toLowerCase() === asked)
+    hosts === undefined ? LOCAL_HOST.test(requested) : hosts.some((host) => host.toLowerCase() === requested)
   if (!isKnown) {
     const names = hosts?.join(', ') ?? 'localhost, 127.0.0.1, [::1]'
     throw new Refusal(
       403,
-      `An act has to be asked for by one of the names ${names}; got ${asked.slice(0, 200) || 'none'}.`,
+      `Acts are accepted under one of the names ${names}; got ${requested.slice(0, 200) || 'none'}.`,
     )
   }
   const site = headers['sec-fetch-site']
   const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none'
   const { origin } = headers
-  if (isForeign || (origin !== undefined && URL.parse(origin)?.host !== asked))
+  if (isForeign || (origin !== undefined && URL.parse(origin)?.host !== requested))
     throw new Refusal(403, 'This form comes from another site.')
 }

@@ -27,7 +27,7 @@ function response(): ServerResponse & { readonly said: string[] } {
   }) as never
 }
 
-test('what is ended is not written to, whether a rendering failed or was under way', async () => {
+test('an ended stream is not written to, after a failed rendering or during one', async () => {
   let render = (): Promise<string> => Promise.resolve('one\r\ntwo')
   const streams = createStreams(() => render())
   const first = response()

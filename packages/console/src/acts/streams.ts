@@ -1,11 +1,11 @@
 import { platformTime } from '@looseleaf/core'
 import type { ServerResponse } from 'node:http'
 
-/** Browsers that look on, each by a stream of server-sent events. */
+/** Streams of server-sent events to browsers. */
 export interface Streams {
-  /** Sends to it what is to be seen, again and again until either side ends it; false, and nothing is sent, where there are too many. */
+  /** Sends the rendered part every second until either side ends the stream. Returns false, and sends nothing, beyond 20 streams. */
   add(response: ServerResponse): boolean
-  /** Ends all, for good. */
+  /** Ends all streams, and refuses new ones. */
   close(): void
 }
 
@@ -14,10 +14,10 @@ const HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 }
-const MOST = 20
+const MAX_STREAMS = 20
 const EVERY_MS = 1000
 
-/** `render` is asked once for all streams, and not at all while there are none. */
+/** Creates streams. Calls `render` once a second for all streams together, and never without a stream. */
 export function createStreams(render: () => Promise<string>): Streams {
   const open = new Set<ServerResponse>()
   let timer: NodeJS.Timeout | undefined
@@ -28,34 +28,33 @@ export function createStreams(render: () => Promise<string>): Streams {
     response.end()
   }
 
-  async function tell(): Promise<void> {
+  async function send(): Promise<void> {
     try {
       const data = (await render()).replaceAll(/\r\n?|\n/g, '\ndata: ')
-      // A client that does not read what it was sent is not sent more.
+      // A client that does not read gets no more data until it has drained.
       for (const response of open) if (!response.writableNeedDrain) response.write(`data: ${data}\n\n`)
     } catch {
-      // The page itself says why, to those who load it again.
+      // A reload of the page shows the error.
       for (const response of open) end(response)
     }
     timer = undefined
-    next()
+    schedule()
   }
 
-  function next(): void {
+  function schedule(): void {
     if (isClosed || timer !== undefined || open.size === 0) return
-    // It keeps no process alive.
-    timer = platformTime.setTimeout(() => void tell(), EVERY_MS).unref()
+    timer = platformTime.setTimeout(() => void send(), EVERY_MS).unref()
   }
 
   return {
     add(response) {
-      if (isClosed || open.size >= MOST) return false
+      if (isClosed || open.size >= MAX_STREAMS) return false
       open.add(response)
       response.once('close', () => open.delete(response))
-      // Of a client that is gone; it is closed after that.
+      // A client that has gone causes an error, which is followed by `close`.
       response.on('error', () => open.delete(response))
       response.writeHead(200, HEADERS).flushHeaders()
-      next()
+      schedule()
       return true
     },
     close() {

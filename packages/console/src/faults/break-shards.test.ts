@@ -6,7 +6,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Act } from '../acts/acts.ts'
 import { serveConsole } from '../../test/serve-console.ts'
 import { createConsole } from '../console.ts'
-import { dieAtNextWrite, stopShard } from './break-shards.ts'
+import { killNextWrite, stopShard } from './break-shards.ts'
 import { createLatencies } from '../live/latencies.ts'
 import { createRowCounts } from './row-counts.ts'
 import { createShardFaults, type ShardFaults } from './shard-faults.ts'
@@ -18,10 +18,10 @@ let store: DataStore
 let shards: ShardFaults
 let told: string[]
 let closing: AbortController
-const doing = () => ({
+const actContext = () => ({
   signal: closing.signal,
-  tell: (text: string) => void told.push(text),
-  came: (text: string) => void told.push(text),
+  showProgress: (text: string) => void told.push(text),
+  setOutcome: (text: string) => void told.push(text),
 })
 
 beforeEach(async () => {
@@ -47,9 +47,9 @@ const onShard = (number: number): string => {
 const discarded = async (): Promise<number> =>
   (await store.query(byN, {}, { scatter: true })).cost.rowsDiscarded
 
-test('a shard that is stopped refuses everything, the other one nothing, and it comes back by itself', async () => {
+test('a stopped shard rejects all calls, the other shard none, and it comes back by itself', async () => {
   const { name } = store.context.driver.shards[0]!
-  const stopped = stopShard(shards, name, 60_000, doing())
+  const stopped = stopShard(shards, name, 60_000, actContext())
   await expect(store.put({ n: 1 }, { id: onShard(0) })).rejects.toMatchObject({
     code: 'SHARD_UNAVAILABLE',
     shard: name,
@@ -63,12 +63,12 @@ test('a shard that is stopped refuses everything, the other one nothing, and it 
   await stopped
   await store.put({ n: 1 }, { id: onShard(0) })
   closing = new AbortController()
-  await stopShard(shards, name, 10, doing())
+  await stopShard(shards, name, 10, actContext())
   await store.put({ n: 1 }, { id: onShard(0) })
 })
 
 test('a write that dies before its commit leaves rows that readers discard', async () => {
-  const died = dieAtNextWrite(shards, 'before its commit', 60_000, doing())
+  const killed = killNextWrite(shards, 'before its commit', 60_000, actContext())
   const pages = createConsole({ store, base: '/store' })
   const { text } = await serveConsole(pages)
   const xray = await store.trace(async (trace) => {
@@ -81,8 +81,10 @@ test('a write that dies before its commit leaves rows that readers discard', asy
   )
   expect(xray).toContain('<g class="index write">')
   expect(await text('/store/xray')).toContain('>failed: SHARD_UNAVAILABLE<')
-  await died
-  expect(told.at(-1)).toMatch(/^Entity \S{36} was not committed on memory [01]; its index rows are there\.$/)
+  await killed
+  expect(told.at(-1)).toMatch(
+    /^Entity \S{36} was not committed on memory [01]; its index rows were written\.$/,
+  )
   const page = await store.query(byName, { name: 'ada' })
   expect(page).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
   expect(await discarded()).toBe(1)
@@ -93,15 +95,13 @@ test('a write that dies before its commit leaves rows that readers discard', asy
 test('a write that dies after its commit leaves the rows that it has lost, until the cleaner follows', async () => {
   const { id } = await store.put({ name: 'ada', n: 1 })
   const { id: other } = await store.put({ name: 'zoe' })
-  const died = dieAtNextWrite(shards, 'after its commit', 60_000, doing())
+  const killed = killNextWrite(shards, 'after its commit', 60_000, actContext())
   await store.put({ name: 'bob', n: 2 })
   // It loses no row, so it is not the one that dies.
   await store.update(other, (bag) => ({ ...bag, seen: true }))
   await store.update(id, () => ({ name: 'eve', n: 3 }))
-  await died
-  expect(told.at(-1)).toMatch(
-    new RegExp(`^Entity ${id} was committed; what it has lost still stands in index_by_`),
-  )
+  await killed
+  expect(told.at(-1)).toMatch(new RegExp(`^Entity ${id} was committed; its lost rows are still in index_by_`))
   expect(await store.query(byName, { name: 'ada' })).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
   expect(await discarded()).toBe(1)
   const cleaner = startCleaner(store, { intervalMs: 10 })
@@ -111,16 +111,16 @@ test('a write that dies after its commit leaves the rows that it has lost, until
 })
 
 test.each(['before its commit', 'after its commit'] as const)(
-  'where nobody writes nothing dies %s, and nothing does later',
-  async (death) => {
-    await expect(dieAtNextWrite(shards, death, 10, doing())).rejects.toThrow('There was no write')
+  'without a write nothing is killed %s, and a later write succeeds',
+  async (crashPoint) => {
+    await expect(killNextWrite(shards, crashPoint, 10, actContext())).rejects.toThrow('There was no write')
     const { id } = await store.put({ name: 'ada', n: 1 })
     await store.update(id, () => ({ name: 'eve', n: 1 }))
     await expect.poll(discarded).toBe(0)
   },
 )
 
-test('the page has buttons for both, which ask first', async () => {
+test('the page has buttons that stop a shard and kill a write, which ask first', async () => {
   const done: Act[] = []
   const faults = { indexes: [], counts: createRowCounts(), shards }
   const pages = createConsole({ store, base: '/store', acts: { onAct: (act) => done.push(act) }, faults })
@@ -134,14 +134,14 @@ test('the page has buttons for both, which ask first', async () => {
   expect((await act({ kill: 'a write of thirst', sure: 'yes' })).status).toBe(404)
   const question = await (await act({ kill: 'a write before its commit' })).text()
   expect(question).toContain('<h1>Kill a write before its commit?</h1>')
-  expect(question).toContain('its sender gets an error')
+  expect(question).toContain('its caller gets an error')
 
   expect((await act({ stop: 'memory 1', sure: 'yes' })).status).toBe(303)
   expect((await act({ kill: 'a write before its commit', sure: 'yes' })).status).toBe(303)
   const page = await served.text('/store/faults')
-  expect(page).toMatch(/Under way since [-\d]+ [:\d]+ UTC: stop memory 1, it answers again at/)
+  expect(page).toMatch(/Running since [-\d]+ [:\d]+ UTC: stop memory 1, it answers again at/)
   expect(page).toMatch(
-    /Under way since [-\d]+ [:\d]+ UTC: kill a write before its commit, it waits for a write/,
+    /Running since [-\d]+ [:\d]+ UTC: kill a write before its commit, it waits for a write/,
   )
   await expect(store.put({ n: 1 }, { id: onShard(1) })).rejects.toThrow(/is stopped on purpose/)
   // What is done stands where its button was, with another one that ends it.
@@ -152,11 +152,11 @@ test('the page has buttons for both, which ask first', async () => {
   expect(early.headers.get('location')).toBe('/store/faults#stop-memory-1')
   const after = await served.text('/store/faults')
   expect(after).toContain('>Ended; it answers again.<')
-  expect(after).toContain('<div data-told="stop memory 1: Ended; it answers again.">')
+  expect(after).toContain('<div data-news="stop memory 1: Ended; it answers again.">')
   expect(after).toContain('id="stop-memory-1" name="stop" value="memory 1">Stop memory 1<')
   expect(after).toContain('<strong>Armed to kill a write before its commit</strong> since')
   await act({ end: 'a write before its commit' })
-  expect(await served.text('/store/faults')).toContain('>It was called off.<')
+  expect(await served.text('/store/faults')).toContain('>It was cancelled.<')
   await store.put({ n: 1 }, { id: onShard(1) })
   await act({ stop: 'memory 0', sure: 'yes' })
   pages.close()
@@ -164,7 +164,7 @@ test('the page has buttons for both, which ask first', async () => {
   expect(done.map(({ name, failure }) => [name, failure])).toContainEqual(['stop', undefined])
 })
 
-test('a page of indexes that cannot tell, since a shard is stopped, has the buttons that bring shards back', async () => {
+test('the page of indexes has buttons that bring stopped shards back', async () => {
   const faults = { indexes: [], counts: createRowCounts(), shards }
   const live = { offer: [byName], latencies: createLatencies() }
   const served = await serveConsole(
@@ -172,9 +172,9 @@ test('a page of indexes that cannot tell, since a shard is stopped, has the butt
   )
   for (const stop of ['memory 0', 'memory 1']) await served.act('/store/faults', { stop, sure: 'yes' })
   const stopped = await served.text('/store/live')
-  expect(stopped).toMatch(/The store cannot tell now: The shard memory \d is stopped on purpose/)
+  expect(stopped).toMatch(/The state of the indexes is unknown: The shard memory \d is stopped on purpose/)
   for (const name of ['memory 0', 'memory 1']) {
-    expect(stopped).toContain(`<strong>“stop ${name}” is under way</strong> since`)
+    expect(stopped).toContain(`<strong>“stop ${name}” is running</strong> since`)
     expect(stopped).toContain(`name="end" value="${name}">Bring ${name} back</button>`)
     expect((await served.act('/store/live', { end: name })).status).toBe(303)
   }

@@ -1,62 +1,62 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatId, LooseleafError, platformTime } from '@looseleaf/core'
-import type { Doing } from '../acts/acts.ts'
+import type { ActContext } from '../acts/acts.ts'
 import { timeText } from '../text.ts'
 import type { Refuse, ShardCall, ShardFaults } from './shard-faults.ts'
 
-/** How long a shard is stopped, and how long a fault waits for its write, in milliseconds. */
+/** Milliseconds for which a shard is stopped, and for which a fault waits for a write. */
 export const BROKEN_MS = 60_000
 
-/** For `ms`, or until somebody ends that or the console is closed, a shard fails as one does whose server is down. */
+/** Rejects all calls to a shard for `ms`, as if its server were down. Aborting the signal brings the shard back early. */
 export async function stopShard(
   { refusals }: ShardFaults,
   shard: string,
   ms: number,
-  { signal, tell, came }: Doing,
+  { signal, showProgress, setOutcome }: ActContext,
 ): Promise<void> {
   const until = timeText(new Date(platformTime.now() + ms))
   const refuse: Refuse = (call) =>
     call.shard === shard ? unavailable(shard, `is stopped on purpose until ${until}.`) : undefined
   refusals.add(refuse)
-  tell(`it answers again at ${until}`)
-  // Being ended early or closed is an end like another one.
+  showProgress(`it answers again at ${until}`)
+  // An early end is not an error.
   await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
   refusals.delete(refuse)
-  came('Ended; it answers again.')
+  setOutcome('Ended; it answers again.')
 }
 
-/** Where a write dies: its index rows are there before its commit, and those that it loses are deleted after it. */
-export type Death = 'before its commit' | 'after its commit'
+/** Step at which a write is killed: after its new index rows and before its commit, or before it deletes its lost rows. */
+export type CrashPoint = 'before its commit' | 'after its commit'
 
-export const deaths: readonly Death[] = ['before its commit', 'after its commit']
+export const crashPoints: readonly CrashPoint[] = ['before its commit', 'after its commit']
 
-/** The next write dies, as far as its shards can see, with those whose statement it shares. Rejects where there was none for `ms`. */
-export async function dieAtNextWrite(
+/** Kills the next write, together with writes that share its statement. Rejects if there is no such write within `ms`. */
+export async function killNextWrite(
   { refusals }: ShardFaults,
-  death: Death,
+  crashPoint: CrashPoint,
   ms: number,
-  { signal, tell, came }: Doing,
+  { signal, showProgress, setOutcome }: ActContext,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<string>()
-  const refuse = death === 'before its commit' ? loseCommit(resolve) : loseRemovals(resolve)
+  const refuse = crashPoint === 'before its commit' ? loseCommit(resolve) : loseRemovals(resolve)
   refusals.add(refuse)
-  tell('it waits for a write')
+  showProgress('it waits for a write')
   try {
-    const died = await Promise.race([
+    const outcome = await Promise.race([
       promise,
       sleep(ms, undefined, { signal, ref: false })
         .catch(() => {})
         .then(() => {
           throw new Error(
             signal.aborted
-              ? 'It was called off.'
-              : death === 'before its commit'
+              ? 'It was cancelled.'
+              : crashPoint === 'before its commit'
                 ? 'There was no write.'
-                : 'There was no write that took a row out of an index.',
+                : 'There was no write that removed an index row.',
           )
         }),
     ])
-    came(died)
+    setOutcome(outcome)
   } finally {
     refusals.delete(refuse)
   }
@@ -65,52 +65,52 @@ export async function dieAtNextWrite(
 const isCommit = ({ table, operation }: ShardCall): boolean =>
   table === 'entities' && (operation === 'insert' || operation === 'replace')
 
-/** Tables of other indexes lose nothing either for so many milliseconds: their deletes go out together. */
+/** Milliseconds for which deletes from further index tables are rejected too. A write sends all its deletes together. */
 const TOGETHER_MS = 200
 
-/** Is told what has died, a sentence. */
-type Died = (what: string) => void
+/** Receives a sentence about the killed write. */
+type OnKilled = (outcome: string) => void
 
-function loseCommit(died: Died): Refuse {
+function loseCommit(onKilled: OnKilled): Refuse {
   let isDone = false
   return (call) => {
     if (isDone || !isCommit(call)) return undefined
     isDone = true
     const written = call.args[0] as readonly { id: Uint8Array }[]
-    died(
-      `${namesOf(written.map(({ id }) => id))} was not committed on ${call.shard}; its index rows are there.`,
+    onKilled(
+      `${namesOf(written.map(({ id }) => id))} was not committed on ${call.shard}; its index rows were written.`,
     )
     return unavailable(call.shard, 'lost this commit on purpose.')
   }
 }
 
-/** Entities that are remembered as replaced, until one of them loses a row. */
-const MOST_REPLACED = 10_000
+/** Largest number of remembered replaced entities. */
+const MAX_REPLACED = 10_000
 
-/** What the first entities lose that are replaced from now on and lose a row stays where it is: each table is asked in vain once. */
-function loseRemovals(died: Died): Refuse {
+/** Rejects the deletes of the first replaced entities that lose index rows, once per table. */
+function loseRemovals(onKilled: OnKilled): Refuse {
   const replaced = new Set<string>()
   let victims: ReadonlySet<string> | undefined
-  const left = new Set<string>()
+  const keptIn = new Set<string>()
   const textOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
   return (call) => {
     if (isCommit(call) && call.operation === 'replace' && victims === undefined) {
       for (const { id } of call.args[0] as readonly { id: Uint8Array }[]) replaced.add(textOf(id))
-      // The earliest first: its rows are gone by now, or never were.
-      for (const id of replaced) if (replaced.size > MOST_REPLACED) replaced.delete(id)
+      // Forgets the earliest first: its lost rows are deleted by now, if it had any.
+      for (const id of replaced) if (replaced.size > MAX_REPLACED) replaced.delete(id)
     }
     if (call.operation !== 'remove') return undefined
     const rows = call.args[0] as readonly { entityId: Uint8Array }[]
-    const among = victims ?? replaced
-    const losing = rows.map(({ entityId }) => textOf(entityId)).filter((id) => among.has(id))
+    const candidates = victims ?? replaced
+    const losing = rows.map(({ entityId }) => textOf(entityId)).filter((id) => candidates.has(id))
     if (losing.length === 0) return undefined
     victims ??= new Set(losing)
-    left.add(`${call.table} on ${call.shard}`)
+    keptIn.add(`${call.table} on ${call.shard}`)
     const ids = rows.map(({ entityId }) => entityId).filter((id) => victims?.has(textOf(id)))
     platformTime
       .setTimeout(
         () =>
-          died(`${namesOf(ids)} was committed; what it has lost still stands in ${[...left].join(', ')}.`),
+          onKilled(`${namesOf(ids)} was committed; its lost rows are still in ${[...keptIn].join(', ')}.`),
         TOGETHER_MS,
       )
       .unref()
@@ -118,12 +118,12 @@ function loseRemovals(died: Died): Refuse {
   }
 }
 
-/** Of the first entity, and a word about others that died with it. */
+/** Returns the id of the first entity, and the number of the others. */
 function namesOf(ids: readonly Uint8Array[]): string {
   const [first, ...others] = new Set(ids.map((id) => formatId(id)))
   return `Entity ${first}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
 }
 
-function unavailable(shard: string, what: string): LooseleafError {
-  return new LooseleafError('SHARD_UNAVAILABLE', `The shard ${shard} ${what}`, { shard })
+function unavailable(shard: string, predicate: string): LooseleafError {
+  return new LooseleafError('SHARD_UNAVAILABLE', `The shard ${shard} ${predicate}`, { shard })
 }

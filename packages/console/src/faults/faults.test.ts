@@ -58,7 +58,7 @@ test.each([
   { index: 'by_name', ask: () => store.query(byName, { name: 'ada' }) },
   { index: 'by_name', ask: () => store.list(byName, { name: 'ada' }) },
   { index: 'by_n', ask: () => store.query(byN, {}, { scatter: true }) },
-])('rows planted in $index are discarded by readers, and cleaned away', async ({ index, ask }) => {
+])('rows planted in $index are discarded by queries and deleted by a cleaning', async ({ index, ask }) => {
   expect((await act({ plant: index })).status).toBe(303)
   const planted = Number(
     new RegExp(`<h2>${index}</h2>\\s+<dl><dt>planted</dt><dd>(\\d+) rows`).exec(await page())![1],
@@ -72,13 +72,13 @@ test.each([
   expect(await rowsOf(index)).toContain('✗ nothing')
 
   expect((await act({ clean: index })).status).toBe(303)
-  expect(await page()).toContain(`>${planted} rows cleaned away.<`)
+  expect(await page()).toContain(`>${planted} rows deleted.<`)
   expect((await ask()).cost.rowsDiscarded).toBe(0)
   expect(counts.of(index)).toEqual({ discarded: planted, removed: planted })
   expect((await ask()).items).toHaveLength(3)
 })
 
-test('planted rows count as cleaned away, also those that a cleaner takes away that follows the tombstones of a cleaning', async () => {
+test('the count of deleted rows includes rows that a cleaner deletes by following the tombstones of a cleaning', async () => {
   const cleaner = startCleaner(store, { intervalMs: 10 })
   onTestFinished(() => cleaner.stop())
   await act({ plant: 'by_n' })
@@ -94,11 +94,11 @@ test('planted rows count as cleaned away, also those that a cleaner takes away t
   shards.refusals.delete(refuse)
   await act({ clean: 'by_n' })
   expect(await page()).toMatch(
-    /<h2>by_n<\/h2>\s+<dl><dt>planted<\/dt><dd>6 rows<\/dd>.*<dt>cleaned away<\/dt><dd>6 rows</,
+    /<h2>by_n<\/h2>\s+<dl><dt>planted<\/dt><dd>6 rows<\/dd>.*<dt>deleted by cleaners<\/dt><dd>6 rows</,
   )
 })
 
-test('what was cleaned away does not push out of the list what was written last', async () => {
+test('tombstones of a cleaning do not displace entities from the list of the latest writes', async () => {
   const { id } = await store.put({ name: 'bo', n: 9 })
   for (let i = 0; i < 4; i++) {
     await act({ plant: 'by_n' })
@@ -106,10 +106,10 @@ test('what was cleaned away does not push out of the list what was written last'
   }
   const text = await served.text('/store/entity')
   expect(text).toContain(`/store/entity/${id}"`)
-  expect(text).toMatch(/<p class="soft">\d+ deleted entities written since not shown\.<\/p>/)
+  expect(text).toMatch(/<p class="soft">\d+ deleted entities in this period not shown\.<\/p>/)
 })
 
-test('what was planted counts where a shard fails', async () => {
+test('the count of planted rows includes rows on other shards when a shard fails', async () => {
   await store.put({ name: 'ada', n: 4 })
   const { driver, catalog } = store.context
   const spec = tableSpec(catalog.current().indexes.find(({ name }) => name === 'by_name')!)
@@ -124,7 +124,7 @@ test('what was planted counts where a shard fails', async () => {
   expect(text).toContain('8 rows planted. INDEX_NOT_FOUND')
 })
 
-test('only what may be broken is, and by acts alone', async () => {
+test('only acts break indexes, and only those that the options name', async () => {
   const refused = await fetch(`${served.origin}/store/faults`, {
     method: 'POST',
     body: new URLSearchParams({ plant: 'by_n' }),
@@ -137,15 +137,15 @@ test('only what may be broken is, and by acts alone', async () => {
   const open = (options: Partial<ConsoleOptions>) => (): unknown =>
     createConsole({ store, base: '/store', ...options })
   expect(open({ faults: { indexes: [], counts } })).toThrow(/only with { acts }/)
-  expect(open({ acts, faults: { indexes: [] } as never })).toThrow(/what createRowCounts gives/)
+  expect(open({ acts, faults: { indexes: [] } as never })).toThrow(/a result of createRowCounts/)
 })
 
-test('the 21st who looks on is refused, and the page itself is there for all', async () => {
+test('the 21st stream is refused, and the page itself is served to all', async () => {
   const look = (): Promise<Response> => fetch(`${served.origin}/store/faults/events`)
   const streams = await Promise.all(Array.from({ length: 20 }, look))
   expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
   const last = await look()
   expect(last.status).toBe(503)
-  expect(await last.text()).toBe('Too many look on already.\n')
+  expect(await last.text()).toBe('Too many browsers watch this page.\n')
   expect(await page()).toContain('Break it')
 })

@@ -8,7 +8,7 @@ import { createConsole } from '../console.ts'
 import { holdCleaner } from './hold-cleaner.ts'
 import { createRowCounts } from './row-counts.ts'
 
-test('a cleaner is held after a question, once at a time, its lag grows, and it goes on when the console is closed', async () => {
+test('a cleaner is held after a question, once at a time, its lag grows, and it starts again when the console is closed', async () => {
   await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
   let cleaner = startCleaner(store)
   onTestFinished(() => cleaner.stop())
@@ -19,15 +19,15 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
   const served = await serveConsole(pages)
   const hold = (more: object): Promise<Response> =>
     served.act('/store/faults', { hold: 'the cleaner', ...more })
-  expect(await (await hold({})).text()).toContain('goes on by itself after 60 s')
+  expect(await (await hold({})).text()).toContain('starts again after 60 s')
   expect(cleaner.status().isRunning).toBe(true)
   expect((await hold({ sure: 'yes' })).status).toBe(303)
   expect(cleaner.status().isRunning).toBe(false)
   expect((await hold({ sure: 'yes' })).status).toBe(409)
   const page = (): Promise<string> => served.text('/store/faults')
-  expect(await page()).toMatch(/Under way since [-\d]+ [:\d]+ UTC: hold the cleaner, it goes on by itself at/)
+  expect(await page()).toMatch(/Running since [-\d]+ [:\d]+ UTC: hold the cleaner, it starts again at/)
   await expect
-    .poll(async () => (await page()).match(/<dd>[1-9]\d* s, and no cleaner has it now<\/dd>/g), {
+    .poll(async () => (await page()).match(/<dd>[1-9]\d* s, and no cleaner follows it now<\/dd>/g), {
       timeout: 5000,
     })
     .toHaveLength(2)
@@ -39,23 +39,23 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
   first!.tasks.load = gone
   const left = await page()
   expect(left).toContain(`<dt>${first!.name}</dt><dd>It is gone.</dd>`)
-  expect(left.match(/<dd>[1-9]\d* s, and no cleaner has it now<\/dd>/g)).toHaveLength(1)
+  expect(left.match(/<dd>[1-9]\d* s, and no cleaner follows it now<\/dd>/g)).toHaveLength(1)
   expect((await served.text('/store/shards')).match(/<td>\d+ s<\/td><td>\d+ s ago<\/td>/g)).toHaveLength(1)
   pages.close()
   await expect.poll(() => cleaner.status().isRunning).toBe(true)
 })
 
-test('it goes on by itself, also where it could not be stopped', async () => {
+test('a held cleaner starts again by itself, also after a failed stop', async () => {
   const calls: string[] = []
-  const doing = {
+  const actContext = {
     signal: new AbortController().signal,
-    tell: (text: string) => void calls.push(text.slice(0, 7)),
-    came: (text: string) => void calls.push(text),
+    showProgress: (text: string) => void calls.push(text.slice(0, 7)),
+    setOutcome: (text: string) => void calls.push(text),
   }
   const start = (): void => void calls.push('start')
-  await holdCleaner({ stop: async () => calls.push('stop'), start }, 10, doing)
-  expect(calls).toEqual(['stop', 'it goes', 'start', 'Ended; it goes on.'])
+  await holdCleaner({ stop: async () => calls.push('stop'), start }, 10, actContext)
+  expect(calls).toEqual(['stop', 'it star', 'start', 'Ended; it runs again.'])
   const stop = (): Promise<never> => Promise.reject(new Error('no'))
-  await expect(holdCleaner({ stop, start }, 10, doing)).rejects.toThrow('no')
+  await expect(holdCleaner({ stop, start }, 10, actContext)).rejects.toThrow('no')
   expect(calls.at(-1)).toBe('start')
 })

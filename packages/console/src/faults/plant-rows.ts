@@ -1,13 +1,13 @@
 import type { CallOptions, CatalogEntry, IndexRow, Shard } from '@looseleaf/core'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
 
-/** In microseconds, as versions are: a row that is younger than a minute may be of a writer that is at work, and is left alone. */
+/** Age of planted rows in microseconds, the unit of versions. A cleaning skips rows younger than a minute. */
 const LONG_AGO = 300_000_000
 
 /**
- * Puts rows into an index that lead to no entity, as writers leave them that die between their index rows and their commit: with the keys
- * of rows at both ends of its table on each shard, so that queries meet them. `onPlanted` is told how many, by shard: none
- * where it is empty. Rejects with what a shard has failed with, when all others are done.
+ * Writes index rows without an entity, as a writer leaves them that dies before its commit. They copy the keys at both ends of
+ * the table on each shard, so that queries meet them; an empty table gets none. Calls `onPlanted` with the number of rows per
+ * shard. Rejects with the error of a shard after the other shards have ended.
  */
 export async function plantRows(
   { driver, router, clock }: EngineContext,
@@ -23,7 +23,7 @@ export async function plantRows(
     const ends = await Promise.all(
       (['asc', 'desc'] as const).map((order) => table.scan({ prefix: [], order, limit }, options)),
     )
-    // Near its like, so that a row which lives with its entity is where it would be.
+    // The new id is on the shard of the copied id, because rows of an index with `shardOn: 'id'` stand on their entity's shard.
     const rows = ends.flat().map(({ key, entityId }): IndexRow => ({
       key,
       entityId: router.newId(entityId),

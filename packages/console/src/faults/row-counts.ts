@@ -1,22 +1,22 @@
 import type { StoreEvent } from '@looseleaf/core'
 
-/** Of one index, in this process and since it was opened. */
+/** Counts for one index in this process. */
 export interface RowCount {
-  /** Rows that queries have met and that led to nothing on their pages. */
+  /** Number of times that a query has discarded a row. */
   readonly discarded: number
-  /** Rows that cleaners have deleted, in a cleaning of the index or while they followed writes: a cleaning writes tombstones, which are followed too. */
+  /** Rows that cleaners have deleted, by cleaning the index or by following writes. The latter includes the tombstones of a cleaning. */
   readonly removed: number
 }
 
-/** An observer that counts, by index, the rows that lead to nothing: how often queries met them, and how many were cleaned away. */
+/** Observer that counts discarded and deleted rows by index. */
 export interface RowCounts {
   happened(event: StoreEvent): void
-  /** By the name of an index. */
+  /** Returns the counts of an index by its name. */
   of(index: string): RowCount
 }
 
 export function createRowCounts(): RowCounts {
-  // As many as the catalog has indexes.
+  // Bounded by the number of indexes.
   const counts = new Map<string, { discarded: number; removed: number }>()
 
   function add(index: string, discarded: number, removed: number): void {

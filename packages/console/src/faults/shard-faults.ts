@@ -1,28 +1,28 @@
 import type { Driver, DriverFactory, IndexTableSpec, LooseleafError, Shard } from '@looseleaf/core'
 
-/** A call to a shard that is about to be made. */
+/** A call to a shard before it is made. */
 export interface ShardCall {
   /** The shard's name. */
   readonly shard: string
-  /** `entities`, `tasks` and the like, the name of the table of an index, or `shard` for what the shard does itself. */
+  /** `entities`, `catalog`, `tasks`, `pending`, `definitions`, the name of an index table, or `shard` for methods of the shard itself. */
   readonly table: string
   /** The method of the port, such as `insert` or `remove`. */
   readonly operation: string
   readonly args: readonly unknown[]
 }
 
-/** What a call fails with instead of being made; undefined lets it pass. May not throw. */
+/** Returns an error to reject the call, or undefined to let it pass. Must not throw. */
 export type Refuse = (call: ShardCall) => LooseleafError | undefined
 
-/** Shards whose calls can be refused, for a demonstration. */
+/** Shards whose calls can be rejected, for demonstrations. */
 export interface ShardFaults {
-  /** What the store is opened with. */
+  /** The shards for `DataStore.open`. */
   readonly shards: DriverFactory
-  /** Each is asked before every call. */
+  /** Functions that are called before every call to a shard. */
   readonly refusals: Set<Refuse>
 }
 
-/** Makes shards breakable: hand `shards` of the answer to `DataStore.open`, and the answer to `createConsole`. */
+/** Wraps shards so that their calls can be rejected. Pass `shards` of the result to `DataStore.open`, and the result to `createConsole`. */
 export function createShardFaults(shards: DriverFactory): ShardFaults {
   const refusals = new Set<Refuse>()
   return {
@@ -41,26 +41,26 @@ export function createShardFaults(shards: DriverFactory): ShardFaults {
 }
 
 const TABLES: readonly string[] = ['entities', 'catalog', 'tasks', 'pending', 'definitions']
-/** What gives a table without asking the database. */
+/** Methods that return a table without a statement. */
 const OPENING: readonly string[] = ['index', 'claims']
-/** What asks nobody. */
-const SILENT: readonly string[] = ['schema', 'connections']
+/** Methods without a statement. */
+const LOCAL: readonly string[] = ['schema', 'connections']
 
 function breakable(shard: Shard, refusals: ReadonlySet<Refuse>): Shard {
   const known = new WeakMap<object, object>()
 
-  /** The same for the same port. */
+  /** Wraps a port. Returns the same wrapper for the same port. */
   const wrapped = (port: object, table: string): object => {
-    const own = known.get(port) ?? new Proxy(port, { get: (target, name) => member(target, table, name) })
-    known.set(port, own)
-    return own
+    const proxy = known.get(port) ?? new Proxy(port, { get: (target, name) => member(target, table, name) })
+    known.set(port, proxy)
+    return proxy
   }
 
   function member(target: object, table: string, name: PropertyKey): unknown {
     const value: unknown = Reflect.get(target, name, target)
     if (typeof name !== 'string') return value
     if (target === shard && TABLES.includes(name)) return wrapped(value as object, name)
-    if (typeof value !== 'function' || SILENT.includes(name)) return value
+    if (typeof value !== 'function' || LOCAL.includes(name)) return value
     if (OPENING.includes(name))
       return (spec: IndexTableSpec) => wrapped(Reflect.apply(value, target, [spec]) as object, spec.table)
     return async (...args: unknown[]) => {

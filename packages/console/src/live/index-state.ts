@@ -2,18 +2,18 @@ import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
 import { readCleanerReport, type IndexReport, type PartReport } from '@looseleaf/cleaner'
 import type { DataStore, IndexStatus } from '@looseleaf/store'
 
-/** An index that the application offers, as the store has it. */
+/** State of an index that the application offers. */
 export interface OfferedIndex {
   readonly definition: IndexDefinitionData
-  /** Its generations, a line for the claims of a unique one too; none while it is absent. */
+  /** Its generations in the store, with an entry for the claims of a unique one; empty if the store does not have it. */
   readonly generations: readonly Generation[]
-  /** Whether a cleaner follows the store now, which would fill it; a shard that does not answer may have one. */
+  /** True if a cleaner follows a shard of the store, so that it would fill the index, or if a shard does not answer. */
   readonly hasCleaner: boolean
 }
 
 export interface Generation {
   readonly status: IndexStatus
-  /** What the cleaners say of it; undefined while it is dropped. */
+  /** Report of the cleaners; undefined while the index is being dropped. */
   readonly report: IndexReport | undefined
 }
 
@@ -42,11 +42,11 @@ export async function readOffered(
 
 const PHASES = ['entities', 'dangling', 'check', 'done'] as const
 
-/** How far a filling is, from 0 to 1: every phase counts the same on every shard. */
+/** Returns the progress of a filling from 0 to 1. Each phase of each shard has the same weight. */
 export function fractionOf(shards: readonly PartReport[]): number {
-  const done = shards.map(({ phase, done: rows, total }) => {
-    const before = Math.max(0, PHASES.indexOf(phase as (typeof PHASES)[number]))
-    return (before + (phase === 'done' ? 0 : rows / Math.max(1, total))) / (PHASES.length - 1)
+  const fractions = shards.map(({ phase, done: rows, total }) => {
+    const phasesBefore = Math.max(0, PHASES.indexOf(phase as (typeof PHASES)[number]))
+    return (phasesBefore + (phase === 'done' ? 0 : rows / Math.max(1, total))) / (PHASES.length - 1)
   })
-  return done.reduce((sum, each) => sum + each, 0) / Math.max(1, done.length)
+  return fractions.reduce((sum, fraction) => sum + fraction, 0) / Math.max(1, fractions.length)
 }

@@ -16,7 +16,7 @@ function end(
   latencies.callEnded({ name, index: undefined, startedAt: 0, durationMs, failure })
 }
 
-test('it knows since when it looks on, whoever calls', () => {
+test('the start of the measurement does not depend on calls', () => {
   const latencies = measured()
   expect(latencies.since).toBe(1000)
   now += 5000
@@ -24,7 +24,7 @@ test('it knows since when it looks on, whoever calls', () => {
   expect(latencies.since).toBe(1000)
 })
 
-test('quantiles are right within 5 %, the slowest exactly', () => {
+test('quantiles are accurate within 5 %, and the slowest call is exact', () => {
   const latencies = measured()
   for (let i = 1; i <= 1000; i++) end(latencies, i / 10)
   const [second] = latencies.seconds()
@@ -33,7 +33,7 @@ test('quantiles are right within 5 %, the slowest exactly', () => {
   expect(Math.abs((second?.p99Ms ?? 0) / 99 - 1)).toBeLessThan(0.05)
 })
 
-test('very short and very long calls are counted, and no quantile is above the slowest', () => {
+test('very short and very long calls are counted, and no quantile exceeds the slowest call', () => {
   const latencies = measured()
   end(latencies, 0)
   expect(latencies.seconds()).toMatchObject([{ calls: 1, p99Ms: 0, maxMs: 0 }])
@@ -41,7 +41,7 @@ test('very short and very long calls are counted, and no quantile is above the s
   expect(latencies.seconds()).toMatchObject([{ calls: 2, maxMs: 3_600_000 }])
 })
 
-test('seconds are forgotten, and their memory is used again', () => {
+test('old seconds are forgotten, and their slots are reused', () => {
   const latencies = measured()
   end(latencies, 500, 'get', 'DEADLINE')
   end(latencies, 500, 'update', 'NOT_FOUND')
@@ -60,7 +60,7 @@ test('seconds are forgotten, and their memory is used again', () => {
   expect(latencies.seconds()).toEqual([])
 })
 
-test('a span of seconds is summed up by its calls', () => {
+test('a span of seconds sums up all its calls', () => {
   const latencies = measured()
   for (let i = 0; i < 99; i++) end(latencies, 1)
   now += 1000
@@ -71,7 +71,7 @@ test('a span of seconds is summed up by its calls', () => {
   expect(latencies.between(1002, 1003)).toBeUndefined()
 })
 
-test('calls about the store itself, as a console makes them, are left out', () => {
+test('calls about the store itself are left out', () => {
   const latencies = measured()
   for (const name of ['indexes', 'addIndex', 'dropIndex', 'status', 'scan', 'scanDamaged'])
     end(latencies, 9, name)

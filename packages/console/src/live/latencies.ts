@@ -1,10 +1,10 @@
 import { platformTime, type EndedCall } from '@looseleaf/core'
 import { hasFailed } from '../answers.ts'
 
-/** How long calls took, those that failed too. Quantiles are right within 5 %, `maxMs` is exact. */
+/** Durations of calls, including failed ones. Quantiles are accurate within 5 %; `maxMs` is exact. */
 export interface Latency {
   readonly calls: number
-  /** How many of them failed, by the codes of their errors; those that only answered by one, such as NOT_FOUND, did not. */
+  /** Number of failed calls by error code. Codes that are a normal answer, such as NOT_FOUND, do not count. */
   readonly failures: ReadonlyMap<string, number>
   readonly p50Ms: number
   readonly p99Ms: number
@@ -17,30 +17,30 @@ export interface LatencyOfSecond extends Latency {
 }
 
 /**
- * How long the calls of a store took in each of the last `LATENCY_SECONDS`. For the `observer` of `DataStore.open`, alone or called by one
- * that tells others too. Takes some 200 KB, however many calls there are.
+ * Measures the durations of calls per second, for the last 300 seconds. An observer for `DataStore.open`; another observer may
+ * call its `callEnded` instead. Takes some 200 KB, whatever the number of calls.
  */
 export interface Latencies {
-  /** The second, since 1970, from which on it was told of calls. */
+  /** Start of the measurement, in seconds since 1970. */
   readonly since: number
   callEnded(call: EndedCall): void
-  /** Those that had calls, the oldest first. */
+  /** Returns the seconds with calls, the oldest first. */
   seconds(): readonly LatencyOfSecond[]
-  /** From one second until before another, since 1970; undefined where no call has ended by then. */
+  /** Sums up the seconds from `from` to before `until`, since 1970; undefined without calls. */
   between(from: number, until: number): Latency | undefined
 }
 
 export const LATENCY_SECONDS = 300
 
-/** Buckets grow by 9 %. */
+/** Number of buckets per factor of two: each bucket is 9 % wider than the one before. */
 const PER_DOUBLING = 8
 const LEAST_MS = 0.01
-/** Up to 10 seconds; what takes longer is in the last. */
+/** Buckets up to 10 seconds. Longer calls are in the last one. */
 const BUCKETS = 20 * PER_DOUBLING
 
-/** About a store and not its entities: the console's own, and those of people. */
-const OF_THE_STORE = new Set([
-  // They last as long as their reader takes.
+/** Calls about the store and not about entities, which the console and people make. They are left out. */
+const STORE_CALLS = new Set([
+  // Scans last as long as their caller takes.
   'scan',
   'scanDamaged',
   'addIndex',
@@ -74,7 +74,7 @@ export function createLatencies(now: () => number = platformTime.now): Latencies
   return {
     since: Math.floor(now() / 1000),
     callEnded({ name, durationMs, failure }) {
-      if (OF_THE_STORE.has(name)) return
+      if (STORE_CALLS.has(name)) return
       const slot = slotOf(slots, Math.floor(now() / 1000))
       slot.calls++
       if (failure !== undefined && hasFailed({ failure }))
@@ -85,13 +85,13 @@ export function createLatencies(now: () => number = platformTime.now): Latencies
     },
     seconds: () => kept().map((slot) => ({ second: slot.second, ...latencyOf([slot]) })),
     between(from, until) {
-      const own = kept().filter(({ second }) => second >= from && second < until)
-      return own.length === 0 ? undefined : latencyOf(own)
+      const selected = kept().filter(({ second }) => second >= from && second < until)
+      return selected.length === 0 ? undefined : latencyOf(selected)
     },
   }
 }
 
-/** The slot of a second, which was that of an earlier one before. */
+/** Returns the slot of a second, and clears it if it belonged to an earlier second. */
 function slotOf(slots: Slot[], second: number): Slot {
   const place = second % LATENCY_SECONDS
   const slot = (slots[place] ??= {
@@ -125,7 +125,7 @@ function sumOf(slots: readonly Slot[]): ReadonlyMap<string, number> {
   return sum
 }
 
-/** The middle of the bucket of the call of this rank, from 1. */
+/** Returns the middle of the bucket with the call of this rank, from 1. */
 function quantile(buckets: Uint32Array, rank: number): number {
   let below = 0
   const bucket = buckets.findIndex((count) => (below += count) >= rank)

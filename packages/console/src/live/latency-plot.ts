@@ -2,7 +2,7 @@ import { markup, type Html } from '../html.ts'
 import { milliseconds, timeText } from '../text.ts'
 import { LATENCY_SECONDS, type LatencyOfSecond } from './latencies.ts'
 
-/** Something that has happened, on the plot. */
+/** An event on the plot. */
 export interface Mark {
   readonly at: Date
   readonly label: string
@@ -13,19 +13,20 @@ const LEFT = 72
 const RIGHT = 924
 const TOP = 78
 const BOTTOM = 346
-/** Labels of marks stand in so many rows, so that those of neighbours do not meet. */
+/** Number of rows for the labels of marks, so that labels of neighbours do not overlap. */
 const LABEL_ROWS = 4
 const ROWS = Array.from({ length: LABEL_ROWS }, (_, row) => row)
-/** Of a character of a label, at the most on the average. */
+/** Upper bound of the average width of a character in a label. */
 const CHARACTER = 7.5
-/** Seconds that it shows at the least, and between two times of its scale. */
+/** Smallest span of the plot in seconds. */
 const LEAST_SPAN = 60
+/** Distances between two times on the scale in seconds, the smallest that fits. */
 const STEPS = [10, 30]
 
-/** Less has no place on the scale; a clock that is coarse says 0. */
+/** Raises a duration to the smallest one on the logarithmic scale. A coarse clock may measure 0. */
 const atLeast = (ms: number): number => Math.max(ms, 0.001)
 
-/** The latency of calls in the last minutes, by the second, on a logarithmic scale, with a line for each mark. */
+/** Draws the latency of calls per second over the last minutes on a logarithmic scale, with a line for each mark. */
 export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly Mark[], now: number): Html {
   const end = now / 1000
   const span = Math.min(LATENCY_SECONDS, Math.max(LEAST_SPAN, end - (seconds[0]?.second ?? end)))
@@ -39,17 +40,17 @@ export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly
   const decades = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
   const isNext = (i: number): boolean => seconds[i - 1]?.second === (seconds[i]?.second ?? 0) - 1
   const line = (of: 'p50Ms' | 'p99Ms'): string =>
-    seconds.map((one, i) => `${isNext(i) ? 'L' : 'M'}${x(one.second)} ${y(one[of])}`).join('')
-  // A second between two without calls is on no line.
+    seconds.map((each, i) => `${isNext(i) ? 'L' : 'M'}${x(each.second)} ${y(each[of])}`).join('')
+  // A second between two seconds without calls has no line, so it gets a dot.
   const alone = seconds.filter((_, i) => !isNext(i) && !isNext(i + 1))
   const dots = (some: readonly LatencyOfSecond[], of: 'p50Ms' | 'p99Ms' | 'maxMs'): string =>
-    some.map((one) => `M${x(one.second)} ${y(one[of])}h.1`).join('')
+    some.map((each) => `M${x(each.second)} ${y(each[of])}h.1`).join('')
   const crosses = seconds
     .filter(({ failures }) => failures.size > 0)
     .map(({ second }) => `M${x(second)} ${BOTTOM}m-4 -4l8 8m0 -8l-8 8`)
     .join('')
   const shown = marks.filter(({ at }) => at.getTime() / 1000 > end - span)
-  const step = STEPS.find((one) => span / one <= 6) ?? 60
+  const step = STEPS.find((seconds_) => span / seconds_ <= 6) ?? 60
   const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => i * step)
 
   return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 32}" role="img" aria-label="${labelOf(seconds, shown)}">
@@ -62,37 +63,37 @@ ${markLines(shown, (at) => Number(x(at.getTime() / 1000)))}</svg>`
 
 interface PlacedMark extends Mark {
   readonly x: number
-  /** Whether its label stands to the left of its line. */
+  /** True if its label is to the left of its line. */
   readonly isLeft: boolean
-  /** Of its label: 0 is the uppermost, LABEL_ROWS, below them all, stands for none. Its line begins there. */
+  /** Row of its label from 0 at the top. LABEL_ROWS stands for no label. Its line starts at this row. */
   readonly row: number
-  /** Where its label begins and ends. */
+  /** Left and right end of its label. */
   readonly from: number
   readonly to: number
 }
 
 /**
- * A line for each mark, from its label down, and its label in the first row where no other label is and no line is crossed, its own
- * included; where there is none, pointing at the line tells.
+ * Draws a line for each mark, from its label down. A label goes to the first row where it overlaps no other label and where no
+ * label crosses a line. If there is no such row, only the tooltip of the line has the label.
  */
 function markLines(marks: readonly Mark[], xOf: (at: Date) => number): Html[] {
   const placed: PlacedMark[] = []
-  // The newest are of most interest, so these have their labels first.
+  // The newest marks are the most interesting, so they are placed first.
   for (const mark of marks.toReversed()) {
     const x = xOf(mark.at)
     const length = 5 + mark.label.length * CHARACTER
     const isLeft = x - length > LEFT
     const [from, to] = isLeft ? [x - length, x] : [x, x + length]
-    const row = ROWS.find((one) =>
+    const freeRow = ROWS.find((row) =>
       placed.every(
         (other) =>
-          (other.row !== one || to < other.from || from > other.to) &&
-          // The lines of labels above, and those that this line would meet below.
-          (other.row > one || other.x <= from || other.x >= to) &&
-          (other.row <= one || other.row === LABEL_ROWS || x <= other.from || x >= other.to),
+          (other.row !== row || to < other.from || from > other.to) &&
+          // No line of a higher label crosses this label, and this line crosses no lower label.
+          (other.row > row || other.x <= from || other.x >= to) &&
+          (other.row <= row || other.row === LABEL_ROWS || x <= other.from || x >= other.to),
       ),
     )
-    placed.push({ ...mark, x, isLeft, row: row ?? LABEL_ROWS, from, to })
+    placed.push({ ...mark, x, isLeft, row: freeRow ?? LABEL_ROWS, from, to })
   }
   return placed.map(markLine)
 }
@@ -113,13 +114,13 @@ function labelOf(seconds: readonly LatencyOfSecond[], marks: readonly Mark[]): s
   return `Latency of calls by the second: ${now}. ${acts === '' ? 'No marks' : `Marks: ${acts}`}.`
 }
 
-/** `now`, `30 s ago`, `2.5 min ago`. */
+/** Returns a text such as `now`, `30 s ago` or `2.5 min ago`. */
 function agoText(seconds: number): string {
   if (seconds === 0) return 'now'
   return seconds >= 60 ? `${seconds / 60} min ago` : `${seconds} s ago`
 }
 
-/** `10 µs`, `1 ms`, `1 s`. */
+/** Returns a text such as `10 µs`, `1 ms` or `1 s`. */
 function scaleText(ms: number): string {
   if (ms < 1) return `${Math.round(ms * 1000)} µs`
   return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`

@@ -14,7 +14,7 @@ function viewOf(addedMsAgo: number): LiveView {
   return { offered: [], filled: [], purposes: {}, latencies, acts, underWay: [], now: NOW }
 }
 
-test('what is not kept any more is compared with nothing', () => {
+test('an act whose latencies were dropped has no comparison', () => {
   expect(livePart(viewOf(60_000)).text).toContain('Before, during and after by_name')
   expect(livePart(viewOf(600_000)).text).not.toContain('Before, during and after')
 })
@@ -41,7 +41,7 @@ test('a call that took no time by its clock is on the plot', () => {
   expect(text).not.toMatch(/NaN|Infinity/)
 })
 
-test('a second between two without calls is a dot of each, and neighbours are a line', () => {
+test('a second between two seconds without calls is a dot, and neighbouring seconds form a line', () => {
   const at = (ago: number) => {
     return { second: NOW / 1000 - ago, calls: 1, failures: new Map(), p50Ms: 1, p99Ms: 2, maxMs: 3 }
   }
@@ -55,7 +55,7 @@ test('a second between two without calls is a dot of each, and neighbours are a 
 })
 
 test.each([24, 59])(
-  'labels of the plot never overlap, no line crosses one, the newest are there, and every mark has its line, from %i s ago',
+  'labels of the plot do not overlap or cross lines, the newest mark has a label, and every mark has a line, from %i s ago',
   (ago) => {
     const second = { second: NOW / 1000 - 1, calls: 1, failures: new Map(), p50Ms: 1, p99Ms: 1, maxMs: 1 }
     const marks = Array.from({ length: 12 }, (_, n) => ({
@@ -88,7 +88,7 @@ test.each([24, 59])(
   },
 )
 
-test('one of a hundred is told of a hundred calls, and not of fewer', () => {
+test('p99 is shown for a hundred calls and not for fewer', () => {
   const { latencies, ...view } = viewOf(30_000)
   const row = (): string =>
     /since it was added<\/th>(.*?)<\/tr>/.exec(livePart({ ...view, latencies }).text)?.[1] ?? ''
@@ -101,7 +101,7 @@ test('one of a hundred is told of a hundred calls, and not of fewer', () => {
 test.each([
   [undefined, '16 %.'],
   [999, '16 %.'],
-  [1000, '16 %, 500 rows a second, about one second left.'],
+  [1000, '16 %, 500 rows per second, about one second left.'],
 ])('a filling that has %s ms left says its rate only if there is time to read it', (timeLeftMs, expected) => {
   const definition = { name: 'by_name', properties: [], shardOn: 'id' } as never
   const status = { state: 'building', generation: 1, unique: false, hidden: false, paused: false } as never
@@ -121,20 +121,20 @@ test.each([
   expect(text.includes('345,678')).toBe(timeLeftMs === 1000)
 })
 
-test('for whom an index is only is said as on its own page', () => {
+test('the section of a partial index shows its condition', () => {
   const on = { _kind: 'entry', open: true }
   const definition = { name: 'by_name', properties: [], shardOn: 'id', on } as never
   const { text } = offeredSection({ definition, hasCleaner: true, generations: [] }, undefined, false)
   expect(text).toContain('Only for entities with _kind = entry and open = true.')
 })
 
-test('an index that nobody fills is said to be so', () => {
+test('the section of a building index says whether a cleaner runs', () => {
   const definition = { name: 'by_name', properties: [], shardOn: 'id' } as never
   const status = { state: 'building', generation: 1, unique: false, hidden: false, paused: false } as never
   const told = (hasCleaner: boolean): string =>
     offeredSection({ definition, hasCleaner, generations: [{ status, report: undefined }] }, undefined, false)
       .text
-  expect(told(true)).toContain('looks for such indexes every few seconds')
+  expect(told(true)).toContain('starts to fill it within seconds')
   expect(told(false)).toContain('No cleaner runs now')
 })
 
@@ -142,11 +142,11 @@ test('calls that failed are on the plot, and named below it', () => {
   const { latencies, ...view } = viewOf(60_000)
   const part = (): string => livePart({ ...view, latencies }).text
   expect(part()).toContain('<path class="failed" d=""/>')
-  expect(part()).not.toContain('failed:')
+  expect(part()).not.toContain('failed in these minutes')
   for (const failure of ['SHARD_UNAVAILABLE', 'SHARD_UNAVAILABLE', 'DEADLINE', 'NOT_FOUND'] as const)
     latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure })
   expect(part()).toMatch(/<path class="failed" d="M[\d.]+ [^"]+"/)
   expect(part()).toContain(
-    'Of 5 calls in these minutes 3 have failed, in the seconds with a cross: 2 with SHARD_UNAVAILABLE, 1 with DEADLINE.',
+    '3 calls of 5 failed in these minutes, in the seconds with a cross: 2 with SHARD_UNAVAILABLE, 1 with DEADLINE.',
   )
 })

@@ -1,4 +1,4 @@
-import type { Act, ActUnderWay } from '../acts/acts.ts'
+import type { Act, RunningAct } from '../acts/acts.ts'
 import { actState } from '../acts/act-page.ts'
 import { actsPart } from '../acts/acts-part.ts'
 import { markup, type Html } from '../html.ts'
@@ -10,57 +10,57 @@ import { LATENCY_SECONDS, type Latencies, type Latency } from './latencies.ts'
 import { latencyPlot, type Mark } from './latency-plot.ts'
 import { offeredSection, stateOf } from './offered-section.ts'
 
-/** What the page shows at a moment. */
+/** Data of the page at one moment. */
 export interface LiveView {
-  /** Or why it cannot be told. */
+  /** The offered indexes, or the error of reading them. */
   readonly offered: readonly OfferedIndex[] | string
-  /** When fillings came to their end, as far as they were seen, of indexes that are gone too. */
-  readonly filled: readonly Filled[]
+  /** Ends of fillings that this process has seen, also of dropped indexes. */
+  readonly filled: readonly FinishedFilling[]
   readonly purposes: Purposes
   readonly latencies: Latencies
-  /** The newest first; undefined where acts are off. */
+  /** The newest first; undefined if acts are off. */
   readonly acts: readonly Act[] | undefined
-  readonly underWay: readonly ActUnderWay[]
+  readonly underWay: readonly RunningAct[]
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
-export interface Filled {
+export interface FinishedFilling {
   readonly index: string
   readonly at: Date
 }
 
-/** Seconds before an act that it is compared with. */
+/** Seconds before an act that the comparison uses. */
 const BEFORE = 60
 
-/** The part of the page that is looked at again. */
+/** Renders the refreshed part of the page. */
 export function livePart(view: LiveView): Html {
   const { offered, filled, purposes, latencies, acts, now } = view
-  const told =
+  const news =
     typeof offered === 'string'
       ? offered
-      : offered.map((one) => `${one.definition.name} is ${stateOf(one)}`).join(', ')
+      : offered.map((index) => `${index.definition.name} is ${stateOf(index)}`).join(', ')
   const marks = marksOf(view)
   const seconds = latencies.seconds()
-  return markup`<div data-told="${told}">
-${view.underWay.filter((one) => !isOwn(one)).map((one) => markup`<p class="acts">${actState(one, `“${one.name} ${one.about}” is under way`)}</p>`)}
-${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered} Until it can, no index can be added or dropped.</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
-<h2>How long calls take</h2>
+  return markup`<div data-news="${news}">
+${view.underWay.filter((act) => !isOfThisPage(act)).map((act) => markup`<p class="acts">${actState(act, `“${act.name} ${act.about}” is running`)}</p>`)}
+${typeof offered === 'string' ? markup`<p>The state of the indexes is unknown: ${offered} Until the store answers, no index can be added or dropped.</p>` : offered.map((index) => offeredSection(index, purposeOf(purposes, index.definition.name), acts !== undefined))}
+<h2>Latency of calls</h2>
 ${
   seconds.length === 0
     ? markup`<p>No call has ended in the last five minutes.</p>`
     : markup`<div class="scroll latest" tabindex="0" role="region" aria-label="Plot of latencies">${latencyPlot(seconds, marks, now)}</div>
-<p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>
-<p class="soft">By the second; each line of the plot stands for ten times as long as the one below.</p>
+<p class="keys"><span class="key index"><i></i>p50: half of the calls are faster</span> <span class="key entities"><i></i>p99: one call in a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>
+<p class="soft">Each point is one second. Each line of the grid is ten times the one below.</p>
 ${failuresPart(latencies.between(0, Infinity))}`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
-${acts === undefined ? undefined : actsPart(acts.filter(isOwn), view.underWay.filter(isOwn))}
-<p class="soft">As of ${timeText(new Date(now))}, of this process alone. Times of calls about the store itself are left out.</p></div>`
+${acts === undefined ? undefined : actsPart(acts.filter(isOfThisPage), view.underWay.filter(isOfThisPage))}
+<p class="soft">As of ${timeText(new Date(now))}. The latencies are those of this process, without calls about the store itself.</p></div>`
 }
 
-/** Whether it is of this page; what is broken elsewhere is a mark of the plot alone. */
-function isOwn({ name }: Pick<Act, 'name'>): boolean {
+/** Tells whether an act belongs to this page. Acts of `Break it` only are marks on the plot. */
+function isOfThisPage({ name }: Pick<Act, 'name'>): boolean {
   return name === 'add' || name === 'drop'
 }
 
@@ -73,57 +73,57 @@ function marksOf({ acts = [], filled }: LiveView): Mark[] {
   return [...done, ...ends].toSorted((a, b) => a.at.getTime() - b.at.getTime())
 }
 
-/** What calls have failed with in the minutes that the plot has. */
+/** Renders the errors of the calls on the plot. */
 function failuresPart(latency: Latency | undefined): Html | undefined {
   if (latency === undefined || latency.failures.size === 0) return undefined
   const { calls, failures } = latency
   const codes = [...failures].map(([code, count]) => `${count.toLocaleString('en-US')} with ${code}`)
   const failed = failures.values().reduce((sum, count) => sum + count, 0)
-  return markup`<p><span class="failed"><i></i></span>Of ${counted(calls, 'call')} in these minutes ${counted(failed, 'has', 'have')} failed, in the seconds with a cross: ${codes.join(', ')}.</p>`
+  return markup`<p><span class="failed"><i></i></span>${counted(failed, 'call')} of ${calls.toLocaleString('en-US')} failed in these minutes, in the seconds with a cross: ${codes.join(', ')}.</p>`
 }
 
-/** Before, during and after the last adding of an index that the plot still has. */
+/** Compares latencies before, during and after the last addition of an index, while the latencies before it are kept. */
 function comparison(
   latencies: Latencies,
   acts: readonly Act[],
-  filled: readonly Filled[],
+  filled: readonly FinishedFilling[],
   now: number,
 ): Html | undefined {
   const added = acts.find(({ name, failure }) => name === 'add' && failure === undefined)
   if (added === undefined) return undefined
   const { about } = added
-  // Older ones are not kept.
+  // Older seconds are not kept.
   const oldest = Math.floor(now / 1000) - LATENCY_SECONDS + 1
   const secondOf = (at: Date | undefined): number => Math.floor((at?.getTime() ?? now) / 1000)
-  const gone = acts.findLast(
+  const dropped = acts.findLast(
     ({ name, about: other, at, failure }) =>
       name === 'drop' && other === about && failure === undefined && at > added.at,
   )
   const done = filled.find(({ index, at }) => index === about && at >= added.at)
-  const last = secondOf(gone?.at) + 1
+  const last = secondOf(dropped?.at) + 1
   const from = secondOf(added.at)
   if (from < oldest) return undefined
   const until = done === undefined ? last : secondOf(done.at) + 1
-  // A second without calls counts as well.
+  // Rates include seconds without calls.
   const first = Math.max(oldest, latencies.since)
   const rows: [string, number, number][] = [
     ['up to a minute before', Math.max(first, from - BEFORE), from],
     [done === undefined ? 'since it was added' : 'while it was added and filled', from, until],
   ]
   if (done !== undefined)
-    rows.push([gone === undefined ? 'since then' : 'then, until it was dropped', until, last])
+    rows.push([dropped === undefined ? 'since then' : 'then, until it was dropped', until, last])
   const cells = rows.map(([when, begin, end]) => [
     when,
     ...latencyCells(latencies.between(begin, end), begin, end),
   ])
   const title = `Before, during and after ${about}`
-  return markup`<h3>${title}</h3>${table(['when', 'p50', 'p99', 'slowest', 'calls a second', 'failed'], cells, title)}`
+  return markup`<h3>${title}</h3>${table(['when', 'p50', 'p99', 'slowest', 'calls per second', 'failed'], cells, title)}`
 }
 
 function latencyCells(latency: Latency | undefined, from: number, until: number): string[] {
   if (latency === undefined) return ['no calls', '', '', '', '']
   const { calls, failures, p50Ms, p99Ms, maxMs } = latency
-  // One of a hundred is not known of fewer.
+  // The p99 of fewer than a hundred calls is meaningless.
   const p99 = calls < 100 ? '–' : milliseconds(p99Ms)
   const failed = failures.values().reduce((sum, count) => sum + count, 0)
   const rate = (calls / Math.max(1, until - from)).toFixed(1)

@@ -83,12 +83,12 @@ const indexes = async (): Promise<string[]> =>
     .filter(({ state }) => state !== 'dropped')
     .map(({ name, state }) => `${name} ${state}`)
 
-test('an index is added, filled, and dropped after a question, each told and on the page', async () => {
+test('an index is added, filled, and dropped after a question, and each act is logged and listed', async () => {
   expect(await page()).toContain('by_name: absent')
   const added = await act({ add: 'by_name' })
   expect(added).toMatchObject({ status: 303, headers: { location: '/store/live#add-by_name' } })
   expect(await indexes()).toEqual(['by_name building'])
-  expect(await page()).toMatch(/by_name: building[\s\S]*No cleaner runs now, so nobody fills it/)
+  expect(await page()).toMatch(/by_name: building[\s\S]*No cleaner runs now, so it is not being filled/)
 
   await cleanIndex(store, 'by_name', { settleMs: 0 })
   const ready = await page()
@@ -115,7 +115,7 @@ test('an index is added, filled, and dropped after a question, each told and on 
   expect(acts).toEqual(['drop', 'add'])
 })
 
-test('how far a filling is, and what holds it up, is on the page', async () => {
+test('the page shows the progress of a filling', async () => {
   await act({ add: 'by_name' })
   const controller = new AbortController()
   const { signal } = controller
@@ -140,7 +140,7 @@ test.each<[why: string, status: number, headers: Record<string, string>, fields:
   ['without a type', 415, { 'content-type': '' }, {}],
   ['at great length', 413, {}, { more: 'x'.repeat(5000) }],
   ['of an index that is not offered', 404, {}, { add: 'by_nobody' }],
-])('no act %s', async (_, status, headers, fields) => {
+])('an act is refused %s', async (_, status, headers, fields) => {
   const reply = await act({ add: 'by_name', ...fields }, headers)
   expect(reply.status).toBe(status)
   expect(reply.body).toContain('Not done')
@@ -148,7 +148,7 @@ test.each<[why: string, status: number, headers: Record<string, string>, fields:
   expect(done).toEqual([])
 })
 
-test('names that are given are those by which acts are asked for, and no others', async () => {
+test('acts are accepted only under the given host names', async () => {
   const latencies = createLatencies()
   await serve({
     live: { offer: [byName], latencies },
@@ -161,7 +161,7 @@ test('names that are given are those by which acts are asked for, and no others'
   expect(done).toHaveLength(1)
 })
 
-test('looking never acts', async () => {
+test('reading a page never acts', async () => {
   const { cookie, token } = await load()
   for (const method of ['GET', 'HEAD'])
     await ask(method, `/store/live?add=by_name&sure=yes&token=${token}`, { cookie, ...FORM })
@@ -170,7 +170,7 @@ test('looking never acts', async () => {
   expect(await indexes()).toEqual([])
 })
 
-test('without acts there is nothing to press, and what is sent is refused', async () => {
+test('a console without acts has no buttons, and refuses forms', async () => {
   await serve({ live: { offer: [byName], latencies: createLatencies() } })
   const { page: html, cookie } = await load()
   expect(html).toContain('by_name: absent')
@@ -180,7 +180,7 @@ test('without acts there is nothing to press, and what is sent is refused', asyn
   expect(await indexes()).toEqual([])
 })
 
-test('an act that fails says so, and its name is text wherever it stands', async () => {
+test('a failed act is marked, and its subject is escaped everywhere', async () => {
   const name = '"><img src=x onerror=alert(1)>'
   const latencies = createLatencies()
   latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
@@ -196,7 +196,7 @@ test('an act that fails says so, and its name is text wherever it stands', async
   expect((await act({ drop: name })).body).not.toContain('<img')
 })
 
-test('one script runs, by its digest, and forms and streams lead to the server alone', async () => {
+test('the page allows one script by its digest, and forms and connections only to its server', async () => {
   const { headers, body } = await ask('GET', '/store/live')
   expect(headers['content-security-policy']).toMatch(
     /^default-src 'none'; .*form-action 'self'; script-src 'sha256-[^' ]+'; connect-src 'self'$/,
@@ -225,14 +225,14 @@ function look(): Promise<Stream> {
   })
 }
 
-test('a stream brings what is to be seen, and no form', async () => {
+test('a stream sends the refreshed part without a form', async () => {
   const stream = await look()
-  await vi.waitFor(() => expect(stream.read()).toMatch(/^data: <div data-told="by_name is absent">/), 5000)
+  await vi.waitFor(() => expect(stream.read()).toMatch(/^data: <div data-news="by_name is absent">/), 5000)
   expect(stream.read()).toMatch(/^(data: .*\n)+\n/)
   expect(stream.read()).not.toContain('token')
 })
 
-test('a stream ends with its client, there are so many at the most, and closing ends them', async () => {
+test('a stream ends with its client, 20 are accepted, and close ends all', async () => {
   const window = await serve({ live: { offer: [byName], latencies: createLatencies() } })
   const streams = await Promise.all(Array.from({ length: 20 }, look))
   expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
@@ -248,14 +248,14 @@ test('a stream ends with its client, there are so many at the most, and closing 
   expect((await look()).status).toBe(503)
 })
 
-test('a store that does not answer is told on the page', async () => {
+test('the page shows the error of a store that does not answer', async () => {
   await store.close()
   const reply = await ask('GET', '/store/live')
   expect(reply.status).toBe(200)
-  expect(reply.body).toMatch(/<p>The store cannot tell now: /)
+  expect(reply.body).toMatch(/<p>The state of the indexes is unknown: /)
 })
 
-test('what the options have to be is said', () => {
+test('the errors of bad options name the expectation', () => {
   const latencies = createLatencies()
   const live = { offer: [byName], latencies }
   const bad =
@@ -263,12 +263,12 @@ test('what the options have to be is said', () => {
     () =>
       createConsole({ store, base: '/store', ...options })
   expect(bad({ live: { offer: byName, latencies } })).toThrow('an array of index definitions')
-  expect(bad({ live: { offer: [byName] } })).toThrow('what createLatencies gives')
-  expect(bad({ live, acts: {} })).toThrow('a function that is told of each act')
-  expect(bad({ live, acts: { onAct() {}, hosts: 'localhost' } })).toThrow('an array of names')
+  expect(bad({ live: { offer: [byName] } })).toThrow('a result of createLatencies')
+  expect(bad({ live, acts: {} })).toThrow('a function for each act')
+  expect(bad({ live, acts: { onAct() {}, hosts: 'localhost' } })).toThrow('an array of host names')
 })
 
-test('a log that fails, at once or later, changes nothing of what was done', async () => {
+test('an onAct that throws or rejects does not change the act', async () => {
   const warned: string[] = []
   const onWarning = ({ message }: Error): void => void warned.push(message)
   process.on('warning', onWarning)
@@ -284,7 +284,7 @@ test('a log that fails, at once or later, changes nothing of what was done', asy
   await vi.waitFor(() => expect(warned.filter((text) => text.includes('the log is full'))).toHaveLength(2))
 })
 
-test('what a proxy brings does nothing unless hosts are named, and other sites get no stream', async () => {
+test('acts through a proxy are refused without host names, and other sites get no stream', async () => {
   expect((await act({ add: 'by_name' }, { 'x-forwarded-for': '192.0.2.1' })).status).toBe(403)
   expect(await indexes()).toEqual([])
   expect((await ask('GET', '/store/live/events', { 'sec-fetch-site': 'cross-site' })).status).not.toBe(200)

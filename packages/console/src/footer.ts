@@ -2,14 +2,14 @@ import type { Driver } from '@looseleaf/core'
 import { markup, type Html } from './html.ts'
 import { counted, timeText } from './text.ts'
 
-/** Shards that are named. */
-const MOST = 4
+/** Largest number of shards that the footer names. */
+const MAX_NAMES = 4
 
-/** What every page ends with: whose numbers these are, and where is said what they mean. */
-export function footOf({ shards }: Driver): Html {
-  const names = shards.slice(0, MOST).map(({ name }) => name)
+/** Renders the footer of every page: the process and the store behind its numbers, and the document that explains them. */
+export function footerOf({ shards }: Driver): Html {
+  const names = shards.slice(0, MAX_NAMES).map(({ name }) => name)
   const more = shards.length - names.length
   const all = [...names, ...(more > 0 ? [`${more.toLocaleString('en-US')} more`] : [])].join(', ')
   return markup`<footer><p class="soft">Process ${process.pid} made this page at ${timeText(new Date())}. Its store has ${counted(shards.length, 'shard')}: ${all}.
-What the numbers mean is in docs/observing.md of Looseleaf.</p></footer>`
+The document docs/observing.md of Looseleaf explains the numbers.</p></footer>`
 }
