@@ -58,7 +58,7 @@ test('an X-ray has every statement of its trace, by shard, and no value', async 
   const trace = await traced()
   const page = await bodyOf(window.keep(trace, 'GET /people/mira'))
   expect(page).toContain('X-ray: GET /people/mira')
-  // Numbers stand at the right of their columns.
+  // Columns of numbers are aligned to the right.
   expect(page).toMatch(/<table class="n1 n2 n5[ "]/)
   const shards = new Set(trace.statements.map(({ shard }) => shard)).size
   expect(page).toContain(
@@ -67,7 +67,7 @@ test('an X-ray has every statement of its trace, by shard, and no value', async 
   expect(page.match(/<rect /g)).toHaveLength(trace.statements.length)
   expect(page.match(/<summary/g)).toHaveLength(trace.statements.length)
   expect(page).toMatch(/query by_name/)
-  // What a call answers by an error stands beside it alone.
+  // NOT_FOUND is an answer: it is beside its call, and not in the summary of failures.
   expect(page).toMatch(/NOT_FOUND/)
   expect(page).toMatch(/<p class="lead"><span class="no">Failed:<\/span> update, with UNKNOWN\. 6 calls/)
   expect(await bodyOf('/store/xray')).toContain('>failed: UNKNOWN<')
@@ -80,10 +80,10 @@ test('equal calls that share statements are one row of an X-ray, with the number
     return bodyOf(window.keep(trace, 'shared'))
   })
   const [, calls = ''] = page.split('<h2>Calls</h2>')
-  const row = calls.split('<tr>').find((one) => one.includes('query by_name ×3'))
+  const row = calls.split('<tr>').find((line) => line.includes('query by_name ×3'))
   const [, number = ''] = /<td>#(\d+)/.exec(row!)!
   const statements = page.split('<h2>Calls</h2>')[0]!.split('<tr>')
-  expect(statements.find((one) => one.includes(`<th scope="row">${number}</th>`))).toContain(
+  expect(statements.find((line) => line.includes(`<th scope="row">${number}</th>`))).toContain(
     'query by_name ×3',
   )
 })
@@ -180,9 +180,9 @@ test('the first page has a picture with the statements to each shard', async () 
   await traced()
   const page = await bodyOf('/store')
   for (const { lanes } of store.stats().shards) {
-    const own = lanes.filter(({ table }) => table === 'entities')
-    const items = sumOf(own.map((lane) => lane.items))
-    const statements = sumOf(own.map((lane) => lane.statements))
+    const entityLanes = lanes.filter(({ table }) => table === 'entities')
+    const items = sumOf(entityLanes.map((lane) => lane.items))
+    const statements = sumOf(entityLanes.map((lane) => lane.statements))
     expect(page).toContain(
       `${counted(items, 'entity', 'entities')} in ${counted(statements, 'statement')}</text>`,
     )

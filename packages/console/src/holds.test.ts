@@ -47,7 +47,7 @@ async function open(
 
 const everything = { mayShow: () => true }
 
-/** The bytes that a page of an entity shows in hexadecimal digits. */
+/** Returns the bytes of the hex dump on a page of an entity. */
 function bytesOn(page: string): Buffer {
   const [, dump = ''] = /<pre[^>]*>([^<]*)<\/pre>/.exec(page) ?? []
   return Buffer.from(
@@ -60,7 +60,7 @@ function bytesOn(page: string): Buffer {
   )
 }
 
-/** The addresses that a page leads to beneath /store. */
+/** Returns the links of a page to addresses under /store. */
 function linksOn(page: string): string[] {
   return [...page.matchAll(/href="(\/store[^"]*)"/g)].map(([, href]) => href!.replaceAll('&#38;', '&'))
 }
@@ -71,7 +71,7 @@ test('the latest writes are listed by id, with a note about a shard that does no
   const ids: string[] = []
   for (let n = 0; n < 23; n++) {
     ids.unshift((await store.put({ name: `nobody ${n}` })).id)
-    // So that no two have one time.
+    // Gives each write a different time.
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
   await store.delete(ids[2]!)
@@ -87,8 +87,8 @@ test('the latest writes are listed by id, with a note about a shard that does no
   silent!.entities.pageByUpdated = () => Promise.reject(new Error('it sleeps'))
   const rest = (await get('/store/entity')).text
   expect(rest).toContain(`Writes on a shard are unknown. ${silent!.name}: it sleeps`)
-  const there = expected.filter((id) => store.context.router.shardOfId(parseId(id!)) !== 0)
-  expect(listed(rest).slice(0, there.length)).toEqual(there)
+  const answering = expected.filter((id) => store.context.router.shardOfId(parseId(id!)) !== 0)
+  expect(listed(rest).slice(0, answering.length)).toEqual(answering)
 })
 
 test('the list of the latest writes has the kinds of entities whose values may be shown', async () => {
@@ -99,7 +99,7 @@ test('the list of the latest writes has the kinds of entities whose values may b
     )
   const { store, get } = await open({ mayShow: isNote })
   const put = async (bag: Bag): Promise<string> => {
-    // So that no two have one time.
+    // Gives each write a different time.
     await new Promise((resolve) => setTimeout(resolve, 2))
     return (await store.put(bag)).id
   }
@@ -212,7 +212,7 @@ test('no value of an entity is shown unless mayShow returns true', async () => {
     const gone = await store.put({ name: `${SECRET.toString()} gone` })
     await store.delete(gone.id)
     for (let i = 0; i < 100; i++) await store.put({ name: `${SECRET.toString()} ${i}` })
-    const open_ = [
+    const startPages = [
       '/store',
       '/store/shards',
       '/store/index',
@@ -224,8 +224,8 @@ test('no value of an entity is shown unless mayShow returns true', async () => {
       ]),
     ]
     let pages = 0
-    const asked = new Set(open_)
-    for (const path of asked) {
+    const paths = new Set(startPages)
+    for (const path of paths) {
       const { text } = await get(path)
       pages++
       expect(text).not.toContain(SECRET.toString())
@@ -233,11 +233,11 @@ test('no value of an entity is shown unless mayShow returns true', async () => {
       expect(bytesOn(text).includes(SECRET.subarray(0, 12))).toBe(false)
       expect(text).not.toContain(SECRET.toString('base64').slice(0, 20))
       expect(text).not.toContain(SECRET.toString('base64url').slice(0, 20))
-      for (const href of linksOn(text)) if (href.includes('after=')) asked.add(href)
+      for (const href of linksOn(text)) if (href.includes('after=')) paths.add(href)
       if (path.endsWith(moved.id)) expect(text.includes('harmless')).toBe(isAllowed)
       if (path.endsWith(secret.id)) expect(text).toMatch(/nested[^]*object[^]*The bytes are not shown/)
     }
-    expect(pages).toBeGreaterThan(open_.length)
+    expect(pages).toBeGreaterThan(startPages.length)
   }
 })
 
@@ -254,7 +254,6 @@ test('an error of mayShow is hidden from the page, and reported to the applicati
   await get(`/store/entity/${id}`)
   const { status, text } = await get(`/store/entity/${id}`)
   expect(status).toBe(503)
-  // The application is, once.
   await vi.waitFor(() =>
     expect(warned).toEqual([expect.stringMatching(/^mayShow of a console failed: .*Never seen/)]),
   )
@@ -372,7 +371,7 @@ test('the page of shards shows the lag or the error of a replica from which the 
       connections: undefined,
       lanes: [],
     }))
-    return { ...all, shards: all.shards.map((one, number) => (number === 0 ? { ...one, replicas } : one)) }
+    return { ...all, shards: all.shards.map((each, number) => (number === 0 ? { ...each, replicas } : each)) }
   }
   replica.entities = {
     ...shard.entities,

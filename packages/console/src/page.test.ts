@@ -8,7 +8,7 @@ import { createRowCounts } from './faults/row-counts.ts'
 import { footerOf } from './footer.ts'
 import { createLatencies } from './live/latencies.ts'
 
-// What all pages have in common.
+// Properties of all pages.
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
@@ -51,7 +51,7 @@ test('all pages write times in the same format', async () => {
       /\d:\d\d:\d\d|\d{4}-\d\d-\d\d\b/,
     )
   }
-  // Not only those of their feet.
+  // The pages have more times than those of their footers.
   expect(times).toBeGreaterThan(paths.length + 1)
 })
 
@@ -73,9 +73,9 @@ test('every scrollable box has a role and a unique name on its page', async () =
     return traced
   })
   const xray = pages.keep(trace, 'GET /people/ada')
-  const beneath = ['', '/live', '/faults', '/shards', '/entity', `/entity/${id}`, '/index', '/index/by_name']
+  const paths = ['', '/live', '/faults', '/shards', '/entity', `/entity/${id}`, '/index', '/index/by_name']
   let boxes = 0
-  for (const path of [...beneath.map((one) => `/store${one}`), '/store/xray', xray]) {
+  for (const path of [...paths.map((path) => `/store${path}`), '/store/xray', xray]) {
     const tags = [...((await text(path)).match(/<[a-z]+ [^>]*tabindex="0"[^>]*>/g) ?? [])]
     const names = tags.map((tag) => / role="region" aria-label="([^"]+)"/.exec(tag)?.[1])
     expect(names).not.toContain(undefined)

@@ -5,11 +5,11 @@ import type { Console } from '../src/console.ts'
 export interface ServedConsole {
   readonly origin: string
   text(path: string): Promise<string>
-  /** Sends a form of the page at this path, with its token, and does not go where the answer leads. */
+  /** Submits a form of the page at this path, with its token. Does not follow redirects. */
   act(path: string, fields: Record<string, string>): Promise<Response>
 }
 
-/** Serves a console until the test has ended, and closes it then. */
+/** Serves a console until the end of the test, and then closes it. */
 export async function serveConsole(pages: Console): Promise<ServedConsole> {
   const server = createServer((request, response) => void pages.handle(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Package managers link the commands of what was asked for, and not all of them those of what it depends on.
+// Some package managers link only the commands of a direct dependency, so this package has the command of @looseleaf/cli too.
 import { main } from '@looseleaf/cli/main'
 
 await main()

@@ -23,11 +23,11 @@ const WRITERS = 8
 const ENTRIES = 300
 
 /**
- * "How FriendFeed uses MySQL to store schema-less data", executed: its steps in its order, each with what it promises,
- * or with more where Looseleaf promises more. The tests go on from one another.
+ * Executes the article "How FriendFeed uses MySQL to store schema-less data": its steps in its order, with its guarantees, or
+ * stronger ones where Looseleaf gives them. Each test continues from the state of the one before.
  */
-export function describeArticle(where: string, openShards: () => Promise<DriverFactory>): void {
-  describe(`the article, executed on ${where}`, () => {
+export function describeArticle(database: string, openShards: () => Promise<DriverFactory>): void {
+  describe(`the article, executed on ${database}`, () => {
     let shards: DriverFactory
     let store: DataStore
 
@@ -56,7 +56,7 @@ export function describeArticle(where: string, openShards: () => Promise<DriverF
     const userId = randomUUID()
     let firstId: EntityId
 
-    test('a property needs no column: whatever is in the bag is stored and comes back', async () => {
+    test('a property needs no column: get returns all properties of the stored bag', async () => {
       const bag = {
         user_id: userId,
         feed_id: randomUUID(),
@@ -78,7 +78,7 @@ export function describeArticle(where: string, openShards: () => Promise<DriverF
       }
     })
 
-    test('getAll gives the entities of a user, from whatever shards they are on', async () => {
+    test('getAll returns the entities of a user from all shards', async () => {
       const others = Array.from({ length: 4 }, () => randomUUID())
       const results = await store.putMany(
         Array.from({ length: ENTRIES }, (_, i) => entry(i, [userId, ...others][i % 5] as string)),
@@ -94,13 +94,13 @@ export function describeArticle(where: string, openShards: () => Promise<DriverF
       )
     })
 
-    test('an index is added while writers write, filled by the cleaner, and equals a full scan then', async () => {
+    test('an index that is added and filled during writes equals a full scan', async () => {
       const ids = idsOf(await scanAll(store)).filter((id) => id !== firstId)
       const writing = new AbortController()
       const waiting: (() => void)[] = []
       const write = async (writer: number): Promise<void> => {
         for (let i = 0; !writing.signal.aborted; i++) {
-          // New ones, changed ones, and now and then one that goes and comes back.
+          // New entities, changed ones, and sometimes one that is deleted and later written again.
           const id = ids[(i * WRITERS + writer) % ids.length] as EntityId
           if (i % 3 === 0) await store.put(entry(i, userId))
           else if (i % 7 === 0) await store.delete(id)
@@ -110,14 +110,14 @@ export function describeArticle(where: string, openShards: () => Promise<DriverF
       }
       const writers = Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
       const nextWrite = async (): Promise<void> => {
-        // The writers only end before their time when one of them fails.
+        // `writers` settles before the abort only if a writer fails.
         await Promise.race([writers, new Promise<void>((resolve) => waiting.push(resolve))])
       }
       try {
         await nextWrite()
         await store.addIndex(linkIndex)
         await nextWrite()
-        // Nobody gets half an answer from it.
+        // A query before the end of the filling is refused instead of being incomplete.
         await expect(store.query(linkIndex, { link: linkOf(1) })).rejects.toMatchObject({
           code: 'INDEX_NOT_READY',
         })
@@ -131,7 +131,7 @@ export function describeArticle(where: string, openShards: () => Promise<DriverF
       await expectEqualsScan(store)
     })
 
-    test('a row that went stale is never seen by a reader, and gone after the cleaner ran', async () => {
+    test('a stale row is discarded by queries and deleted by the cleaner', async () => {
       const entity = await store.get(firstId)
       if (entity === undefined) throw new Error('the first entity was deleted')
       const link = 'http://example.com/never-was'
@@ -152,13 +152,13 @@ export function describeArticle(where: string, openShards: () => Promise<DriverF
       await expectEqualsScan(store)
     })
 
-    // Two index tables to write to before the commit, and two to delete from after it.
+    // A write upserts into two index tables, commits, and deletes from two index tables.
     describe.each([
       { step: 'create', writes: 3 },
       { step: 'change', writes: 5 },
       { step: 'delete', writes: 3 },
-    ] as const)('a process that dies in the middle of a $step', ({ step, writes }) => {
-      test('leaves nothing missing and nothing to be seen that is not there, whatever the moment', async () => {
+    ] as const)('a process that dies during a $step', ({ step, writes }) => {
+      test('queries neither miss entities nor return wrong ones after a process died at any step', async () => {
         for (let write = 0; write <= writes; write++) {
           for (const side of ['before', 'after'] as const) {
             const old = entry(1, randomUUID())
@@ -178,10 +178,10 @@ export function describeArticle(where: string, openShards: () => Promise<DriverF
       })
     })
 
-    test('the cleaner sweeps up after the dead', async () => {
+    test('the cleaner deletes the rows that dead processes left', async () => {
       for (const name of ['user_id', 'link']) {
         expect(await checkIndex(store, name)).toMatchObject({ missing: 0 })
-        // Nobody else is writing, so no row has to be left to its writer for a while.
+        // No other process writes, so young rows need no grace time.
         await cleanIndex(store, name, { graceMs: 0 })
         expect(await checkIndex(store, name)).toMatchObject({ missing: 0, dangling: 0, misplaced: 0 })
       }
@@ -204,7 +204,7 @@ function entry(number: number, userId: string): Bag {
   }
 }
 
-/** The moment when a process dies: at this write to any shard, counted from 0, before or after it is done. */
+/** Crash point of a process: before or after this write to any shard, counted from 0. */
 interface Moment {
   readonly write: number
   readonly side: 'before' | 'after'
@@ -212,7 +212,7 @@ interface Moment {
 
 const WRITES: readonly string[] = ['insert', 'replace', 'upsert', 'remove']
 
-/** A process of its own, up to its end or to the moment when it dies; true when it died. */
+/** Runs `work` with a store of its own until its end or its crash. Returns true after a crash. */
 async function runUntilCrash(
   shards: DriverFactory,
   { write, side }: Moment,
@@ -233,18 +233,18 @@ async function runUntilCrash(
   return died
 }
 
-/** The entity is as one of these bags says or not there at all, and both indexes say so too. */
+/** Expects the entity to equal one of these bags or to be missing, and both indexes to agree. */
 async function expectWhole(store: DataStore, id: EntityId, bags: readonly Bag[]): Promise<void> {
   const entity = await store.get(id)
   expect(bags.map((bag) => ({ id, ...bag }))).toEqual(
     expect.arrayContaining(entity === undefined ? [] : [entity]),
   )
-  for (const one of bags) {
-    const isThis = entity?.['user_id'] === one['user_id']
-    const byUser = await userIdIndex.getAll(store, { user_id: one['user_id'] as string })
-    expect(idsOf(byUser)).toEqual(isThis ? [id] : [])
-    const byLink = await linkIndex.getAll(store, { link: one['link'] as string })
-    expect(byLink.some((found) => found.id === id)).toBe(isThis)
+  for (const bag of bags) {
+    const isStored = entity?.['user_id'] === bag['user_id']
+    const byUser = await userIdIndex.getAll(store, { user_id: bag['user_id'] as string })
+    expect(idsOf(byUser)).toEqual(isStored ? [id] : [])
+    const byLink = await linkIndex.getAll(store, { link: bag['link'] as string })
+    expect(byLink.some((found) => found.id === id)).toBe(isStored)
   }
 }
 

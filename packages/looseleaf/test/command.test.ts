@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
 const run = promisify(execFile)
 
-test('the command comes along, and takes the config of the README', async () => {
+test('the package includes the command, and the command accepts the config of the README', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'looseleaf-command-'))
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
   mkdirSync(join(cwd, 'node_modules'))
@@ -19,7 +19,7 @@ test('the command comes along, and takes the config of the README', async () => 
   writeFileSync(join(cwd, 'looseleaf.config.ts'), config)
   const looseleaf = async (...args: string[]): Promise<string> => {
     const program = ['--conditions=@looseleaf/source', join(PACKAGE, 'src', 'bin.ts'), ...args]
-    // The servers of the config are nobody's.
+    // The servers in the config do not exist.
     const env = { ...process.env, LOOSELEAF_SHARDS: 'sqlite:data?shards=2' }
     return (await run(process.execPath, program, { cwd, env })).stdout
   }

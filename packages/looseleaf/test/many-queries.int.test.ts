@@ -15,7 +15,7 @@ let servers: RunningServers
 let logs: readonly Connection[]
 let store: DataStore
 
-// Servers of its own, because their logs have what all send.
+// This test starts its own servers, because a general log has the statements of all clients.
 beforeAll(async () => {
   servers = await startServers(SHARDS, { database: 'feed' })
   logs = await Promise.all(servers.urls.map((url) => createConnection(url)))
@@ -34,7 +34,7 @@ afterAll(async () => {
   await servers?.stop()
 })
 
-/** The statements that have read an index table since the last call, of each server. */
+/** Returns the number of statements per server that have read the index table since the previous call. */
 async function indexReads(): Promise<number[]> {
   return Promise.all(
     logs.map(async (log) => {
@@ -47,7 +47,7 @@ async function indexReads(): Promise<number[]> {
   )
 }
 
-test('the last comments of many entries, and how many there are, are three statements a shard', async () => {
+test('one queryMany for the last comments of many entries with counts sends three statements per shard', async () => {
   const entries = Array.from({ length: ENTRIES }, (_, n) => `entry ${n}`)
   await store.putMany(
     entries.flatMap((entry) =>
@@ -65,7 +65,7 @@ test('the last comments of many entries, and how many there are, are three state
     )
     expect(cost.complete).toBe(true)
   }
-  // Counted as they are: each query by itself has its own.
+  // Checks the count itself: separate queries send one statement each.
   for (const where of wheres) await store.query(commentsByEntry, where, { order: 'desc', limit: 3 })
   expect((await indexReads()).reduce((sum, reads) => sum + reads, 0)).toBe(ENTRIES)
 })

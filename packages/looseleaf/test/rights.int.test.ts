@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const byTag = defineIndex('by_tag', { properties: { tag: 'string' }, shardOn: 'tag' })
 
-test('the rights of a running process do not break an index that it may not change', async () => {
+test('a process without the rights to change tables leaves the indexes intact', async () => {
   const { urls } = await freshShards(2)
   const open = async (to: readonly string[], migrate: boolean): Promise<DataStore> => {
     const store = await DataStore.open({ shards: mysqlShards(to), indexes: [byLink], migrate })

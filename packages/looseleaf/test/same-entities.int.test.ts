@@ -13,7 +13,7 @@ const ROUNDS = 6
 const byRound = defineIndex('by_round', { properties: { round: 'string' }, shardOn: 'round' })
 
 interface Child {
-  /** The next line that it prints. */
+  /** Returns the next line that the process prints. */
   line(): Promise<string>
   go(): void
 }
@@ -45,7 +45,7 @@ async function openFresh(
   return { store, urls }
 }
 
-test('two processes that write the same entities of a new store at once see no failure, and no write is lost or done twice', async () => {
+test('two processes that write the same entities of a new store see no failure, and each write takes effect once', async () => {
   const { store, urls } = await openFresh()
   const both = [start(String(ROUNDS), ...urls), start(String(ROUNDS), ...urls)]
   for (const answer of ['ready', 'put']) {
@@ -58,7 +58,7 @@ test('two processes that write the same entities of a new store at once see no f
   expect(bags).toHaveLength(60)
 })
 
-test('a write that meets a lock for longer than a statement may wait is made when the lock has gone', async () => {
+test('a write that waits for a lock beyond the lock timeout succeeds once the lock is released', async () => {
   const { store, urls } = await openFresh(1)
   const { id } = await store.put({ round: 'before' })
   const [other] = [await createConnection(urls[0] as string)]
@@ -78,7 +78,7 @@ test('a write that meets a lock for longer than a statement may wait is made whe
   }
 })
 
-test('many calls of one process for the same entities end without a failure, with a second store beside it', async () => {
+test('concurrent calls of two stores in a process for the same entities end without a failure', async () => {
   const { store, urls } = await openFresh()
   const second = await DataStore.open({ shards: mysqlShards(urls) })
   onTestFinished(() => second.close())

@@ -18,7 +18,7 @@ const byUser = defineIndex('by_user', {
 })
 const MINUTE = 60_000
 
-/** Time in which every sleep is over at once, and has lasted as long as it was to. */
+/** Makes a clock whose sleeps end at once and advance it by their length. */
 function leapingTime(): Time & { leap(milliseconds: number): void } {
   let now = Date.now()
   return {
@@ -66,7 +66,7 @@ async function found(store: DataStore): Promise<number> {
   return each.flat().length
 }
 
-test('TRUNCATE of an index table is noticed by a cleaner, which fills the index again', async () => {
+test('a cleaner notices a TRUNCATE of an index table and fills the index again', async () => {
   const { urls } = await freshShards(1)
   const { store } = await open(urls, leapingTime())
   await store.putMany(users)
@@ -77,7 +77,7 @@ test('TRUNCATE of an index table is noticed by a cleaner, which fills the index 
     const sql = "SELECT name FROM looseleaf_tasks WHERE name LIKE 'witness/%' AND progress LIKE '%bytes%'"
     return (await connection.query<RowDataPacket[]>(sql))[0].length
   }
-  // The first sweep begins after the first look and would write the rows again: its progress tells that it has begun.
+  // Waits for the end of the first sweep, which would add the rows again. It starts after the first look and then has progress.
   const hasSwept = (): boolean => {
     const { progress, sweeping } = cleaner.status()
     return progress.length > 0 && sweeping.length === 0
@@ -89,11 +89,11 @@ test('TRUNCATE of an index table is noticed by a cleaner, which fills the index 
     20_000,
   )
   await vi.waitUntil(async () => (await store.indexes())[0]!.state === 'ready', 20_000)
-  // By a clock that does not leap: the time of a query is bounded.
+  // Opened with the real clock, because the leaping one would exceed the time limit of a query.
   expect(await found((await open(urls)).store)).toBe(30)
 })
 
-/** Every table of one database, as it is now, in another one. */
+/** Copies all tables of a database to another one. */
 async function copy(connection: Connection, from: string, to: string): Promise<void> {
   await connection.query(`CREATE DATABASE IF NOT EXISTS \`${to}\``)
   const [tables] = await connection.query<RowDataPacket[]>(
@@ -109,7 +109,7 @@ async function copy(connection: Connection, from: string, to: string): Promise<v
   }
 }
 
-test('a database that was restored from a copy is found at open, until all indexes were cleaned anew', async () => {
+test('open warns of a database that was restored from a copy, until all indexes are cleaned', async () => {
   const { urls } = await freshShards(2)
   const time = leapingTime()
   const before = await open(urls, time)

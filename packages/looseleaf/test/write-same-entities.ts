@@ -1,6 +1,6 @@
 /**
- * A process of its own that writes entities which another one writes too: `node write-same-entities.ts <rounds> <url>…`. It says
- * `ready`, begins with the first byte that it is sent, and says in the end how its calls have failed.
+ * Writes entities that another process writes at the same time: `node write-same-entities.ts <rounds> <url>…`. Prints `ready`,
+ * starts with the first byte on stdin, and prints the errors of its calls at the end.
  */
 import { once } from 'node:events'
 import { DataStore, deriveId, isLooseleafError, mysqlShards } from 'looseleaf'
@@ -19,7 +19,7 @@ const note = (error: unknown): void => {
   failures.push(isLooseleafError(error) ? `${error.code}: ${error.message}` : String(error))
 }
 for (let round = 0; round < Number(rounds); round++) {
-  // Most of these swaps are in one statement, and lose where the other process was first.
+  // Most of these swaps share a statement. Each fails whose entity the other process has written first.
   await Promise.all(
     shuffled(ids).map((id) => store.put({ adds: 0, round: String(round) }, { id }).catch(note)),
   )

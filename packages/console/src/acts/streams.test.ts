@@ -2,14 +2,14 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { afterAll, expect, test, vi } from 'vitest'
 
-// Modules take their timers when they are loaded: a copy is loaded under fake ones, and not left to other files.
+// Modules bind the timers when they are loaded. A copy of the module is loaded with fake timers, and reset for other tests.
 vi.useFakeTimers()
 vi.resetModules()
 const { createStreams } = await import('./streams.ts')
 vi.resetModules()
 afterAll(() => void vi.useRealTimers())
 
-/** Of a client that does not read: it is ended, and does not close. */
+/** Makes a response whose client does not read: `end` does not lead to `close`. */
 function response(): ServerResponse & { readonly said: string[] } {
   const said: string[] = []
   let isEnded = false

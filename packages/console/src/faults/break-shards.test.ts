@@ -16,16 +16,16 @@ const byN = defineIndex('by_n', { properties: { n: 'integer' }, shardOn: 'id' })
 
 let store: DataStore
 let shards: ShardFaults
-let told: string[]
+let texts: string[]
 let closing: AbortController
 const actContext = () => ({
   signal: closing.signal,
-  showProgress: (text: string) => void told.push(text),
-  setOutcome: (text: string) => void told.push(text),
+  showProgress: (text: string) => void texts.push(text),
+  setOutcome: (text: string) => void texts.push(text),
 })
 
 beforeEach(async () => {
-  told = []
+  texts = []
   closing = new AbortController()
   shards = createShardFaults(memoryShards(2))
   store = await DataStore.open({
@@ -58,7 +58,7 @@ test('a stopped shard rejects all calls, the other shard none, and it comes back
   const other = onShard(1)
   await store.put({ n: 2 }, { id: other })
   expect(await store.get(other)).toMatchObject({ n: 2 })
-  expect(told).toEqual([expect.stringMatching(/^it answers again at/)])
+  expect(texts).toEqual([expect.stringMatching(/^it answers again at/)])
   closing.abort()
   await stopped
   await store.put({ n: 1 }, { id: onShard(0) })
@@ -82,7 +82,7 @@ test('a write that dies before its commit leaves rows that readers discard', asy
   expect(xray).toContain('<g class="index write">')
   expect(await text('/store/xray')).toContain('>failed: SHARD_UNAVAILABLE<')
   await killed
-  expect(told.at(-1)).toMatch(
+  expect(texts.at(-1)).toMatch(
     /^Entity \S{36} was not committed on memory [01]; its index rows were written\.$/,
   )
   const page = await store.query(byName, { name: 'ada' })
@@ -97,11 +97,13 @@ test('a write that dies after its commit leaves the rows that it has lost, until
   const { id: other } = await store.put({ name: 'zoe' })
   const killed = killNextWrite(shards, 'after its commit', 60_000, actContext())
   await store.put({ name: 'bob', n: 2 })
-  // It loses no row, so it is not the one that dies.
+  // This update loses no row, so it is not killed.
   await store.update(other, (bag) => ({ ...bag, seen: true }))
   await store.update(id, () => ({ name: 'eve', n: 3 }))
   await killed
-  expect(told.at(-1)).toMatch(new RegExp(`^Entity ${id} was committed; its lost rows are still in index_by_`))
+  expect(texts.at(-1)).toMatch(
+    new RegExp(`^Entity ${id} was committed; its lost rows are still in index_by_`),
+  )
   expect(await store.query(byName, { name: 'ada' })).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
   expect(await discarded()).toBe(1)
   const cleaner = startCleaner(store, { intervalMs: 10 })
@@ -144,7 +146,7 @@ test('the page has buttons that stop a shard and kill a write, which ask first',
     /Running since [-\d]+ [:\d]+ UTC: kill a write before its commit, it waits for a write/,
   )
   await expect(store.put({ n: 1 }, { id: onShard(1) })).rejects.toThrow(/is stopped on purpose/)
-  // What is done stands where its button was, with another one that ends it.
+  // A running act replaces its button, with a button that ends it.
   expect(page).toContain('<strong>memory 1 is stopped</strong> since')
   expect(page).not.toContain('>Stop memory 1<')
   expect((await act({ end: 'memory 0' })).status).toBe(409)

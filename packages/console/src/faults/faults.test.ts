@@ -16,7 +16,7 @@ const acts = { onAct: () => {} }
 let store: DataStore
 let shards: ShardFaults
 let counts: RowCounts
-/** Rows that a cleaner has deleted while it followed writes. */
+/** Number of rows that the cleaner has deleted by following writes. */
 let followed: number
 let served: ServedConsole
 
@@ -116,8 +116,8 @@ test('the count of planted rows includes rows on other shards when a shard fails
   const rows = await Promise.all(
     driver.shards.map((shard) => shard.index(spec).scan({ prefix: [], order: 'asc', limit: 10 })),
   )
-  // All have one key, and so are on one shard.
-  await driver.shards[rows.findIndex((some) => some.length === 0)]!.dropIndexTable(spec)
+  // All rows have the same key, so they are on one shard.
+  await driver.shards[rows.findIndex((rowsOfShard) => rowsOfShard.length === 0)]!.dropIndexTable(spec)
   expect((await act({ plant: 'by_name' })).status).toBe(303)
   const text = await page()
   expect(text).toMatch(/<h2>by_name<\/h2>\s+<dl><dt>planted<\/dt><dd>8 rows/)

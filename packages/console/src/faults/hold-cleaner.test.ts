@@ -31,15 +31,15 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
       timeout: 5000,
     })
     .toHaveLength(2)
-  // The shard of the catalog takes its own part away, and no other.
+  // A failure of the shard with the catalog affects only its own line.
   const [first] = store.context.driver.shards
   const gone = (): Promise<never> =>
     Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is gone.', { shard: first!.name }))
   first!.catalog.load = gone
   first!.tasks.load = gone
-  const left = await page()
-  expect(left).toContain(`<dt>${first!.name}</dt><dd>It is gone.</dd>`)
-  expect(left.match(/<dd>[1-9]\d* s, and no cleaner follows it now<\/dd>/g)).toHaveLength(1)
+  const degraded = await page()
+  expect(degraded).toContain(`<dt>${first!.name}</dt><dd>It is gone.</dd>`)
+  expect(degraded.match(/<dd>[1-9]\d* s, and no cleaner follows it now<\/dd>/g)).toHaveLength(1)
   expect((await served.text('/store/shards')).match(/<td>\d+ s<\/td><td>\d+ s ago<\/td>/g)).toHaveLength(1)
   pages.close()
   await expect.poll(() => cleaner.status().isRunning).toBe(true)

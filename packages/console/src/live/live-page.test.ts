@@ -68,7 +68,7 @@ test.each([24, 59])(
     const labels = [
       ...marked.matchAll(/<text x="([\d.]+)" y="(\d+)" text-anchor="(start|end)">([^<]+)</g),
     ].map(([, x, y, anchor, label]) => {
-      // By the width of a narrow letter: an overlap of these would be one of any.
+      // A lower bound of the width: labels that overlap with it overlap in any font.
       const length = label!.length * 6
       return { row: Number(y), label, from: anchor === 'end' ? Number(x) - length : Number(x), length }
     })
@@ -131,11 +131,11 @@ test('the section of a partial index shows its condition', () => {
 test('the section of a building index says whether a cleaner runs', () => {
   const definition = { name: 'by_name', properties: [], shardOn: 'id' } as never
   const status = { state: 'building', generation: 1, unique: false, hidden: false, paused: false } as never
-  const told = (hasCleaner: boolean): string =>
+  const textFor = (hasCleaner: boolean): string =>
     offeredSection({ definition, hasCleaner, generations: [{ status, report: undefined }] }, undefined, false)
       .text
-  expect(told(true)).toContain('starts to fill it within seconds')
-  expect(told(false)).toContain('No cleaner runs now')
+  expect(textFor(true)).toContain('starts to fill it within seconds')
+  expect(textFor(false)).toContain('No cleaner runs now')
 })
 
 test('calls that failed are on the plot, and named below it', () => {

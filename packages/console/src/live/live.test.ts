@@ -24,23 +24,23 @@ beforeEach(async () => {
   })
   await store.putMany(['ada', 'bo', 'cy'].map((name) => ({ name })))
   done = []
-  await serve({ live: { offer: [byName], latencies }, acts: { onAct: (one) => done.push(one) } })
+  await serve({ live: { offer: [byName], latencies }, acts: { onAct: (act_) => done.push(act_) } })
   onTestFinished(() => store.close())
 })
 
-/** Serves a console of these options from now on. */
+/** Serves a new console with these options. Later requests go to it. */
 async function serve(options: Partial<ConsoleOptions>): Promise<Console> {
   const window = createConsole({ store, base: '/store', ...options })
-  server = createServer((asked, response) => {
-    if (!window.handle(asked, response)) response.writeHead(418).end()
+  server = createServer((incoming, response) => {
+    if (!window.handle(incoming, response)) response.writeHead(418).end()
   })
-  const own = server
-  await new Promise<void>((resolve) => own.listen(0, '127.0.0.1', resolve))
-  port = (own.address() as { port: number }).port
+  const started = server
+  await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve))
+  port = (started.address() as { port: number }).port
   onTestFinished(() => {
     window.close()
-    own.closeAllConnections()
-    own.close()
+    started.closeAllConnections()
+    started.close()
   })
   return window
 }
@@ -64,7 +64,7 @@ function ask(method: string, path: string, headers: Record<string, string> = {},
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** A browser: a cookie, and the token of the form. */
+/** Loads the page. Returns its cookie and the token of its form, like a browser. */
 async function load(): Promise<{ cookie: string; token: string; page: string }> {
   const { headers, body } = await ask('GET', '/store/live')
   const [cookie = ''] = headers['set-cookie']?.[0]?.split(';') ?? []
@@ -93,7 +93,7 @@ test('an index is added, filled, and dropped after a question, and each act is l
   await cleanIndex(store, 'by_name', { settleMs: 0 })
   const ready = await page()
   expect(ready).toMatch(/by_name: ready[\s\S]*3 rows added, 0 rows removed/)
-  // A mark for the act and one for the end of the filling.
+  // One mark for the act, and one for the end of the filling.
   expect(ready.match(/<g class="mark">/g)).toHaveLength(2)
   expect(ready).toContain('Before, during and after by_name')
 
@@ -119,7 +119,7 @@ test('the page shows the progress of a filling', async () => {
   await act({ add: 'by_name' })
   const controller = new AbortController()
   const { signal } = controller
-  // It is stopped when it has told of its first page.
+  // Stopped after its first progress.
   const onProgress = (): void => controller.abort()
   await cleanIndex(store, 'by_name', { signal, onProgress, rowsPerSecond: 1000 }).catch(() => {})
   expect(await page()).toMatch(/<progress max="1" value="[\d.]+"[^>]*>\d+ %<\/progress>/)
@@ -152,7 +152,7 @@ test('acts are accepted only under the given host names', async () => {
   const latencies = createLatencies()
   await serve({
     live: { offer: [byName], latencies },
-    acts: { onAct: (one) => done.push(one), hosts: ['store.example.org'] },
+    acts: { onAct: (act_) => done.push(act_), hosts: ['store.example.org'] },
   })
   const refused = await act({ add: 'by_name' })
   expect(refused.status).toBe(403)
@@ -186,7 +186,7 @@ test('a failed act is marked, and its subject is escaped everywhere', async () =
   latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
   await serve({
     live: { offer: [{ ...byName, name }], latencies },
-    acts: { onAct: (one) => done.push(one) },
+    acts: { onAct: (act_) => done.push(act_) },
   })
   expect((await act({ add: name })).status).toBe(303)
   expect(done).toMatchObject([{ name: 'add', about: name, failure: expect.stringContaining('BAD_INDEX') }])
