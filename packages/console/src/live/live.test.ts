@@ -24,7 +24,7 @@ beforeEach(async () => {
   })
   await store.putMany(['ada', 'bo', 'cy'].map((name) => ({ name })))
   done = []
-  await serve({ live: { offer: [byName], latencies }, acts: { onAct: (act_) => done.push(act_) } })
+  await serve({ live: { offer: [byName], latencies }, acts: { onAct: (ended) => done.push(ended) } })
   onTestFinished(() => store.close())
 })
 
@@ -152,7 +152,7 @@ test('acts are accepted only under the given host names', async () => {
   const latencies = createLatencies()
   await serve({
     live: { offer: [byName], latencies },
-    acts: { onAct: (act_) => done.push(act_), hosts: ['store.example.org'] },
+    acts: { onAct: (ended) => done.push(ended), hosts: ['store.example.org'] },
   })
   const refused = await act({ add: 'by_name' })
   expect(refused.status).toBe(403)
@@ -186,7 +186,7 @@ test('a failed act is marked, and its subject is escaped everywhere', async () =
   latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
   await serve({
     live: { offer: [{ ...byName, name }], latencies },
-    acts: { onAct: (act_) => done.push(act_) },
+    acts: { onAct: (ended) => done.push(ended) },
   })
   expect((await act({ add: name })).status).toBe(303)
   expect(done).toMatchObject([{ name: 'add', about: name, failure: expect.stringContaining('BAD_INDEX') }])
