@@ -1,2 +1,2 @@
-export { defineConfig, type LooseleafConfig } from './define-config.ts'
-export { shardsFrom, type ShardsFromOptions } from './shards-from.ts'
+export { defineConfig, type LooseleafConfig } from './config/define-config.ts'
+export { shardsFrom, type ShardsFromOptions } from './config/shards-from.ts'

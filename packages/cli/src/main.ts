@@ -1,7 +1,7 @@
-import { boundMemory } from './bound-memory.ts'
-import { exitCodes } from './exit-codes.ts'
-import { nodeComplaint } from './node-version.ts'
-import { OutputError } from './output-error.ts'
+import { boundMemory } from './running/bound-memory.ts'
+import { exitCodes } from './running/exit-codes.ts'
+import { nodeComplaint } from './running/node-version.ts'
+import { OutputError } from './output/output-error.ts'
 
 /**
  * Runs the command with the arguments of this process, and ends the process with its exit code. Timers, pools and sockets

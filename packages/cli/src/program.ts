@@ -20,10 +20,10 @@ import { addSchema } from './commands/schema.ts'
 import { addSlow } from './commands/slow.ts'
 import { addStatus } from './commands/status.ts'
 import { addTop } from './commands/top.ts'
-import type { Console } from './console.ts'
-import { addCommonOptions, type AddCommand } from './define-command.ts'
-import { exitCodes, type ExitCode } from './exit-codes.ts'
-import { redact, runAction, type Runner } from './run-action.ts'
+import type { Console } from './output/console.ts'
+import { addCommonOptions, type AddCommand } from './running/define-command.ts'
+import { exitCodes, type ExitCode } from './running/exit-codes.ts'
+import { redact, runAction, type Runner } from './running/run-action.ts'
 
 const COMMANDS: readonly AddCommand[] = [
   addInit,

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { envelopeCodec } from '@looseleaf/codec'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
 import { projectFolder, runInside } from './run-command.ts'
 
 const SHARDS = 'sqlite:data?shards=2'

@@ -5,7 +5,7 @@ import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, test } from 'vitest'
-import { exitCodeOf } from '../src/exit-codes.ts'
+import { exitCodeOf } from '../src/running/exit-codes.ts'
 import { projectFolder, runCommand, runInside, type Finished } from './run-command.ts'
 
 let cwd: string

@@ -7,7 +7,7 @@ import { jsonFormat } from '@looseleaf/codec'
 import { parseId, type Bag } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
 import { projectFolder, runCommand, runInside, startCommand } from './run-command.ts'
 
 const CONFIG = `

@@ -1,7 +1,7 @@
 import { consume, readConsumers } from '@looseleaf/changes'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
 import { projectFolder, runInside } from './run-command.ts'
 
 const SHARDS = 'sqlite:data?shards=2'

@@ -7,7 +7,7 @@ import { parseId, type EntityId } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
 import { damageBody, type DamagedLine } from './damage-body.ts'
 import { projectFolder, runInside } from './run-command.ts'
 

@@ -1,7 +1,7 @@
 import { DataStore } from '@looseleaf/store'
 import { defineIndex } from '@looseleaf/index-engine'
 import { expect, test } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
 import { projectFolder, runInside } from './run-command.ts'
 
 const SHARDS = 'sqlite:data?shards=2'

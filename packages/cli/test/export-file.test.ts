@@ -12,8 +12,8 @@ import {
 import { join } from 'node:path'
 import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
-import { writeFile } from '../src/write-file.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
+import { writeFile } from '../src/output/write-file.ts'
 import { damageBody } from './damage-body.ts'
 import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
 

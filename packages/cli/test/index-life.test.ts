@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { changeCatalog, defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
 import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
 
 // All commands of an index, from a dry run of `add` to its drop.

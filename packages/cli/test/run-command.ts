@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import type { Console } from '../src/console.ts'
+import type { Console } from '../src/output/console.ts'
 import { runProgram } from '../src/program.ts'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { startCleaner } from '@looseleaf/cleaner'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
 import { projectFolder, runInside } from './run-command.ts'
 
 const CONFIG = `

@@ -4,7 +4,7 @@ import { cleanIndex } from '@looseleaf/cleaner'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
-import { shardsFrom } from '../src/shards-from.ts'
+import { shardsFrom } from '../src/config/shards-from.ts'
 import { projectFolder, runInside } from './run-command.ts'
 
 async function project(): Promise<string> {

@@ -7,8 +7,8 @@ import { serveConsole } from '../test/serve-console.ts'
 import { createConsole, type Console, type ConsoleOptions } from './console.ts'
 import { createRowCounts } from './faults/row-counts.ts'
 import { createLatencies } from './live/latencies.ts'
-import { purposeOf } from './purposes.ts'
-import { counted } from './text.ts'
+import { purposeOf } from './indexes/purposes.ts'
+import { counted } from './html/text.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 

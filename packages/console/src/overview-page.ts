@@ -1,8 +1,8 @@
 import { tableKind } from '@looseleaf/core'
 import type { ShardStats, StoreStats } from '@looseleaf/store'
-import { markup, type Html } from './html.ts'
-import type { Link } from './page.ts'
-import { counted } from './text.ts'
+import { markup, type Html } from './html/html.ts'
+import type { Link } from './html/page.ts'
+import { counted } from './html/text.ts'
 
 const WIDTH = 940
 const SHARD_X = 280

@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { serveConsole } from '../test/serve-console.ts'
 import { createConsole } from './console.ts'
 import { createRowCounts } from './faults/row-counts.ts'
-import { footerOf } from './footer.ts'
+import { footerOf } from './html/footer.ts'
 import { createLatencies } from './live/latencies.ts'
 
 // Properties of all pages.
@@ -75,7 +75,7 @@ test('every scrollable box has a role and a unique name on its page', async () =
   const xray = pages.keep(trace, 'GET /people/ada')
   const paths = ['', '/live', '/faults', '/shards', '/entity', `/entity/${id}`, '/index', '/index/by_name']
   let boxes = 0
-  for (const path of [...paths.map((path) => `/store${path}`), '/store/xray', xray]) {
+  for (const path of [...paths.map((suffix) => `/store${suffix}`), '/store/xray', xray]) {
     const tags = [...((await text(path)).match(/<[a-z]+ [^>]*tabindex="0"[^>]*>/g) ?? [])]
     const names = tags.map((tag) => / role="region" aria-label="([^"]+)"/.exec(tag)?.[1])
     expect(names).not.toContain(undefined)

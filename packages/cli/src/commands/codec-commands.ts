@@ -1,13 +1,13 @@
 import type { StoredDefinition } from '@looseleaf/core'
 import { brokenText, lookAtBodies } from '@looseleaf/store'
 import type { Command } from 'commander'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { parseWhole } from '../parse-whole.ts'
-import type { Output } from '../output.ts'
-import type { Runner } from '../run-action.ts'
-import type { CommonOptions } from '../session.ts'
-import { counted, grouped, printable } from '../text.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { exitCodes } from '../running/exit-codes.ts'
+import { parseWhole } from '../running/parse-whole.ts'
+import type { Output } from '../output/output.ts'
+import type { Runner } from '../running/run-action.ts'
+import type { CommonOptions } from '../running/session.ts'
+import { counted, grouped, printable } from '../output/text.ts'
 
 const SHOW_DETAILS = `A shape is a list of property names; bodies refer to it instead of repeating
 the names. A dictionary is common text by which bodies are compressed. Both stay

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Act } from '@looseleaf/console'
 import { LooseleafError, isError } from '@looseleaf/core'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { parseWhole } from '../parse-whole.ts'
-import type { CommonOptions, Session } from '../session.ts'
-import { printable } from '../text.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { parseWhole } from '../running/parse-whole.ts'
+import type { CommonOptions, Session } from '../running/session.ts'
+import { printable } from '../output/text.ts'
 
 interface ConsoleCommandOptions extends CommonOptions {
   readonly port?: number

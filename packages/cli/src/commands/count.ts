@@ -1,10 +1,10 @@
 import { definitionFromData } from '@looseleaf/index-engine'
 import { Option } from 'commander'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { findIndex } from '../find-index.ts'
-import { counted } from '../text.ts'
-import type { CommonOptions } from '../session.ts'
-import { parseWhere } from '../where-expression.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { findIndex } from '../indexes/find-index.ts'
+import { counted } from '../output/text.ts'
+import type { CommonOptions } from '../running/session.ts'
+import { parseWhere } from '../indexes/where-expression.ts'
 import { WHERE_HELP } from './query.ts'
 
 interface CountCommandOptions extends CommonOptions {

@@ -1,11 +1,11 @@
 import { isVersion, LooseleafError } from '@looseleaf/core'
 import { repairVersion, type DamagedEntity, type DataStore } from '@looseleaf/store'
 import { resolve } from 'node:path'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { exitCodes, type ExitCode } from '../exit-codes.ts'
-import { exportBody } from '../export-body.ts'
-import type { CommonOptions, Session } from '../session.ts'
-import { counted, printable } from '../text.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
+import { exportBody } from '../output/export-body.ts'
+import type { CommonOptions, Session } from '../running/session.ts'
+import { counted, printable } from '../output/text.ts'
 
 interface DamagedCommandOptions extends CommonOptions {
   readonly export?: string

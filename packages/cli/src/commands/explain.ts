@@ -1,10 +1,10 @@
 import { definitionFromData } from '@looseleaf/index-engine'
 import type { QueryExplanation } from '@looseleaf/store'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { findIndex } from '../find-index.ts'
-import type { CommonOptions } from '../session.ts'
-import { counted, grouped } from '../text.ts'
-import { parseWhere } from '../where-expression.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { findIndex } from '../indexes/find-index.ts'
+import type { CommonOptions } from '../running/session.ts'
+import { counted, grouped } from '../output/text.ts'
+import { parseWhere } from '../indexes/where-expression.ts'
 import { WHERE_HELP } from './query.ts'
 
 interface ExplainCommandOptions extends CommonOptions {

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { entityLine } from '../entity-view.ts'
-import { counted } from '../text.ts'
-import { IncompleteOutput } from '../output-error.ts'
-import type { CommonOptions, Session } from '../session.ts'
-import { writeFile, type Write } from '../write-file.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { entityLine } from '../views/entity-view.ts'
+import { counted } from '../output/text.ts'
+import { IncompleteOutput } from '../output/output-error.ts'
+import type { CommonOptions, Session } from '../running/session.ts'
+import { writeFile, type Write } from '../output/write-file.ts'
 
 interface ExportCommandOptions extends CommonOptions {
   readonly output?: string

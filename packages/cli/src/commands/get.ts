@@ -1,8 +1,8 @@
 import type { Entity } from '@looseleaf/core'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { entityJson, entityText } from '../entity-view.ts'
-import { exitCodes } from '../exit-codes.ts'
-import type { CommonOptions } from '../session.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { entityJson, entityText } from '../views/entity-view.ts'
+import { exitCodes } from '../running/exit-codes.ts'
+import type { CommonOptions } from '../running/session.ts'
 
 const DETAILS = `The exit code is 1 when an id has no entity.
 

@@ -5,14 +5,19 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import { isLooseleafError, LooseleafError, platformTime } from '@looseleaf/core'
 import { deriveId } from '@looseleaf/store'
 import { InvalidArgumentError, Option } from 'commander'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { importLines, type ImportFailure, type ImportResult, type RefusedLine } from '../import-lines.ts'
-import { kindCheck } from '../kind-check.ts'
-import { linesFromText, type LineRange } from '../line-selection.ts'
-import { counted, grouped } from '../text.ts'
-import { readLines } from '../read-input.ts'
-import type { CommonOptions, Session } from '../session.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { exitCodes } from '../running/exit-codes.ts'
+import {
+  importLines,
+  type ImportFailure,
+  type ImportResult,
+  type RefusedLine,
+} from '../input/import-lines.ts'
+import { kindCheck } from '../input/kind-check.ts'
+import { linesFromText, type LineRange } from '../input/line-selection.ts'
+import { counted, grouped } from '../output/text.ts'
+import { readLines } from '../input/read-input.ts'
+import type { CommonOptions, Session } from '../running/session.ts'
 
 interface ImportCommandOptions extends CommonOptions {
   readonly onError: 'stop' | 'skip'

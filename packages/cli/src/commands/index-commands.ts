@@ -1,4 +1,4 @@
-import type { AddCommand } from '../define-command.ts'
+import type { AddCommand } from '../running/define-command.ts'
 import { addAddIndex } from './index/add.ts'
 import { addCheckIndex } from './index/check.ts'
 import { addDropIndex } from './index/drop.ts'

@@ -1,8 +1,8 @@
 import { LooseleafError } from '@looseleaf/core'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { indexTable } from '../index-table.ts'
-import { counted } from '../text.ts'
-import type { CommonOptions } from '../session.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { indexTable } from '../indexes/index-table.ts'
+import { counted } from '../output/text.ts'
+import type { CommonOptions } from '../running/session.ts'
 
 const DETAILS = `You can run it again at any time: it only adds missing tables and indexes. The
 indexes of a new store are ready at once. Indexes added to a store in use are

@@ -1,8 +1,8 @@
 import type { StorePolicies } from '@looseleaf/core'
 import { InvalidArgumentError, Option } from 'commander'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { policiesText } from '../policies-text.ts'
-import type { CommonOptions } from '../session.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { policiesText } from '../views/policies-text.ts'
+import type { CommonOptions } from '../running/session.ts'
 
 type PoliciesOptions = CommonOptions & Partial<StorePolicies>
 

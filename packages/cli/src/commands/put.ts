@@ -1,9 +1,9 @@
 import { LooseleafError, type EntityId } from '@looseleaf/core'
 import { InvalidArgumentError } from 'commander'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { kindCheck } from '../kind-check.ts'
-import { parseBag, readAll } from '../read-input.ts'
-import type { CommonOptions } from '../session.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { kindCheck } from '../input/kind-check.ts'
+import { parseBag, readAll } from '../input/read-input.ts'
+import type { CommonOptions } from '../running/session.ts'
 
 interface PutCommandOptions extends CommonOptions {
   readonly id?: EntityId

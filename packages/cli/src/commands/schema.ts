@@ -7,8 +7,8 @@ import {
   sameEntry,
   tableSpec,
 } from '@looseleaf/index-engine'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import type { CommonOptions, Settings } from '../session.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import type { CommonOptions, Settings } from '../running/session.ts'
 
 const DETAILS = `For accounts that may not create tables: run the SQL on every shard, then run
 \`looseleaf init\`, which finds the tables. The SQL includes the tables of all

@@ -1,11 +1,11 @@
 import { isLooseleafError, type LooseleafError, type RunningStatement } from '@looseleaf/core'
-import { errorOfShard } from '../error-of-shard.ts'
+import { errorOfShard } from '../running/error-of-shard.ts'
 import { InvalidArgumentError } from 'commander'
-import { defineCommand, type AddCommand } from '../define-command.ts'
-import { exitCodes } from '../exit-codes.ts'
-import type { Output } from '../output.ts'
-import type { CommonOptions } from '../session.ts'
-import { counted } from '../text.ts'
+import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { exitCodes } from '../running/exit-codes.ts'
+import type { Output } from '../output/output.ts'
+import type { CommonOptions } from '../running/session.ts'
+import { counted } from '../output/text.ts'
 
 interface SlowCommandOptions extends CommonOptions {
   readonly over: number

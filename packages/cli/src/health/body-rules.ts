@@ -1,6 +1,6 @@
 import { brokenText } from '@looseleaf/store'
-import { durationText } from '../duration-text.ts'
-import { counted } from '../text.ts'
+import { durationText } from '../output/duration-text.ts'
+import { counted } from '../output/text.ts'
 import { indexesOf, lastRunOf, type Facts, type Rule } from './facts.ts'
 
 /** Number of shapes and dictionaries that get a finding of their own. */

@@ -3,7 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { beforeEach, expect, test, vi } from 'vitest'
-import type { Session } from '../session.ts'
+import type { Session } from '../running/session.ts'
 import { cachedBodies, type ReadBodies } from './cached-bodies.ts'
 import { readBodies } from './read-facts.ts'
 

@@ -1,5 +1,5 @@
 import type { BodiesLook } from '@looseleaf/store'
-import type { Session } from '../session.ts'
+import type { Session } from '../running/session.ts'
 import { cachedWhileWell } from './cached-while-well.ts'
 
 /** Decodes a sample of stored bodies. Returns undefined if the store cannot be read. */

@@ -1,5 +1,5 @@
 import type { ShardProbe } from '@looseleaf/store'
-import type { Session } from '../session.ts'
+import type { Session } from '../running/session.ts'
 import { cachedWhileWell } from './cached-while-well.ts'
 
 /** Writes a small row on each shard and returns the results. */

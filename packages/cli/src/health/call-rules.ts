@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@looseleaf/core'
 import type { CallFailures } from '@looseleaf/store'
-import { durationText } from '../duration-text.ts'
-import { counted, grouped } from '../text.ts'
+import { durationText } from '../output/duration-text.ts'
+import { counted, grouped } from '../output/text.ts'
 import { ageOf, type Facts, type Finding, type Rule } from './facts.ts'
 
 /** Age in milliseconds up to which a note counts. A process with failing calls writes a note each minute. */

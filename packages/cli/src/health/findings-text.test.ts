@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { createOutput } from '../output.ts'
+import { createOutput } from '../output/output.ts'
 import { findingsText } from './findings-text.ts'
 
 const output = createOutput(

@@ -1,4 +1,4 @@
-import type { Output } from '../output.ts'
+import type { Output } from '../output/output.ts'
 import type { Finding, Grade } from './facts.ts'
 import { gradeOf } from './rules.ts'
 

@@ -9,8 +9,8 @@ import {
   type BodiesLook,
   type ShardProbe,
 } from '@looseleaf/store'
-import { exitCodeOf, exitCodes } from '../exit-codes.ts'
-import type { Session } from '../session.ts'
+import { exitCodeOf, exitCodes } from '../running/exit-codes.ts'
+import type { Session } from '../running/session.ts'
 import type { Facts } from './facts.ts'
 import type { ReadBodies } from './cached-bodies.ts'
 import type { ProbeShards } from './cached-probes.ts'

@@ -3,7 +3,7 @@ import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
-import type { Session } from '../session.ts'
+import type { Session } from '../running/session.ts'
 import { lookAtShards, type ShardLook } from './look-at-shards.ts'
 
 test('a look counts the entities written since the previous look, and marks a count that reached its limit', async () => {

@@ -1,6 +1,6 @@
 import { isLooseleafError, type LooseleafError, type Shard, platformTime } from '@looseleaf/core'
-import { errorOfShard } from '../error-of-shard.ts'
-import type { Session } from '../session.ts'
+import { errorOfShard } from '../running/error-of-shard.ts'
+import type { Session } from '../running/session.ts'
 
 /** State of a shard in one look. */
 export interface ShardLook {

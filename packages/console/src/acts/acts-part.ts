@@ -1,6 +1,6 @@
-import { markup, type Html } from '../html.ts'
-import { durationText, milliseconds, timeText } from '../text.ts'
-import { long, moment, table } from '../table.ts'
+import { markup, type Html } from '../html/html.ts'
+import { durationText, milliseconds, timeText } from '../html/text.ts'
+import { long, moment, table } from '../html/table.ts'
 import type { Act, RunningAct } from './acts.ts'
 
 /** Renders the running acts, and the acts that have ended, the newest first. */

@@ -12,7 +12,7 @@ import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'
 import { Refusal } from './refusal.ts'
-import { timeText } from '../text.ts'
+import { timeText } from '../html/text.ts'
 
 /** A change that a user of the console made to the store. */
 export interface Act {

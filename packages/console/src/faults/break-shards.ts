@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatId, LooseleafError, platformTime } from '@looseleaf/core'
 import type { ActContext } from '../acts/acts.ts'
-import { timeText } from '../text.ts'
+import { timeText } from '../html/text.ts'
 import type { Refuse, ShardCall, ShardFaults } from './shard-faults.ts'
 
 /** Milliseconds for which a shard is stopped, and for which a fault waits for a write. */

@@ -1,7 +1,7 @@
 import { platformTime } from '@looseleaf/core'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ActContext } from '../acts/acts.ts'
-import { timeText } from '../text.ts'
+import { timeText } from '../html/text.ts'
 
 /** Stops and restarts the cleaner of this process, for the page `Break it`. */
 export interface HeldCleaner {

@@ -1,5 +1,5 @@
 import { platformTime, type EndedCall } from '@looseleaf/core'
-import { hasFailed } from '../answers.ts'
+import { hasFailed } from '../xrays/failed-calls.ts'
 
 /** Durations of calls, including failed ones. Quantiles are accurate within 5 %; `maxMs` is exact. */
 export interface Latency {

@@ -1,5 +1,5 @@
-import { markup, type Html } from '../html.ts'
-import { milliseconds, timeText } from '../text.ts'
+import { markup, type Html } from '../html/html.ts'
+import { milliseconds, timeText } from '../html/text.ts'
 import { LATENCY_SECONDS, type LatencyOfSecond } from './latencies.ts'
 
 /** An event on the plot. */

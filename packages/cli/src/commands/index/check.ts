@@ -1,10 +1,10 @@
-import { defineCommand, type AddCommand } from '../../define-command.ts'
-import { checkText, cleanText } from '../../clean-view.ts'
-import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../../cleaning.ts'
-import { exitCodes } from '../../exit-codes.ts'
-import { addGenerationOption, generationsNamed } from '../../index-generations.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import { checkText, cleanText } from '../../indexes/clean-view.ts'
+import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../../indexes/clean-and-report.ts'
+import { exitCodes } from '../../running/exit-codes.ts'
+import { addGenerationOption, generationsNamed } from '../../indexes/index-generations.ts'
 import type { IndexName } from '@looseleaf/cleaner'
-import type { CommonOptions, Session } from '../../session.ts'
+import type { CommonOptions, Session } from '../../running/session.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from '../clean-help.ts'
 
 interface CheckOptions extends CommonOptions {

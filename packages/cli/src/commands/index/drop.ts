@@ -1,5 +1,5 @@
-import { defineCommand, type AddCommand } from '../../define-command.ts'
-import { addGenerationOption, generationsNamed } from '../../index-generations.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import { addGenerationOption, generationsNamed } from '../../indexes/index-generations.ts'
 import {
   addHideOrDropOptions,
   hideOrDrop,

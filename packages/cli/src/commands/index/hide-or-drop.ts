@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { isInUse } from '@looseleaf/index-engine'
-import { confirm } from '../../confirm.ts'
-import { exitCodes, type ExitCode } from '../../exit-codes.ts'
-import { argumentsFor, generationsText, numbersOf, type Generation } from '../../index-generations.ts'
-import type { CommonOptions, Session } from '../../session.ts'
+import { confirm } from '../../running/confirm.ts'
+import { exitCodes, type ExitCode } from '../../running/exit-codes.ts'
+import { argumentsFor, generationsText, numbersOf, type Generation } from '../../indexes/index-generations.ts'
+import type { CommonOptions, Session } from '../../running/session.ts'
 
 export interface HideOrDropOptions extends CommonOptions {
   readonly now?: boolean

@@ -1,8 +1,8 @@
-import { defineCommand, type AddCommand } from '../../define-command.ts'
-import { indexAdvice } from '../../index-advice.ts'
-import { generationsOf } from '../../index-generations.ts'
-import { indexTable } from '../../index-table.ts'
-import type { CommonOptions } from '../../session.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import { indexAdvice } from '../../indexes/index-advice.ts'
+import { generationsOf } from '../../indexes/index-generations.ts'
+import { indexTable } from '../../indexes/index-table.ts'
+import type { CommonOptions } from '../../running/session.ts'
 
 const DETAILS = `Also names the generations that the config no longer needs: see
 \`looseleaf index swap\`.

@@ -1,13 +1,13 @@
 import { LooseleafError } from '@looseleaf/core'
-import { defineCommand, type AddCommand, type CommandText } from '../../define-command.ts'
+import { defineCommand, type AddCommand, type CommandText } from '../../running/define-command.ts'
 import {
   addGenerationOption,
   generationsNamed,
   generationsText,
   numbersOf,
   type Generation,
-} from '../../index-generations.ts'
-import type { CommonOptions, Session } from '../../session.ts'
+} from '../../indexes/index-generations.ts'
+import type { CommonOptions, Session } from '../../running/session.ts'
 
 interface PauseOptions extends CommonOptions {
   readonly generation?: number

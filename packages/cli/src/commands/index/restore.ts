@@ -1,8 +1,13 @@
 import { LooseleafError } from '@looseleaf/core'
 import { isInUse } from '@looseleaf/index-engine'
-import { defineCommand, type AddCommand } from '../../define-command.ts'
-import { addGenerationOption, generationsNamed, generationsText, numbersOf } from '../../index-generations.ts'
-import type { CommonOptions } from '../../session.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import {
+  addGenerationOption,
+  generationsNamed,
+  generationsText,
+  numbersOf,
+} from '../../indexes/index-generations.ts'
+import type { CommonOptions } from '../../running/session.ts'
 
 const DETAILS = `Writes have kept a hidden index up to date. If it was hidden during its filling,
 the filling continues.

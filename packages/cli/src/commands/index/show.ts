@@ -1,13 +1,13 @@
 import { readCleanerReport, readWorkers, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
 import type { CatalogEntry } from '@looseleaf/core'
 import { isPaused, predicateText, propertyText } from '@looseleaf/index-engine'
-import { defineCommand, type AddCommand } from '../../define-command.ts'
-import { indexAdvice } from '../../index-advice.ts'
-import { addGenerationOption, generationsNamed, type Generation } from '../../index-generations.ts'
-import { includedText, reportOf, stateText } from '../../index-table.ts'
-import type { Output } from '../../output.ts'
-import type { CommonOptions } from '../../session.ts'
-import { counted, grouped } from '../../text.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import { indexAdvice } from '../../indexes/index-advice.ts'
+import { addGenerationOption, generationsNamed, type Generation } from '../../indexes/index-generations.ts'
+import { includedText, reportOf, stateText } from '../../indexes/index-table.ts'
+import type { Output } from '../../output/output.ts'
+import type { CommonOptions } from '../../running/session.ts'
+import { counted, grouped } from '../../output/text.ts'
 
 const DETAILS = `Counts nothing: the numbers of rows and misfits come from the last cleaning.
 

@@ -1,7 +1,7 @@
 import { LooseleafError } from '@looseleaf/core'
 import { isInUse } from '@looseleaf/index-engine'
-import { defineCommand, type AddCommand } from '../../define-command.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import { exitCodes } from '../../running/exit-codes.ts'
 import {
   addGenerationOption,
   argumentsFor,
@@ -11,8 +11,8 @@ import {
   neededGeneration,
   newerThan,
   type Generation,
-} from '../../index-generations.ts'
-import type { Session } from '../../session.ts'
+} from '../../indexes/index-generations.ts'
+import type { Session } from '../../running/session.ts'
 import {
   addHideOrDropOptions,
   hideOrDrop,

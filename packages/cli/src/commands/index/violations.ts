@@ -1,6 +1,6 @@
-import { defineCommand, type AddCommand } from '../../define-command.ts'
-import type { CommonOptions } from '../../session.ts'
-import { listViolations } from '../../list-violations.ts'
+import { defineCommand, type AddCommand } from '../../running/define-command.ts'
+import type { CommonOptions } from '../../running/session.ts'
+import { listViolations } from '../../indexes/list-violations.ts'
 
 const DETAILS = `If entities share a key of a unique index, its claims become ready only after
 these entities are changed or deleted and \`looseleaf clean\` has run again. This

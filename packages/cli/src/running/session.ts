@@ -1,0 +1,160 @@
+import {
+  isLooseleafError,
+  LooseleafError,
+  type Codec,
+  type DriverFactory,
+  type IndexDefinitionData,
+  type Observer,
+  type Router,
+} from '@looseleaf/core'
+import { indexesOf, type AnyKind } from '@looseleaf/kinds'
+import { DataStore } from '@looseleaf/store'
+import { dirname, resolve } from 'node:path'
+import type { LooseleafConfig } from '../config/define-config.ts'
+import { shardsFrom } from '../config/shards-from.ts'
+import type { Console } from '../output/console.ts'
+import { findConfig, loadConfig, type LoadedConfig } from '../config/load-config.ts'
+import type { Output } from '../output/output.ts'
+
+/** Options of every command. */
+export interface CommonOptions {
+  readonly config?: string
+  readonly shards?: string
+  readonly json?: boolean
+  readonly debug?: boolean
+}
+
+/** The store of the command, from the command line, the environment or the config file, in this order. */
+export interface Settings {
+  readonly shards: DriverFactory
+  /** False if the command line or the environment names the store. */
+  readonly isFromConfig: boolean
+  /** Indexes of the config and of its kinds. */
+  readonly indexes: readonly IndexDefinitionData[]
+  readonly kinds: readonly AnyKind[]
+  readonly router: Router | undefined
+  readonly codec: Codec | undefined
+  /** Options of `DataStore.open` that the config sets. */
+  readonly writing: Pick<LooseleafConfig, 'deleteDelayMs' | 'queryTimeMs' | 'writeOrder' | 'onIndexFailure'>
+  /** The config file; undefined without one. */
+  readonly file: string | undefined
+}
+
+export interface OpenOptions {
+  /** Creates missing tables and indexes. Default: false. */
+  readonly migrate?: boolean
+  /** Initializes empty shards of a store in use. Default: false. */
+  readonly acceptEmptyShards?: boolean
+  /** Prints the store's warnings. Default: true. */
+  readonly warn?: boolean
+  readonly observer?: Observer
+}
+
+/** One run of one command: its store, opened once and closed at the end, and its output. */
+export interface Session {
+  readonly console: Console
+  readonly output: Output
+  readonly signal: AbortSignal
+  /** `create` of the first call decides whether `connect` may create missing SQLite files. Default: false. */
+  settings(create?: boolean): Promise<Settings>
+  store(options?: OpenOptions): Promise<DataStore>
+  close(): Promise<void>
+}
+
+export function createSession(console: Console, output: Output, options: CommonOptions): Session {
+  let settings: Promise<Settings> | undefined
+  let store: Promise<DataStore> | undefined
+
+  async function openStore({
+    migrate = false,
+    acceptEmptyShards = false,
+    warn = true,
+    observer,
+  }: OpenOptions): Promise<DataStore> {
+    const { shards, isFromConfig, indexes, router, codec, writing, file } = await session.settings(migrate)
+    const { queryTimeMs, deleteDelayMs, onIndexFailure, ...others } = writing
+    const storeOptions = {
+      // Without `migrate` it is a check, which only applies to the config's own store.
+      ...(queryTimeMs !== undefined && (isFromConfig || migrate) && { queryTimeMs }),
+      ...(deleteDelayMs !== undefined && migrate && { deleteDelayMs }),
+      ...(onIndexFailure !== undefined && migrate && { onIndexFailure }),
+    }
+    const fromConfig = [...(router ? ['router'] : []), ...Object.keys(storeOptions)]
+    const opening = DataStore.open({
+      shards,
+      migrate,
+      acceptEmptyShards,
+      // Without `migrate` the indexes come from the store's catalog.
+      ...(migrate && { indexes }),
+      ...(observer && { observer }),
+      ...(router && { router }),
+      ...(codec && { codec }),
+      ...others,
+      ...storeOptions,
+      onWarning(warning) {
+        if (warn) output.note(`${output.colors.yellow('Warning:')} ${warning}`)
+      },
+    })
+    return opening.catch((error: unknown) => {
+      if (fromConfig.length === 0 || !isLooseleafError(error, 'LAYOUT_MISMATCH')) throw error
+      const message = `${error.message} (Given by ${file}: ${fromConfig.join(', ')}.)`
+      throw new LooseleafError(error.code, message, { shard: error.shard, cause: error })
+    })
+  }
+
+  const session: Session = {
+    console,
+    output,
+    signal: console.signal,
+    settings: (create = false) => (settings ??= readSettings(console, options, create)),
+    store: (open = {}) => (store ??= openStore(open)),
+    async close() {
+      // An error of `open` was already reported by the action.
+      await (await store?.catch(() => undefined))?.close()
+    },
+  }
+  return session
+}
+
+async function readSettings(console: Console, options: CommonOptions, create: boolean): Promise<Settings> {
+  const { cwd, env, signal } = console
+  const file = options.config === undefined ? findConfig(cwd) : resolve(cwd, options.config)
+  const loaded = file === undefined ? undefined : await loadConfig(file, signal)
+  const named = options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined)
+  const shards = givenShards(named, loaded, { cwd, create })
+  const { indexes: listed = [], kinds = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}
+  const { deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure }: Partial<LooseleafConfig> =
+    loaded?.config ?? {}
+  const writing = {
+    ...(deleteDelayMs !== undefined && { deleteDelayMs }),
+    ...(queryTimeMs !== undefined && { queryTimeMs }),
+    ...(writeOrder !== undefined && { writeOrder }),
+    ...(onIndexFailure !== undefined && { onIndexFailure }),
+  }
+  const indexes = [...listed, ...indexesOf(...kinds)]
+  return { shards, isFromConfig: named === undefined, indexes, kinds, router, codec, writing, file }
+}
+
+function givenShards(
+  text: string | undefined,
+  loaded: LoadedConfig | undefined,
+  { cwd, create }: { readonly cwd: string; readonly create: boolean },
+): DriverFactory {
+  if (text !== undefined) return shardsFrom(text, { relativeTo: cwd, create })
+  if (loaded === undefined) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      'No store is given. Give --shards mysql://…,mysql://…, set LOOSELEAF_SHARDS, or write a looseleaf.config.ts here or in a folder above.',
+    )
+  }
+  const { shards } = loaded.config
+  if (shards === undefined) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `No store is given: ${loaded.file} names no shards. Name them there, by --shards mysql://…,mysql://…, or by LOOSELEAF_SHARDS.`,
+    )
+  }
+  return typeof shards === 'string'
+    ? shardsFrom(shards, { relativeTo: dirname(loaded.file), create })
+    : shards
+}

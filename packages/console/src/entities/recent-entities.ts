@@ -1,0 +1,104 @@
+import { formatId, isLooseleafError, type Bag, type EntityPageRow } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { readPart } from '../requests/read-part.ts'
+import { markup, type Html } from '../html/html.ts'
+import { entityLink, isShown, type MayShow } from './visibility.ts'
+import { moment, noteOf, table } from '../html/table.ts'
+import { byteText, counted, exactTimeText } from '../html/text.ts'
+import { valueText } from './value-text.ts'
+
+/** Length of the list. */
+const MAX_ENTITIES = 20
+/** Rows read per shard. It is larger than the list because many may be tombstones, which a cleaning writes for dangling rows. */
+const MAX_READ = 100
+/** Largest number of listed tombstones while there are other entities. */
+const MAX_DELETED = 5
+/** Largest number of shards that are read. */
+const MAX_SHARDS = 16
+/** Largest body that is read to find the kind, in bytes. The bodies of all shards are in memory together. */
+const MAX_BODY = 4096
+
+export interface RecentOptions {
+  readonly context: DataStore['context']
+  readonly base: string
+  readonly mayShow: MayShow | undefined
+}
+
+/** Renders the latest writes, with ids and kinds. The page of an entity has its other values. */
+export async function recentEntities(
+  { context, base, mayShow }: RecentOptions,
+  signal: AbortSignal,
+): Promise<Html> {
+  const { driver, codec } = context
+  const shards = driver.shards.slice(0, MAX_SHARDS)
+  const pages = await Promise.all(
+    shards.map(({ entities }) =>
+      readPart(
+        (limited) =>
+          entities.pageByUpdated({ since: 0 }, MAX_READ, {
+            signal: limited,
+            maxBody: mayShow === undefined ? 0 : MAX_BODY,
+          }),
+        signal,
+      ),
+    ),
+  )
+  const read = pages
+    .flatMap(({ value = [] }, i) => value.map((row) => ({ ...row, shard: shards[i]?.name ?? '' })))
+    .toSorted((a, b) => b.updated - a.updated)
+  const [rows, skipped] = mostlyLiving(read)
+  const silent = pages.flatMap(({ failure }, i) =>
+    failure === undefined ? [] : [`${shards[i]?.name}: ${failure}`],
+  )
+  const unreadShards = driver.shards.length - shards.length
+  return markup`<h2>Latest writes</h2>
+${
+  rows.length === 0
+    ? markup`<p>There were no writes yet.</p>`
+    : table(
+        ['entity', ...(mayShow === undefined ? [] : ['kind']), 'written', 'body', 'shard'],
+        rows.map((row) => {
+          const id = formatId(row.id)
+          const kind = mayShow === undefined ? [] : [kindText(row, bagOf(codec, row), mayShow)]
+          return [markup`<span class="id">${entityLink(base, id)}</span>`, ...kind, ...cells(row), row.shard]
+        }),
+        'Latest writes',
+      )
+}
+${silent.map((failure) => markup`<p>Writes on a shard are unknown. ${failure}</p>`)}${noteOf(unreadShards > 0 ? `${counted(unreadShards, 'more shard')} not read.` : '')}${noteOf(skipped > 0 ? `${counted(skipped, 'deleted entity', 'deleted entities')} in this period not shown.` : '')}`
+}
+
+/** Returns the newest rows in their order, with few tombstones unless there is nothing else; and the number of skipped tombstones. */
+function mostlyLiving<T extends EntityPageRow>(read: readonly T[]): readonly [T[], number] {
+  let deleted = 0
+  const isPreferred = new Map(read.map((row) => [row, row.bodyBytes > 0 || ++deleted <= MAX_DELETED]))
+  const preferred = read.filter((row) => isPreferred.get(row))
+  const others = read.filter((row) => !isPreferred.get(row))
+  const rows = new Set([...preferred, ...others].slice(0, MAX_ENTITIES))
+  const shown = read.filter((row) => rows.has(row))
+  const span = read.findLastIndex((row) => rows.has(row)) + 1
+  return [shown, span - shown.length]
+}
+
+function cells({ updated, bodyBytes }: EntityPageRow): (Html | string)[] {
+  const written = exactTimeText(new Date(updated / 1000))
+  return [moment(written), bodyBytes === 0 ? 'deleted' : byteText(bodyBytes)]
+}
+
+/** Decodes the body of a row. Returns undefined for a tombstone, a body that was too large to read, and an undecodable one. */
+function bagOf(codec: DataStore['context']['codec'], { body }: EntityPageRow): Bag | undefined {
+  if (!body) return undefined
+  try {
+    return codec.decode(body)
+  } catch (error) {
+    if (isLooseleafError(error)) return undefined
+    throw error
+  }
+}
+
+/** Returns the name of the entity's kind. It is a stored value, so `mayShow` decides about it. */
+function kindText({ id, body }: EntityPageRow, bag: Bag | undefined, mayShow: MayShow): Html | string {
+  if (bag === undefined) return body === null ? '' : 'not read'
+  if (!isShown(mayShow, bag, formatId(id))) return markup`<span class="soft">not shown</span>`
+  return bag['_kind'] === undefined ? '' : valueText(bag['_kind'])
+}

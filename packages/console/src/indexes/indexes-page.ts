@@ -1,0 +1,85 @@
+import type { CatalogEntry, ShardSizes } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { readSizes } from '../requests/read-part.ts'
+import { markup, type Html } from '../html/html.ts'
+import { columnsText, onText, stateText } from './index-text.ts'
+import type { Answer, PageRequest } from '../requests/routes.ts'
+import { tableAddress } from '../entities/visibility.ts'
+import { byteText, counted, cut } from '../html/text.ts'
+import { noteOf, table } from '../html/table.ts'
+
+const MAX_INDEXES = 100
+const MAX_KINDS = 50
+/** Largest number of shown indexes per kind. */
+const MAX_OF_KIND = 20
+
+export interface IndexesPageOptions {
+  readonly store: Pick<DataStore, 'context'>
+  readonly base: string
+}
+
+/** Renders the list of all indexes, or of indexes whose name contains a text, and of their kinds. */
+export async function indexesPage(
+  { store, base }: IndexesPageOptions,
+  { query, signal }: PageRequest,
+): Promise<Answer> {
+  const { driver, catalog } = store.context
+  const [{ indexes }, sizes] = await Promise.all([catalog.reload({ signal }), readSizes(driver, signal)])
+  const text = (query.get('name') ?? '').trim()
+  const found = indexes
+    .filter(({ name }) => name.includes(text))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const { shown, note } = cut(found, MAX_INDEXES, 'index table')
+  const values = sizes.flatMap(({ value }) => value ?? [])
+  const body = markup`<h1>Indexes</h1>
+<p class="lead">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')} in ${counted(indexes.length, 'table')} on each of ${counted(driver.shards.length, 'shard')}. An index is a table of its own, with one row per key of each entity. Its rows are written before the entity.</p>
+<form action="${base}/index" method="get"><label for="name">Part of a name</label>
+<input id="name" name="name" value="${text.slice(0, 100)}" autocomplete="off" spellcheck="false"> <button>Find</button></form>
+${
+  shown.length === 0
+    ? markup`<p>No index found.</p>`
+    : table(
+        ['index', 'columns', 'only for', 'state', 'sharded on', 'rows, about', 'bytes'],
+        shown.map((entry) => indexRow(entry, base, values)),
+        'Indexes',
+      )
+}${noteOf(note)}
+<p class="soft">Rows and bytes are estimates from the databases’ statistics. “–” means that a database has none: SQLite would have to read its whole file.</p>
+${kindsPart(indexes, base)}`
+  return { status: 200, title: 'Indexes', body }
+}
+
+function indexRow(
+  entry: CatalogEntry,
+  base: string,
+  sizes: readonly ShardSizes[],
+): readonly (Html | string)[] {
+  const { name, generation, table: of, shardOn, unique } = entry
+  const known = sizes.flatMap(({ tables }) => tables.get(of) ?? [])
+  const isKnown = known.length > 0
+  return [
+    markup`<a href="${tableAddress(base, name, of)}">${name}</a>${generation > 1 ? ` ${generation}` : ''}${unique ? ' (claims)' : ''}`,
+    columnsText(entry),
+    onText(entry),
+    stateText(entry),
+    shardOn,
+    isKnown ? known.reduce((sum, { rows }) => sum + rows, 0).toLocaleString('en-US') : '–',
+    isKnown ? byteText(known.reduce((sum, { bytes }) => sum + bytes, 0)) : '–',
+  ]
+}
+
+/** Renders the indexes by kind. An index of a kind has a condition on `_kind`. */
+function kindsPart(indexes: readonly CatalogEntry[], base: string): Html {
+  const kinds = Map.groupBy(indexes, ({ on }) => on?.['_kind'])
+  const named = [...kinds].filter(([kind]) => kind !== undefined)
+  if (named.length === 0) return markup``
+  const { shown, note } = cut(named, MAX_KINDS, 'kind')
+  return markup`<h2>Kinds</h2>${table(
+    ['kind', 'indexes'],
+    shown.map(([kind, indexesOfKind]) => [
+      `${kind}`,
+      markup`${cut(indexesOfKind, MAX_OF_KIND, 'index').shown.map(({ name, table: of, unique }) => markup`<a href="${tableAddress(base, name, of)}">${name}</a>${unique ? ' (claims)' : ''} `)}${indexesOfKind.length > MAX_OF_KIND ? `and ${indexesOfKind.length - MAX_OF_KIND} more` : ''}`,
+    ]),
+    'Kinds',
+  )}<p class="soft">${note} The databases do not know kinds without an index, so they are not listed.</p>`
+}

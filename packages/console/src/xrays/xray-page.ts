@@ -1,0 +1,137 @@
+import type { Trace, TracedStatement } from '@looseleaf/store'
+import { markup, type Html } from '../html/html.ts'
+import type { KeptTrace } from './kept-traces.ts'
+import { long, moment, table } from '../html/table.ts'
+import { counted, cut, milliseconds, timeText } from '../html/text.ts'
+import {
+  failedCalls,
+  failuresOf,
+  nameOf,
+  namesOf,
+  numbersText,
+  OWN,
+  sameCalls,
+  slowest,
+  writesBoth,
+} from './xray-calls.ts'
+import { kindOf, timeLine, tookMs } from './time-line.ts'
+
+/** Largest number of shown characters of a statement. A statement for many rows has placeholders for each. */
+const MAX_TEXT = 600
+
+/** Largest numbers of shown statements, rows of calls, and different texts of statements. */
+const MAX_STATEMENTS = 100
+const MAX_CALLS = 40
+const MAX_TEXTS = 17
+
+const KINDS = {
+  index: 'index rows',
+  entities: 'entities',
+  own: 'the store’s own',
+  failed: 'failed',
+  'own write': 'with an edge: write',
+  'shared own': 'pale: shared with other work',
+} as const
+
+/** Renders the X-ray of a trace: its statements, its calls, and a time line. */
+export function xrayPage({ title, at, trace }: KeptTrace): Html {
+  const statements = cut(trace.statements, MAX_STATEMENTS, 'statement')
+  const groups = sameCalls(trace)
+  const calls = cut(groups, MAX_CALLS, 'row of calls', 'rows of calls')
+  const texts = new Map<string, number>()
+  return markup`<h1>X-ray: ${title}</h1>
+<p class="lead">${failuresOf(trace)}${summary(trace)}</p>
+${trace.statements.length === 0 ? undefined : markup`<div class="scroll" tabindex="0" role="region" aria-label="Time line">${timeLine({ ...trace, statements: statements.shown })}</div>`}
+<p class="keys">${Object.entries(KINDS).map(([kind, name]) => markup`<span class="key ${kind}"><i></i>${name}</span> `)}</p>
+<h2>Statements</h2>
+${table(
+  ['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for calls of this work', 'also for others'],
+  statements.shown.map((statement, i) => statementRow(trace, statement, i, texts)),
+  'Statements',
+)}
+<h2>Calls</h2>
+<p>Equal calls with the same statements share a row.</p>
+${table(
+  ['begins', 'takes', 'call', 'in statements'],
+  calls.shown.map(({ calls: [first, ...others], numbers }) => [
+    milliseconds(first.startedAt - trace.startedAt),
+    slowest([first, ...others]),
+    markup`${nameOf(first)}${others.length === 0 ? '' : ` ×${others.length + 1}`}${first.failure === undefined ? undefined : markup` <span class="no">failed: ${first.failure}</span>`}`,
+    numbersText(numbers),
+  ]),
+  'Calls',
+)}
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Started at ${timeText(at)}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders instead of values.</p>`
+}
+
+function discardedRows({ events }: Trace): number {
+  return events.reduce((sum, event) => sum + (event.kind === 'discarded' ? event.rows : 0), 0)
+}
+
+function summary(trace: Trace): string {
+  const { statements, calls, events } = trace
+  const shards = new Set(statements.map(({ shard }) => shard)).size
+  const shared = statements.filter(({ others }) => others > 0).length
+  const discarded = discardedRows(trace)
+  const retries = events.filter(({ kind }) => kind === 'attempt').length
+  return [
+    `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(tookMs(trace))}.`,
+    shared === 0 ? '' : ` ${shared} of them also served calls of other work.`,
+    ` ${discarded === 1 ? 'One index row' : counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
+    retries === 0 ? '' : ` Writes were retried ${counted(retries, 'time')}.`,
+    writesBoth(trace) ? ' Its writes added index rows first, and then committed the entities.' : '',
+  ].join('')
+}
+
+/** Renders a row. `texts` has the texts that earlier rows show, with the numbers of these rows. */
+function statementRow(
+  { startedAt }: Trace,
+  statement: TracedStatement,
+  i: number,
+  texts: Map<string, number>,
+): (Html | string)[] {
+  const { sentAt, durationMs, shard, operation, table: name = '', rows, calls, others, failure } = statement
+  const text = statement.text.trim().replace(/\s+/g, ' ')
+  const first = texts.get(text)
+  if (first === undefined) texts.set(text, i + 1)
+  const shown =
+    first !== undefined
+      ? `The same text as #${first}.`
+      : texts.size > MAX_TEXTS
+        ? 'Not shown: there are too many texts.'
+        : text.length > MAX_TEXT
+          ? `${text.slice(0, MAX_TEXT)} …`
+          : text
+  return [
+    `${i + 1}`,
+    milliseconds(sentAt - startedAt),
+    milliseconds(durationMs),
+    shard,
+    markup`<details><summary class="${kindOf(statement)}"><i></i>${operation} ${name}${failure === undefined ? undefined : markup` <span class="no">failed: ${failure}</span>`}</summary><code>${shown}</code></details>`,
+    `${rows}`,
+    OWN[name] === undefined ? namesOf(calls) : long(`${namesOf(calls)}: it needs ${OWN[name]}`),
+    others === 0 ? '' : counted(others, 'call'),
+  ]
+}
+
+/** Renders the list of traces. */
+export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
+  return markup`<h1>X-rays</h1>
+<p class="lead">An X-ray shows the statements behind a page of the application. Every call becomes statements, and concurrent calls share them.</p>
+${
+  traces.length === 0
+    ? markup`<p>This process has none yet. The application makes them: it runs its work in store.trace and passes the trace to keep() of the console.</p>`
+    : markup`<div class="narrow">${table(
+        ['work', 'when', 'took', 'calls', 'state­ments', 'dis­carded rows'],
+        traces.map(({ id, title, at, trace }) => [
+          long(markup`<a href="${base}/xray/${id}">${title}</a>${failedCalls(trace)}`),
+          moment(timeText(at)),
+          milliseconds(tookMs(trace)),
+          `${trace.calls.length}`,
+          `${trace.statements.length}`,
+          `${discardedRows(trace)}`,
+        ]),
+        'X-rays',
+      )}</div>`
+}`
+}
