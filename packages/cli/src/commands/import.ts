@@ -44,8 +44,9 @@ an exponent (1e+20) it is a number. A property whose name begins with $ gets one
 more $ in front. An entity whose "_kind" is a kind of the config must fit its
 schema; without a "_version" it has the oldest shape, and is upgraded when it is
 read. A line of no kind of the config is stored unchanged, and counted in a
-warning. A line that cannot be stored is reported with its number and left out.
-The exit code is then 1. It is also 1 when --from-line is beyond the end.
+warning. A line that cannot be stored is reported with its number and ends the
+import; with --on-error skip it is left out. The exit code is then 1. It is also
+1 when --from-line is beyond the end.
 
 An import that Ctrl-C or a failed shard has stopped prints the lines to continue
 with, so that no line is stored twice. A killed process prints nothing: give
@@ -68,7 +69,7 @@ export const addImport: AddCommand = (program, run) => {
     details: DETAILS,
     examples: [
       ['import entries.jsonl', 'a file'],
-      ['import entries.jsonl --on-error skip', 'leave out the lines that cannot be stored'],
+      ['import entries.jsonl --on-error skip', 'leave out lines that cannot be stored'],
       ['import entries.jsonl --ids-from 2026-05', 'lines without ids, in a way that can be repeated'],
       ['export --shards sqlite:old | looseleaf import -', 'all entities of another store'],
     ],
@@ -95,7 +96,7 @@ export const addImport: AddCommand = (program, run) => {
         // The line after the last one is not beyond the end: it is the next line of a complete import.
         const [{ from } = { from: 1 }] = linesOf(options)
         const isBeyond = result.ended === 'all' && from > result.nextLine
-        const { failure, left = null, ...counts } = result
+        const { failure, remaining: left = null, ...counts } = result
         output.result({ ...counts, left, errors }, () =>
           isBeyond
             ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
@@ -189,7 +190,7 @@ function atLine({ line, error }: ImportFailure): unknown {
 }
 
 function summary(result: ImportResult, idsFrom: string | undefined, seconds: number): string {
-  const { created, replaced, refused, ended, nextLine, left = '' } = result
+  const { created, replaced, refused, ended, nextLine, remaining = '' } = result
   const stored = created + replaced
   const rate = grouped(Math.round(stored / Math.max(seconds, 0.001)))
   const parts = [
@@ -204,9 +205,9 @@ function summary(result: ImportResult, idsFrom: string | undefined, seconds: num
         : `Stopped at line ${nextLine}. All lines before it are in the store${refusals}.`,
     )
   }
-  if (left !== '') {
+  if (remaining !== '') {
     const ids = idsFrom === undefined ? '' : ` --ids-from ${quoted(idsFrom)}`
-    const lines = left === `${nextLine}-` ? `--from-line ${nextLine}` : `--lines ${left}`
+    const lines = remaining === `${nextLine}-` ? `--from-line ${nextLine}` : `--lines ${remaining}`
     parts.push(`Continue with ${lines}${ids}`)
   }
   return parts.join('\n')

@@ -57,7 +57,7 @@ test('an interrupted import returns the exact lines to continue with', async () 
   expect(first.nextLine).toBeLessThanOrEqual(1701)
   expect(await stored(store)).toEqual(upTo(first.nextLine - 1))
 
-  const second = await importLines(store, lines(), { ...options(), lines: linesFromText(first.left!)! })
+  const second = await importLines(store, lines(), { ...options(), lines: linesFromText(first.remaining!)! })
   expect(second).toMatchObject({ ended: 'all', nextLine: COUNT + 1 })
   expect(first.created + second.created).toBe(COUNT)
   expect(await stored(store)).toEqual(upTo(COUNT))
@@ -91,7 +91,7 @@ test('a shard that fails ends the import with the first line that is not in the 
     created: numbers.length,
     nextLine: firstMissing,
     // These lines have ids, so a second import of the later lines is harmless.
-    left: `${firstMissing}-`,
+    remaining: `${firstMissing}-`,
     failure: { line: firstMissing, error: { code: 'SHARD_UNAVAILABLE' } },
   })
 })
@@ -104,13 +104,13 @@ async function* plain(count = COUNT): AsyncGenerator<Line, void, undefined> {
 test('an import without ids that a failed shard ends returns the remaining lines, and their import stores none twice', async () => {
   const fault = failing(gone)
   const store = await openStore(fault.plan)
-  const { left, nextLine, created } = await importLines(store, plain(), options())
+  const { remaining, nextLine, created } = await importLines(store, plain(), options())
   const numbers = await stored(store)
   expect(created).toBe(numbers.length)
   expect(numbers.some((number) => number > nextLine)).toBe(true)
   fault.isBack = true
-  const second = await importLines(store, plain(), { ...options(), lines: linesFromText(left!)! })
-  expect(second).toMatchObject({ ended: 'all', created: COUNT - created, left: undefined })
+  const second = await importLines(store, plain(), { ...options(), lines: linesFromText(remaining!)! })
+  expect(second).toMatchObject({ ended: 'all', created: COUNT - created, remaining: undefined })
   expect(await stored(store)).toEqual(upTo(COUNT))
 })
 
@@ -119,7 +119,7 @@ test('an import with ids derived from its lines can be repeated without a second
   const store = await openStore(fault.plan)
   const idOf = (line: number): string => deriveId('import', ['may', line])
   const first = await importLines(store, plain(), { ...options(), idOf })
-  expect(first.left).toBe(`${first.nextLine}-`)
+  expect(first.remaining).toBe(`${first.nextLine}-`)
   fault.isBack = true
   const second = await importLines(store, plain(), { ...options(), idOf })
   expect(second).toMatchObject({ created: COUNT - first.created, replaced: first.created })
@@ -158,12 +158,12 @@ test('a line with an unknown outcome and without an id remains with the id that 
         }
       : undefined
   })
-  const { left, failure } = await importLines(store, plain(1), options())
+  const { remaining, failure } = await importLines(store, plain(1), options())
   const { entity } = failure!.error as LooseleafError
-  expect(left).toBe(`1=${entity},2-`)
+  expect(remaining).toBe(`1=${entity},2-`)
   isGone = false
   const again = await openStore(() => undefined)
-  await importLines(again, plain(1), { ...options(), lines: linesFromText(left!)! })
+  await importLines(again, plain(1), { ...options(), lines: linesFromText(remaining!)! })
   expect(await again.get(entity!)).toMatchObject({ n: 1 })
 })
 

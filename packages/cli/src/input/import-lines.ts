@@ -47,7 +47,7 @@ export interface ImportResult {
    * The remaining lines as a text of `linesToText`: an import of exactly these stores no line twice. A line with an unknown
    * outcome and without an id appears with the id that it was given. Undefined after `all`.
    */
-  readonly left: string | undefined
+  readonly remaining: string | undefined
   readonly failure: ImportFailure | undefined
 }
 
@@ -194,13 +194,13 @@ export async function importLines(
   const nextLine = first?.line ?? sentUpTo
   const isRefused = refused > 0 && onError === 'stop'
   const ended = failure ? 'failed' : signal.aborted ? 'interrupted' : isRefused ? 'refused' : 'all'
-  // A second import of a line with an id is harmless. Without an id it would store a second entity, so then `left` lists the
+  // A second import of a line with an id is harmless. Without an id it would store a second entity, so then `remaining` lists the
   // failed lines one by one.
   const listsFailedLines = lastFreshLine > nextLine || failed.some((line) => unknownId(line) !== undefined)
   const rest = linesFrom(options.lines, listsFailedLines ? sentUpTo : nextLine)
-  const left =
+  const remaining =
     ended === 'all' ? undefined : linesToText([...(listsFailedLines ? failed.map(rangeOf) : []), ...rest])
-  return { lines: importedLines, created, replaced, refused, ended, nextLine, left, failure }
+  return { lines: importedLines, created, replaced, refused, ended, nextLine, remaining, failure }
 }
 
 function rangeOf(failed: FailedLine): LineRange {

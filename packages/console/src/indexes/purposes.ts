@@ -13,7 +13,7 @@ export interface IndexPurpose {
 /** Descriptions by the name of the index. */
 export type Purposes = Readonly<Record<string, IndexPurpose>>
 
-/** Throws `BAD_OPTION`. */
+/** Checks the option `purposes`. Throws `BAD_OPTION`. */
 export function checkPurposes(purposes: Purposes): void {
   const isPurpose = (value: unknown): boolean =>
     typeof value === 'object' && value !== null && typeof (value as Partial<IndexPurpose>).text === 'string'

@@ -50,7 +50,7 @@ export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly
     .map(({ second }) => `M${x(second)} ${BOTTOM}m-4 -4l8 8m0 -8l-8 8`)
     .join('')
   const shown = marks.filter(({ at }) => at.getTime() / 1000 > end - span)
-  const step = STEPS.find((seconds_) => span / seconds_ <= 6) ?? 60
+  const step = STEPS.find((distance) => span / distance <= 6) ?? 60
   const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => i * step)
 
   return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 32}" role="img" aria-label="${labelOf(seconds, shown)}">

@@ -164,8 +164,8 @@ ${
     ? markup`<p>It has received no statement.</p>`
     : table(
         ['lane', 'statements', 'items', 'items per statement', 'waiting'],
-        shown.map(({ table: name_, kind, statements, items, waiting }) => [
-          `${name_} ${kind}`,
+        shown.map(({ table: tableName, kind, statements, items, waiting }) => [
+          `${tableName} ${kind}`,
           statements.toLocaleString('en-US'),
           items.toLocaleString('en-US'),
           (items / Math.max(1, statements)).toFixed(1),
