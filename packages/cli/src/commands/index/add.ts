@@ -104,8 +104,8 @@ async function addedNow(
 
 function addedText({ name, state, claims = 'ready' }: Added): string {
   if (state === 'ready' && claims === 'ready') return `Index ${name} is ready.`
-  const doing = state === 'ready' ? `${claims} its claims` : state
-  return `Index ${name} is ${doing}. Fill it with: looseleaf clean --index ${name}`
+  const stateText = state === 'ready' ? `${claims} its claims` : state
+  return `Index ${name} is ${stateText}. Fill it with: looseleaf clean --index ${name}`
 }
 
 function definitionsNamed({ indexes, file }: Settings, name: string): readonly IndexDefinitionData[] {
