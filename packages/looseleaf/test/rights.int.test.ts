@@ -35,7 +35,7 @@ test('a process without the rights to change tables leaves the indexes intact', 
   expect(await admin.indexes()).toMatchObject([{ name: 'by_tag', table: 'index_by_tag' }])
 })
 
-test('a user who may not add the columns of a new version is told so when it opens the store', async () => {
+test('open refuses a user who may not add the columns of a new version', async () => {
   const { urls } = await freshShards(1)
   const [url] = urls as [string]
   const open = async (to: string): Promise<DataStore> => {
