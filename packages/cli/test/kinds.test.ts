@@ -135,7 +135,7 @@ test('put and import refuse an entity that does not fit the schema of its kind',
 test.each([
   [
     '[{ name: "person" }]',
-    'kinds has to be an array of what defineKind(…) gives; got an array of 1 elements',
+    'kinds has to be an array of results of defineKind(…); got an array of 1 elements',
   ],
   ['undefined', 'has no kinds; it needs `kinds: [ … ]`'],
 ])('the error of kinds that are %s names the expectation', async (kinds, words) => {

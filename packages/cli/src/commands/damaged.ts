@@ -52,8 +52,8 @@ have not changed since their export. It keeps entities that another codec may
 read, and rows with an invalid version. It deletes nothing when more entities
 are damaged than can be read, because then the codec is probably wrong.
 
-Run \`looseleaf clean\` after either. The exit code is 1 when an entity was
-neither repaired nor deleted.
+Run \`looseleaf clean\` after --repair or --delete. The exit code is 1 when an
+entity was neither repaired nor deleted.
 
 JSON, one line per entity:
   { "id", "version", "updated", "shard", "code", "message", "bodyBytes",

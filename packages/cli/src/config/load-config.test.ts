@@ -35,7 +35,7 @@ test.each([
   [[], 'the default export has to be an object such as { shards: … }; got an array of 0 elements.'],
   [
     { shards: ['mysql://u:hunter2@h/d'] },
-    "shards has to be a text such as 'mysql://…,mysql://…', or what mysqlShards(…) or sqliteShards(…) gives; got an array of 1 elements.",
+    "shards has to be a text such as 'mysql://…,mysql://…', or a result of mysqlShards(…) or sqliteShards(…); got an array of 1 elements.",
   ],
   [
     { shards: 'memory:1', indices: [] },
@@ -43,11 +43,11 @@ test.each([
   ],
   [
     { shards: 'memory:1', indexes: byLink },
-    'indexes has to be an array of what defineIndex(…) gives; got an object.',
+    'indexes has to be an array of results of defineIndex(…); got an object.',
   ],
   [
     { shards: 'memory:1', indexes: ['by_link'] },
-    'indexes[0] has to be what defineIndex(…) gives; got a string of 7 characters.',
+    'indexes[0] has to be a result of defineIndex(…); got a string of 7 characters.',
   ],
   [
     { shards: 'memory:1', indexes: [byLink, { ...byLink, shardOn: 'user' }] },
@@ -63,11 +63,11 @@ test.each([
   [{ shards: 'memory:1', indexes: [byLink, byLink] }, 'indexes[1]: the name by_link occurs twice.'],
   [
     { shards: 'memory:1', router: { shards: 2 } },
-    'router has to be what bucketRouter(…) or moduloRouter(…) gives; got an object.',
+    'router has to be a result of bucketRouter(…) or moduloRouter(…); got an object.',
   ],
   [
     { shards: 'memory:1', codec: 'json' },
-    'codec has to be what envelopeCodec(…) gives; got a string of 4 characters.',
+    'codec has to be a result of envelopeCodec(…); got a string of 4 characters.',
   ],
 ])('the error of a wrong config names the file, the property and the expectation (%#)', (config, words) => {
   const check = (): unknown => checkConfig(config, 'looseleaf.config.ts')

@@ -54,26 +54,26 @@ const PROPERTIES: {
   }
 } = {
   shards: {
-    expected: `a text such as 'mysql://…,mysql://…', or what mysqlShards(…) or sqliteShards(…) gives`,
+    expected: `a text such as 'mysql://…,mysql://…', or a result of mysqlShards(…) or sqliteShards(…)`,
     accepts: (value) => value === undefined || typeof value === 'string' || hasMethods(value, ['connect']),
   },
   indexes: {
-    expected: 'an array of what defineIndex(…) gives',
+    expected: 'an array of results of defineIndex(…)',
     accepts: (value) => value === undefined || Array.isArray(value),
   },
   kinds: {
-    expected: 'an array of what defineKind(…) gives',
+    expected: 'an array of results of defineKind(…)',
     accepts: (value) =>
       value === undefined ||
       (Array.isArray(value) &&
         value.every((kind) => isObject(kind) && hasMethods(kind['shape'], ['isBehind']))),
   },
   router: {
-    expected: 'what bucketRouter(…) or moduloRouter(…) gives',
+    expected: 'a result of bucketRouter(…) or moduloRouter(…)',
     accepts: (value) => value === undefined || hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
   },
   codec: {
-    expected: 'what envelopeCodec(…) gives',
+    expected: 'a result of envelopeCodec(…)',
     accepts: (value) => value === undefined || hasMethods(value, ['encode', 'decode']),
   },
   deleteDelayMs: {
@@ -122,7 +122,7 @@ function checkIndexes(indexes: readonly unknown[], file: string): void {
   const names = new Set<string>()
   for (const [number, index] of indexes.entries()) {
     if (!isObject(index) || typeof index['name'] !== 'string') {
-      throw bad(file, `indexes[${number}] has to be what defineIndex(…) gives; got ${describeKind(index)}.`)
+      throw bad(file, `indexes[${number}] has to be a result of defineIndex(…); got ${describeKind(index)}.`)
     }
     try {
       definitionFromData(index as unknown as Parameters<typeof definitionFromData>[0])

@@ -22,7 +22,7 @@ export async function confirm(
     answer = await new Promise<string | undefined>((resolve, reject) => {
       lines.once('line', resolve)
       lines.once('close', () => (signal.aborted ? reject(abortedError(signal)) : resolve(undefined)))
-      // readline reads single keys during the question, so Ctrl-C arrives here and not as a signal.
+      // readline sets the terminal to raw mode during the question, so Ctrl-C arrives here and not as a signal.
       lines.once('SIGINT', () => reject(abortedError(signal)))
       lines.setPrompt(`${question} [y/N] `)
       lines.prompt()
