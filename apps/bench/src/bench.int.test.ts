@@ -16,7 +16,7 @@ import { handWritten } from './sides/mysql-side.ts'
 import { openDataSet } from './workload/data-set.ts'
 import { indexesOf } from './workload/indexes.ts'
 
-/** Only the servers are used: databases are made on them, and dropped. */
+/** Opens the suite's servers as given ones: the benchmark creates databases on them and drops them. */
 async function open(): Promise<Server> {
   const { urls } = await freshShards(2)
   return openMariadb({ urls, shards: urls.length })
@@ -25,7 +25,7 @@ async function open(): Promise<Server> {
 describe('on two MariaDB servers', () => {
   for (const side of sides) if (side.server === 'mariadb') checkSide(side, open)
 
-  test('what the hand-written side leaves in the tables is what Looseleaf would have there', async () => {
+  test('the hand-written side leaves tables that Looseleaf reads and finds consistent', async () => {
     const server = await open()
     for (const layout of ['entries', 'site', 'unique'] as const) {
       const databases = await server.createDatabases()
@@ -51,7 +51,7 @@ describe('on two MariaDB servers', () => {
     await server.close()
   })
 
-  test('a run writes results and a page', async () => {
+  test('a run writes its results as JSON and as an HTML page', async () => {
     const { urls } = await freshShards(2)
     const out = await mkdtemp(join(tmpdir(), 'looseleaf-bench-test-'))
     const run = (...more: readonly string[]): Promise<unknown> =>
@@ -67,7 +67,7 @@ describe('on two MariaDB servers', () => {
           out,
           ...more,
         ],
-        // A dozen processes have the same sources to compile.
+        // A dozen processes compile the same sources.
         { env: { ...process.env, NODE_COMPILE_CACHE: join(out, 'compiled') } },
       )
     try {
@@ -80,7 +80,7 @@ describe('on two MariaDB servers', () => {
           '--sides',
           'looseleaf,hand-written,limit,json',
         ),
-        // It ends when it has found that out, and writes nothing.
+        // This run measures nothing, so it writes no file that the other run could overwrite.
         expect(run('--only', 'sweep', '--sides', 'json')).rejects.toThrow('Nothing was measured'),
       ])
       await run('--only', 'network', '--scenarios', 'get', '--sides', 'json')
@@ -93,7 +93,7 @@ describe('on two MariaDB servers', () => {
       expect(measured('calls')).toEqual(['looseleaf', 'hand-written', 'limit', 'json'])
       const loaders = (await takesFiles(urls[0] as string)) ? ['LOAD DATA'] : []
       expect(measured('import')).toEqual(['looseleaf', 'multi-row INSERT', 'json', ...loaders])
-      const isLeftOut = parts.import?.leftOut.some((why) => why.startsWith('LOAD DATA'))
+      const isLeftOut = parts.import?.leftOut.some((reason) => reason.startsWith('LOAD DATA'))
       expect(isLeftOut).toBe(loaders.length === 0)
       const profiles = results.filter(({ part }) => part === 'profile')
       expect(new Set(profiles.map(({ scenario }) => scenario))).toEqual(

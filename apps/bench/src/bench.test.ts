@@ -13,7 +13,7 @@ describe('on two SQLite files', () => {
 describe.runIf(findPostgres() !== undefined)('on a PostgreSQL server', () => {
   for (const side of sides) if (side.server === 'postgres') checkSide(side, openPostgres)
 
-  test('ends an idle connection and not the process', async () => {
+  test('a dropped database ends an idle connection and leaves the process running', async () => {
     const server = await openPostgres()
     const databases = await server.createDatabases()
     await pongo.create(databases, 'entries')

@@ -21,29 +21,29 @@ import type { DataSetOptions } from './workload/data-set.ts'
 import { indexesOf, type LayoutName } from './workload/indexes.ts'
 import { scenarioNames, scenarioOf, type ScenarioName } from './workload/scenarios.ts'
 
-/** What a part works with. */
+/** Gives a part its servers, sides and scenarios, and takes its results. */
 export interface Bench {
   readonly scale: Scale
-  /** Those that were asked for, and whose server is there. */
+  /** Returns the selected sides on servers of these kinds. Sides whose server is missing are left out. */
   sidesOn(...kinds: readonly ServerKind[]): readonly SideDefinition[]
-  /** Servers that stay for the other parts; the number of shards is that of the run unless it is given. */
+  /** Returns servers that later parts reuse. Default of `shards`: the scale's. */
   serverOf(kind: ServerKind, shards?: number): Promise<Server>
-  /** Scenarios of a layout that were asked for. */
+  /** Returns the selected scenarios of a layout. */
   scenariosOf(layout: LayoutName): readonly ScenarioName[]
-  /** Opens databases with data for these sides, and closes them behind the work. */
+  /** Opens databases with data for these sides, runs the work, and drops the databases. */
   onStage(options: OnStage, work: (stage: Stage, measure: Measure) => Promise<void>): Promise<void>
-  /** Work that is measured once, on the servers and shards of the run. */
+  /** Adds a result that is measured once, on the shards of the scale. */
   addWork(work: Work): void
   addSeries(series: Series): void
-  progress(what: string): void
-  /** Something that was asked for cannot be measured; the reason is for people. */
-  leaveOut(why: string): void
+  progress(step: string): void
+  /** Notes for the report why a selected measurement cannot be made. */
+  leaveOut(reason: string): void
 }
 
-/** Measures a scenario on the sides that have it, in turns, and adds a row for each. */
+/** Measures a scenario on the sides that support it, in turns, and adds a result row for each side. */
 export type Measure = (
   scenario: ScenarioName,
-  how?: Partial<Cell> & { readonly rounds?: number },
+  settings?: Partial<Cell> & { readonly rounds?: number },
 ) => Promise<void>
 
 export interface Work {
@@ -51,20 +51,20 @@ export interface Work {
   readonly side: MeasuredSide
   readonly entities: number
   readonly seconds: number
-  /** µs for each entity. */
+  /** µs per entity. */
   readonly clientCpuUs: number
   readonly server: ServerUsage
   /** Default: 1. */
   readonly callers?: number
   readonly bytesPerEntity?: number
   readonly memoryMiB?: number
-  /** Of the load meanwhile: calls a second, and their times. */
+  /** Calls a second of the load beside the work. The next four fields describe the same load. */
   readonly rate?: number
   readonly p50Ms?: number
   readonly p99Ms?: number
   readonly maxMs?: number
   readonly loadCalls?: number
-  /** Of a raise: share of the time in which one was under way on each shard. Of a seam: share of the client's CPU. */
+  /** For `raise`: share of the time during which a shard's raise was in flight. For `observing`: share of the client's CPU. */
   readonly share?: number
   readonly looksPerOp?: number
   readonly shares?: Shares
@@ -86,19 +86,19 @@ export interface BenchOptions {
   readonly scenarios: readonly ScenarioName[]
   readonly bag: number | undefined
   serverOf(kind: ServerKind, shards: number): Promise<Server>
-  /** Why a server is not there; undefined when it is. */
+  /** Returns the reason why a server cannot be used; undefined if it can. */
   missing(kind: ServerKind): string | undefined
-  progress(what: string): void
+  progress(step: string): void
 }
 
-/** Entries of a user, everywhere: a range of five pages has to be full. */
+/** Entries per user in every data set. The `range` scenario reads five full pages of 20. */
 export const ENTRIES_OF_A_USER = 100
 
 export interface Measured {
   readonly bench: Bench
   readonly rows: readonly ResultRow[]
   readonly series: readonly Series[]
-  /** Why something was left out. */
+  /** Reasons why selected measurements are missing. */
   readonly leftOut: readonly string[]
 }
 
@@ -134,16 +134,21 @@ export function createBench(options: BenchOptions): Measured {
         onProgress: progress,
       })
       try {
-        await work(stage, async (scenario, how = {}) => {
-          const { rounds = part === 'calls' ? scale.rounds : scale.otherRounds, ...given } = how
+        await work(stage, async (scenario, settings = {}) => {
+          const { rounds = part === 'calls' ? scale.rounds : scale.otherRounds, ...given } = settings
           const cell: Cell = { scenario, callers: 64, processes, seconds: scale.seconds, ...given }
-          const able = sides
+          const supporting = sides
             .filter((side) => side.without?.includes(scenario) !== true)
             .map(({ name }) => name)
           const callers = cell.rate === undefined ? `${cell.callers} callers` : `${cell.rate} a second`
-          if (able.length === 0) return
+          if (supporting.length === 0) return
           progress(`${scenario}, ${callers}`)
-          for (const [side, samples] of await compare(able, cell, { ...scale, rounds }, stage.measure)) {
+          for (const [side, samples] of await compare(
+            supporting,
+            cell,
+            { ...scale, rounds },
+            stage.measure,
+          )) {
             rows.push({
               part,
               scenario,
@@ -201,9 +206,9 @@ export function createBench(options: BenchOptions): Measured {
         ...(memoryMiB === undefined ? {} : { memoryMiB: round(memoryMiB) }),
       })
     },
-    addSeries: (one) => series.push(one),
+    addSeries: (added) => series.push(added),
     progress,
-    leaveOut: (why) => leftOut.push(why),
+    leaveOut: (reason) => leftOut.push(reason),
   }
   return { bench, rows, series, leftOut }
 }

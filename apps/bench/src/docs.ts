@@ -5,8 +5,8 @@ import { fillTables } from './report/markdown.ts'
 import type { Results } from './report/results.ts'
 
 /**
- * Takes the latest results into the documents: copies them to docs/measured/performance, and makes the tables of docs/performance.md
- * anew, so that no number there is written by hand.
+ * Copies the latest results to docs/measured/performance, and writes the tables of docs/performance.md from them. No number in
+ * these tables is written by hand.
  */
 const root = join(import.meta.dirname, '..', '..', '..')
 const measured = join(root, 'docs', 'measured', 'performance')

@@ -14,14 +14,14 @@ import { checkServers, ServerUnreachable } from './servers/mariadb.ts'
 import type { ServerKind } from './sides/side.ts'
 
 async function main(): Promise<void> {
-  // `pnpm bench -- --quick` hands the two dashes on.
+  // `pnpm bench -- --quick` passes the two dashes on.
   const options = parseOptions(process.argv.slice(2).filter((argument) => argument !== '--'))
-  // What would be found out after minutes of measuring is found out now.
+  // Checked before measuring starts: a failure after some minutes would waste them.
   const folder = await resultFolder(options)
   await checkServers(options.mysql)
   const servers = createServers(options.mysql)
   const leftOut = kinds.flatMap((kind) => servers.missing(kind) ?? [])
-  for (const why of leftOut) console.error(`LEFT OUT: ${why}\n`)
+  for (const reason of leftOut) console.error(`LEFT OUT: ${reason}\n`)
   const progress = createProgress(options.parts.length)
   const commit = commitOfCheckout()
   let isMeasured = false
@@ -47,9 +47,9 @@ async function main(): Promise<void> {
       })
       await parts[name].run(bench)
       progress.stop()
-      for (const why of unmeasured) console.error(`LEFT OUT: ${why}\n`)
+      for (const reason of unmeasured) console.error(`LEFT OUT: ${reason}\n`)
       if (rows.length === 0) {
-        console.error(`${name}: nothing of what was asked for is measured here.`)
+        console.error(`${name}: this part has none of the selected sides and scenarios.`)
         continue
       }
       isMeasured = true
@@ -69,23 +69,23 @@ async function main(): Promise<void> {
     progress.stop()
     await servers.close()
   }
-  if (!isMeasured) throw new NothingFits(askedFor(options))
-  console.log(`\nAll of it is in ${join(folder, 'latest.json')}, and to look at in latest.html there.`)
+  if (!isMeasured) throw new NothingMeasured(describeSelection(options))
+  console.log(`\nThe results are in ${join(folder, 'latest.json')}, and as a page in latest.html beside it.`)
 }
 
-/** Parts, sides and scenarios were asked for that do not go together; the message is for people. */
-class NothingFits extends Error {
-  override readonly name = 'NothingFits'
+/** Thrown if no selected part has a selected scenario on a selected side. The message is for people. */
+class NothingMeasured extends Error {
+  override readonly name = 'NothingMeasured'
 }
 
-const askedFor = ({ parts: names, sides, scenarios }: Options): string =>
+const describeSelection = ({ parts: names, sides, scenarios }: Options): string =>
   `Nothing was measured: no part of ${names.join(', ')} has a scenario of ${scenarios.join(', ')} ` +
-  `with a side of ${sides.join(', ')} whose server is there.`
+  `with a side of ${sides.join(', ')} whose server can be used.`
 
 const kinds: readonly ServerKind[] = ['mariadb', 'postgres', 'sqlite']
 
 async function resultFolder({ out }: Options): Promise<string> {
-  // pnpm runs this in its own folder; a path that was given is meant from where the user stands.
+  // pnpm runs this program in the package's folder; a given path is relative to the user's folder.
   const folder =
     out === undefined
       ? join(import.meta.dirname, '..', 'results')
@@ -103,7 +103,7 @@ async function readResults(folder: string): Promise<Results> {
   }
 }
 
-/** After every part, so that a run that is ended loses one part at the most. */
+/** Writes both files. `main` calls it after every part, so a run that is interrupted loses at most one part. */
 async function writeResults(folder: string, results: Results): Promise<void> {
   await writeFile(join(folder, 'latest.json'), `${JSON.stringify(results, null, 1)}\n`)
   await writeFile(join(folder, 'latest.html'), htmlPage(results))
@@ -112,6 +112,8 @@ async function writeResults(folder: string, results: Results): Promise<void> {
 try {
   await main()
 } catch (error) {
-  console.error(error instanceof ServerUnreachable || error instanceof NothingFits ? error.message : error)
+  console.error(
+    error instanceof ServerUnreachable || error instanceof NothingMeasured ? error.message : error,
+  )
   process.exitCode = 1
 }

@@ -35,36 +35,39 @@ interface Given {
 
 export function parseOptions(argv: readonly string[]): Options {
   const command = new Command('pnpm bench')
-    .description('Holds Looseleaf against other ways to store the same data.')
-    .option('--quick', 'all of it in less than five minutes; to see that it works, not to believe')
-    .option('--full', 'what is published; some 30 minutes on two cores (default)')
+    .description('Measures Looseleaf side by side with other ways to store the same data.')
+    .option(
+      '--quick',
+      'every part in less than five minutes; checks that all works, its numbers mean nothing',
+    )
+    .option('--full', 'the published run; about an hour on two cores (default)')
     .addOption(new Option('--tiny', 'as little as possible, for tests').hideHelp())
     .addOption(
-      listOption('--only <parts>', 'measure these, and keep what was measured of the others', partNames),
+      listOption('--only <parts>', 'measure these parts, and keep earlier results of the others', partNames),
     )
-    .addOption(listOption('--sides <sides>', 'measure only these', sideNames))
+    .addOption(listOption('--sides <sides>', 'measure only these sides', sideNames))
     .addOption(
-      listOption('--scenarios <scenarios>', 'measure only these, where a part has them', scenarioNames),
+      listOption('--scenarios <scenarios>', 'measure only these scenarios of each part', scenarioNames),
     )
-    .option('--rounds <number>', 'rounds of each measurement; medians are over these', wholeNumber)
+    .option('--rounds <number>', 'rounds of each measurement; results are medians over rounds', wholeNumber)
     .option('--seconds <number>', 'seconds of each side in a round', positiveNumber)
-    .option('--entries <number>', 'entries that are there before', wholeNumber)
-    .option('--callers <numbers>', 'callers of the part of that name, such as 8,256', numbers)
-    .option('--shards <number>', 'servers, or files of SQLite', wholeNumber)
-    .option('--growth <numbers>', 'entities of the part entities, such as 10000,10000000', numbers)
-    .option('--bag <bytes>', 'bags of about so many bytes instead of those of a feed site', wholeNumber)
+    .option('--entries <number>', 'entries that are stored before measuring', wholeNumber)
+    .option('--callers <numbers>', 'callers of the part `callers`, such as 8,256', numbers)
+    .option('--shards <number>', 'number of servers, or of SQLite files', wholeNumber)
+    .option('--growth <numbers>', 'entities of the part `entities`, such as 10000,10000000', numbers)
+    .option('--bag <bytes>', 'approximate size of a bag (default: that of a feed site)', wholeNumber)
     .option(
       '--mysql <urls>',
-      'servers to use instead of starting some: mysql://user:password@host:port,…',
+      'servers to use instead of starting private ones: mysql://user:password@host:port,…',
       (text) => text.split(',').map(serverUrl),
     )
-    .option('--out <folder>', 'where the results go (default: results/ of this package)')
+    .option('--out <folder>', 'folder of the results (default: results/ of this package)')
   command.parse(argv, { from: 'user' })
   const given = command.opts<Given>()
   const scale = scales[given.tiny ? 'tiny' : given.quick ? 'quick' : 'full']
   const shards = given.mysql?.length ?? given.shards
   const { rounds, seconds, entries, callers, growth } = given
-  // Servers that were given are all that there are.
+  // The benchmark starts no servers beside given ones, so shards cannot grow beyond their number.
   const growthShards = given.mysql && scale.growthShards.filter((count) => count <= (shards ?? 0))
   const changed = { growthShards, rounds, otherRounds: rounds, seconds, entries, callers, growth, shards }
   return {
@@ -85,7 +88,7 @@ function listOption<T extends string>(flags: string, description: string, all: r
   return new Option(flags, `${description}: ${all.join(',')}`).default([...all], 'all').argParser((text) => {
     const names = text.split(',')
     const unknown = names.find((name) => !(all as readonly string[]).includes(name))
-    if (unknown !== undefined) throw new InvalidArgumentError(`There are ${all.join(', ')}.`)
+    if (unknown !== undefined) throw new InvalidArgumentError(`Choose from ${all.join(', ')}.`)
     return names
   })
 }
@@ -108,7 +111,7 @@ function positiveNumber(text: string): number {
 function serverUrl(text: string): string {
   if (URL.parse(text)?.protocol !== 'mysql:') {
     throw new InvalidArgumentError(
-      'Servers are given as mysql://user:password@host:port, with a comma between several.',
+      'Servers are given as mysql://user:password@host:port, separated by commas.',
     )
   }
   return text

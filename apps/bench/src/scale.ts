@@ -1,26 +1,29 @@
-/** How much of everything a run does. */
+/** Amounts of work in a run. */
 export interface Scale {
   readonly name: 'quick' | 'full' | 'tiny'
-  /** Of the part `calls`, and of all others. */
+  /** Rounds of the part `calls`. */
   readonly rounds: number
+  /** Rounds of all other parts. */
   readonly otherRounds: number
   /** Seconds of each side in a round. */
   readonly seconds: number
-  /** Times these seconds that each side makes its calls before the first round: in a full run until V8 has compiled what runs all the time. */
+  /** Warm-up of each side before the first round, as a multiple of `seconds`. In a full run, V8 has compiled the hot code by then. */
   readonly warmUpShare: number
-  /** Entries that are there before. */
+  /** Entries that are stored before measuring. */
   readonly entries: number
   readonly shards: number
   readonly callers: readonly number[]
   readonly processes: readonly number[]
   readonly bags: readonly number[]
-  /** Calls a second of open loops. */
+  /** Calls a second in the part `rates`. */
   readonly rates: readonly number[]
-  /** Entities of the growth, of the bulk import, and of the index build. */
+  /** Numbers of entities, shards and indexes in the parts of these names. */
   readonly growth: readonly number[]
   readonly growthShards: readonly number[]
   readonly growthIndexes: readonly ('0' | '2' | '4' | '8')[]
+  /** Entities of the part `import`. */
   readonly bulk: number
+  /** Entities of the parts `build` and `sweep`, and of the bulk work in `profile`. */
   readonly build: number
 }
 

@@ -10,18 +10,18 @@ import type { SideName } from './sides/side-names.ts'
 import type { DataSetOptions } from './workload/data-set.ts'
 import { scenarioOf } from './workload/scenarios.ts'
 
-/** Databases of every side with the same data, and processes that make calls on them. */
+/** The databases of several sides with the same data in them, and the client processes that call them. */
 export interface Stage {
   readonly sides: readonly SideName[]
   databasesOf(side: SideName): readonly string[]
-  /** Of a side: what its databases took on disk for each entry when they had been filled. */
+  /** Returns the bytes per entry on disk right after the databases were filled. */
   bytesPerEntity(side: SideName): number
   measure(side: SideName, cell: Cell): Promise<Sample>
   meterOf(side: SideName): ServerMeter | undefined
   readonly data: DataSetOptions
   /** Writes the data set of an empty stage. */
   fill(side: SideName): Promise<Filled>
-  /** The process that makes the calls of a side where there is one for it. */
+  /** Returns the first client process of a side. */
   clientOf(side: SideName): Client
   close(): Promise<void>
 }
@@ -36,15 +36,15 @@ export interface StageOptions {
   readonly sides: readonly SideDefinition[]
   readonly data: DataSetOptions
   readonly processes: number
-  /** Leave it to `fill`. */
+  /** If true, the caller writes the data set by `fill`. */
   readonly isEmpty: boolean
   serverOf(kind: ServerKind): Promise<Server>
-  /** Where clients find these databases, if not there: behind a proxy. */
+  /** Returns the URLs by which clients reach these databases, such as those of proxies. */
   readonly route?: (databases: readonly string[]) => Promise<readonly string[]>
-  onProgress(what: string): void
+  onProgress(step: string): void
 }
 
-/** What a run that uses things up has of them for each second, more than any side takes: with many callers, and with one. */
+/** Entries that are prepared per second of a run that uses them up: more than any side can use, with many callers or with one. */
 const PREPARED = { many: 20_000, alone: 6_000 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
@@ -65,19 +65,19 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       return place
     }
 
-    // Each side has processes of its own, as a program has: in one with others, V8 makes code that suits none of them. They start together,
-    // which takes most of the time until a stage is there.
+    // Each side has processes of its own, as a program has: in a shared process, V8 would compile code that fits no side well.
+    // The processes start in parallel, because starting takes most of the time that a stage needs.
     const clients = new Map<SideName, readonly Client[]>()
     const clientsOf = (side: SideName): readonly Client[] => clients.get(side) ?? []
     for (const { name } of sides) {
-      const own = Array.from({ length: processes }, startClient)
-      for (const client of own) cleanup.add(() => client.close())
-      clients.set(name, own)
+      const started = Array.from({ length: processes }, startClient)
+      for (const client of started) cleanup.add(() => client.close())
+      clients.set(name, started)
     }
     for (const [name, { databases }] of places) {
-      const there = { name, databases: await route(databases) }
+      const routed = { name, databases: await route(databases) }
       await Promise.all(
-        clientsOf(name).map((client, process) => client.do({ kind: 'open', data, process, sides: [there] })),
+        clientsOf(name).map((client, process) => client.do({ kind: 'open', data, process, sides: [routed] })),
       )
     }
     const clientOf = (side: SideName): Client => clientsOf(side)[0] as Client
@@ -129,7 +129,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
             }),
           ),
         )
-        // What fails in the run-in is seen below.
+        // A failure during the run-in is thrown by `await running`; without a handler, Node would end the process before that.
         running.catch(() => undefined)
         await sleep(runIn * 1000)
         const before = (await meter?.read()) ?? noUsage

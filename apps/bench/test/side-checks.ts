@@ -10,7 +10,7 @@ const ENTRIES = 240
 const USERS = 2
 const LIMIT = 20
 
-/** Within a `describe`: that a side finds what it wrote, in each way that it is measured by. Nothing here looks at a time. */
+/** Adds tests to the current `describe`: a side finds the entries that it wrote, by each call that the benchmark measures. */
 export function checkSide(definition: SideDefinition, openServer: () => Promise<Server>): void {
   let server: Server
   const sides: Side[] = []
@@ -24,7 +24,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
 
   type Opened = [Side, DataSet, readonly (readonly [Ref, Entry])[]]
   const opened = new Map<LayoutName, Promise<Opened>>()
-  /** Tests of one layout share its databases: what changes them comes last. */
+  /** Tests of a layout share its databases, so tests that change entries come last. */
   function shared(layout: LayoutName): Promise<Opened> {
     let found = opened.get(layout)
     if (found === undefined) opened.set(layout, (found = open(layout)))
@@ -43,7 +43,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
   }
 
   describe(definition.title, () => {
-    test('finds entries by their user', async () => {
+    test('a user’s entries are found by page, count and pages of several users', async () => {
       const [side, , entries] = await shared('entries')
       const user = userId(1)
       const expected = newestOf(entries, (entry) => entry.user_id === user)
@@ -56,17 +56,17 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       ])
     })
 
-    test('reads and writes entries', async () => {
+    test('entries are read as they were inserted, replaced and deleted', async () => {
       const [side, data, entries] = await shared('entries')
       const [ref, entry] = entries[7] as readonly [Ref, Entry]
       expect(plain(await side.get(ref))).toEqual(plain({ ...entry, id: ref.id }))
       const refs = [9, 3, 100].map((number) => entries[number]?.[0] as Ref)
-      const nobody = { id: entryId(ENTRIES), user: ref.user }
-      expect((await side.getMany([...refs, nobody])).map((one) => one?.id)).toEqual([
+      const absent = { id: entryId(ENTRIES), user: ref.user }
+      expect((await side.getMany([...refs, absent])).map((found) => found?.id)).toEqual([
         ...refs.map(({ id }) => id),
         undefined,
       ])
-      expect(await side.get(nobody)).toBeUndefined()
+      expect(await side.get(absent)).toBeUndefined()
 
       const inserted = await side.insert(data.newEntry())
       expect((await side.get(inserted))?.id).toBe(inserted.id)
@@ -77,7 +77,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       expect(await side.get(inserted)).toBeUndefined()
     })
 
-    test('keeps all of several updates at once', async () => {
+    test('concurrent updates of an entry are all kept', async () => {
       const [side, , entries] = await shared('entries')
       const [ref] = entries[0] as readonly [Ref, Entry]
       await side.update(ref, (bag) => ({ ...bag, likes: [] }))
@@ -91,7 +91,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       expect(found?.toSorted()).toEqual(likes)
     })
 
-    test('finds entries by what a site asks for', async () => {
+    test('entries are found by list, range, scatter and tag', async () => {
       const [side, , entries] = await shared('site')
       const user = userId(0)
       const expected = newestOf(entries, (entry) => entry.user_id === user)
@@ -119,7 +119,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
     })
 
     if (has('insertUnique'))
-      test('refuses a second entry with the same handle', async () => {
+      test('a second entry with the same handle is rejected', async () => {
         const [side, data, entries] = await shared('unique')
         const [, { handle }] = entries[3] as readonly [Ref, Entry & { handle: string }]
         await expect(side.insert({ ...data.newEntry(), handle })).rejects.toThrow(/duplicate|handle/i)
@@ -131,7 +131,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
   }
 }
 
-/** As JSON has it: not every side gives times back as such. */
+/** Converts an entry to JSON values, because some sides return times as text. */
 const plain = (entry: unknown): unknown => JSON.parse(JSON.stringify(entry))
 
 function newestOf(entries: readonly (readonly [Ref, Entry])[], matches: (entry: Entry) => boolean): string[] {

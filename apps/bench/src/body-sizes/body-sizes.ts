@@ -3,14 +3,14 @@ import { envelopeCodec, type Bag, type Codec } from 'looseleaf'
 import { createEntry } from '../workload/entry.ts'
 
 /*
- * What bodies take as self-contained ones, with shapes, with a dictionary and with both, beside JSON: bytes, and CPU time to encode
- * and to decode. Encoding includes what `put` does to a bag before. `pnpm --filter bench body-sizes`
+ * Prints the size of bodies, and the CPU time to encode and decode one: self-contained, with shapes, with a dictionary, with both,
+ * and as JSON. Encoding includes the preparation of a bag that `put` does. Run it by `pnpm --filter bench body-sizes`.
  */
 
 const BAGS = 2_000
 const ROUNDS = 7
 
-/** The entry of the article, without its id, which the store keeps: other ids and a link in text, times as numbers. */
+/** Returns an entry like that of the article, without its id, which the store keeps apart. Ids are text, times are numbers. */
 function articleEntry(random: Random): Bag {
   const user = random.uuid().replaceAll('-', '')
   const title = Array.from({ length: 9 }, () => random.pick(WORDS)).join(' ')
@@ -33,14 +33,14 @@ const WORDS =
 
 type StoreCodec = ReturnType<NonNullable<Codec['forStore']>>
 
-/** A codec that knows and writes the shape of these bags, and a dictionary of them, as its options say. */
+/** Returns a codec that has learned the shape of these bags and a dictionary trained on them, as the options say. */
 function supplied(bags: readonly Bag[], options: { shapes?: boolean; dictionary?: boolean }): StoreCodec {
   const codec = envelopeCodec(options).forStore?.() as StoreCodec
   const { definitions } = codec
   for (const bag of bags.slice(0, 100)) codec.encode(bag)
-  const give = (one: ReturnType<typeof definitions.train>): void => {
-    definitions.learn({ ...one, added: 1 })
-    definitions.confirm(one.id)
+  const give = (definition: ReturnType<typeof definitions.train>): void => {
+    definitions.learn({ ...definition, added: 1 })
+    definitions.confirm(definition.id)
   }
   definitions.wanted().forEach(give)
   if (options.dictionary === true) give(definitions.train(bags, 4096))
@@ -53,7 +53,7 @@ interface Way {
   decode(body: never): unknown
 }
 
-/** Microseconds of CPU for each call. */
+/** Returns microseconds of CPU per call. */
 function cpuOf(run: () => void, calls: number): number {
   const before = process.cpuUsage()
   run()
@@ -65,7 +65,7 @@ const median = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number
 
 function measure(name: string, make: () => Bag): void {
-  // The dictionary is made of others than those that are measured.
+  // A dictionary trained on the measured bags themselves would compress them too well.
   const training = Array.from({ length: BAGS }, () => make())
   const bags = Array.from({ length: BAGS }, () => make())
   const ways: Way[] = [

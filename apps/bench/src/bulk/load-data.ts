@@ -20,9 +20,10 @@ export interface Loaded {
   readonly after: ServerUsage
 }
 
-const AT_ONCE = 1000
+/** Entries per append to the files, so that memory stays bounded. */
+const CHUNK_ENTRIES = 1000
 
-/** Whether a server takes files of its clients: MySQL does not, unless it is told to. */
+/** Tells whether a server accepts LOAD DATA LOCAL. MySQL does not by default. */
 export async function takesFiles(url: string): Promise<boolean> {
   const connection = await createConnection(url)
   try {
@@ -34,8 +35,8 @@ export async function takesFiles(url: string): Promise<boolean> {
 }
 
 /**
- * LOAD DATA of so many entries into the tables that Looseleaf makes, all shards at once, a table after the other. The files are
- * there before the clock runs: what it costs to make rows of entries is not counted. Undefined where a server takes no files.
+ * Loads entries by LOAD DATA into the tables that Looseleaf creates: shards in parallel, the tables of a shard one after the other.
+ * The files are written before the clock starts, so encoding entries is not counted. Returns undefined if a server rejects files.
  */
 export async function loadData(server: Server, entries: number, users: number): Promise<Loaded | undefined> {
   const databases = await server.createDatabases()
@@ -49,13 +50,13 @@ export async function loadData(server: Server, entries: number, users: number): 
     const start = performance.now()
     await Promise.all(
       databases.map(async (url, shard) => {
-        const own = [...files.values()].filter((file) => file.shard === shard)
+        const shardFiles = [...files.values()].filter((file) => file.shard === shard)
         const connection = await createConnection({
           uri: url,
           infileStreamFactory: (path: string) => createReadStream(path),
         })
         try {
-          for (const file of own) await load(connection, file)
+          for (const file of shardFiles) await load(connection, file)
         } finally {
           await connection.end()
         }
@@ -72,7 +73,7 @@ export async function loadData(server: Server, entries: number, users: number): 
 
 interface LoadFile extends Omit<TableRows, 'rows'> {
   readonly path: string
-  /** Which columns hold bytes, as hexadecimal digits. */
+  /** For each column: true if its values are bytes, which the file holds as hexadecimal digits. */
   readonly bytes: readonly boolean[]
   rows: number
 }
@@ -87,12 +88,12 @@ async function writeFiles(
   const data = openDataSet({ layout: 'entries', entries, users, bag: undefined }, 0)
   const codec = msgpackZlibCodec()
   const files = new Map<string, LoadFile>()
-  for (let from = 0; from < entries; from += AT_ONCE) {
-    const some = Array.from({ length: Math.min(AT_ONCE, entries - from) }, (_, i) => {
+  for (let from = 0; from < entries; from += CHUNK_ENTRIES) {
+    const chunk = Array.from({ length: Math.min(CHUNK_ENTRIES, entries - from) }, (_, i) => {
       const [ref, entry] = data.entry(from + i)
       return { id: parseId(ref.id), entry }
     })
-    for (const { shard, table, columns, rows } of tableRowsOf(placement, some, (bag) => codec.encode(bag))) {
+    for (const { shard, table, columns, rows } of tableRowsOf(placement, chunk, (bag) => codec.encode(bag))) {
       const path = join(folder, `${shard}-${table}`)
       const file = files.get(path) ?? {
         shard,

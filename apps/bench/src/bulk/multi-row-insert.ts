@@ -2,7 +2,7 @@ import type { Pool } from 'mysql2/promise'
 import type { KeyValue } from '../workload/indexes.ts'
 import type { TableRows } from './table-rows.ts'
 
-/** A statement for each table of each shard; index rows first, as in all that writes these tables. */
+/** Inserts by one statement per table and shard. Index rows go first: an entity must not be readable before its rows. */
 export async function insertRowsOf(pools: readonly Pool[], all: readonly TableRows[]): Promise<void> {
   const insert = ({ shard, table, columns, rows }: TableRows): Promise<unknown> => {
     const updated = table === 'entities' ? [new Date()] : []
@@ -15,6 +15,6 @@ export async function insertRowsOf(pools: readonly Pool[], all: readonly TableRo
   await Promise.all(all.filter(({ table }) => table === 'entities').map(insert))
 }
 
-/** The driver escapes other bytes as an array of numbers. */
+/** The driver would escape a plain Uint8Array as an array of numbers. */
 const toBuffer = (value: KeyValue): Buffer | number =>
   typeof value === 'number' ? value : Buffer.from(value.buffer, value.byteOffset, value.length)

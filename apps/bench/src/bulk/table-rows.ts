@@ -3,7 +3,7 @@ import type { Entry } from '../workload/entry.ts'
 import type { KeyValue } from '../workload/indexes.ts'
 import { includedOf, nextVersion, rowsOf, type Placement } from '../sides/index-rows.ts'
 
-/** Rows of one table on one shard, for a loader that knows nothing of entries. */
+/** Rows of one table on one shard, for loaders that do not know entries. */
 export interface TableRows {
   readonly shard: number
   readonly table: string
@@ -11,7 +11,7 @@ export interface TableRows {
   readonly rows: KeyValue[][]
 }
 
-/** Every row that these entries have, in the tables that Looseleaf makes. `updated` is left to the database. */
+/** Returns every row of these entries in the tables that Looseleaf creates, without `updated`, which the loader sets. */
 export function tableRowsOf(
   placement: Placement,
   entries: readonly { readonly id: Uint8Array; readonly entry: Entry }[],
@@ -28,17 +28,17 @@ export function tableRowsOf(
   for (const { id, entry } of entries) {
     for (const { index, shard, key } of rowsOf(placement, id, entry)) {
       const included = includedOf(index, entry)
-      const last = ['entity_id', 'version']
-      if (included === undefined) add(shard, index.table, [...index.columns, ...last], [...key, id, version])
+      const stamp = ['entity_id', 'version']
+      if (included === undefined) add(shard, index.table, [...index.columns, ...stamp], [...key, id, version])
       else
         add(
           shard,
           index.table,
-          [...index.columns, 'included', ...last],
+          [...index.columns, 'included', ...stamp],
           [...key, encode(included), id, version],
         )
       if (index.claims !== undefined)
-        add(shard, index.claims, [...index.columns, ...last], [...key, id, version])
+        add(shard, index.claims, [...index.columns, ...stamp], [...key, id, version])
     }
     add(placement.router.shardOfId(id), 'entities', ['id', 'version', 'body'], [id, version, encode(entry)])
   }

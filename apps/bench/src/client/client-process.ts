@@ -13,25 +13,26 @@ import type {
   StopOrder,
 } from './orders.ts'
 
-/** A client process, as the one that gives the orders has it. */
+/** Handle of a client process in the process that gives the orders. */
 export interface Client {
   do(order: OpenOrder | PrepareOrder | SettleOrder | StopOrder): Promise<void>
   run(order: RunOrder | FillOrder): Promise<RunReport>
   close(): Promise<void>
 }
 
-interface Waiting {
-  readonly what: string
+interface Pending {
+  /** The order as text, for errors. */
+  readonly order: string
   resolve(report: RunReport | undefined): void
   reject(error: Error): void
 }
 
 /**
- * For all sides alike. Otherwise V8 decides at some moment of most runs, and of no two the same, that objects of which a batch was alive when it
- * looked are old from then on, and the same calls take up to 1.8 times the CPU; see decision 47.
+ * Set for all sides. Without it, V8 may start to allocate a batch's objects as long-lived ones, at an unpredictable moment of a run.
+ * From then on the same calls take up to 1.8 times the CPU; see decision 47.
  */
 const STEADY = '--no-allocation-site-pretenuring'
-/** Options of Node that make its work visible; a profile is of the clients. */
+/** Profiling and tracing options of Node that go on to the clients, because these do the measured work. */
 const PASSED_ON = /^--(?:cpu-prof|heap-prof|inspect|trace)/
 
 export function startClient(): Client {
@@ -44,24 +45,24 @@ export function startClient(): Client {
     ],
     serialization: 'advanced',
   })
-  const gone = once(child, 'exit')
-  const waiting = new Map<number, Waiting>()
-  let numbered = 0
+  const exited = once(child, 'exit')
+  const pending = new Map<number, Pending>()
+  let lastNumber = 0
   child.on('message', (message: { readonly number: number } & Answer) => {
-    const call = waiting.get(message.number)
-    waiting.delete(message.number)
-    if ('error' in message) call?.reject(new Error(`${call.what}: ${message.error}`))
+    const call = pending.get(message.number)
+    pending.delete(message.number)
+    if ('error' in message) call?.reject(new Error(`${call.order}: ${message.error}`))
     else call?.resolve(message.report)
   })
   child.on('exit', (code, signal) => {
-    for (const { reject } of waiting.values()) reject(new Error(`A client has ended (${signal ?? code}).`))
-    waiting.clear()
+    for (const { reject } of pending.values()) reject(new Error(`A client has ended (${signal ?? code}).`))
+    pending.clear()
   })
 
   function send(order: Order): Promise<RunReport | undefined> {
     return new Promise((resolve, reject) => {
-      const number = ++numbered
-      waiting.set(number, { what: JSON.stringify(order).slice(0, 200), resolve, reject })
+      const number = ++lastNumber
+      pending.set(number, { order: JSON.stringify(order).slice(0, 200), resolve, reject })
       child.send({ number, order })
     })
   }
@@ -73,7 +74,7 @@ export function startClient(): Client {
     run: async (order) => (await send(order)) as RunReport,
     async close() {
       if (child.connected) child.disconnect()
-      await gone
+      await exited
     },
   }
 }

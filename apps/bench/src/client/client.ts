@@ -8,20 +8,20 @@ import { profiled } from './profile.ts'
 import { runAtRate } from './run-at-rate.ts'
 import { runCallers } from './run-callers.ts'
 
-/** A process that makes the calls of the sides that it was told to open. */
+/** A client process: opens sides, makes their calls and reports times, as the parent process orders. */
 
 const open = new Map<string, Side>()
 let data: DataSet
 let prepared: Ref[] | undefined
 let stopping = new AbortController()
 
-/** Entries given to a side at once, and how often at the same time: as `looseleaf import` does it. */
-const FILL_AT_ONCE = 500
+/** Entries per batch of a filling, and batches in flight. `looseleaf import` keeps two batches in flight as well. */
+const BATCH = 500
 const BATCHES = 2
-/** Calls at a rate that may be under way. */
-const MOST_UNDER_WAY = 1000
+/** Largest number of calls in flight in a run at a rate. */
+const MAX_IN_FLIGHT = 1000
 
-async function obey(order: Order): Promise<RunReport | undefined> {
+async function execute(order: Order): Promise<RunReport | undefined> {
   if (order.kind === 'open') await openAll(order)
   else if (order.kind === 'fill') return withProfile(order, () => fill(order))
   else if (order.kind === 'prepare') await prepare(order)
@@ -55,18 +55,18 @@ function sideNamed(name: string): Side {
 async function fill({ side: name, from, to }: FillOrder): Promise<RunReport> {
   const side = sideNamed(name)
   const [cpu, start] = [process.cpuUsage(), performance.now()]
-  const underWay = new Set<Promise<void>>()
-  for (let number = from; number < to; number += FILL_AT_ONCE) {
-    const count = Math.min(FILL_AT_ONCE, to - number)
+  const inFlight = new Set<Promise<void>>()
+  for (let number = from; number < to; number += BATCH) {
+    const count = Math.min(BATCH, to - number)
     const batch = side.fill(Array.from({ length: count }, (_, i) => data.entry(number + i)))
-    underWay.add(batch)
+    inFlight.add(batch)
     void batch.then(
-      () => underWay.delete(batch),
+      () => inFlight.delete(batch),
       () => undefined,
     )
-    if (underWay.size >= BATCHES) await Promise.race(underWay)
+    if (inFlight.size >= BATCHES) await Promise.race(inFlight)
   }
-  await Promise.all(underWay)
+  await Promise.all(inFlight)
   await side.settled()
   const seconds = (performance.now() - start) / 1000
   return { calls: to - from, seconds, times: new Float32Array(), ...spentSince(cpu) }
@@ -81,26 +81,26 @@ async function prepare({ side: name, scenario, calls }: PrepareOrder): Promise<v
 async function run(order: RunOrder): Promise<RunReport> {
   const side = sideNamed(order.side)
   const scenario = scenarioOf(order.scenario)
-  const used = prepared ?? []
-  const most = prepared?.length ?? Infinity
+  const refs = prepared ?? []
+  const maxCalls = prepared?.length ?? Infinity
   prepared = undefined
   let before = process.cpuUsage()
   const onCounting = (): void => void (before = process.cpuUsage())
-  // Work that goes on after an answer belongs to who has left it; waiting on purpose is no work.
-  const ended = (): Promise<void> => side.caughtUp?.() ?? side.settled()
-  const call = async (): Promise<void> => void (await scenario.call(side, data, used))
+  // A side pays for the work that continues after its answers, but not for the time that it delays this work on purpose.
+  const catchUp = (): Promise<void> => side.caughtUp?.() ?? side.settled()
+  const call = async (): Promise<void> => void (await scenario.call(side, data, refs))
   const { around } = side
   const { rate, seconds, runIn = 0, callers } = order
   stopping = new AbortController()
   const ran =
     rate === undefined
-      ? await runCallers(call, { callers, seconds, runIn, onCounting, most, around, ended })
+      ? await runCallers(call, { callers, seconds, runIn, onCounting, maxCalls, around, catchUp })
       : await runAtRate(around === undefined ? call : () => around(call), {
           rate,
           seconds,
           runIn,
           onCounting,
-          most: MOST_UNDER_WAY,
+          maxInFlight: MAX_IN_FLIGHT,
           signal: stopping.signal,
         })
   return { ...ran, ...spentSince(before) }
@@ -117,7 +117,7 @@ async function close(): Promise<void> {
 
 process.on('message', ({ number, order }: { number: number; order: Order }) => {
   const answer = (content: Answer): void => void process.send?.({ number, ...content })
-  obey(order).then(
+  execute(order).then(
     (report) => answer(report === undefined ? {} : { report }),
     (error: unknown) =>
       answer({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),

@@ -4,14 +4,14 @@ import type { ScenarioName } from '../workload/scenarios.ts'
 import type { Shares } from './profile.ts'
 import type { Run } from './run-callers.ts'
 
-/** What a client process is told to do, one after another. */
+/** Order to a client process. All but `stop` are sent one after another. */
 export type Order = OpenOrder | FillOrder | PrepareOrder | RunOrder | StopOrder | SettleOrder
 
-/** Connects to the databases of a data set; before anything else. */
+/** Connects to the databases of a data set. It has to be the first order. */
 export interface OpenOrder {
   readonly kind: 'open'
   readonly data: DataSetOptions
-  /** Numbers the clients of a data set, from 0. */
+  /** Number of this client among those of the data set, from 0. */
   readonly process: number
   readonly sides: readonly { readonly name: SideName; readonly databases: readonly string[] }[]
 }
@@ -19,13 +19,13 @@ export interface OpenOrder {
 export interface FillOrder {
   readonly kind: 'fill'
   readonly side: SideName
-  /** Entries by their numbers; the last one is not included. */
+  /** Range of entry numbers; `to` is exclusive. */
   readonly from: number
   readonly to: number
   readonly profile?: true
 }
 
-/** For a scenario that uses up what it needs: makes as much, before the clock and the meters run. */
+/** Creates the entries that this many calls of a scenario use up, before the clock and the meters run. */
 export interface PrepareOrder {
   readonly kind: 'prepare'
   readonly side: SideName
@@ -39,30 +39,30 @@ export interface RunOrder {
   readonly scenario: ScenarioName
   readonly callers: number
   readonly seconds: number
-  /** Seconds before these, which are not counted. */
+  /** Seconds of uncounted calls before the counted ones. */
   readonly runIn?: number
-  /** Calls a second; without it, each caller makes its next call when the one before was answered. */
+  /** Calls a second. Without it, each caller makes its next call when the previous one was answered. */
   readonly rate?: number | undefined
   readonly profile?: true
 }
 
-/** Waits until all is done that a side has put off, for the next one's turn. */
+/** Waits for all delayed work of a side, so that it does not fall into the turn of the next side. */
 export interface SettleOrder {
   readonly kind: 'settle'
   readonly side: SideName
 }
 
-/** Ends the run at a rate that is under way. */
+/** Ends the current run at a rate. */
 export interface StopOrder {
   readonly kind: 'stop'
 }
 
 export interface RunReport extends Run {
-  /** µs of CPU that the process took meanwhile. */
+  /** CPU of this process during the counted calls, in µs. */
   readonly clientCpu: number
-  /** The greatest memory of the process up to now, in MiB. */
+  /** Peak memory of this process since its start, in MiB. */
   readonly memoryMiB: number
-  /** Of a run that was profiled. */
+  /** Present if the order asked for a profile. */
   readonly shares?: Shares
 }
 

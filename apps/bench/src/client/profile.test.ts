@@ -5,7 +5,7 @@ const frame = (functionName: string, url: string) => ({
   callFrame: { functionName, url, scriptId: '0', lineNumber: 1, columnNumber: 1 },
 })
 
-test('Time goes to the code that ran, and what is built in to who called it; waiting is left out', () => {
+test('a profile charges built-in functions to their caller and leaves out idle time', () => {
   const at = 'file:///looseleaf'
   const nodes = [
     { id: 1, ...frame('(root)', ''), children: [2, 3, 8, 9] },

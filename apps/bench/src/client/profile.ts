@@ -1,6 +1,6 @@
 import { Session, type Profiler } from 'node:inspector/promises'
 
-/** What a process spends its time on, apart from waiting. */
+/** Kinds of work that the client's CPU time is divided into. */
 export const workNames = [
   'bodies',
   'index engine',
@@ -13,12 +13,12 @@ export const workNames = [
   'benchmark',
 ] as const
 export type WorkName = (typeof workNames)[number]
-/** By what it was spent on: a share of all that was. */
+/** Share of each kind of work in the CPU time. The shares add up to 1. */
 export type Shares = Readonly<Partial<Record<WorkName, number>>>
 
 const SAMPLE_EVERY_US = 250
 
-/** Does work under V8's profiler, which makes it somewhat slower. */
+/** Runs work under V8's profiler, which slows it down a little. */
 export async function profiled<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly shares: Shares }> {
@@ -38,7 +38,7 @@ export async function profiled<T>(
 
 type Frame = Pick<Profiler.ProfileNode, 'callFrame'>
 
-/** By the code that was running; what is V8's or Node's own goes to who called it, where anybody did. */
+/** Divides a profile's time by the package of the running code. A function without a source is charged to its nearest caller with one. */
 export function sharesOf({
   nodes,
   samples = [],
@@ -64,7 +64,7 @@ export function sharesOf({
   return Object.fromEntries(Array.from(spent, ([name, time]) => [name, time / all]))
 }
 
-/** Of the running function, with those that led to it behind it; undefined where the process waits, or is being watched. */
+/** Returns the kind of work of a stack, innermost frame first; undefined if the process was idle or busy with the profiler. */
 function workOf(stack: readonly Frame[]): WorkName | undefined {
   const { functionName, url } = (stack[0] as Frame).callFrame
   if (functionName === '(garbage collector)') return 'garbage'
@@ -94,7 +94,7 @@ function nameOf(url: string): WorkName {
   if (url.startsWith('node:zlib')) return 'bodies'
   if (url.startsWith('node:')) return 'Node'
   const library = /.*\/node_modules\/([^/]+)\//.exec(url)?.[1]
-  const own = /\/packages\/([^/]+)\//.exec(url)?.[1]
+  const workspace = /\/packages\/([^/]+)\//.exec(url)?.[1]
   if (library !== undefined) return works[library] ?? 'Node'
-  return own === undefined ? 'benchmark' : (works[own] ?? 'store')
+  return workspace === undefined ? 'benchmark' : (works[workspace] ?? 'store')
 }

@@ -6,23 +6,23 @@ export interface RateOptions {
   /** Calls a second. */
   readonly rate: number
   readonly seconds: number
-  /** Before these seconds, at the same rate; what is due there is not counted. */
+  /** Seconds of calls at the same rate before the counted ones. Default: 0. */
   readonly runIn?: number
-  /** When the first call begins that counts. */
+  /** Called when the first counted call begins. */
   readonly onCounting?: () => void
-  /** Calls that may be under way. Those that are due beyond wait, and their time counts all the same. */
-  readonly most: number
-  /** Ends it early. */
+  /** Largest number of calls in flight. A call beyond it waits, and this wait is part of its time. */
+  readonly maxInFlight: number
+  /** Ends the run early. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Calls begin at a fixed rate, whatever became of those before, and a call's time counts from when it should have begun: a side that
- * falls behind shows it in its times, as users would see it. Rejects with the first error of a call.
+ * Starts calls at a fixed rate, whether earlier calls were answered or not. A call's time counts from when it was due, so a side that
+ * falls behind has longer times, as its users would see. Rejects with the first error of a call.
  */
 export async function runAtRate(
   call: () => Promise<void>,
-  { rate, seconds, runIn = 0, onCounting, most, signal }: RateOptions,
+  { rate, seconds, runIn = 0, onCounting, maxInFlight, signal }: RateOptions,
 ): Promise<Run> {
   const times: number[] = []
   const dues: number[] = []
@@ -31,7 +31,7 @@ export async function runAtRate(
   const first = Math.round(rate * runIn)
   const start = performance.now()
 
-  async function one(due: number, counts: boolean): Promise<void> {
+  async function measureCall(due: number, counts: boolean): Promise<void> {
     try {
       await call()
     } catch (error) {
@@ -48,12 +48,12 @@ export async function runAtRate(
     number++
   ) {
     const due = start + (number * 1000) / rate
-    // Timers are a millisecond coarse, and may end early: a call that began before it is due would seem to take less than it does.
+    // A timer has a resolution of a millisecond and may fire early. A call that starts before it is due would seem too short.
     for (let early = due - performance.now(); early > 0; early = due - performance.now())
       await sleep(Math.ceil(early))
-    while (running.size >= most) await Promise.race(running)
+    while (running.size >= maxInFlight) await Promise.race(running)
     if (number === first) onCounting?.()
-    const promise = one(due, number >= first).finally(() => running.delete(promise))
+    const promise = measureCall(due, number >= first).finally(() => running.delete(promise))
     running.add(promise)
   }
   await Promise.all(running)

@@ -2,26 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { runCallers } from './run-callers.ts'
 
-test('calls of the run-in are made and not counted', async () => {
+test('callers make calls during the run-in that are not counted', async () => {
   let [called, atCounting] = [0, 0]
   const { calls } = await runCallers(
     async () => {
       called++
       await sleep(2)
     },
-    // Of several, one may have begun before and make its call after.
+    // With several callers, an uncounted call could begin before the counting and be made after it.
     { callers: 1, runIn: 0.02, seconds: 0.02, onCounting: () => (atCounting = called) },
   )
   expect(atCounting).toBeGreaterThan(0)
   expect(calls).toBe(called - atCounting)
 })
 
-test('the clock runs until what the calls have left is done', async () => {
-  const { seconds } = await runCallers(async () => {}, { callers: 1, seconds: 0.001, ended: () => sleep(60) })
+test('the clock runs until the work that calls left behind is done', async () => {
+  const catchUp = (): Promise<void> => sleep(60)
+  const { seconds } = await runCallers(async () => {}, { callers: 1, seconds: 0.001, catchUp })
   expect(seconds).toBeGreaterThan(0.055)
 })
 
-test('a run-in that uses up all that was prepared is an error', async () => {
-  const run = runCallers(async () => {}, { callers: 1, runIn: 10, seconds: 1, most: 3 })
-  await expect(run).rejects.toThrow('All of the 3 calls')
+test('a run-in that uses up all prepared calls is an error', async () => {
+  const run = runCallers(async () => {}, { callers: 1, runIn: 10, seconds: 1, maxCalls: 3 })
+  await expect(run).rejects.toThrow('used up all of the 3 prepared calls')
 })

@@ -3,39 +3,39 @@ import { performance } from 'node:perf_hooks'
 export interface Run {
   readonly calls: number
   readonly seconds: number
-  /** Milliseconds that each call took. */
+  /** Time of each call in milliseconds. */
   readonly times: Float32Array
-  /** When each was due, in milliseconds since 1970; of calls at a rate alone. */
+  /** Time at which each call was due, in milliseconds since 1970. Present for a run at a rate. */
   readonly due?: Float64Array
 }
 
 export interface RunOptions {
-  /** Callers at once; each makes its next call when the one before was answered. */
+  /** Concurrent callers. Each makes its next call when the previous one was answered. */
   readonly callers: number
   readonly seconds: number
-  /** Before these seconds, with the same calls and no pause in between; what begins there is not counted. */
+  /** Seconds of the same calls right before the counted ones. Default: 0. */
   readonly runIn?: number
-  /** When the first call begins that counts. */
+  /** Called when the first counted call begins. */
   readonly onCounting?: () => void
-  /** No more calls than this, those of the run-in included. */
-  readonly most?: number
-  /** In what a caller makes some of its calls, one after the other. Default: in nothing. */
+  /** Largest number of calls, including the run-in. Default: no limit. */
+  readonly maxCalls?: number
+  /** Wraps each ten calls of a caller, such as in the span of a request. Default: no wrapper. */
   readonly around?: ((calls: () => Promise<void>) => Promise<void>) | undefined
-  /** What the calls leave under way: the clock runs until it has ended. */
-  readonly ended?: () => Promise<void>
+  /** Waits for the work that calls left behind. The clock runs until it resolves. */
+  readonly catchUp?: () => Promise<void>
 }
 
-/** Calls of a request. */
-const CALLS_AROUND = 10
+/** Calls per wrapper, like the calls of one request. */
+const CALLS_PER_REQUEST = 10
 
 /**
- * Keeps so many callers busy for so long. A call begins in a turn of the event loop of its own, as requests do that come over a
- * network, and its time counts from before that turn: whoever keeps the loop to itself makes the others wait, and it shows.
- * The last calls are waited for and counted. Rejects with the first error of a call, when all callers have stopped.
+ * Keeps this many callers busy for this long. Each call begins in its own turn of the event loop, like a request from the network.
+ * Its time includes the wait for that turn, so a side that blocks the event loop shows it. Calls in flight at the end are awaited and
+ * counted. Rejects with the first error of a call, once all callers have stopped.
  */
 export async function runCallers(
   call: () => Promise<void>,
-  { callers, seconds, runIn = 0, onCounting, most = Infinity, around, ended }: RunOptions,
+  { callers, seconds, runIn = 0, onCounting, maxCalls = Infinity, around, catchUp }: RunOptions,
 ): Promise<Run> {
   const times: number[] = []
   const state = { failed: false, begun: 0, isCounting: false }
@@ -43,13 +43,13 @@ export async function runCallers(
   const begin = start + runIn * 1000
   const end = begin + seconds * 1000
 
-  // On a machine that is held up, one call counts at least.
-  const goesOn = (now: number): boolean =>
-    (now < end || times.length === 0) && !state.failed && state.begun < most
+  // On a stalled machine, `end` may pass before any call counts. The run continues until one does.
+  const shouldContinue = (now: number): boolean =>
+    (now < end || times.length === 0) && !state.failed && state.begun < maxCalls
 
-  /** Makes so many calls, or all. */
+  /** Makes at most `count` calls. */
   async function caller(count: number): Promise<void> {
-    for (let now = performance.now(), made = 0; made < count && goesOn(now); made++) {
+    for (let now = performance.now(), made = 0; made < count && shouldContinue(now); made++) {
       state.begun++
       const started = now
       const counts = started >= begin
@@ -68,7 +68,7 @@ export async function runCallers(
     Array.from({ length: callers }, async () => {
       try {
         if (around === undefined) await caller(Infinity)
-        else while (goesOn(performance.now())) await around(() => caller(CALLS_AROUND))
+        else while (shouldContinue(performance.now())) await around(() => caller(CALLS_PER_REQUEST))
       } catch (error) {
         state.failed = true
         throw error
@@ -76,8 +76,8 @@ export async function runCallers(
     }),
   )
   for (const result of results) if (result.status === 'rejected') throw result.reason
-  if (times.length === 0) throw new Error(`All of the ${most} calls that were prepared went into the run-in.`)
-  await ended?.()
+  if (times.length === 0) throw new Error(`The run-in used up all of the ${maxCalls} prepared calls.`)
+  await catchUp?.()
   return { calls: times.length, seconds: (performance.now() - begin) / 1000, times: Float32Array.from(times) }
 }
 

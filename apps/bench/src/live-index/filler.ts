@@ -2,7 +2,7 @@ import { cleanIndex, DataStore, mysqlShards } from 'looseleaf'
 import type { FillerConfig } from './load-types.ts'
 import { addedIndexes, postsByUser } from './posts.ts'
 
-/** Adds the indexes and fills them, in a process of its own that may be killed; the next one goes on where it was. */
+/** Adds the indexes and fills them. The parent may kill this process; a later one resumes the filling. */
 const { urls, leaseMs } = JSON.parse(process.argv[2] ?? '') as FillerConfig
 const store = await DataStore.open({
   shards: mysqlShards(urls),

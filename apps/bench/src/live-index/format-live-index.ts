@@ -5,8 +5,8 @@ import type { Latency } from './load-process.ts'
 
 export function formatLiveIndex({ looseleaf, alterTable }: LiveIndexResult): string {
   const latencies = new Table({ head: ['ms of a call', 'calls', 'p50', 'p99', 'longest'] })
-  const row = (what: string, { calls, p50, p99, max }: Latency): number =>
-    latencies.push([what, calls, formatNumber(p50), formatNumber(p99), formatNumber(max)])
+  const row = (period: string, { calls, p50, p99, max }: Latency): number =>
+    latencies.push([period, calls, formatNumber(p50), formatNumber(p99), formatNumber(max)])
   row('store, load alone', looseleaf.before)
   row('store, three indexes filled', looseleaf.during)
   row('store, load alone after', looseleaf.after)

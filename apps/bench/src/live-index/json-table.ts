@@ -1,8 +1,9 @@
 import { createConnection, type Connection } from 'mysql2/promise'
 import { createPost, postId, twinOf } from './posts.ts'
-import { hex, jsonShardOf } from './post-sides.ts'
+import { jsonShardOf } from '../sides/json-side.ts'
+import { hex } from './post-sides.ts'
 
-/** What a team would do without the store: a JSON column, and generated columns for what is indexed. */
+/** The table of a team without the store: a JSON column, and a generated column for each indexed property. */
 const TABLE = `CREATE TABLE posts (
   id BINARY(16) PRIMARY KEY,
   body JSON NOT NULL,
@@ -11,35 +12,35 @@ const TABLE = `CREATE TABLE posts (
   KEY by_user (user_id, published)
 )`
 
-const ROWS_OF_A_STATEMENT = 500
+const ROWS_PER_STATEMENT = 500
 
 export async function fillJsonTables(urls: readonly string[], posts: number, twins: number): Promise<void> {
   const connections = await connectAll(urls)
   await Promise.all(connections.map((connection) => connection.query(TABLE)))
-  const waiting: [Buffer, string][][] = urls.map(() => [])
+  const pending: [Buffer, string][][] = urls.map(() => [])
   const send = async (shard: number): Promise<void> => {
-    const rows = waiting[shard] ?? []
-    waiting[shard] = []
+    const rows = pending[shard] ?? []
+    pending[shard] = []
     if (rows.length > 0) await connections[shard]?.query('INSERT INTO posts (id, body) VALUES ?', [rows])
   }
   for (let number = 0; number < posts; number++) {
     const post = createPost(number, 0, firstHandle(number, posts, twins))
     const shard = jsonShardOf(post.user_id, urls.length)
-    const rows = waiting[shard] ?? []
+    const rows = pending[shard] ?? []
     rows.push([Buffer.from(hex(postId(number)), 'hex'), JSON.stringify(post)])
-    if (rows.length >= ROWS_OF_A_STATEMENT) await send(shard)
+    if (rows.length >= ROWS_PER_STATEMENT) await send(shard)
   }
   await Promise.all(urls.map((_, shard) => send(shard)))
   await Promise.all(connections.map((connection) => connection.end()))
 }
 
-/** Whose handle a post is given: the last ones get those of the first ones. */
+/** Returns the number of the post whose handle this post gets at first. The last `twins` posts share those of the first `twins`. */
 export function firstHandle(number: number, posts: number, twins: number): number {
   const twin = twinOf(number, posts)
   return twin < twins ? twin : number
 }
 
-/** The columns first, which is instant, and then an index each: as it is done on a table in use. */
+/** Adds each column before its index, as one does on a table in use: adding a virtual column is instant. */
 const CHANGES = {
   'ADD COLUMN title_key': `ALTER TABLE posts ADD COLUMN title_key VARCHAR(200) AS (LOWER(JSON_VALUE(body, '$.title'))) VIRTUAL`,
   'ADD INDEX by_title': 'ALTER TABLE posts ADD INDEX by_title (title_key)',
@@ -50,11 +51,11 @@ const CHANGES = {
 export interface Altered {
   readonly change: string
   readonly seconds: number
-  /** What the server said where it refused, by shard. */
+  /** Error message of each shard that rejected the change. */
   readonly refused: readonly string[]
 }
 
-/** On all shards at once. A tag index is none of these: MariaDB has no index over the elements of an array. */
+/** Alters the tables of all shards in parallel. There is no tag index: MariaDB cannot index the elements of an array. */
 export async function alterJsonTables(urls: readonly string[]): Promise<Altered[]> {
   const connections = await connectAll(urls)
   const altered: Altered[] = []

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runLiveIndex } from './run-live-index.ts'
 
-test('indexes are added under a load by processes that are killed, and every row is right', async () => {
+test('indexes added under load by killed processes end up with exactly the expected rows', async () => {
   const settings = { posts: 500, rate: 50, seconds: 1, twins: 3, leaseMs: 1_000 }
   const { looseleaf, alterTable } = await runLiveIndex(settings, () => undefined)
   expect(looseleaf.errors).toEqual({})

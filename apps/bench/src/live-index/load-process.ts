@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { percentile } from '../measure/statistics.ts'
-import { forkPart } from './fork-part.ts'
+import { forkProgram } from './fork-program.ts'
 import type { LoadConfig, LoadReport } from './load-types.ts'
 
-/** Milliseconds of the calls that were due in a stretch of time. */
+/** Number of the calls that were due in a period, and their times in milliseconds. */
 export interface Latency {
   readonly calls: number
   readonly p50: number
@@ -13,18 +13,18 @@ export interface Latency {
 }
 
 export interface EndedLoad {
-  /** Both in milliseconds since 1970. */
+  /** Returns the latency of the calls due from `from` until before `to`, both in milliseconds since 1970. */
   between(from: number, to: number): Latency
   readonly errors: LoadReport['errors']
 }
 
-/** The process of the load. */
+/** Controls the process that makes the load. */
 export interface LoadProcess {
   /** Resolves when its calls begin. */
   start(): Promise<void>
-  /** Lets calls under way end. */
+  /** Waits for calls in flight. Throws if the process ended without a report. */
   stop(): Promise<EndedLoad>
-  /** Nothing happens when it has ended. */
+  /** Ends the process without a report. Harmless after `stop`. */
   kill(): void
 }
 
@@ -33,7 +33,7 @@ export function createLoad(config: LoadConfig): LoadProcess {
   let report: LoadReport | undefined
   return {
     async start() {
-      child = forkPart('load.ts', config)
+      child = forkProgram('load.ts', config)
       child.on('message', (message: 'ready' | LoadReport) => {
         if (message !== 'ready') report = message
       })

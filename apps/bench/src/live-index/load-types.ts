@@ -1,11 +1,11 @@
-/** What a process of the load is told. */
+/** Configuration of the process that makes the load. */
 export interface LoadConfig {
   readonly side: 'looseleaf' | 'json'
-  /** One database a shard. */
+  /** One database per shard. */
   readonly urls: readonly string[]
-  /** Posts that are there before. */
+  /** Posts that are stored before the load begins. */
   readonly posts: number
-  /** Pairs of posts that share a handle, at both ends of the numbers. */
+  /** Pairs of posts that share a handle: the first posts with the last ones. */
   readonly twins: number
   /** Calls a second. */
   readonly rate: number
@@ -13,15 +13,15 @@ export interface LoadConfig {
 }
 
 export interface LoadReport {
-  /** When each call was due, in milliseconds since 1970, and how long after that it was answered. */
+  /** For each call: when it was due, in milliseconds since 1970, and how many milliseconds later it was answered. */
   readonly samples: readonly { readonly at: number; readonly ms: number }[]
-  /** Calls that failed, by kind and code. */
+  /** Number of failed calls, by kind of call and error code. */
   readonly errors: Readonly<Record<string, number>>
 }
 
-/** What a process that fills is told. */
+/** Configuration of a process that fills the added indexes. */
 export interface FillerConfig {
   readonly urls: readonly string[]
-  /** How long its part stays with it when it is killed, in milliseconds. */
+  /** Milliseconds until another process may take over the part of a killed one. */
   readonly leaseMs: number
 }

@@ -6,14 +6,14 @@ import { createPost, postId, userId } from './posts.ts'
 import { openPosts } from './post-sides.ts'
 
 /**
- * A steady load, in a process of its own: calls begin at a fixed rate, whatever became of those before, and a call's time
- * counts from when it should have begun.
+ * Makes a steady load until its parent says stop. Calls start at a fixed rate, whether earlier ones were answered or not, and a
+ * call's time counts from when it was due.
  */
 const config = JSON.parse(process.argv[2] ?? '') as LoadConfig
 const random = createRandom(config.seed)
 const side = await openPosts(config)
-let isOver = false
-process.on('message', () => (isOver = true))
+let isStopped = false
+process.on('message', () => (isStopped = true))
 
 const samples: LoadReport['samples'][number][] = []
 const errors: Record<string, number> = {}
@@ -22,7 +22,7 @@ let [number, edit] = [config.posts, 0]
 
 async function call(due: number): Promise<void> {
   const dice = random.below(100)
-  // Those at both ends share handles.
+  // Posts at both ends of the numbers share handles. The load must not change these before they are checked.
   const target = config.twins + random.below(config.posts - 2 * config.twins)
   const kind = dice < 40 ? 'get' : dice < 70 ? 'page' : dice < 90 ? 'update' : 'put'
   try {
@@ -39,12 +39,12 @@ async function call(due: number): Promise<void> {
 
 process.send?.('ready')
 const start = performance.now()
-for (let n = 0; !isOver; n++) {
+for (let n = 0; !isStopped; n++) {
   const due = start + (n * 1000) / config.rate
   const early = due - performance.now()
   if (early > 0) await sleep(early)
-  const one = call(due).finally(() => running.delete(one))
-  running.add(one)
+  const calling = call(due).finally(() => running.delete(calling))
+  running.add(calling)
 }
 await Promise.all(running)
 await side.close()

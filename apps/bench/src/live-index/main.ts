@@ -7,8 +7,8 @@ import { runLiveIndex } from './run-live-index.ts'
 import { formatLiveIndex } from './format-live-index.ts'
 
 const usage = `Usage: pnpm bench:live-index [--posts 1000000] [--rate 200] [--seconds 60] [--twins 100] [--json file]
-Adds three indexes to a store under a steady load, is killed twice, and compares every row at the end; beside it, ALTER TABLE
-on a JSON column of the same data. Starts two MariaDB servers of its own.`
+Adds three indexes to a store under a steady load, kills the filling process twice, and compares every row at the end. Then runs
+ALTER TABLE on a JSON column with the same data. Starts two private MariaDB servers.`
 
 const { values } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== '--'),
@@ -41,13 +41,13 @@ else if (findServer() === undefined) {
   }
   const machine = machineFacts()
   const started = new Date()
-  const result = await runLiveIndex(settings, (what) => console.error(`… ${what}`))
+  const result = await runLiveIndex(settings, (step) => console.error(`… ${step}`))
   console.log(formatLiveIndex(result))
   if (values.json !== undefined) {
     const file = resolve(process.env['INIT_CWD'] ?? '.', values.json)
     await mkdir(dirname(file), { recursive: true })
     const all = { format: 1, started, finished: new Date(), machine, settings, result }
     await writeFile(file, `${JSON.stringify(all, null, 2)}\n`)
-    console.log(`\nAll of it is in ${join(file)}`)
+    console.log(`\nThe result is in ${join(file)}`)
   }
 }

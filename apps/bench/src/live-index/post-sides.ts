@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto'
 import { DataStore, mysqlShards } from 'looseleaf'
 import { createPool, type Pool } from 'mysql2/promise'
+import { jsonShardOf } from '../sides/json-side.ts'
 import type { LoadConfig } from './load-types.ts'
 import { postsByUser, type Post } from './posts.ts'
 
-/** The calls of the load, on a store or on a table with a JSON column. */
+/** The calls of the load, on a store or on tables with a JSON column. */
 export interface PostSide {
   get(id: string): Promise<unknown>
-  /** A user's newest 20. */
+  /** Reads a user's newest 20 posts. */
   page(user: string): Promise<unknown>
   update(id: string, post: Post): Promise<unknown>
   put(id: string, post: Post): Promise<unknown>
@@ -32,8 +32,8 @@ async function openStorePosts(urls: readonly string[]): Promise<PostSide> {
 }
 
 /**
- * The table of `fillJsonTables`, one a shard. All posts of a user are on one shard, so a page is one statement; a post is found on
- * its shard by the id alone, which is generous: a program would have to know the user.
+ * Calls the tables of `fillJsonTables`, one per shard. All posts of a user are on one shard, so a page takes one statement. A get
+ * knows only the id, so it asks all shards.
  */
 function openJsonPosts(urls: readonly string[]): PostSide {
   const pools: Pool[] = urls.map((uri) => createPool({ uri, connectionLimit: 32 }))
@@ -61,7 +61,3 @@ function openJsonPosts(urls: readonly string[]): PostSide {
 }
 
 export const hex = (id: string): string => id.replaceAll('-', '')
-
-export function jsonShardOf(user: string, shards: number): number {
-  return createHash('sha1').update(user).digest().readUInt32BE() % shards
-}

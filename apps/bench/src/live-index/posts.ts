@@ -1,6 +1,6 @@
 import { deriveId, defineIndex, type Bag, type IndexDefinition } from 'looseleaf'
 
-/** The posts of a site, told by their numbers: who knows a number knows the id, and what was first stored. */
+/** A post of a site. Its number determines its id and its first content. */
 export interface Post extends Bag {
   user_id: string
   published: Date
@@ -21,10 +21,10 @@ const LATEST = Date.UTC(2026, 0, 1)
 export const postId = (number: number): string => deriveId('post', number)
 export const userId = (number: number): string => deriveId('user', number % USERS)
 
-/** Numbers of two posts that have one handle. They are left alone while indexes are added. */
+/** Returns the number of the post that may share this post's handle. The load does not change such pairs. */
 export const twinOf = (number: number, posts: number): number => posts - 1 - number
 
-/** A post as it is first stored (`edit` 0), or as its edit of this number leaves it: other title, tags and handle. */
+/** Returns a post as it is first stored (`edit` 0), or after the edit of this number, which changes title, tags, text and handle. */
 export function createPost(number: number, edit = 0, handleOf = number): Post {
   const spread = (salt: number, below: number): number =>
     ((number * 2_654_435_761 + (salt + 31 * edit) * 40_503) >>> 0) % below
@@ -40,7 +40,7 @@ export function createPost(number: number, edit = 0, handleOf = number): Post {
   }
 }
 
-/** There from the start, for the pages that the load reads. */
+/** Index that exists from the start, for the pages that the load reads. */
 export const postsByUser: IndexDefinition<{ readonly user_id: 'uuid'; readonly published: 'time' }> =
   defineIndex('posts_by_user', { properties: { user_id: 'uuid', published: 'time' }, shardOn: 'user_id' })
 
@@ -55,10 +55,10 @@ const postsByHandle = defineIndex('posts_by_handle', {
   unique: true,
 })
 
-/** Added while the load goes on: one of many values, one derived, one unique. */
+/** Indexes that are added under load: one over an array, one with a key function, one unique. */
 export const addedIndexes: readonly IndexDefinition[] = [postsByTag, postsByTitle, postsByHandle]
 
-/** What has to stand in the tables of `addedIndexes`, worked out here anew and not by the store. */
+/** Expected keys in each table of `addedIndexes`, computed without the store's own code. */
 export const expectedKeys: Readonly<
   Record<string, { readonly column: string; keys(post: Bag): readonly string[] }>
 > = {

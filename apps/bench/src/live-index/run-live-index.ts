@@ -6,7 +6,7 @@ import { createConnection } from 'mysql2/promise'
 import { createCleanup } from '../servers/cleanup.ts'
 import { serverArguments } from '../servers/mariadb.ts'
 import { compareRows, type ComparedTable } from './compare-rows.ts'
-import { forkPart } from './fork-part.ts'
+import { forkProgram } from './fork-program.ts'
 import { alterJsonTables, fillJsonTables, firstHandle, type Altered } from './json-table.ts'
 import type { FillerConfig, LoadConfig } from './load-types.ts'
 import { addedIndexes, createPost, postId, postsByUser } from './posts.ts'
@@ -16,11 +16,11 @@ export interface LiveIndexSettings {
   readonly posts: number
   /** Calls a second of the load. */
   readonly rate: number
-  /** Of load alone, before and after. */
+  /** Seconds of load alone, once before the filling and once after it. */
   readonly seconds: number
-  /** Pairs of posts that share a handle, which is to be unique. */
+  /** Pairs of posts that share a handle, against the unique index. */
   readonly twins: number
-  /** Until the part of a killed process is taken over, in milliseconds. Default: 30,000, which is the cleaner's. */
+  /** Milliseconds until another process takes over the part of a killed one. Default: 30,000, as for the cleaner. */
   readonly leaseMs?: number
 }
 
@@ -28,10 +28,10 @@ export interface LiveIndexResult {
   readonly looseleaf: Phases & {
     readonly fillSeconds: number
     readonly kills: readonly string[]
-    /** What the last of the processes that filled says of each index. */
+    /** Result of the last filling process for each index. */
     readonly filled: CleanResult['indexes']
     readonly violations: number
-    /** Seconds from the resolved violations to three ready indexes. */
+    /** Seconds to resolve the violations and to get all indexes ready. */
     readonly resolveSeconds: number
     readonly states: Readonly<Record<string, string>>
     readonly compared: Readonly<Record<string, ComparedTable>>
@@ -51,14 +51,14 @@ const WRITERS = 512
 
 export async function runLiveIndex(
   settings: LiveIndexSettings,
-  tell: (what: string) => void,
+  onStep: (step: string) => void,
 ): Promise<LiveIndexResult> {
   const cleanup = createCleanup()
   try {
     const servers = await startServers(SHARDS, { serverArguments })
     cleanup.add(() => servers.stop())
-    const looseleaf = await runStore(await databasesOf(servers.urls, 'store_posts'), settings, tell)
-    const alterTable = await runAlterTable(await databasesOf(servers.urls, 'json_posts'), settings, tell)
+    const looseleaf = await runStore(await databasesOf(servers.urls, 'store_posts'), settings, onStep)
+    const alterTable = await runAlterTable(await databasesOf(servers.urls, 'json_posts'), settings, onStep)
     return { looseleaf, alterTable }
   } finally {
     await cleanup.run()
@@ -68,31 +68,31 @@ export async function runLiveIndex(
 async function runStore(
   urls: readonly string[],
   settings: LiveIndexSettings,
-  tell: (what: string) => void,
+  onStep: (step: string) => void,
 ): Promise<LiveIndexResult['looseleaf']> {
   const store = await DataStore.open({ shards: mysqlShards(urls), indexes: [postsByUser], migrate: true })
   const load = createLoad(loadConfig('looseleaf', urls, settings))
   try {
-    tell(`${settings.posts} posts into the store`)
+    onStep(`${settings.posts} posts into the store`)
     await putPosts(store, settings)
     await load.start()
-    tell('the load alone')
+    onStep('the load alone')
     await sleep(settings.seconds * 1000)
 
-    tell('three indexes are added and filled')
+    onStep('three indexes are added and filled')
     const begin = Date.now()
     const filling: FillerConfig = { urls, leaseMs: settings.leaseMs ?? 30_000 }
     const kills: string[] = []
-    // Into the reading of the entities, and once more when that is nearly done.
-    for (const share of [0.3, 0.7]) kills.push(await fillUntil(filling, share, tell))
+    // One kill early in the entity phase, and one late in it.
+    for (const share of [0.3, 0.7]) kills.push(await fillUntil(filling, share, onStep))
     const filled = await fill(filling)
     const end = Date.now()
 
-    tell('the load alone again')
+    onStep('the load alone again')
     await sleep(settings.seconds * 1000)
     const { between, errors } = await load.stop()
 
-    tell('duplicates are resolved')
+    onStep('duplicates are resolved')
     const resolving = performance.now()
     const violations = await resolveViolations(store)
     const names = addedIndexes.map(({ name }) => name)
@@ -101,7 +101,7 @@ async function runStore(
     const states = (await store.indexes()).map(
       ({ name, unique, state }) => [unique === true ? `${name}, claims` : name, state] as const,
     )
-    tell('every row is compared')
+    onStep('every row is compared')
     return {
       before: between(begin - settings.seconds * 1000, begin),
       during: between(begin, end),
@@ -124,16 +124,16 @@ async function runStore(
 async function runAlterTable(
   urls: readonly string[],
   settings: LiveIndexSettings,
-  tell: (what: string) => void,
+  onStep: (step: string) => void,
 ): Promise<LiveIndexResult['alterTable']> {
-  tell(`${settings.posts} posts into a JSON column`)
+  onStep(`${settings.posts} posts into a JSON column`)
   await fillJsonTables(urls, settings.posts, settings.twins)
   const load = createLoad(loadConfig('json', urls, settings))
   try {
     await load.start()
-    tell('the load alone')
+    onStep('the load alone')
     await sleep(settings.seconds * 1000)
-    tell('ALTER TABLE')
+    onStep('ALTER TABLE')
     const begin = Date.now()
     const altered = await alterJsonTables(urls)
     const end = Date.now()
@@ -156,8 +156,8 @@ async function putPosts(store: DataStore, { posts, twins }: LiveIndexSettings): 
   await Promise.all(
     Array.from({ length: WRITERS }, async () => {
       while (number < posts) {
-        const own = number++
-        await store.insert(createPost(own, 0, firstHandle(own, posts, twins)), { id: postId(own) })
+        const post = number++
+        await store.insert(createPost(post, 0, firstHandle(post, posts, twins)), { id: postId(post) })
       }
     }),
   )
@@ -171,33 +171,37 @@ interface FillMessage {
   readonly result?: CleanResult
 }
 
-/** Fills until this share of the entities is read, and then is killed as by a crash. Answers where it was. */
-async function fillUntil(config: FillerConfig, share: number, tell: (what: string) => void): Promise<string> {
-  const filler = forkPart('filler.ts', config)
-  const gone = once(filler, 'exit')
-  let where = 'it had ended'
+/** Kills a filling process once it has read this share of the entities of a shard. Returns the progress at that moment. */
+async function fillUntil(
+  config: FillerConfig,
+  share: number,
+  onStep: (step: string) => void,
+): Promise<string> {
+  const filler = forkProgram('filler.ts', config)
+  const exited = once(filler, 'exit')
+  let progress = 'it had ended'
   filler.on('message', ({ phase, shard, done = 0, total = 1, result }: FillMessage) => {
-    if (result !== undefined || where !== 'it had ended') return
+    if (result !== undefined || progress !== 'it had ended') return
     if (phase === 'entities' && done < share * total) return
-    where = `${phase} of shard ${shard}, ${done} of ${total}`
+    progress = `${phase} of shard ${shard}, ${done} of ${total}`
     filler.kill('SIGKILL')
   })
-  await gone
-  tell(`killed: ${where}`)
-  return where
+  await exited
+  onStep(`killed: ${progress}`)
+  return progress
 }
 
 async function fill(config: FillerConfig): Promise<CleanResult['indexes']> {
-  const filler = forkPart('filler.ts', config)
-  const gone = once(filler, 'exit')
-  let ended: CleanResult | undefined
-  filler.on('message', ({ result }: FillMessage) => (ended = result ?? ended))
-  await gone
-  if (ended === undefined) throw new Error('The process that fills the indexes ended without a result.')
-  return ended.indexes
+  const filler = forkProgram('filler.ts', config)
+  const exited = once(filler, 'exit')
+  let cleaned: CleanResult | undefined
+  filler.on('message', ({ result }: FillMessage) => (cleaned = result ?? cleaned))
+  await exited
+  if (cleaned === undefined) throw new Error('The process that fills the indexes ended without a result.')
+  return cleaned.indexes
 }
 
-/** As a person would, one by one from the list that `looseleaf index violations` prints. */
+/** Gives each duplicate a new handle, one by one, as a person would after `looseleaf index violations`. Returns their number. */
 async function resolveViolations(store: DataStore): Promise<number> {
   const entities: string[] = []
   await checkIndex(store, 'posts_by_handle', {

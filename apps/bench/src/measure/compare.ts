@@ -5,17 +5,17 @@ import type { SideName } from '../sides/side-names.ts'
 import { scenarioOf } from '../workload/scenarios.ts'
 import type { Cell, Sample } from './sample.ts'
 
-/** Of a round's seconds, at the beginning of each turn, after the others' turns; what begins then does not count. */
+/** Run-in of each turn as a share of its seconds. Calls of the run-in do not count. */
 const RUN_IN_SHARE = 0.3
 /**
- * Longer than Looseleaf keeps rows that a put made superfluous, which is 300 ms here. So a turn deletes as many as it leaves: those of its
- * run-in fall into it, and those of its end do not.
+ * Run-in of scenarios whose index rows are deleted later. Looseleaf keeps lost rows for 275 ms here (see `QUERY_TIME_MS`), and this is
+ * longer. So each turn pays for as many deletes as it causes: it deletes the rows of its run-in, and leaves those of its end.
  */
 const LATE_RUN_IN_SECONDS = 0.4
 
 /**
- * Measures sides in turns, so that whatever else the machine does hits all alike, and takes ratios only within a round. Each round has an
- * order of its own: a side that always followed the same other one would pay for what that leaves behind.
+ * Measures sides in turns, so that other load of the machine hits all sides alike. Returns a sample per side and round. Each round has
+ * a random order: a side that always followed the same one would pay for the work that this one leaves behind.
  */
 export async function compare(
   sides: readonly SideName[],
@@ -29,7 +29,7 @@ export async function compare(
     scenarioOf(cell.scenario).isLate === true ? LATE_RUN_IN_SECONDS : 0,
   )
   const samples = new Map<SideName, Sample[]>(sides.map((side) => [side, []]))
-  // Of its own for each scenario, or a side that follows the same one by chance would do so in all of them.
+  // The seed depends on the scenario. With one seed for all, a side that follows another by chance would do so in every scenario.
   const random = createRandom(crc32(`${cell.scenario} ${cell.callers} ${cell.rate}`))
   for (let round = 0; round < rounds; round++) {
     for (const side of shuffled(sides, random)) {

@@ -3,20 +3,20 @@ import type { RunReport } from '../client/orders.ts'
 import { percentile } from './statistics.ts'
 import { usagePerCall, type ServerUsage } from './usage.ts'
 
-/** What is measured of each side. */
+/** One measurement: a scenario and the load that calls it. */
 export interface Cell {
   readonly scenario: ScenarioName
-  /** In all processes together. */
+  /** Callers of all processes together. */
   readonly callers: number
   readonly processes: number
   readonly seconds: number
-  /** Seconds of the same calls right before, which are not counted. */
+  /** Seconds of uncounted calls before the counted ones. */
   readonly runIn?: number
-  /** Calls a second of all processes together; undefined: as many as are answered. */
+  /** Calls a second of all processes together. If undefined, each caller calls again as soon as it is answered. */
   readonly rate?: number
 }
 
-/** One side's part of one round. */
+/** Result of one side in one round. Times are in milliseconds, CPU is in µs per call. */
 export interface Sample {
   readonly opsPerSecond: number
   readonly p50Ms: number
@@ -26,7 +26,7 @@ export interface Sample {
   readonly server: ServerUsage
 }
 
-/** Of one run, which several processes took part in. */
+/** Combines the reports of the client processes of one run. */
 export function sampleOf(reports: readonly RunReport[], before: ServerUsage, after: ServerUsage): Sample {
   const calls = reports.reduce((sum, report) => sum + report.calls, 0)
   const times = Float32Array.from(reports.flatMap((report) => [...report.times])).toSorted()

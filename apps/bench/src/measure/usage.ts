@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What servers have spent up to now; the difference of two tells what a run took. Undefined what cannot be known. */
+/** Totals of the servers since their start. A run's usage is the difference of two readings. Unknown values are undefined. */
 export interface ServerUsage {
   /** CPU time in µs. */
   readonly cpu: number | undefined
   readonly statements: number | undefined
-  /** Times that data was waited for to be on the disk. */
+  /** Number of fsync calls. */
   readonly flushes: number | undefined
 }
 
@@ -15,7 +15,7 @@ export interface ServerMeter {
 
 export const noUsage: ServerUsage = { cpu: undefined, statements: undefined, flushes: undefined }
 
-/** From one reading to another, for each call. */
+/** Returns the usage between two readings, divided by the number of calls. */
 export function usagePerCall(before: ServerUsage, after: ServerUsage, calls: number): ServerUsage {
   const each = (name: keyof ServerUsage): number | undefined => {
     const [from, to] = [before[name], after[name]]
@@ -24,10 +24,10 @@ export function usagePerCall(before: ServerUsage, after: ServerUsage, calls: num
   return { cpu: each('cpu'), statements: each('statements'), flushes: each('flushes') }
 }
 
-/** Linux counts CPU time in ticks of 10 ms for whoever asks through /proc. */
+/** Linux reports CPU time in /proc in ticks of 10 ms. */
 const TICK_MICROS = 10_000
 
-/** Of these processes and of the children that they have waited for; undefined on another system than Linux. */
+/** Returns the CPU time of these processes and of their ended children, in µs; undefined on systems other than Linux. */
 export function cpuOf(pids: readonly number[]): number | undefined {
   if (pids.length === 0) return undefined
   try {
@@ -37,7 +37,7 @@ export function cpuOf(pids: readonly number[]): number | undefined {
   }
 }
 
-/** A process and its children, such as a PostgreSQL server and those that serve its connections. */
+/** Returns the ids of a process and its children: PostgreSQL has a child per connection. */
 export function withChildren(parent: number): number[] {
   const children = readdirSync('/proc').filter(
     (name) => /^\d+$/.test(name) && parentOf(Number(name)) === parent,
@@ -45,13 +45,13 @@ export function withChildren(parent: number): number[] {
   return [parent, ...children.map(Number)]
 }
 
-/** The fields behind the name, which may hold anything. */
+/** Returns the fields after the process name. The name may contain spaces and brackets, so the last bracket ends it. */
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** User and system time, of the process itself and of children that have ended. */
+/** Adds user and system time of the process and of its ended children. */
 function ticksOf(fields: readonly string[]): number {
   return [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0)
 }
@@ -60,7 +60,7 @@ function parentOf(pid: number): number | undefined {
   try {
     return Number(statOf(pid)[1])
   } catch {
-    // It has ended meanwhile.
+    // The process ended after the folder was listed.
     return undefined
   }
 }

@@ -1,12 +1,12 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 /**
- * A process of its own: TCP proxies that hold up every byte for so long each way. Timers are a millisecond coarse, so while bytes wait
- * it sleeps for a tenth of one and looks again, which costs part of a core, and none while nothing is under way.
+ * Runs TCP proxies that delay every byte by `delayMs` each way. Timers have a resolution of a millisecond, so while bytes wait the
+ * process sleeps in steps of 0.1 ms. This costs part of a core, and nothing while no bytes are in flight.
  */
 const { ports, delayMs } = JSON.parse(process.argv[2] ?? '') as { ports: number[]; delayMs: number }
 
-interface Waiting {
+interface Chunk {
   readonly to: Socket
   readonly bytes: Buffer
   readonly due: number
@@ -14,13 +14,13 @@ interface Waiting {
 
 const NAP_MS = 0.1
 const cell = new Int32Array(new SharedArrayBuffer(4))
-const waiting: Waiting[] = []
+const waiting: Chunk[] = []
 let isAwake = false
 
 function pump(): void {
   const now = performance.now()
   let ready = 0
-  while (ready < waiting.length && (waiting[ready] as Waiting).due <= now) ready++
+  while (ready < waiting.length && (waiting[ready] as Chunk).due <= now) ready++
   for (const { to, bytes } of waiting.splice(0, ready)) if (to.writable) to.write(bytes)
   isAwake = waiting.length > 0
   if (!isAwake) return
@@ -49,6 +49,6 @@ async function proxyTo(port: number): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-const own = await Promise.all(ports.map(proxyTo))
+const proxyPorts = await Promise.all(ports.map(proxyTo))
 process.on('disconnect', () => process.exit())
-process.send?.(own)
+process.send?.(proxyPorts)

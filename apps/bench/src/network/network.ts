@@ -2,13 +2,14 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** Databases as they are reached over a network: through proxies in a process of their own. */
+/** A simulated network: proxies in a separate process. */
 export interface Network {
+  /** Returns the URLs of the databases through a proxy. */
   route(databases: readonly string[]): Promise<readonly string[]>
   close(): Promise<void>
 }
 
-/** Holds up what is sent for so many milliseconds each way. */
+/** Creates a network that delays each byte by `delayMs` milliseconds each way. */
 export function startNetwork(delayMs: number): Network {
   const proxies: { close(): Promise<void> }[] = []
   return {
@@ -21,15 +22,15 @@ export function startNetwork(delayMs: number): Network {
       )
       proxies.push({
         async close() {
-          const gone = once(child, 'exit')
+          const exited = once(child, 'exit')
           child.disconnect()
-          await gone
+          await exited
         },
       })
-      const [own] = (await once(child, 'message')) as [number[]]
+      const [proxyPorts] = (await once(child, 'message')) as [number[]]
       return databases.map((url, i) => {
         const routed = new URL(url)
-        routed.port = String(own[i])
+        routed.port = String(proxyPorts[i])
         return routed.href
       })
     },

@@ -15,7 +15,7 @@ import { profiling } from './profile.ts'
 import { sqlite } from './sqlite.ts'
 import { sweeping } from './sweep.ts'
 
-/** In the order in which they run. */
+/** All parts, in the order in which they run. */
 export const parts: Readonly<Record<PartName, Part>> = {
   calls,
   callers,

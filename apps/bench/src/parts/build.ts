@@ -12,7 +12,7 @@ import type { Stage } from '../stage.ts'
 import { indexesOf } from '../workload/indexes.ts'
 import type { Part } from './part.ts'
 
-/** Of load alone, before and after, in seconds. */
+/** Seconds of load alone, once before the build and once after it. */
 const ALONE = { tiny: 0.3, quick: 2, full: 10 } as const
 const DAY_SECONDS = 86_400
 
@@ -21,7 +21,7 @@ const entriesByTitle = defineIndex('entries_by_title', {
   shardOn: 'title',
 })
 
-/** Looseleaf adds an index over titles, in this process. */
+/** Adds an index over titles to a Looseleaf store and fills it, in this process. Throws unless the index becomes ready. */
 export async function buildIndex(databases: readonly string[]): Promise<void> {
   const indexes = indexesOf('entries').map(({ definition }) => definition)
   const store = await DataStore.open({ shards: shardsOf('mariadb', databases), indexes })
@@ -35,10 +35,10 @@ export async function buildIndex(databases: readonly string[]): Promise<void> {
   }
 }
 
-/** How a side adds an index over titles while it is in use; from this process, which makes no calls of the load. */
+/** Adds an index over titles, by side. The functions run in this process, while the load comes from a client process. */
 const builders: Partial<Record<SideName, (databases: readonly string[]) => Promise<void>>> = {
   looseleaf: buildIndex,
-  // On all shards at once.
+  // Alters all shards in parallel.
   async json(databases) {
     await Promise.all(
       databases.map(async (uri) => {
@@ -54,7 +54,7 @@ const builders: Partial<Record<SideName, (databases: readonly string[]) => Promi
 }
 
 export const building: Part = {
-  what: 'an index is built while calls come at a steady rate',
+  description: 'an index is built while calls come at a steady rate',
   async run(bench) {
     const { build: entries, rates, name: scale } = bench.scale
     const sides = bench.sidesOn('mariadb').filter(({ name }) => builders[name] !== undefined)
@@ -73,7 +73,7 @@ export const building: Part = {
 
 interface UnderLoad {
   readonly run: Run
-  /** When the work began and ended, in milliseconds since 1970. */
+  /** Begin and end of the work in milliseconds since 1970. */
   readonly from: number
   readonly to: number
   readonly work: {
@@ -92,7 +92,7 @@ async function underLoad(stage: Stage, side: SideName, rate: number, alone: numb
     seconds: DAY_SECONDS,
     rate,
   })
-  // What fails at once is seen below, when it is waited for.
+  // A failure of the load is thrown by `await running`; without a handler, Node would end the process before that.
   running.catch(() => undefined)
   await sleep(alone * 1000)
   const meter = stage.meterOf(side)
@@ -111,7 +111,7 @@ async function underLoad(stage: Stage, side: SideName, rate: number, alone: numb
     to,
     work: {
       seconds: (to - from) / 1000,
-      // Of the process that builds; the servers' is that of the load as well.
+      // CPU of the building process alone. The servers' CPU includes the load.
       clientCpuUs: (user + system) / stage.data.entries,
       server: usagePerCall(before, after, stage.data.entries),
     },

@@ -2,8 +2,8 @@ import { layoutNames } from '../workload/indexes.ts'
 import type { ScenarioName } from '../workload/scenarios.ts'
 import type { Part } from './part.ts'
 
-/** What a lone caller is measured with as well. */
-const ALONE: readonly ScenarioName[] = [
+/** Scenarios that are also measured with one caller. */
+const ONE_CALLER: readonly ScenarioName[] = [
   'insert',
   'put',
   'update',
@@ -15,7 +15,7 @@ const ALONE: readonly ScenarioName[] = [
 ]
 
 export const calls: Part = {
-  what: 'every scenario with 64 callers, and the usual ones with one',
+  description: 'every scenario with 64 callers, and the usual ones with one',
   async run(bench) {
     for (const layout of layoutNames) {
       const scenarios = bench.scenariosOf(layout)
@@ -23,7 +23,7 @@ export const calls: Part = {
       await bench.onStage({ sides: bench.sidesOn('mariadb', 'postgres'), layout }, async (_, measure) => {
         for (const scenario of scenarios) {
           await measure(scenario)
-          if (ALONE.includes(scenario)) await measure(scenario, { callers: 1 })
+          if (ONE_CALLER.includes(scenario)) await measure(scenario, { callers: 1 })
         }
       })
     }

@@ -7,21 +7,23 @@ import type { Part } from './part.ts'
 import { usual } from './usual.ts'
 
 const names: readonly SideName[] = ['looseleaf', 'raised', 'followed']
-/** Differences of a few per cent need more rounds than ratios of two. */
-const MORE_ROUNDS = 2
-const LONGER = 3
-const RAISES_LONGER = 30
+/** Multiple of the usual rounds, because the differences here are a few per cent. */
+const TIMES_MORE_ROUNDS = 2
+const TIMES_LONGER = 3
+const RAISES_TIMES_LONGER = 30
 
 const RAISE_EVERY_MS = 250
 
 /**
- * What following costs those who write. This process makes no calls of the load: it raises the floors of one side's store four times a second and
- * reads nothing, and follows that of another, which takes CPU that a machine of its own would have. Then how long the raises take
- * under load: while one is under way it waits for commits, or commits wait for it. And how long a change takes from its write to who
- * follows, at a steady rate.
+ * Measures the cost of followers for writers, in three steps:
+ *
+ * 1. Writes on three sides: an unfollowed store, a store whose floors this process raises four times a second, and a store whose changes
+ *    this process follows. The follower shares the machine, so it takes CPU that would be another machine's in production.
+ * 2. The time of a raise under puts. A raise waits for open commits, and later commits wait for the raise.
+ * 3. The time from a write to the follower, at a steady rate.
  */
 export const following: Part = {
-  what: 'writes while somebody follows the changes, and how soon they come',
+  description: 'writes while a consumer follows the changes, and how soon the changes arrive',
   async run(bench) {
     const { rounds, seconds, rates } = bench.scale
     const sides = bench.sidesOn('mariadb').filter(({ name }) => names.includes(name))
@@ -32,11 +34,11 @@ export const following: Part = {
           DataStore.open({ shards: shardsOf('mariadb', stage.databasesOf(side)) }),
         ),
       )) as [DataStore, DataStore]
-      const ended = new AbortController()
+      const abort = new AbortController()
       const times: number[] = []
       const raises: number[] = []
       const follow = async (): Promise<void> => {
-        for await (const { updated } of store.changes({ signal: ended.signal }))
+        for await (const { updated } of store.changes({ signal: abort.signal }))
           times.push(Date.now() - updated.getTime())
       }
       const raise = setInterval(() => {
@@ -47,11 +49,11 @@ export const following: Part = {
         }
       }, RAISE_EVERY_MS)
       const followed = follow().catch((error: unknown) => {
-        if (!ended.signal.aborted) throw error
+        if (!abort.signal.aborted) throw error
       })
       try {
         for (const scenario of usual(bench, ['insert', 'put', 'update']))
-          await measure(scenario, { rounds: MORE_ROUNDS * rounds })
+          await measure(scenario, { rounds: TIMES_MORE_ROUNDS * rounds })
         await addRaises()
         const rate = Math.min(...rates)
         bench.progress(`changes of ${rate} writes a second`)
@@ -61,14 +63,14 @@ export const following: Part = {
           scenario: 'put',
           callers: 64,
           processes: 1,
-          seconds: seconds * LONGER,
+          seconds: seconds * TIMES_LONGER,
           rate,
         })
-        // Those of the last moment are among them, too.
+        // Changes of the last writes arrive within this second.
         await new Promise((resolve) => setTimeout(resolve, 1_000))
         const { user, system } = process.cpuUsage(cpu)
         const sorted = times.toSorted((a, b) => a - b)
-        if (sorted.length === 0) throw new Error('No change has come.')
+        if (sorted.length === 0) throw new Error('The follower received no change.')
         bench.addWork({
           scenario: 'delivery',
           side: 'followed',
@@ -81,11 +83,11 @@ export const following: Part = {
           p99Ms: percentile(sorted, 0.99),
           maxMs: sorted.at(-1) as number,
         })
-        /** Under puts, whose commits take the longest. */
+        /** Measures raises under puts, whose commits take the longest. */
         async function addRaises(): Promise<void> {
           bench.progress('raises while 64 callers put')
-          // More of them than there are in a turn of others; and none from before or after the load, where nobody commits.
-          const load = { scenario: 'put', callers: 64, seconds: seconds * RAISES_LONGER } as const
+          // Four raises a second need a longer run than calls do. Raises outside the load do not count: no commit delays them.
+          const load = { scenario: 'put', callers: 64, seconds: seconds * RAISES_TIMES_LONGER } as const
           const client = stage.clientOf('raised')
           await client.run({ kind: 'run', side: 'raised', ...load, seconds: seconds })
           raises.length = 0
@@ -114,7 +116,7 @@ export const following: Part = {
         }
       } finally {
         clearInterval(raise)
-        ended.abort()
+        abort.abort()
         await followed
         await Promise.all([raised.close(), store.close()])
       }

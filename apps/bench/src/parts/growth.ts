@@ -2,7 +2,7 @@ import type { Part } from './part.ts'
 import { usual } from './usual.ts'
 
 export const entities: Part = {
-  what: 'gets and pages as the data grow',
+  description: 'gets and pages as the data grow',
   async run(bench) {
     for (const entries of bench.scale.growth)
       await bench.onStage({ sides: bench.sidesOn('mariadb'), entries }, async (_, measure) => {
@@ -12,7 +12,7 @@ export const entities: Part = {
 }
 
 export const shards: Part = {
-  what: 'the usual calls as shards are added, all on this machine',
+  description: 'the usual calls as shards are added, all on this machine',
   async run(bench) {
     for (const count of bench.scale.growthShards)
       await bench.onStage({ sides: bench.sidesOn('mariadb'), shards: count }, async (_, measure) => {
@@ -22,7 +22,7 @@ export const shards: Part = {
 }
 
 export const indexes: Part = {
-  what: 'inserts and updates as indexes are added',
+  description: 'inserts and updates as indexes are added',
   async run(bench) {
     for (const layout of bench.scale.growthIndexes)
       await bench.onStage({ sides: bench.sidesOn('mariadb', 'postgres'), layout }, async (_, measure) => {

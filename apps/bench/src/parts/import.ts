@@ -4,22 +4,22 @@ import { usagePerCall } from '../measure/usage.ts'
 import type { SideName } from '../sides/side-names.ts'
 import type { Part } from './part.ts'
 
-/** Sides whose filling is a way to import. */
+/** Sides whose `fill` is a realistic way to import. */
 const importers: readonly SideName[] = ['looseleaf', 'hand-written', 'json', 'pongo']
 
 export const importing: Part = {
-  what: 'many entries into empty tables',
+  description: 'many entries into empty tables',
   async run(bench) {
     const entries = bench.scale.bulk
     const sides = bench.sidesOn('mariadb', 'postgres').filter(({ name }) => importers.includes(name))
     for (const side of sides)
-      // On a stage of its own, so that the memory of its process is its own.
+      // A stage per side: the process reports its peak memory, which must be that of this filling.
       await bench.onStage({ sides: [side], entries, isEmpty: true }, async (stage) => {
         bench.progress(`${entries} entries by ${side.title}`)
         const { report, before, after } = await stage.fill(side.name)
         bench.addWork({
           scenario: 'import',
-          // The hand-written side's filling is the statement that every manual has for it.
+          // The hand-written side fills by multi-row INSERT, the way that manuals recommend.
           side: side.name === 'hand-written' ? 'multi-row INSERT' : side.name,
           entities: entries,
           seconds: report.seconds,
@@ -37,7 +37,7 @@ export const importing: Part = {
     const loaded = await loadData(server, entries, Math.max(1, entries / ENTRIES_OF_A_USER))
     if (loaded === undefined)
       return bench.leaveOut(
-        'LOAD DATA: a server takes no files of its clients, as MySQL does as it comes (`local_infile`).',
+        'LOAD DATA: a server rejects files of its clients, which is the default of MySQL (`local_infile`).',
       )
     bench.addWork({
       scenario: 'import',

@@ -2,11 +2,11 @@ import { startNetwork } from '../network/network.ts'
 import type { Part } from './part.ts'
 import { usual } from './usual.ts'
 
-/** Milliseconds each way: two machines of one data centre, with what is in between. */
+/** Milliseconds each way, as between two machines of one data centre. */
 const DELAY_MS = 0.5
 
 export const network: Part = {
-  what: `the usual calls with ${DELAY_MS} ms of network each way`,
+  description: `the usual calls with ${DELAY_MS} ms of network each way`,
   async run(bench) {
     const { route, close } = startNetwork(DELAY_MS)
     const stage = { sides: bench.sidesOn('mariadb', 'postgres'), route, networkMs: DELAY_MS }

@@ -7,7 +7,7 @@ import { scenarioOf } from '../workload/scenarios.ts'
 import type { Part } from './part.ts'
 import { usual } from './usual.ts'
 
-/** Where a store asks whether anybody listens. It is no part of its interface, so this is written down here. */
+/** The private object by which a store asks whether it has observers. */
 interface Seam {
   begin(name: string, index: undefined): unknown
   readonly isWanted: boolean
@@ -16,16 +16,16 @@ interface Seam {
 }
 
 const CALLERS = 64
-/** Calls for each of the seconds that a turn lasts: a tiny run makes few. */
-const CALLS_A_SECOND = 10_000
-const QUESTIONS = 3_000_000
+/** Calls per second of the scale's turns, so that a tiny run makes few. */
+const CALLS_PER_SECOND = 10_000
+const CHECKS = 3_000_000
 
 /**
- * What the seam for observers costs while nobody listens: how often a call asks whether anybody does, times what the question takes, as a
- * share of the call. Too little for two runs to be told apart by it.
+ * Measures the cost of the observer seam in a store without observers: checks per call, times the time of a check, as a share of the
+ * call's CPU. The share is too small to show in the difference of two runs.
  */
 export const observing: Part = {
-  what: 'what it costs that somebody could listen',
+  description: 'the cost of the observer seam without observers',
   async run(bench) {
     const sides = bench.sidesOn('mariadb').filter(({ name }) => name === 'looseleaf')
     if (sides.length === 0) return
@@ -37,24 +37,24 @@ export const observing: Part = {
         })
       const [store, counted] = [await open(), await open()]
       try {
-        const ns = questionNs(seamOf(store))
-        const looks = countLooks(seamOf(counted))
+        const checkNs = measureCheckNs(seamOf(store))
+        const checks = countChecks(seamOf(counted))
         const { entries, users } = stage.data
         const data = openDataSet({ layout: 'entries', entries, users, bag: undefined }, 0)
         for (const scenario of usual(bench)) {
-          bench.progress(`${scenario}: who asks whether anybody listens`)
-          const count = Math.ceil(bench.scale.seconds * CALLS_A_SECOND)
-          const run = async (on: DataStore): Promise<void> => {
-            let left = count
-            const side = sideOf(on)
+          bench.progress(`${scenario}: checks for observers`)
+          const count = Math.ceil(bench.scale.seconds * CALLS_PER_SECOND)
+          const run = async (target: DataStore): Promise<void> => {
+            let remaining = count
+            const side = sideOf(target)
             const caller = async (): Promise<void> => {
-              while (left-- > 0) await scenarioOf(scenario).call(side, data, [])
+              while (remaining-- > 0) await scenarioOf(scenario).call(side, data, [])
             }
             await Promise.all(Array.from({ length: CALLERS }, caller))
           }
-          looks.number = 0
+          checks.number = 0
           await run(counted)
-          const looksPerOp = looks.number / count
+          const looksPerOp = checks.number / count
           await run(store)
           const [cpu, start] = [process.cpuUsage(), performance.now()]
           await run(store)
@@ -69,7 +69,7 @@ export const observing: Part = {
             clientCpuUs,
             server: noUsage,
             looksPerOp,
-            share: (looksPerOp * ns) / 1000 / clientCpuUs,
+            share: (looksPerOp * checkNs) / 1000 / clientCpuUs,
           })
         }
       } finally {
@@ -81,34 +81,36 @@ export const observing: Part = {
 
 const seamOf = (store: DataStore): Seam => (store as unknown as { readonly observing: Seam }).observing
 
-/** Nanoseconds of a question, of all kinds alike. */
-function questionNs({ begin, statements, workFor }: Seam): number {
-  let answers = 0
-  const ask = (times: number): number => {
+/** Returns the nanoseconds of a check, as the mean over its three kinds. */
+function measureCheckNs({ begin, statements, workFor }: Seam): number {
+  let observers = 0
+  const check = (times: number): number => {
     const start = performance.now()
     for (let i = 0; i < times; i += 3) {
-      if (begin('get', undefined) !== undefined) answers++
-      if (statements.isListening) answers++
-      if (workFor.isWanted) answers++
+      if (begin('get', undefined) !== undefined) observers++
+      if (statements.isListening) observers++
+      if (workFor.isWanted) observers++
     }
     return ((performance.now() - start) / times) * 1e6
   }
-  ask(QUESTIONS)
-  const ns = ask(QUESTIONS)
-  if (answers > 0) throw new Error('Somebody listens.')
+  // The first loop warms up the code.
+  check(CHECKS)
+  const ns = check(CHECKS)
+  if (observers > 0) throw new Error('The store has an observer.')
   return ns
 }
 
-function countLooks(seam: Seam): { number: number } {
-  const looks = { number: 0 }
+/** Replaces the checks of a store by ones that count. */
+function countChecks(seam: Seam): { number: number } {
+  const checks = { number: 0 }
   const owners: readonly (readonly [owner: object, name: string])[] = [
     [seam, 'isWanted'],
     [seam.statements, 'isListening'],
     [seam.workFor, 'isWanted'],
   ]
-  const get = (): boolean => (looks.number++, false)
+  const get = (): boolean => (checks.number++, false)
   for (const [owner, name] of owners) Object.defineProperty(owner, name, { get })
   const { begin } = seam
-  seam.begin = (name, index) => (looks.number++, begin(name, index))
-  return looks
+  seam.begin = (name, index) => (checks.number++, begin(name, index))
+  return checks
 }

@@ -1,8 +1,8 @@
 import type { Bench } from '../bench.ts'
 
-/** A part of a run that can be measured alone. */
+/** A part of the benchmark, which can run alone. */
 export interface Part {
-  /** For the list of parts. */
-  readonly what: string
+  /** Title of the part in the report; starts in lower case. */
+  readonly description: string
   run(bench: Bench): Promise<void>
 }

@@ -2,7 +2,7 @@ import type { Part } from './part.ts'
 import { usual } from './usual.ts'
 
 export const processes: Part = {
-  what: 'the usual calls from one, two and four client processes',
+  description: 'the usual calls from one, two and four client processes',
   async run(bench) {
     const { processes: counts } = bench.scale
     const stage = { sides: bench.sidesOn('mariadb', 'postgres'), processes: Math.max(...counts) }

@@ -9,32 +9,32 @@ import type { ScenarioName } from '../workload/scenarios.ts'
 import { buildIndex } from './build.ts'
 import type { Part } from './part.ts'
 
-/** Of a profile, which takes samples: longer than the turns of other parts. */
+/** Seconds of a profile: longer than turns of other parts, because a profile is made of samples. */
 const SECONDS = { tiny: 0.3, quick: 0.6, full: 3 } as const
 const profiledSides: readonly SideName[] = ['looseleaf', 'limit']
 const profiledCalls: readonly ScenarioName[] = ['get', 'page', 'insert', 'update', 'list', 'listUnverified']
 
-/** Where the client's CPU goes, by the code that ran; under the profiler, which takes some of it. */
+/** Divides the client's CPU by the code that ran. The profiler itself adds some CPU. */
 export const profiling: Part = {
-  what: 'what the client spends its CPU on',
+  description: 'CPU of the client, by kind of work',
   async run(bench) {
     const sides = bench.sidesOn('mariadb')
     await profileCalls(
       bench,
       sides.filter(({ name }) => profiledSides.includes(name)),
     )
-    const own = sides.find(({ name }) => name === 'looseleaf')
-    if (own !== undefined) await profileBulk(bench, own)
+    const looseleaf = sides.find(({ name }) => name === 'looseleaf')
+    if (looseleaf !== undefined) await profileBulk(bench, looseleaf)
   },
 }
 
 async function profileCalls(bench: Bench, sides: readonly SideDefinition[]): Promise<void> {
   for (const layout of ['entries', 'site'] as const) {
-    const asked = bench.scenariosOf(layout).filter((name) => profiledCalls.includes(name))
-    if (sides.length === 0 || asked.length === 0) continue
+    const scenarios = bench.scenariosOf(layout).filter((name) => profiledCalls.includes(name))
+    if (sides.length === 0 || scenarios.length === 0) continue
     await bench.onStage({ sides, layout }, async (stage) => {
       for (const callers of layout === 'entries' ? [64, 1] : [64])
-        for (const scenario of asked)
+        for (const scenario of scenarios)
           for (const side of stage.sides) await profileCall(bench, stage, side, scenario, callers)
     })
   }
@@ -50,7 +50,7 @@ async function profileCall(
   bench.progress(`${scenario}, ${callers} callers, ${side}: a profile`)
   const seconds = SECONDS[bench.scale.name]
   const order = { kind: 'run', side, scenario, callers, seconds } as const
-  // What V8 has not compiled yet is no part of it.
+  // Warm-up, so that the profile shows compiled code.
   await stage.clientOf(side).run({ ...order, seconds: seconds / 3 })
   await profile(bench, stage, { scenario, side, callers }, () =>
     stage.clientOf(side).run({ ...order, profile: true }),
@@ -74,7 +74,7 @@ async function profileBulk(bench: Bench, side: SideDefinition): Promise<void> {
   })
 }
 
-/** What was done under the profiler. */
+/** Result of work under the profiler. */
 interface Profiled {
   readonly calls: number
   readonly seconds: number
@@ -86,15 +86,15 @@ interface Profiled {
 async function profile(
   bench: Bench,
   stage: Stage,
-  what: { readonly scenario: ScenarioName | BulkName; readonly side: SideName; readonly callers?: number },
+  row: { readonly scenario: ScenarioName | BulkName; readonly side: SideName; readonly callers?: number },
   work: () => Promise<Profiled>,
 ): Promise<void> {
-  const meter = stage.meterOf(what.side)
+  const meter = stage.meterOf(row.side)
   const before = (await meter?.read()) ?? noUsage
   const { calls, seconds, clientCpu, shares } = await work()
   const after = (await meter?.read()) ?? noUsage
   bench.addWork({
-    ...what,
+    ...row,
     entities: calls,
     seconds,
     clientCpuUs: clientCpu / calls,

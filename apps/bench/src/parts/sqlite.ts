@@ -2,7 +2,7 @@ import type { Part } from './part.ts'
 import { usual } from './usual.ts'
 
 export const sqlite: Part = {
-  what: 'the usual calls on SQLite, with 64 callers and with one',
+  description: 'the usual calls on SQLite, with 64 callers and with one',
   async run(bench) {
     await bench.onStage({ sides: bench.sidesOn('sqlite') }, async (_, measure) => {
       for (const scenario of usual(bench, [

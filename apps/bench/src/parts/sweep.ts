@@ -5,7 +5,7 @@ import { shardsOf } from '../sides/looseleaf-side.ts'
 import type { Part } from './part.ts'
 
 export const sweeping: Part = {
-  what: 'a pass of the cleaner over all entities and all rows',
+  description: 'a pass of the cleaner over all entities and all rows',
   async run(bench) {
     const sides = bench.sidesOn('mariadb').filter(({ name }) => name === 'looseleaf')
     if (sides.length === 0) return

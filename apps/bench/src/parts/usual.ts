@@ -3,8 +3,8 @@ import type { ScenarioName } from '../workload/scenarios.ts'
 
 const names: readonly ScenarioName[] = ['get', 'page', 'insert', 'update']
 
-/** The calls that parts vary something for; reads first, as `scenarios` has it. */
+/** Returns the selected ones of the usual scenarios, or of those given. They have to be in the order of `scenarios`: reads first. */
 export function usual(bench: Bench, among: readonly ScenarioName[] = names): readonly ScenarioName[] {
-  const asked = bench.scenariosOf('entries')
-  return among.filter((name) => asked.includes(name))
+  const selected = bench.scenariosOf('entries')
+  return among.filter((name) => selected.includes(name))
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { commitOfCheckout } from './commit.ts'
 
-test('results name the commit, say where the work tree differs from it, and name none outside of a checkout', () => {
+test('the commit of a checkout gets a + if the work tree differs, and is undefined outside of a checkout', () => {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-bench-commit-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const git = (...words: readonly string[]): string =>
@@ -16,7 +16,7 @@ test('results name the commit, say where the work tree differs from it, and name
     }).trim()
   expect(commitOfCheckout(folder)).toBeUndefined()
   git('init')
-  // Nothing is committed yet.
+  // A checkout without commits has no HEAD.
   expect(commitOfCheckout(folder)).toBeUndefined()
   git('commit', '--allow-empty', '--message', 'First')
   const commit = git('rev-parse', '--short', 'HEAD')

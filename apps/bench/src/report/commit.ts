@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** The commit that is checked out where this code is, or in a folder, with a + where the work tree differs from it; undefined outside of a checkout. */
+/** Returns the short hash of a folder's HEAD, with a + if the work tree differs from it; undefined outside of a checkout. Default: this folder. */
 export function commitOfCheckout(folder = import.meta.dirname): string | undefined {
   const git = (...words: readonly string[]): string =>
     execFileSync('git', words, {

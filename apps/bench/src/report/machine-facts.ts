@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { spreadOf, type Spread } from '../measure/statistics.ts'
 
-/** What the figures of a run depend on besides the programs. */
+/** Properties of the machine on which the numbers of a run depend. */
 export interface MachineFacts {
   readonly cpu: string
   readonly cores: number
   readonly memoryMiB: number
   readonly system: string
   readonly node: string
-  /** Of the last minute, before the run; what is above 0 was somebody else's. */
+  /** Load average of the minute before the part. */
   readonly loadAverage: number
-  /** Milliseconds from a write of 4 KiB to its being on the disk that holds the temporary folder. */
+  /** Milliseconds to write 4 KiB and flush them to the disk of the temporary folder. */
   readonly flushMs: Spread
-  /** The number of that disk's file system in statfs(2), in hexadecimal; 1021994 is memory, where a flush costs nothing. */
+  /** Type of that file system by statfs(2), in hexadecimal. 1021994 is tmpfs, where a flush costs nothing. */
   readonly fileSystem: string
 }
 

@@ -7,24 +7,24 @@ import type { Results } from './results.ts'
 const docs = join(import.meta.dirname, '..', '..', '..', '..', 'docs')
 const page = await readFile(join(docs, 'performance.md'), 'utf8')
 
-test('every number of docs/performance.md is of the results that it names', async () => {
+test('every number in the tables of docs/performance.md comes from the stored results', async () => {
   const text = await readFile(join(docs, 'measured', 'performance', 'latest.json'), 'utf8')
   expect(fillTables(page, JSON.parse(text) as Results)).toBe(page)
 })
 
-test('docs/performance.md has every table', () => {
+test('docs/performance.md contains every table', () => {
   const named = [...page.matchAll(/<!-- table: (.+?) -->/g)].map(([, name]) => name)
   expect(named.toSorted()).toEqual(Object.keys(tables).toSorted())
 })
 
-test('a table that there is not is refused', () => {
+test('an unknown table name throws', () => {
   const text = '<!-- table: nothing -->\n<!-- end of table -->'
   expect(() => fillTables(text, { format: 2, parts: {}, results: [], series: [] })).toThrow(
     'There is no table "nothing".',
   )
 })
 
-test('parts that were measured on another machine than the last one are named', async () => {
+test('the report names parts that were measured on another machine than the last one', async () => {
   const text = await readFile(join(docs, 'measured', 'performance', 'latest.json'), 'utf8')
   const results = JSON.parse(text) as Results
   const machineOf = (elsewhere: readonly string[]): string => {

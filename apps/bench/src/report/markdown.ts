@@ -8,7 +8,7 @@ import { ratioOf } from './ratios.ts'
 import type { Measured, ResultRow, Results } from './results.ts'
 import { titleOf } from './titles.ts'
 
-/** The tables of `docs/performance.md`, by the names that stand in it. */
+/** Writes each table of `docs/performance.md`, by the name in its mark there. */
 export const tables: Readonly<Record<string, (results: Results) => string>> = {
   machine: machineOf,
   runs: runsTable,
@@ -40,16 +40,16 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
 const RATES = `Calls come at a rate, whether earlier ones were answered or not, and the time of each counts from when it was due. \`mixed\` is
 45 % gets, 45 % pages, 5 % updates, 4 % inserts and 1 % puts; few entries and users get most of it.`
 
-/** With its heading, which is left out together with tables that have no lines. */
-function section(title: string, prose: string, its: readonly string[]): string {
-  const filled = its.filter((table) => table !== '')
+/** Returns tables under a heading, or nothing if all of them are empty. */
+function section(title: string, prose: string, all: readonly string[]): string {
+  const filled = all.filter((table) => table !== '')
   return filled.length === 0 ? '' : [`## ${title}`, prose, ...filled].filter(Boolean).join('\n\n')
 }
 
 const mark = (name: string): string => `<!-- table: ${name} -->`
 const END = '<!-- end of table -->'
 
-/** The text with each of its tables made anew. Throws for one that there is not. */
+/** Returns the text with each table written from the results. Throws for an unknown table name. */
 export function fillTables(text: string, results: Results): string {
   return text.replace(/<!-- table: (.+?) -->[^]*?<!-- end of table -->/g, (_, name: string) => {
     const table = tables[name]
@@ -94,7 +94,7 @@ function versionOf(server: Readonly<Record<string, unknown>>): string {
 
 type Key = (row: ResultRow) => string
 
-/** Rows that belong to one line of a table, in the order in which they were measured. */
+/** Groups rows by the table line that they belong to, in the order in which they were measured. */
 function linesOf(rows: readonly ResultRow[], keyOf: Key): Map<string, ResultRow[]> {
   const lines = new Map<string, ResultRow[]>()
   for (const row of rows) {
@@ -106,20 +106,20 @@ function linesOf(rows: readonly ResultRow[], keyOf: Key): Map<string, ResultRow[
 
 const sidesOf = (rows: readonly ResultRow[]): Measured[] =>
   sideNames.filter((name) => rows.some(({ side }) => side === name))
-const isOwn = ({ side }: Pick<ResultRow, 'side'>): boolean =>
+const isLooseleaf = ({ side }: Pick<ResultRow, 'side'>): boolean =>
   side === 'looseleaf' || side === 'sqlite-looseleaf'
 
-/** Looseleaf's calls a second, and by how much they are more than each other side's. */
+/** Looseleaf's calls a second, and their ratio to those of each other side. */
 function ratioTable(rows: readonly ResultRow[], keyOf: Key = ({ scenario }) => scenario): string {
-  const others = sidesOf(rows).filter((side) => !isOwn({ side }))
+  const others = sidesOf(rows).filter((side) => !isLooseleaf({ side }))
   const lines = [...linesOf(rows, keyOf)].map(([name, line]) => {
-    const own = line.find(isOwn)
-    return [name, own === undefined ? '–' : formatNumber(own.opsPerSecond), ...ratioCells(rows, line, others)]
+    const row = line.find(isLooseleaf)
+    return [name, row === undefined ? '–' : formatNumber(row.opsPerSecond), ...ratioCells(rows, line, others)]
   })
   return markdownTable(['', 'Looseleaf, calls/s', ...others.map((side) => `to ${titleOf(side)}`)], lines)
 }
 
-/** Of a line, for each of these sides; see `ratioOf`. */
+/** Returns a line's ratio to each of these sides; see `ratioOf`. */
 function ratioCells(
   rows: readonly ResultRow[],
   line: readonly ResultRow[],
@@ -133,10 +133,10 @@ function ratioCells(
   })
 }
 
-/** By how much the limit's calls a second are more than those of each peer. */
+/** Ratios of the limit's calls a second to those of each peer. */
 function limitTable(results: Results): string {
   const rows = rowsOf(results, 'calls')
-  const peers = sidesOf(rows).filter((side) => !isNoPeer(side) && !isOwn({ side }))
+  const peers = sidesOf(rows).filter((side) => !isNoPeer(side) && !isLooseleaf({ side }))
   const lines = [...linesOf(rows, nameOf)]
     .filter(([, line]) => line.some(({ side }) => side === 'limit'))
     .map(([name, line]) => [name, ...ratioCells(rows, line, peers, ['limit'])])
@@ -148,7 +148,7 @@ function cpuTable(rows: readonly ResultRow[]): string {
   const lines = [...linesOf(rows, ({ scenario }) => scenario)].map(([name, line]) => [
     name,
     ...sides.map((side) => {
-      const row = line.find((one) => one.side === side)
+      const row = line.find((other) => other.side === side)
       return row === undefined
         ? '–'
         : `${formatNumber(row.clientCpuUs)} + ${formatMaybe(row.serverCpuUs ?? undefined)}`
@@ -157,16 +157,16 @@ function cpuTable(rows: readonly ResultRow[]): string {
   return markdownTable(['µs of CPU, client + servers', ...sides.map(titleOf)], lines)
 }
 
-/** The limit is no program, and a variant is Looseleaf itself. */
+/** True for the limit, which is not a usable program, and for variants of Looseleaf. */
 const isNoPeer = (side: Measured): boolean =>
   side === 'limit' || allSides.some(({ name, isVariant }) => name === side && isVariant === true)
 
-/** Every peer that made more calls a second than Looseleaf in each round, or did more of what is measured once. */
+/** Results in which a peer was faster than Looseleaf in every round. Work like an import has one round. */
 function fasterTable({ results }: Results): string {
   const lines = results
     .filter(({ part, side }) => ['calls', 'sqlite', 'import', 'build'].includes(part) && !isNoPeer(side))
     .flatMap((row) => {
-      const ratio = ratioOf(results, row)?.map((one) => 1 / one)
+      const ratio = ratioOf(results, row)?.map((value) => 1 / value)
       const faster = ratio && spreadOf(ratio)
       return faster !== undefined && faster.min > 1 ? [{ row, faster }] : []
     })
@@ -179,24 +179,24 @@ const nameOf = ({ part, scenario, callers }: ResultRow): string =>
   part === 'import' || part === 'build' ? scenario : `${scenario}, ${counted(callers, 'caller')}`
 
 /**
- * What an entity takes on the disks, index rows included, when the part `calls` was filled. Those that fill the tables of Looseleaf have them
- * packed by their own way of filling, which says nothing of what they store.
+ * Bytes per entity on disk, index rows included, after the part `calls` was filled. The limit and the hand-written side are left out: they
+ * use Looseleaf's tables, and their order of filling changes how densely pages are packed.
  */
 function spaceTable(results: Results): string {
   const rows = rowsOf(results, 'calls', 64).filter(
     ({ scenario, side, bytesPerEntity }) =>
       scenario === 'insert' && bytesPerEntity !== null && !['limit', 'hand-written'].includes(side),
   )
-  const own = rows.find(isOwn)?.bytesPerEntity
+  const base = rows.find(isLooseleaf)?.bytesPerEntity
   const lines = rows.map(({ side, bytesPerEntity }) => [
     titleOf(side),
     formatMaybe(bytesPerEntity ?? undefined),
-    own && bytesPerEntity ? `${(bytesPerEntity / own).toFixed(2)} ×` : '–',
+    base && bytesPerEntity ? `${(bytesPerEntity / base).toFixed(2)} ×` : '–',
   ])
   return markdownTable(['', 'bytes an entity', 'to Looseleaf'], lines)
 }
 
-/** How often each part was measured, and what else the machine did. */
+/** Rounds and duration of each part, and the machine's load average before it. */
 function runsTable({ parts, results }: Results): string {
   const lines = Object.entries(parts).map(([part, { machine, started, finished, commit }]) => [
     part,
@@ -208,7 +208,7 @@ function runsTable({ parts, results }: Results): string {
   return markdownTable(['part', 'rounds', 'minutes', 'load average before', 'day and commit'], lines)
 }
 
-/** Calls a second of every side. */
+/** Calls a second of each side. */
 function rateTable(results: Results, part: PartName, variantOf: Key): string {
   const rows = rowsOf(results, part)
   const sides = sidesOf(rows)
@@ -227,7 +227,7 @@ function timeTable(results: Results): string {
   ].map(([name, line]) => [
     name,
     ...sides.map((side) => {
-      const row = line.find((one) => one.side === side)
+      const row = line.find((other) => other.side === side)
       return row === undefined ? '–' : `${formatNumber(row.p50Ms)} / ${formatNumber(row.p99Ms)}`
     }),
   ])
@@ -261,7 +261,7 @@ function bulkTable({ results }: Results): string {
   return markdownTable(head, lines)
 }
 
-/** Writes of a store that is followed, to one that is not; and how soon changes come. */
+/** Writes with and without followers, times of raising a floor, and delays of delivered changes. */
 function changesTable(results: Results): string {
   const rows = rowsOf(results, 'changes')
   const sides = sidesOf(rows.filter(({ callers }) => callers > 1))
@@ -273,8 +273,8 @@ function changesTable(results: Results): string {
   ].map(([name, line]) => [
     name,
     ...sides.map((side) => {
-      const row = line.find((one) => one.side === side)
-      const ratio = row && ratioOf(rows, row)?.map((one) => 1 / one)
+      const row = line.find((other) => other.side === side)
+      const ratio = row && ratioOf(rows, row)?.map((value) => 1 / value)
       const more = ratio === undefined ? '' : ` (${spreadOf(ratio).median.toFixed(2)})`
       return row === undefined ? '–' : `${formatNumber(row.opsPerSecond)}${more}`
     }),
@@ -306,7 +306,7 @@ function changesTable(results: Results): string {
     .join('\n\n')
 }
 
-/** What it costs that somebody could listen. */
+/** Cost of the observer seam without observers. */
 function observingTable(results: Results): string {
   const lines = rowsOf(results, 'observing').map(({ scenario, looksPerOp, clientCpuUs, share }) => [
     scenario,
@@ -317,7 +317,7 @@ function observingTable(results: Results): string {
   return markdownTable(['64 callers', 'questions a call', 'client µs a call', 'share of it'], lines)
 }
 
-/** µs of the client's CPU by what they were spent on. */
+/** µs of the client's CPU by kind of work. */
 function profileTable(results: Results): string {
   const lines = rowsOf(results, 'profile').map((row) => [
     `${row.scenario}${isBulk(row) ? '' : `, ${counted(row.callers, 'caller')}`}: ${titleOf(row.side)}`,
@@ -329,7 +329,7 @@ function profileTable(results: Results): string {
 
 const isBulk = ({ scenario }: ResultRow): boolean => scenario === 'import' || scenario === 'index build'
 
-/** As the formatter of this repository would write it: first column to the left, the others to the right. */
+/** Formats a table as oxfmt does: the first column to the left, the others to the right. Returns '' for no lines. */
 function markdownTable(head: readonly string[], lines: readonly (readonly string[])[]): string {
   if (lines.length === 0) return ''
   const widths = head.map((_, i) =>

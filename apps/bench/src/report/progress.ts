@@ -1,12 +1,12 @@
 import { SingleBar } from 'cli-progress'
 import type { PartName } from '../parts/part-names.ts'
 
-/** How far a run has come: a bar on a terminal, lines elsewhere. */
+/** Shows the progress of a run: a bar on a terminal, lines elsewhere. */
 export interface Progress {
-  /** Part number `number` of all, counted from 0, begins. */
+  /** Begins a part; `number` counts from 0. */
   part(number: number, name: PartName): void
-  step(what: string): void
-  /** Takes the bar away: what is written now stays. */
+  step(description: string): void
+  /** Removes the bar, so that later output stays visible. */
   stop(): void
 }
 
@@ -15,14 +15,14 @@ export function createProgress(total: number): Progress {
   if (process.stderr.isTTY !== true)
     return {
       part: (_, next) => void (name = next),
-      step: (what) => console.error(`${name}: ${what}`),
+      step: (description) => console.error(`${name}: ${description}`),
       stop: () => undefined,
     }
   const bar = new SingleBar({
     stream: process.stderr,
     clearOnComplete: true,
     hideCursor: true,
-    format: '{bar} {value}/{total} parts  {what}',
+    format: '{bar} {value}/{total} parts  {step}',
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 24,
@@ -30,9 +30,9 @@ export function createProgress(total: number): Progress {
   return {
     part(number, next) {
       name = next
-      bar.start(total, number, { what: next })
+      bar.start(total, number, { step: next })
     },
-    step: (what) => bar.update({ what: `${name}: ${what}` }),
+    step: (description) => bar.update({ step: `${name}: ${description}` }),
     stop: () => bar.stop(),
   }
 }

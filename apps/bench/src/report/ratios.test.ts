@@ -28,13 +28,13 @@ const row = (side: ResultRow['side'], rounds: number[], more: Partial<ResultRow>
   ...more,
 })
 
-test('a ratio is taken within a round, to what was measured in turns with it', () => {
+test('ratios are taken round by round, between rows that were measured in turns', () => {
   const other = row('json', [10, 40])
   const rows = [row('looseleaf', [999, 999], { callers: 1 }), row('looseleaf', [20, 20]), other]
   expect(ratioOf(rows, other)).toEqual([2, 0.5])
 })
 
-test('nothing is compared with itself, or with nothing', () => {
+test('a row has no ratio to itself, and none if the first side was not measured', () => {
   const own = row('looseleaf', [1])
   expect(ratioOf([own], own)).toBeUndefined()
   expect(ratioOf([], row('json', [1]))).toBeUndefined()

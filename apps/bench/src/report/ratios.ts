@@ -13,12 +13,15 @@ const same = [
   'rate',
 ] as const satisfies readonly (keyof ResultRow)[]
 
-/** Rows that were measured in turns with this one: all is the same but the side. */
+/** Returns the rows that were measured in turns with this one, so that only the side differs. */
 function peersOf(rows: readonly ResultRow[], row: ResultRow): ResultRow[] {
   return rows.filter((other) => same.every((name) => other[name] === row[name]))
 }
 
-/** The first side's calls a second, Looseleaf's if none is named, divided by those of this row, round by round; undefined for itself. */
+/**
+ * Divides the calls a second of the first side by those of this row, round by round. Default of `first`: Looseleaf. Returns undefined for
+ * the first side's own row, and if the first side was not measured.
+ */
 export function ratioOf(
   rows: readonly ResultRow[],
   row: ResultRow,

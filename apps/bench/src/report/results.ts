@@ -6,14 +6,14 @@ import type { ScenarioName } from '../workload/scenarios.ts'
 import type { MachineFacts } from './machine-facts.ts'
 import type { PartName } from '../parts/part-names.ts'
 
-/** What loads data past all sides, for comparison. */
+/** Bulk loaders that are measured beside the sides. */
 export const loaderNames = ['LOAD DATA', 'multi-row INSERT'] as const
 export type Measured = SideName | (typeof loaderNames)[number]
 
-/** Work that is measured once and not call by call. */
+/** Work that is measured as a whole and not call by call. */
 export type BulkName = 'import' | 'index build' | 'sweep' | 'raise' | 'delivery'
 
-/** Medians over the rounds. Null is what cannot be known. */
+/** One measured row. Numbers are medians over the rounds; null is unknown. CPU is in µs per call or entity. */
 export interface ResultRow {
   readonly part: PartName
   readonly scenario: ScenarioName | BulkName
@@ -24,11 +24,11 @@ export interface ResultRow {
   readonly entities: number
   /** Indexes of the data set. */
   readonly indexes: number
-  /** Bytes of a bag as msgpack; null: those of a feed site, some 420. */
+  /** Approximate bytes of a bag as msgpack. Null stands for entries of a feed site, some 420 bytes each. */
   readonly bag: number | null
-  /** Milliseconds that the network takes each way. */
+  /** Delay of the network in milliseconds each way. */
   readonly networkMs: number
-  /** Calls a second that were due; null: each caller made its next call when the one before was answered. */
+  /** Calls a second that were due. Null: each caller made its next call when the previous one was answered. */
   readonly rate: number | null
   readonly opsPerSecond: number
   readonly p50Ms: number
@@ -39,17 +39,17 @@ export interface ResultRow {
   readonly statementsPerOp: number | null
   readonly flushesPerOp: number | null
   readonly bytesPerEntity: number | null
-  /** The greatest memory of the process that did the work. */
+  /** Peak memory of the process that did the work. */
   readonly memoryMiB?: number
-  /** Calls of a load beside the work, whose times these are. */
+  /** Calls of the load beside the work. The times of this row are theirs. */
   readonly loadCalls?: number
-  /** Of a raise: share of the time in which one was under way on each shard. Of a seam: share of the client's CPU. */
+  /** For `raise`: share of the time during which a shard's raise was in flight. For `observing`: share of the client's CPU. */
   readonly share?: number
-  /** How often a call asks whether anybody listens. */
+  /** Checks for observers per call. */
   readonly looksPerOp?: number
-  /** What the client's CPU was spent on. */
+  /** Client CPU by kind of work. */
   readonly shares?: Shares
-  /** The least and the greatest of a round. */
+  /** Least and greatest value of a round. */
   readonly spread: {
     readonly opsPerSecond: readonly [number, number]
     readonly p99Ms: readonly [number, number]
@@ -61,23 +61,23 @@ export interface ResultRow {
 export interface PartFacts {
   readonly started: string
   readonly finished: string
-  /** `quick` is to see that all works, and not to be believed. */
+  /** Numbers of a `quick` or `tiny` run only show that everything works. */
   readonly scale: 'quick' | 'full' | 'tiny'
   readonly machine: MachineFacts
-  /** Of the code that was measured; undefined outside of a checkout. */
+  /** Commit of the measured code, with a + if the work tree differed from it; undefined outside of a checkout. */
   readonly commit?: string | undefined
   readonly servers: readonly Readonly<Record<string, unknown>>[]
   readonly leftOut: readonly string[]
 }
 
-/** Times of a load over time, in steps of a second. */
+/** Times of a load, second by second. */
 export interface Series {
   readonly part: PartName
   readonly side: Measured
   readonly what: string
-  /** Milliseconds of calls that were due in a second, counted from the first. */
+  /** Times of the calls that were due in each second. Seconds count from the start of the load. */
   readonly points: readonly { readonly second: number; readonly p50Ms: number; readonly p99Ms: number }[]
-  /** Seconds at which the work began and ended. */
+  /** Begin and end of the work, in the same seconds. */
   readonly from: number
   readonly to: number
 }
@@ -91,7 +91,7 @@ export interface Results {
 
 export const noResults: Results = { format: 2, parts: {}, results: [], series: [] }
 
-/** In place of what the same part gave before. */
+/** Returns the results with those of a part replaced. */
 export function withPart(
   all: Results,
   part: PartName,
@@ -127,7 +127,7 @@ export function numbersOf(samples: readonly Sample[]): Numbers {
   const rounds = samples.map(({ opsPerSecond }) => round(opsPerSecond))
   const [ops, p99] = [spreadOf(rounds), spreadOf(samples.map(({ p99Ms }) => p99Ms))]
   const median = (value: (sample: Sample) => number | undefined): number | null => {
-    const values = samples.map(value).filter((one) => one !== undefined)
+    const values = samples.map(value).filter((number) => number !== undefined)
     return values.length === 0 ? null : round(spreadOf(values).median)
   }
   return {
@@ -144,5 +144,5 @@ export function numbersOf(samples: readonly Sample[]): Numbers {
   }
 }
 
-/** Four digits that count: more were noise. */
+/** Rounds to four significant digits; the rest is noise. */
 export const round = (value: number): number => Number(value.toPrecision(4))

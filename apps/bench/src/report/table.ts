@@ -4,7 +4,7 @@ import { formatMaybe, formatNumber } from './numbers.ts'
 import { ratioOf } from './ratios.ts'
 import type { ResultRow } from './results.ts'
 
-/** A part's rows for the terminal: how fast, and what a call took. */
+/** Formats the rows of a part as a table for the terminal. */
 export function formatPart(title: string, rows: readonly ResultRow[]): string {
   const head = [
     '',
@@ -45,7 +45,7 @@ export function formatPart(title: string, rows: readonly ResultRow[]): string {
   return `${title}\n${table.toString()}\nratio: Looseleaf's calls a second to this side's, round by round.`
 }
 
-/** What is not as usual. */
+/** Returns the conditions of a row that differ from the usual ones. */
 function variantOf({ processes, bag, rate, networkMs, entities, shards, indexes, part }: ResultRow): string {
   const words = [
     ...(processes === 1 ? [] : [`${processes} processes`]),

@@ -6,12 +6,12 @@ import { findPostgres, howToInstallPostgres, openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Server } from './server.ts'
 
-/** The servers of a run: each is started when it is first asked for, and stays for what comes later. */
+/** The servers of a run. Each one starts at its first use and stays for later parts. */
 export interface Servers {
   of(kind: ServerKind, shards: number): Promise<Server>
-  /** What to tell somebody whose machine has no such server. */
+  /** Returns advice to install a server that this machine lacks; undefined if it can be used. */
   missing(kind: ServerKind): string | undefined
-  /** Of those that were used. */
+  /** Returns versions and settings of the servers that were used. */
   facts(): Readonly<Record<string, unknown>>[]
   close(): Promise<void>
 }
@@ -32,10 +32,10 @@ export function createServers(mysql: readonly string[]): Servers {
       const key = kind === 'postgres' ? kind : `${kind} ${shards}`
       let server = open.get(key)
       if (server === undefined) {
-        server = start(kind, shards).then((one) => {
-          opened.push(one)
-          cleanup.add(() => one.close())
-          return one
+        server = start(kind, shards).then((started) => {
+          opened.push(started)
+          cleanup.add(() => started.close())
+          return started
         })
         open.set(key, server)
       }

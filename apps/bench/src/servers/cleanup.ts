@@ -1,4 +1,4 @@
-/** What has to be undone, last things first; each is tried even when another fails. */
+/** Undo steps, which run in reverse order. A step that fails does not stop the others; `run` then throws. */
 export interface Cleanup {
   add(undo: () => Promise<unknown>): void
   run(): Promise<void>

@@ -6,22 +6,22 @@ import { createCleanup, type Cleanup } from './cleanup.ts'
 import type { Server } from './server.ts'
 
 export interface MariadbOptions {
-  /** Servers that are running already; without any, private ones are started. */
+  /** Running servers to use. If empty, private ones are started. */
   readonly urls: readonly string[]
-  /** How many to start. */
+  /** Number of servers to start. */
   readonly shards: number
 }
 
-/** More memory than the launcher gives for tests: data and log of a run fit, so no side waits for another's leftovers. */
+/** More memory than test servers get. Data and log of a run fit, so no side waits for the page flushes of another. */
 export const serverArguments: readonly string[] = [
   '--innodb-buffer-pool-size=2G',
-  // The log has one name with MariaDB and another with MySQL; `loose` is for the one that does not know it.
+  // MariaDB and MySQL name the log size differently; with `loose`, a server ignores the name that it does not know.
   '--loose-innodb-log-file-size=512M',
   '--loose-innodb-redo-log-capacity=512M',
   '--innodb-log-buffer-size=16M',
 ]
 
-/** Settings that say how safe a write is and how much memory there is. */
+/** Settings to report: durability of writes, and memory. */
 const settings = [
   'innodb_flush_log_at_trx_commit',
   'innodb_doublewrite',
@@ -35,12 +35,12 @@ const settings = [
   'max_allowed_packet',
 ]
 
-/** Thrown for a server that was given and does not answer; the message is for people and has no password in it. */
+/** Thrown if a given server cannot be used. The message is for people and contains no credentials. */
 export class ServerUnreachable extends Error {
   override readonly name = 'ServerUnreachable'
 }
 
-/** Looks whether each server lets the user in. */
+/** Connects to each server once. Throws `ServerUnreachable` for the first that fails. */
 export async function checkServers(urls: readonly string[]): Promise<void> {
   for (const url of urls) {
     try {
@@ -69,7 +69,7 @@ export async function openMariadb(options: MariadbOptions): Promise<Server> {
     const nameOf = (url: string): string => new URL(url).pathname.slice(1)
     return {
       kind: 'mariadb',
-      title: titleOf(servers.length, options.urls.length > 0 ? 'given' : ownFlavor()),
+      title: titleOf(servers.length, options.urls.length > 0 ? 'given' : startedFlavor()),
       facts: {
         shards: servers.length,
         startedHere: options.urls.length === 0,
@@ -108,7 +108,7 @@ export async function openMariadb(options: MariadbOptions): Promise<Server> {
   }
 }
 
-/** Pages in use. The server counts them itself, now and then, and when it is asked to; its planner knows the data then, too. */
+/** Returns the bytes of the pages in use. ANALYZE TABLE updates this statistic first, and gives the planner current statistics as well. */
 async function bytesOf(admin: Connection, database: string): Promise<number> {
   const [tables] = await admin.query<RowDataPacket[]>(
     'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ?',
@@ -122,12 +122,12 @@ async function bytesOf(admin: Connection, database: string): Promise<number> {
   return Number(rows[0]?.['bytes'] ?? 0)
 }
 
-function ownFlavor(): string {
+function startedFlavor(): string {
   return findServer()?.flavor === 'mysql' ? 'MySQL' : 'MariaDB'
 }
 
-function titleOf(count: number, what: string): string {
-  return `${count} ${what} ${count === 1 ? 'server' : 'servers'}`
+function titleOf(count: number, flavor: string): string {
+  return `${count} ${flavor} ${count === 1 ? 'server' : 'servers'}`
 }
 
 async function findServers(

@@ -13,13 +13,13 @@ import { createCleanup } from './cleanup.ts'
 import type { Server } from './server.ts'
 
 export const howToInstallPostgres =
-  'There is no PostgreSQL on this machine, which Pongo needs. On Debian and Ubuntu: apt-get install postgresql'
+  'Pongo needs PostgreSQL, which this machine lacks. On Debian and Ubuntu: apt-get install postgresql'
 
-/** Where Debian's packages have their programs. */
+/** Folder of the programs in Debian's packages. */
 const DEBIAN = '/usr/lib/postgresql'
 const START_MS = 30_000
 
-/** Nothing is weakened: a commit is flushed. As much memory as MariaDB has, so that nothing is read from the disk. */
+/** Each commit is flushed, as on MariaDB. The memory equals MariaDB's, so that all data is cached. */
 const settings: Readonly<Record<string, string>> = {
   fsync: 'on',
   synchronous_commit: 'on',
@@ -29,7 +29,7 @@ const settings: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
 }
 
-/** The folder of `initdb` and `postgres`; undefined when there is none. */
+/** Returns the folder of `initdb` and `postgres`; undefined if PostgreSQL is not installed. */
 export function findPostgres(): string | undefined {
   const folders = existsSync(DEBIAN)
     ? readdirSync(DEBIAN)
@@ -42,7 +42,7 @@ export function findPostgres(): string | undefined {
   )
 }
 
-/** One server with private data, whatever the number of shards: what runs on it has none. */
+/** Starts one private server, whatever the number of shards: Pongo does not shard. Throws if PostgreSQL is not installed. */
 export async function openPostgres(): Promise<Server> {
   const programs = findPostgres()
   if (programs === undefined) throw new Error(howToInstallPostgres)
@@ -50,12 +50,12 @@ export async function openPostgres(): Promise<Server> {
   try {
     const folder = await mkdtemp(join(tmpdir(), 'looseleaf-bench-postgres-'))
     cleanup.add(() => rm(folder, { recursive: true, force: true }))
-    const owner = userToRunAs()
+    const user = userToRunAs()
     const [password, port] = [randomBytes(12).toString('hex'), await freePort()]
     const data = join(folder, 'data')
     await writeFile(join(folder, 'password'), password, { mode: 0o600 })
-    if (owner !== undefined)
-      for (const path of [folder, join(folder, 'password')]) await chown(path, owner.uid, owner.gid)
+    if (user !== undefined)
+      for (const path of [folder, join(folder, 'password')]) await chown(path, user.uid, user.gid)
     await chmod(folder, 0o700)
     execFileSync(
       join(programs, 'initdb'),
@@ -71,21 +71,21 @@ export async function openPostgres(): Promise<Server> {
         '--locale=C',
         `--pwfile=${folder}/password`,
       ],
-      { ...owner, cwd: folder, stdio: 'ignore' },
+      { ...user, cwd: folder, stdio: 'ignore' },
     )
 
-    // The shell waits at its input, which ends with this process, however that ends; then it stops the server.
+    // `cat` ends when this process ends, even by a kill, because its input closes then. The shell then stops the server.
     const options = Object.entries({ ...settings, port: String(port), unix_socket_directories: folder })
     const server = `"$0" -D "$1" ${options.map(([name, value]) => `-c ${name}=${value}`).join(' ')}`
     const child = spawn(
       '/bin/sh',
       ['-c', `${server} & cat; kill -INT $!; wait $!; rm -rf "$1"`, join(programs, 'postgres'), data],
-      { ...owner, cwd: folder, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
+      { ...user, cwd: folder, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
     )
-    const gone = once(child, 'exit')
+    const exited = once(child, 'exit')
     cleanup.add(async () => {
       child.stdin.end()
-      await gone
+      await exited
     })
 
     const urlOf = (database: string): string => `postgresql://bench:${password}@127.0.0.1:${port}/${database}`
@@ -98,7 +98,7 @@ export async function openPostgres(): Promise<Server> {
       kind: 'postgres',
       title: 'a PostgreSQL server',
       facts: { version: rows[0]?.version, ...settings },
-      // It counts no statements of its own accord.
+      // PostgreSQL does not count statements without an extension.
       meter: {
         read: async () => ({ cpu: cpuOf(withChildren(pid)), statements: undefined, flushes: undefined }),
       },
@@ -113,7 +113,7 @@ export async function openPostgres(): Promise<Server> {
       },
       async bytesOf(databases) {
         const client = await connect(databases[0] as string)
-        // What autovacuum does in its own time: the planner knows the data.
+        // Autovacuum would do this at some later time, possibly during a measurement. It gives the planner statistics.
         await client.query('VACUUM ANALYZE entries')
         const sizes = await client.query<{ bytes: string }>(
           'SELECT SUM(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relname = $1',
@@ -135,7 +135,7 @@ async function connect(url: string): Promise<pg.Client> {
     const client = new pg.Client(url)
     try {
       await client.connect()
-      // A server that ends takes its connections along.
+      // A server that stops ends its connections; without a listener, this error would end the process.
       client.on('error', () => undefined)
       return client
     } catch (error) {
@@ -145,12 +145,12 @@ async function connect(url: string): Promise<pg.Client> {
   }
 }
 
-/** PostgreSQL refuses to run as root: then the user of its package, who owns the folder. */
+/** Returns the package's user if this process is root, because PostgreSQL refuses to run as root; otherwise undefined. */
 function userToRunAs(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
-    .find((user) => user.startsWith('postgres:'))
+    .find((entry) => entry.startsWith('postgres:'))
   if (line === undefined) throw new Error('PostgreSQL does not run as root, and there is no user postgres.')
   const [, , uid, gid] = line.split(':')
   return { uid: Number(uid), gid: Number(gid) }

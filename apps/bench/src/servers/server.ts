@@ -1,19 +1,19 @@
 import type { ServerMeter } from '../measure/usage.ts'
 import type { ServerKind } from '../sides/side.ts'
 
-/** Where databases are made: servers that were started or given, or a folder. */
+/** A place for databases: started or given servers, or a folder of files. */
 export interface Server {
   readonly kind: ServerKind
-  /** For people: `2 MariaDB servers`. */
+  /** Title for people, such as `2 MariaDB servers`. */
   readonly title: string
-  /** Versions and settings; no credentials. */
+  /** Versions and settings, without credentials. */
   readonly facts: Readonly<Record<string, unknown>>
   readonly meter: ServerMeter | undefined
-  /** New and empty ones, one a shard. */
+  /** Creates an empty database per shard and returns their URLs or paths. */
   createDatabases(): Promise<readonly string[]>
   dropDatabases(databases: readonly string[]): Promise<void>
-  /** What they take on disk. */
+  /** Returns the size of the databases on disk. */
   bytesOf(databases: readonly string[]): Promise<number>
-  /** Removes everything that was created. */
+  /** Drops all databases, and stops the servers that were started here. */
   close(): Promise<void>
 }

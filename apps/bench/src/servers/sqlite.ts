@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { createCleanup } from './cleanup.ts'
 import type { Server } from './server.ts'
 
-/** SQLite files in a temporary folder; a database is the file of a shard, named as Looseleaf names it. */
+/** Opens a temporary folder for SQLite files. A database is the file of a shard, with the name that Looseleaf expects. */
 export async function openSqlite(shards: number): Promise<Server> {
   const cleanup = createCleanup()
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-bench-'))
@@ -17,16 +17,16 @@ export async function openSqlite(shards: number): Promise<Server> {
     facts: { shards, sqlite: sqliteVersion(), journal_mode: 'WAL', synchronous: 'FULL' },
     meter: undefined,
     async createDatabases() {
-      const own = join(folder, String(created++))
-      await mkdir(own)
-      return Array.from({ length: shards }, (_, shard) => join(own, `shard-${shard}.sqlite`))
+      const subfolder = join(folder, String(created++))
+      await mkdir(subfolder)
+      return Array.from({ length: shards }, (_, shard) => join(subfolder, `shard-${shard}.sqlite`))
     },
     async dropDatabases([first]) {
       if (first !== undefined) await rm(dirname(first), { recursive: true, force: true })
     },
     async bytesOf([first]) {
-      const own = dirname(first as string)
-      const sizes = (await readdir(own)).map(async (name) => (await stat(join(own, name))).size)
+      const subfolder = dirname(first as string)
+      const sizes = (await readdir(subfolder)).map(async (name) => (await stat(join(subfolder, name))).size)
       return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
     },
     close: () => cleanup.run(),

@@ -15,7 +15,7 @@ import { pongo } from './pongo-side.ts'
 import type { SideDefinition } from './side.ts'
 import { sqliteHandWritten } from './sqlite-side.ts'
 
-/** In the order of tables and plots. A new one is a file of its own, a name in `side-names.ts` and an entry here. */
+/** All sides, in the order of tables and plots. A new side is a file, a name in `side-names.ts` and an entry here. */
 export const sides: readonly SideDefinition[] = [
   looseleaf,
   entityFirst,

@@ -2,7 +2,7 @@ import { bucketRouter, type Bag, type Router } from 'looseleaf'
 import type { Entry } from '../workload/entry.ts'
 import { indexesOf, type BenchIndex, type KeyValue, type LayoutName } from '../workload/indexes.ts'
 
-/** What every side that writes Looseleaf's tables itself needs: where things are. */
+/** Router and indexes, for sides that write Looseleaf's tables themselves. */
 export interface Placement {
   readonly router: Router
   readonly indexes: readonly BenchIndex[]
@@ -35,7 +35,7 @@ function shardOfRow(
   return shardOn === 'uuid' ? router.shardOfId(first) : router.shardOfKey(first)
 }
 
-/** The rows of the first that the second have not. By their keys: nothing here changes what a row includes without them. */
+/** Returns the rows that `others` lacks. Rows with equal keys are equal here: no scenario changes included properties alone. */
 export function rowsWithout(rows: readonly IndexRow[], others: readonly IndexRow[]): IndexRow[] {
   return rows.filter(
     (row) => !others.some((other) => other.index === row.index && sameKey(other.key, row.key)),
@@ -49,22 +49,22 @@ function sameKey(a: readonly KeyValue[], b: readonly KeyValue[]): boolean {
   })
 }
 
-/** Microseconds since 1970, and always greater than the version that it replaces. */
+/** Returns a version in microseconds since 1970, greater than the version that it replaces. */
 export function nextVersion(base: number): number {
-  // None twice: who has won a swap is told by the version that stands there.
+  // Each version is unique, because the limit side recognizes the winner of a swap by the stored version.
   lastVersion = Math.max(base, lastVersion, Date.now() * 1000 + Math.floor(Math.random() * 999)) + 1
   return lastVersion
 }
 
 let lastVersion = 0
 
-/** What a row of a covering index holds: the properties of its key as well, as Looseleaf has it. */
+/** Returns the properties in a row of a covering index. Like Looseleaf, it includes those of the key. */
 export function includedOf({ include, columns }: BenchIndex, entry: Entry): Bag | undefined {
   if (include === undefined) return undefined
   return Object.fromEntries([...columns, ...include].map((name) => [name, entry[name]])) as Bag
 }
 
-/** By the shard that has them. */
+/** Groups items by their shard. */
 export function byShard<T>(items: readonly T[], shardOf: (item: T) => number): Map<number, T[]> {
   const groups = new Map<number, T[]>()
   for (const item of items) {

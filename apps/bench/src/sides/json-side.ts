@@ -19,14 +19,14 @@ interface DocumentRow extends RowDataPacket {
 }
 
 /**
- * A JSON column with generated columns that are indexed, as the databases' own manuals have it, in a table a shard. All entries of
- * a user are on one shard, so a write is one statement and a page is another. A get knows its entry's user: without, it would ask all.
+ * A JSON column with indexed generated columns, as the manuals of MariaDB and MySQL recommend, in one table per shard. All entries of a
+ * user are on one shard, so a write or a page takes one statement. A get also knows the user; otherwise it would have to ask all shards.
  */
 export const json: SideDefinition = {
   name: 'json',
   title: 'JSON column',
   server: 'mariadb',
-  // No index over the elements of an array in MariaDB, and none that is unique across shards.
+  // MariaDB cannot index the elements of an array, and a unique index does not reach across shards.
   without: ['tag', 'insertUnique'],
   async create(databases, layout) {
     for (const uri of databases) {
@@ -38,7 +38,7 @@ export const json: SideDefinition = {
   open: async (databases) => openSide(databases),
 }
 
-/** Generated columns are STORED: with VIRTUAL ones a page took more of the server's CPU, a count and a put the same, an entity less space. */
+/** Generated columns are STORED. With VIRTUAL ones, a page took more server CPU, count and put took the same, and an entity took less space. */
 function tableOf(layout: LayoutName): string {
   const indexes = indexesOf(layout).flatMap((index) => index.json ?? [])
   const columns = Object.assign({}, ...indexes.map((index) => index.columns)) as Record<string, string>
@@ -55,9 +55,10 @@ function tableOf(layout: LayoutName): string {
   )`
 }
 
-/** The driver takes buffers. */
+/** The driver accepts buffers only. */
 const bytesOf = (id: string): Buffer => Buffer.from(parseId(id))
 
+/** Returns the shard of all posts or entries of a user. */
 export function jsonShardOf(user: string, shards: number): number {
   return createHash('sha1').update(user).digest().readUInt32BE() % shards
 }

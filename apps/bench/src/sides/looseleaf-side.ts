@@ -25,21 +25,21 @@ interface LooseleafSideOptions {
   readonly isVariant?: boolean
   readonly onlyIn?: PartName
   readonly without?: readonly ScenarioName[]
-  /** Anything that is not as it comes, made when it is opened. */
+  /** Options that differ from the defaults. Called each time a store is opened. */
   readonly store?: () => StoreOptions | Promise<StoreOptions>
-  /** What a new store is to have seen before it is measured. */
+  /** Prepares a new store before the data set is written. */
   readonly prime?: (store: DataStore) => Promise<void>
 }
 
-type Made = Pick<DataStoreOptions, 'migrate' | 'queryTimeMs'>
+type CreateOptions = Pick<DataStoreOptions, 'migrate' | 'queryTimeMs'>
 
 /**
- * Rows that a write made superfluous are deleted when the queries of this long have ended. It is five seconds by default, and less here
- * so that a turn's run-in may last as long: see `LATE_RUN_IN_SECONDS`. Nothing but the moment depends on it.
+ * `queryTimeMs` of the measured stores; the default is 5,000. A store deletes lost index rows 1.1 times this after the write, and a turn's
+ * run-in has to be longer (see `LATE_RUN_IN_SECONDS`). A small value keeps turns short and only moves the time of the deletes.
  */
 const QUERY_TIME_MS = 250
 
-/** A store as it comes: default router, default codec, default pool, unless it says otherwise. */
+/** Defines a side that is a store with default options, unless `store` changes some. */
 export function looseleafSide({
   name,
   title,
@@ -50,11 +50,15 @@ export function looseleafSide({
   store = () => ({}),
   prime = async () => {},
 }: LooseleafSideOptions): SideDefinition {
-  const open = async (databases: readonly string[], layout: LayoutName, made: Made): Promise<DataStore> =>
+  const open = async (
+    databases: readonly string[],
+    layout: LayoutName,
+    creation: CreateOptions,
+  ): Promise<DataStore> =>
     DataStore.open({
       shards: shardsOf(server, databases),
       indexes: indexesOf(layout).map(({ definition }) => definition),
-      ...made,
+      ...creation,
       ...(await store()),
     })
   return {
@@ -65,9 +69,9 @@ export function looseleafSide({
     ...(onlyIn !== undefined && { onlyIn }),
     without,
     async create(databases, layout) {
-      const made = await open(databases, layout, { migrate: true, queryTimeMs: QUERY_TIME_MS })
-      await prime(made)
-      await made.close()
+      const created = await open(databases, layout, { migrate: true, queryTimeMs: QUERY_TIME_MS })
+      await prime(created)
+      await created.close()
     },
     open: async (databases, layout) => sideOf(await open(databases, layout, {})),
   }
@@ -75,7 +79,7 @@ export function looseleafSide({
 
 export function shardsOf(server: ServerKind, databases: readonly string[]): DriverFactory {
   if (server === 'mariadb') return mysqlShards([...databases])
-  // One folder for all: the store names its files itself.
+  // All files are in one folder, under the names that the store gives them.
   return sqliteShards({ folder: dirname(databases[0] as string), shards: databases.length })
 }
 
@@ -129,7 +133,7 @@ export function sideOf(store: DataStore): Side {
       const wheres = users.map((user) => ({ user_id: user }))
       return (await store.queryMany(byUser, wheres, { order: 'desc', limit })).map(({ items }) => items)
     },
-    // Rows, as the hand-written side counts them.
+    // Not exact, because the hand-written side counts index rows without looking at entities.
     count: (user) => store.count(byUser, { user_id: user }, { exact: false }),
     settled: () => store.settled(),
     async caughtUp() {
@@ -159,37 +163,38 @@ export const entityFirst = looseleafSide({
   name: 'entity-first',
   title: 'Looseleaf, entity first',
   isVariant: true,
-  // It reads as the other order does. Rows that a write made superfluous are the cleaner's here, and no cleaner runs: work
-  // that is never done is not to be measured as speed.
+  // Reads are the same with either write order. Writes that lose index rows leave these to the cleaner with this order, and no cleaner
+  // runs here: such scenarios would count work that is never done as speed.
   without: [...READING, 'put', 'delete', 'mixed'],
   store: () => ({ writeOrder: 'entity-first' }),
 })
-/** For variants that these few calls are enough to tell apart. */
-export const BUT_A_FEW = scenarioNames.filter(
+/** All scenarios but five, which are enough to show the difference of a variant. */
+export const ALL_BUT_FIVE = scenarioNames.filter(
   (name) => !['insert', 'update', 'get', 'getMany', 'page'].includes(name),
 )
 export const shapes = looseleafSide({
   name: 'shapes',
   title: 'Looseleaf + shapes',
   isVariant: true,
-  without: BUT_A_FEW,
+  without: ALL_BUT_FIVE,
   store: () => ({ codec: envelopeCodec({ shapes: true }) }),
-  prime: showEntries,
+  prime: trainCodec,
 })
 export const dictionary = looseleafSide({
   name: 'dictionary',
   title: 'Looseleaf + dictionary',
   isVariant: true,
-  without: BUT_A_FEW,
+  without: ALL_BUT_FIVE,
   store: () => ({ codec: envelopeCodec({ shapes: true, dictionary: true }) }),
-  prime: showEntries,
+  prime: trainCodec,
 })
-/** The same store, for the part in which somebody raises its floors, or follows it; `parts/changes.ts` does. */
+/** Store whose floors `parts/changes.ts` raises. */
 export const raised = looseleafSide({
   name: 'raised',
   title: 'Looseleaf, floors raised',
   onlyIn: 'changes',
 })
+/** Store whose changes `parts/changes.ts` follows. */
 export const followed = looseleafSide({
   name: 'followed',
   title: 'Looseleaf, followed',
@@ -202,10 +207,10 @@ export const sqliteLooseleaf = looseleafSide({
 })
 
 /**
- * A store in use has its shapes and its dictionary for long. A new one gets them from entries like those that follow, which are
- * gone afterwards.
+ * Lets a new store learn shapes and a dictionary from sample entries, and deletes these again. A store in use has learned them long
+ * before.
  */
-async function showEntries(store: DataStore): Promise<void> {
+async function trainCodec(store: DataStore): Promise<void> {
   const user = userId(0)
   const entries = Array.from({ length: 500 }, (_, i) => createEntry(i, user, { bag: undefined, extras: 0 }))
   const stored = await store.putMany(entries)

@@ -28,12 +28,12 @@ interface ScannedRow extends RowDataPacket {
   readonly published: number
 }
 
-/** Connections to each shard at the most. */
+/** Largest number of connections per shard. */
 export const POOL_SIZE = 32
 
 /**
- * The program that a team would write with mysql2 and a pool a shard, on the tables that Looseleaf makes: a prepared statement
- * a call, autocommit, index rows first, the same codec.
+ * The program that a team would write by hand: mysql2 with a pool per shard, on Looseleaf's tables. It uses a prepared statement per
+ * call, autocommit, index rows before entities, and Looseleaf's codec.
  */
 export const handWritten: SideDefinition = {
   name: 'hand-written',
@@ -68,7 +68,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
 
   const decode = (row: EntityRow): StoredEntry => ({ ...codec.decode(row.body), id: formatId(row.id) })
 
-  /** One statement for each shard that has some of them, all at once; in the order asked. */
+  /** Reads by one statement per shard, in parallel. Returns entries in the order of the ids. */
   async function readMany(ids: readonly Uint8Array[]): Promise<(StoredEntry | undefined)[]> {
     const found = new Map<string, StoredEntry>()
     await Promise.all(
@@ -92,7 +92,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     version: number,
     entry: Entry,
   ): Promise<void> {
-    // A claim that is refused ends it before anything else is written.
+    // Claims go first, so that a rejected claim ends the insert before anything else is written.
     const claims = rows.filter(({ index }) => index.claims !== undefined)
     await Promise.all(
       claims.map(({ index, shard, key }) =>
@@ -143,7 +143,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     ])
   }
 
-  /** Whether nobody else was faster. */
+  /** Returns false if another write has changed the version since it was read. */
   async function swap(id: Uint8Array, base: number, version: number, bag: Bag): Promise<boolean> {
     const [result] = await ownPool(id).execute<ResultSetHeader>(
       'UPDATE entities SET updated = NOW(6), version = ?, body = ? WHERE id = ? AND version = ?',
@@ -154,12 +154,12 @@ function openSide(databases: readonly string[], placement: Placement): Side {
 
   async function insert(id: Uint8Array, entry: Entry): Promise<void> {
     const version = nextVersion(0)
-    // Index rows first: an entity that is committed is found.
+    // Index rows go first, so that queries find every committed entity.
     await insertRows(rowsOf(placement, id, entry), id, version, entry)
     await insertEntity(id, version, entry)
   }
 
-  /** Ids from an index, newest first, beginning at a place in it. */
+  /** Returns rows of an index, newest first, from a position in it. */
   async function scan(
     shard: number,
     { table, columns }: BenchIndex,
@@ -184,7 +184,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     return rows
   }
 
-  /** A row may be older than its entry: what does not match is left out. */
+  /** Leaves out entries that do not match, because a row may be older than its entry. */
   async function entriesOf(
     rows: readonly ScannedRow[],
     matches: (entry: StoredEntry) => boolean,

@@ -7,14 +7,14 @@ import { newId, type Ref } from '../workload/ids.ts'
 import type { Side, SideDefinition, StoredEntry } from './side.ts'
 
 /**
- * Pongo on one PostgreSQL: it has no shards. Where its own filters reach no index, as those for equal properties, or it has no
- * order and no limit, it gets them as SQL, which its documentation offers for that.
+ * Pongo on one PostgreSQL server, because it does not shard. Its own filters use no B-tree index, and it has no order and no limit; for
+ * these, the side passes SQL, as Pongo's documentation suggests.
  */
 export const pongo: SideDefinition = {
   name: 'pongo',
   title: 'Pongo on PostgreSQL',
   server: 'postgres',
-  // An index of expressions covers nothing in PostgreSQL.
+  // PostgreSQL cannot read a query from an index over expressions alone.
   without: ['list', 'listUnverified'],
   async create(databases, layout) {
     const pool = poolOf(databases)
@@ -30,8 +30,8 @@ export const pongo: SideDefinition = {
 
 function poolOf([url]: readonly string[]): pg.Pool {
   const pool = new pg.Pool({ connectionString: url as string, max: 32 })
-  // A server that stops or drops the database ends connections that are idle, or were just closing: nobody waits for them. A
-  // statement under way fails by itself.
+  // A server that stops, or drops the database, ends idle connections. Without listeners, these errors would end the process. A
+  // statement in flight rejects by itself.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
@@ -43,7 +43,7 @@ function collectionOn([url]: readonly string[], pool: pg.Pool): PongoCollection<
     .collection('entries')
 }
 
-/** B-trees over the properties of a key, and an inverted index for arrays. */
+/** Returns statements for B-trees over the properties of each key, or an inverted index if a property is an array. */
 function indexesFor(layout: LayoutName): string[] {
   return indexesOf(layout).map(({ definition, columns, claims }) => {
     if (definition.properties.some(({ many }) => many))
@@ -53,11 +53,11 @@ function indexesFor(layout: LayoutName): string[] {
   })
 }
 
-type Found = PongoDocument & { readonly _id: string; readonly _version: bigint }
+type StoredDocument = PongoDocument & { readonly _id: string; readonly _version: bigint }
 
 function sideOn(entries: PongoCollection<PongoDocument>, pool: pg.Pool): Side {
   const toEntry = (found: PongoDocument): StoredEntry => {
-    const { _id, _version, ...bag } = found as Found
+    const { _id, _version, ...bag } = found as StoredDocument
     return { ...(bag as Bag), id: _id }
   }
   const newest = "ORDER BY data->>'published' DESC LIMIT %s"
@@ -68,7 +68,7 @@ function sideOn(entries: PongoCollection<PongoDocument>, pool: pg.Pool): Side {
 
   async function insert({ id }: Pick<Ref, 'id'>, entry: Bag): Promise<void> {
     const { successful } = await entries.insertOne({ ...entry, _id: id })
-    if (!successful) throw new Error(`The entry ${id} is there already.`)
+    if (!successful) throw new Error(`The entry ${id} already exists.`)
   }
 
   return {
@@ -86,7 +86,7 @@ function sideOn(entries: PongoCollection<PongoDocument>, pool: pg.Pool): Side {
     },
     async update({ id }, change) {
       for (;;) {
-        const found = (await entries.findOne({ _id: id })) as Found | null
+        const found = (await entries.findOne({ _id: id })) as StoredDocument | null
         if (found === null) throw new Error(`There is no entry ${id}.`)
         const { id: _, ...bag } = toEntry(found)
         const options = { expectedVersion: found._version }
@@ -103,7 +103,9 @@ function sideOn(entries: PongoCollection<PongoDocument>, pool: pg.Pool): Side {
     },
     async getMany(refs) {
       const found = await entries.find({ _id: { $in: refs.map(({ id }) => id) } })
-      const byId = new Map(found.map((one) => [one._id as string, toEntry(one as PongoDocument)]))
+      const byId = new Map(
+        found.map((document) => [document._id as string, toEntry(document as PongoDocument)]),
+      )
       return refs.map(({ id }) => byId.get(id))
     },
     page,
@@ -128,7 +130,7 @@ function sideOn(entries: PongoCollection<PongoDocument>, pool: pg.Pool): Side {
     newest: (limit) => find(`TRUE ${newest}`, limit),
     tagged: (tag, limit) => find(`data @> %L::jsonb ${newest}`, JSON.stringify({ tags: [tag] }), limit),
     pageOfEach: (users, limit) => Promise.all(users.map((user) => page(user, limit))),
-    // In truth a BigInt, whatever its type says.
+    // Pongo returns a BigInt here, although its type says number.
     count: async (user) => Number(await entries.countDocuments(sql("data->>'user_id' = %L", user))),
     settled: async () => {},
     close: () => pool.end(),

@@ -6,49 +6,49 @@ import type { LayoutName } from '../workload/indexes.ts'
 import type { ScenarioName } from '../workload/scenarios.ts'
 import type { SideName } from './side-names.ts'
 
-/** An entry as it was read: its properties, and the id that it is stored under. */
+/** A stored entry: its properties and its id. */
 export type StoredEntry = Bag & { readonly id: string }
 
-/** What a list shows of an entry: its title and its link, at the least. */
+/** An entry of a list, with at least its title and its link. */
 export type ListedEntry = StoredEntry
 
 /**
- * One of the programs that are held against each other, as a process has it: connected to databases of its own. What it has no
- * equal of it leaves out, and is not measured there.
+ * A program that the benchmark compares with others, connected to its own databases. A side omits the methods that it has no equivalent
+ * of, and is not measured in their scenarios.
  */
 export interface Side {
-  /** Stores many entries, each under its id: the data set. */
+  /** Stores many entries of the data set, each under its id. */
   fill(entries: readonly (readonly [ref: Ref, entry: Entry])[]): Promise<void>
-  /** Stores a new entry with its index rows; resolves when all is committed. */
+  /** Stores a new entry with its index rows. Resolves once all of it is committed. */
   insert(entry: Entry): Promise<Ref>
-  /** Replaces an entry, or makes it; its rows go with it. */
+  /** Replaces or creates an entry, and updates its index rows. */
   put(ref: Ref, entry: Entry): Promise<void>
-  /** Reads an entry, changes properties that no index has, and writes it back unless another write came between; then again. */
+  /** Edits properties that no index contains, by compare-and-swap. Retries if another write came in between. */
   update(ref: Ref, change: (bag: Bag) => Bag): Promise<void>
   delete(ref: Ref): Promise<void>
   get(ref: Ref): Promise<StoredEntry | undefined>
-  /** In the order asked; undefined where there is none. */
+  /** Returns entries in the order of the refs, and undefined for each that does not exist. */
   getMany(refs: readonly Ref[]): Promise<readonly (StoredEntry | undefined)[]>
-  /** A user's newest entries. */
+  /** Returns a user's newest entries. */
   page?(user: string, limit: number): Promise<readonly StoredEntry[]>
-  /** The same, of what an index alone has. */
+  /** Returns the same as `page` from a covering index. */
   list?(user: string, limit: number): Promise<readonly ListedEntry[]>
-  /** The same without holding what the index has against the entries, for a side whose `list` does that. */
+  /** Returns the same as `list` without comparing rows with their entries. Only for a side whose `list` compares. */
   listUnverified?(user: string, limit: number): Promise<readonly ListedEntry[]>
-  /** A user's newest entries before a time, one page after another, each going on where the last one ended. */
+  /** Reads a user's newest entries before a time, page after page, each from the end of the previous one. */
   pages?(user: string, before: Date, limit: number, pages: number): Promise<readonly StoredEntry[]>
-  /** The newest entries of all users, from all shards. */
+  /** Returns the newest entries of all users, from all shards. */
   newest?(limit: number): Promise<readonly StoredEntry[]>
-  /** The newest entries with a tag. */
+  /** Returns the newest entries with a tag. */
   tagged?(tag: string, limit: number): Promise<readonly StoredEntry[]>
-  /** The newest entries of each of these users. */
+  /** Returns the newest entries of each of these users. */
   pageOfEach?(users: readonly string[], limit: number): Promise<readonly (readonly StoredEntry[])[]>
   count?(user: string): Promise<number>
-  /** Resolves when the work that goes on after an answer has ended, however late it begins. */
+  /** Resolves once all work that continues after answers has ended, including delayed work. */
   settled(): Promise<void>
-  /** In what the calls that a caller makes one after the other are made; each of those at a rate has a caller of its own. */
+  /** Wraps several calls of a caller, or each call of a run at a rate. */
   around?(calls: () => Promise<void>): Promise<void>
-  /** For a side that puts work off on purpose: resolves when none is under way, whatever waits for its time. */
+  /** Like `settled`, without work that waits for its time. Only for a side that delays work on purpose. */
   caughtUp?(): Promise<void>
   close(): Promise<void>
 }
@@ -57,16 +57,16 @@ export type ServerKind = 'mariadb' | 'sqlite' | 'postgres'
 
 export interface SideDefinition {
   readonly name: SideName
-  /** For people. */
+  /** Title in tables and plots. */
   readonly title: string
   readonly server: ServerKind
-  /** Another way to run a side that is there as well: measured in the part `calls` alone. */
+  /** True for another configuration of a side, which is measured in the part `calls` alone. */
   readonly isVariant?: boolean
-  /** The one part that it is measured in. Default: all, or `calls` for a variant. */
+  /** The only part that measures this side. Default: all parts, or `calls` for a variant. */
   readonly onlyIn?: PartName
-  /** Scenarios that it has no equal of. */
+  /** Scenarios in which this side is not measured. */
   readonly without?: readonly ScenarioName[]
-  /** Makes the tables, in databases that are new and empty: one a shard. */
+  /** Creates the tables in empty databases, one per shard. */
   create(databases: readonly string[], layout: LayoutName): Promise<void>
   open(databases: readonly string[], layout: LayoutName): Promise<Side>
 }

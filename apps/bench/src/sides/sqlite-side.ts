@@ -15,14 +15,14 @@ import { sqliteLooseleaf } from './looseleaf-side.ts'
 import type { Side, SideDefinition, StoredEntry } from './side.ts'
 
 /**
- * The program that a team would write with better-sqlite3, on the tables that Looseleaf makes: prepared statements, write-ahead log,
- * a flush at every commit. Rows that belong to one file share a transaction, for statements cost no round trip here.
+ * The program that a team would write by hand with better-sqlite3, on Looseleaf's tables: prepared statements, write-ahead log, a flush
+ * at each commit. Rows of one file share a transaction, because statements cost no round trip here.
  */
 export const sqliteHandWritten: SideDefinition = {
   name: 'sqlite-hand-written',
   title: 'hand-written better-sqlite3',
   server: 'sqlite',
-  // Measured with the usual calls alone.
+  // The part `sqlite` measures the usual calls only.
   without: ['list', 'listUnverified', 'range', 'scatter', 'tag', 'insertUnique'],
   create: sqliteLooseleaf.create,
   open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout)),
@@ -76,24 +76,24 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     files[shard]?.statement(`DELETE FROM ${index.table} WHERE ${where} AND entity_id = ?`).run(...key, id)
   }
 
-  /** Rows of each file in a transaction; those of the entity's own file together with the entity. */
+  /** Writes the rows of each file in a transaction. The entity's own file is last, and its transaction also runs `writeEntity`. */
   function write(
     id: Uint8Array,
     rows: readonly IndexRow[],
-    each: (row: IndexRow) => void,
-    last: () => void,
+    writeRow: (row: IndexRow) => void,
+    writeEntity: () => void,
   ): void {
-    const own = router.shardOfId(id)
+    const entityShard = router.shardOfId(id)
     const groups = byShard(rows, ({ shard }) => shard)
     for (const [shard, group] of groups)
-      if (shard !== own) files[shard]?.transaction(() => group.forEach(each))
-    files[own]?.transaction(() => {
-      groups.get(own)?.forEach(each)
-      last()
+      if (shard !== entityShard) files[shard]?.transaction(() => group.forEach(writeRow))
+    files[entityShard]?.transaction(() => {
+      groups.get(entityShard)?.forEach(writeRow)
+      writeEntity()
     })
   }
 
-  /** After the commit that made them superfluous: a transaction for each file that has some. */
+  /** Deletes lost rows after the commit of their entity, by a transaction per file. */
   function deleteRows(rows: readonly IndexRow[], id: Uint8Array): void {
     for (const [shard, group] of byShard(rows, (row) => row.shard))
       files[shard]?.transaction(() => group.forEach((row) => deleteRow(row, id)))
@@ -102,7 +102,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
   function insert(id: Uint8Array, entry: Bag): void {
     const version = nextVersion(0)
     const body = codec.encode(entry)
-    // Other files first: an entity that is committed is found.
+    // Rows in other files go first, so that queries find every committed entity.
     write(
       id,
       rowsOf(placement, id, entry as Entry),
@@ -126,7 +126,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
         `SELECT entity_id FROM ${benchIndexes.user.table} WHERE user_id = ? ORDER BY published DESC, entity_id DESC LIMIT ?`,
       )
       .all(id, limit) as { readonly entity_id: Buffer }[]
-    // A row may be older than its entry: what does not match is left out.
+    // A row may be older than its entry, so entries that do not match are left out.
     return readMany(rows.map((row) => row.entity_id)).filter(
       (entry) => entry?.['user_id'] === user,
     ) as StoredEntry[]
@@ -161,20 +161,20 @@ function openSide(databases: readonly string[], placement: Placement): Side {
         const version = nextVersion(row.version)
         const before = rowsOf(placement, id, codec.decode(row.body) as Entry)
         const after = rowsOf(placement, id, entry)
-        const own = router.shardOfId(id)
+        const entityShard = router.shardOfId(id)
         let stale = rowsWithout(after, before)
         let isSwapped = false
         write(
           id,
           rowsWithout(after, before),
-          (one) => insertRow(one, id, version),
+          (added) => insertRow(added, id, version),
           () => {
             isSwapped = swap(id, row.version, version, entry)
             if (!isSwapped) return
-            // Those of the entity's own file go with its commit.
+            // Lost rows in the entity's own file are deleted by the same transaction.
             stale = rowsWithout(before, after)
-            for (const one of stale) if (one.shard === own) deleteRow(one, id)
-            stale = stale.filter(({ shard }) => shard !== own)
+            for (const lost of stale) if (lost.shard === entityShard) deleteRow(lost, id)
+            stale = stale.filter(({ shard }) => shard !== entityShard)
           },
         )
         deleteRows(stale, id)
@@ -193,14 +193,16 @@ function openSide(databases: readonly string[], placement: Placement): Side {
       const id = parseId(ref.id)
       const row = read(id)
       if (row === undefined) return
-      const own = router.shardOfId(id)
+      const entityShard = router.shardOfId(id)
       const groups = byShard(rowsOf(placement, id, codec.decode(row.body) as Entry), ({ shard }) => shard)
-      // The entity first, together with the rows of its own file: a row without its entity is found by nobody.
-      files[own]?.transaction(() => {
-        files[own]?.statement('DELETE FROM entities WHERE id = ? AND version = ?').run(id, row.version)
-        for (const one of groups.get(own) ?? []) deleteRow(one, id)
+      // The entity goes first, with the rows of its own file: a row without an entity is harmless, and an entity without rows is not.
+      files[entityShard]?.transaction(() => {
+        files[entityShard]
+          ?.statement('DELETE FROM entities WHERE id = ? AND version = ?')
+          .run(id, row.version)
+        for (const lost of groups.get(entityShard) ?? []) deleteRow(lost, id)
       })
-      groups.delete(own)
+      groups.delete(entityShard)
       deleteRows([...groups.values()].flat(), id)
     },
     async get(ref) {
@@ -223,7 +225,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
 }
 
 interface File {
-  /** Prepared once. */
+  /** Returns a statement, prepared at its first use. */
   statement(sql: string): Database.Statement<KeyValue[]>
   transaction(work: () => void): void
   close(): void
@@ -234,7 +236,7 @@ function openFile(path: string): File {
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')
   const statements = new Map<string, Database.Statement<KeyValue[]>>()
-  // Made once, as its documentation has it: what it wraps is given to each call.
+  // Created once, as the documentation of better-sqlite3 recommends. Each call passes its own work.
   const transaction = database.transaction((work: () => void) => work())
   return {
     statement(sql) {

@@ -4,44 +4,46 @@ import { makeId, refOf, userId, type Ref } from './ids.ts'
 import { extrasOf, type LayoutName } from './indexes.ts'
 import { zipf } from './zipf.ts'
 
-/** What is there before anything is measured; the same for every side, in every process. */
+/** The data that is stored before measuring. It is the same for all sides and processes. */
 export interface DataSetOptions {
   readonly layout: LayoutName
   readonly entries: number
-  /** Each has `entries / users` of them. */
+  /** Number of users. Each has `entries / users` entries. */
   readonly users: number
-  /** Bytes of a bag; undefined: those of a feed site. */
+  /** Approximate bytes of a bag. If undefined, bags are those of a feed site. */
   readonly bag: number | undefined
 }
 
-/** What calls are chosen from. */
+/** Chooses the arguments of calls. */
 export interface DataSet {
   readonly random: Random
-  /** Made anew each time: for filling, and not within calls. */
+  /** Creates entry number `number`. For filling: within a call, its cost would be measured. */
   entry(number: number): readonly [Ref, Entry]
   anyRef(): Ref
-  /** One of few. */
+  /** Returns one of the first hundred entries. */
   hotRef(): Ref
-  /** One that no call was given before, as long as there are any. */
+  /** Returns each entry once before any is repeated. */
   nextRef(): Ref
-  /** The first ones far more often. */
+  /** Returns few entries far more often than others (Zipf). */
   popularRef(): Ref
+  /** Returns few users far more often than others (Zipf). */
   popularUser(): string
   anyUser(): string
-  /** One that is not there yet. */
+  /** Returns an entry that is not stored yet. */
   newEntry(): Entry
-  /** An entry and what is to stand in its place: all is new but its user and time, so it stays in its place of the page. */
+  /** Returns an entry's ref and a new content for it. User and time stay, so the entry keeps its position in pages. */
   replacement(isPopular: boolean): readonly [Ref, Entry]
 }
 
-/** Entries of the hot get. */
+/** Number of entries that `hotRef` chooses from. */
 export const HOT = 100
 const TEMPLATES = 1000
-/** Entries of this number and above are made by calls; each process has a range of its own. */
+/** New entries have numbers from here on. Each process has its own range of this size. */
 const NEW = 1e8
+/** A prime, so that steps of this size visit all entries in scattered order. */
 const COLD_STEP = 7919
 
-/** `process` numbers the processes that share a data set. */
+/** Opens a data set. `process` is the number of this process among those that share it. */
 export function openDataSet(options: DataSetOptions, process: number): DataSet {
   const { layout, entries, users, bag } = options
   const shape = { bag, extras: extrasOf(layout) }
@@ -50,7 +52,7 @@ export function openDataSet(options: DataSetOptions, process: number): DataSet {
     const entry = createEntry(number, userId(number % users), shape)
     return layout === 'site' || layout === 'unique' ? withTags(entry, number) : entry
   }
-  // Made in advance: what an entry costs to invent is no side's.
+  // Created in advance: creating an entry must not count as part of a call.
   const templates = Array.from({ length: TEMPLATES }, (_, i) => make(NEW * (1 + process) + i))
   const popular = zipf(entries)
   const popularUser = zipf(users)

@@ -1,7 +1,7 @@
 import type { Bag } from 'looseleaf'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 
-/** An entry of a feed site, as it is given to `put`: what somebody shared, with a first comment or two. */
+/** An entry of a feed site: a shared link with a few likes and at most one comment. */
 export interface Entry extends Bag {
   user_id: string
   published: Date
@@ -16,22 +16,22 @@ const words =
 const services = ['blog', 'photos', 'bookmarks', 'videos', 'messages']
 const types = ['share', 'post', 'upload']
 
-/** 1 January 2026; entries of a run are spread over the year before. */
+/** 1 January 2026. Entries are spread over the year before. */
 const LATEST = Date.UTC(2026, 0, 1)
 const YEAR_MS = 365 * 24 * 3_600_000
-/** What a user's id, a time, a link and a title take at the least, as msgpack. */
+/** Bytes as msgpack of a bag with a user's id, a time, a link and an empty title. */
 const SMALLEST = 80
 export const TAGS = 200
 
-/** How entries are made. */
+/** Size and extra properties of created entries. */
 export interface EntryShape {
-  /** About how many bytes the bag takes as msgpack; undefined: as long as an entry of a feed site is, some 420. */
+  /** Approximate bytes of the bag as msgpack. If undefined, entries are like those of a feed site, some 420 bytes. */
   readonly bag: number | undefined
-  /** Properties `p0`, `p1` … beside, for so many more indexes. */
+  /** Number of additional properties `p0`, `p1` …, for additional indexes. */
   readonly extras: number
 }
 
-/** Entry number `number` of this user: the same each time. Title, link and comments differ in length from one to the next. */
+/** Creates entry number `number`, the same each time. Titles, links and comments vary in length between entries. */
 export function createEntry(number: number, userId: string, { bag, extras }: EntryShape): Entry {
   const random = createRandom(number)
   const published = publishedOf(random)
@@ -41,15 +41,15 @@ export function createEntry(number: number, userId: string, { bag, extras }: Ent
   return entry
 }
 
-/** Its first draw. */
+/** Has to be the first draw from an entry's random numbers, because `publishedAt` repeats it alone. */
 function publishedOf(random: Random): Date {
   return new Date(LATEST - random.below(YEAR_MS))
 }
 
-/** When entry number `number` was published. */
+/** Returns the publication time of entry number `number` without creating the entry. */
 export const publishedAt = (number: number): Date => publishedOf(createRandom(number))
 
-/** With three tags of 200, and a handle of its own: for indexes over arrays, and for unique ones. */
+/** Adds up to three of 200 tags and a unique handle, for the indexes over them. */
 export function withTags(entry: Entry, number: number): Entry {
   const random = createRandom(number + 1)
   return {

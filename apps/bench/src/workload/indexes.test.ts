@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openDataSet } from './data-set.ts'
 import { indexesOf, layoutNames } from './indexes.ts'
 
-test.each(layoutNames)('in the data set "%s" every entry has a key for every index', (layout) => {
+test.each(layoutNames)('every entry of the data set "%s" has a key for every index', (layout) => {
   const data = openDataSet({ layout, entries: 10, users: 2, bag: undefined }, 0)
   const indexes = indexesOf(layout)
   for (const entry of [data.entry(3)[1], data.newEntry(), data.replacement(false)[1]])

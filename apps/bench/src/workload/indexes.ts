@@ -1,23 +1,23 @@
 import { defineIndex, parseId, type IndexDefinition } from 'looseleaf'
 import type { Entry } from './entry.ts'
 
-/** A value of a key as its column holds it. */
+/** A value of a key, as its column stores it. */
 export type KeyValue = Uint8Array | number
 
-/** An index of the workload: as Looseleaf is told of it, and what those need who write its rows themselves. */
+/** An index of the workload: Looseleaf's definition, and facts for sides that write index rows themselves. */
 export interface BenchIndex {
   readonly definition: IndexDefinition
   readonly table: string
-  /** Of a unique index: the table that has one row for each key. */
+  /** Table of the claims; only for a unique index. */
   readonly claims?: string
   readonly columns: readonly string[]
-  /** The key of each row that an entry has. */
+  /** Returns the key of each index row of an entry. */
   keysOf(entry: Entry): readonly (readonly KeyValue[])[]
-  /** Which of `columns` says on which shard a row stands; 'id': on that of its entity. */
+  /** Type of the first column, which decides the shard of a row; 'id' if rows are on their entity's shard. */
   readonly shardOn: 'id' | 'uuid' | 'text'
-  /** For a table with a JSON column: generated columns, with their types, and the key over them. */
+  /** The index on a table with a JSON column: generated columns with their types, and the key over them. */
   readonly json?: { readonly columns: Readonly<Record<string, string>>; readonly key: readonly string[] }
-  /** The properties that rows hold beside their key. */
+  /** Properties that a covering index stores beside the key. */
   readonly include?: readonly string[]
 }
 
@@ -27,24 +27,24 @@ export const textKey = (text: string): Uint8Array => Buffer.from(text)
 const userColumn = { user_id: 'CHAR(36) CHARACTER SET ascii' }
 const publishedColumn = { published: 'CHAR(24) CHARACTER SET ascii' }
 
-/** A user's entries by time. A row stands on its user's shard, mostly another one than the entry's own. */
+/** A user's entries by time. A row is on the shard of its user, which often differs from the entry's. */
 export const byUser = defineIndex('entries_by_user', {
   properties: { user_id: 'uuid', published: 'time' },
   shardOn: 'user_id',
 })
-/** The same, with what a list shows. */
+/** The same, covering the properties of a list. */
 export const listByUser = defineIndex('entries_listed', {
   properties: { user_id: 'uuid', published: 'time' },
   shardOn: 'user_id',
   include: ['title', 'link'],
 })
-/** Who shared this link? Written with each entry and read by no scenario: it is the third statement of an insert. */
+/** Entries that share a link. No scenario reads it; it makes an insert write a second index row. */
 const byLink = defineIndex('entries_by_link', { properties: { link: 'string' }, shardOn: 'link' })
 export const byTag = defineIndex('entries_by_tag', {
   properties: { tags: 'string[]', published: 'time' },
   shardOn: 'tags',
 })
-/** Entries of all users by time, on their own shards. */
+/** Entries of all users by time. Rows are on the shard of their entry. */
 export const byTime = defineIndex('entries_by_time', { properties: { published: 'time' }, shardOn: 'id' })
 const byHandle = defineIndex('entries_by_handle', {
   properties: { handle: 'string' },
@@ -78,7 +78,7 @@ export const benchIndexes = {
     include: ['title', 'link'],
     json: {
       columns: { ...userColumn, ...publishedColumn, title: 'VARCHAR(200)', link: 'VARCHAR(200)' },
-      // In the order of a page, so that it is read from the key alone.
+      // The key is in the order of a page and covers all selected columns, so a list reads this key alone.
       key: ['user_id', 'published', 'id', 'title', 'link'],
     },
   }),
@@ -117,11 +117,14 @@ function extraIndex(number: number): BenchIndex {
   })
 }
 
-/** Which indexes a data set has. */
+/** Names of index sets. */
 export const layoutNames = ['entries', 'site', 'unique', '0', '2', '4', '8'] as const
 export type LayoutName = (typeof layoutNames)[number]
 
-/** `entries`: what most is measured with. `site`: what a page of a site asks for. A number: so many of one string property each. */
+/**
+ * Returns the indexes of a layout. Most scenarios use `entries`; `site` has the indexes for pages of a site, and `unique` a unique one. A
+ * number stands for that many indexes, each over one string property.
+ */
 export function indexesOf(layout: LayoutName): readonly BenchIndex[] {
   const { user, list, link, tag, time, handle } = benchIndexes
   if (layout === 'entries') return [user, link]

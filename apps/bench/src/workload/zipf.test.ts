@@ -2,7 +2,7 @@ import { createRandom } from '@looseleaf-tooling/random'
 import { expect, test } from 'vitest'
 import { zipf } from './zipf.ts'
 
-test('the first comes twice as often as the second, and all of them come', () => {
+test('a Zipf choice returns 0 twice as often as 1, and returns every number', () => {
   const pick = zipf(10)
   const random = createRandom(1)
   const counts = Array.from({ length: 10 }, () => 0)

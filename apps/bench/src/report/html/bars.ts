@@ -5,16 +5,16 @@ import { drawing, tag, text } from './svg.ts'
 
 const WIDTH = 390
 const RIGHT = 54
-/** Of a character of a title, at the most on the average, in the largest letters that a page has. */
+/** Upper bound of the average width of a title's characters, at the largest font size of the page. */
 const CHARACTER = 7.2
-/** Between a title and its bar. */
+/** Distance between a title and its bar. */
 const GAP = 8
-/** Of the bars at the least: a drawing with long titles is wider than others. */
+/** Least width of the bars. A drawing with long titles becomes wider instead. */
 const LEAST_BARS = 100
 const ROW = 24
 const BAR = 13
 
-/** Calls a second of each side as bars from zero, with the least and the greatest round as a line. */
+/** Draws the calls a second of each side as a bar from zero, with a line from the least to the greatest round. */
 export function bars(rows: readonly ResultRow[], label: string): string {
   const most = Math.max(...rows.map(({ spread }) => spread.opsPerSecond[1]))
   const longest = Math.max(...rows.map(({ side }) => titleOf(side).length))

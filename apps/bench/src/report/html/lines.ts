@@ -14,12 +14,12 @@ export interface LinesOptions {
   readonly y: string
   /** Default: logarithmic. */
   readonly xScale?: 'linear'
-  /** Values that the vertical axis has to have room for besides: those of a drawing to compare with. */
+  /** More values that the vertical axis has to cover, so that two drawings can be compared. */
   readonly besides?: readonly number[]
-  /** The same of the horizontal axis. */
+  /** The same for the horizontal axis. */
   readonly besidesAcross?: readonly number[]
   readonly isWide?: boolean
-  /** A stretch of x that is marked. */
+  /** Range of x to mark. */
   readonly marked?: readonly [number, number]
 }
 
@@ -28,7 +28,7 @@ const WIDE = 620
 const HEIGHT = 220
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 14, 24, 44]
 
-/** Lines over logarithmic axes, where equal factors are equal distances. */
+/** Draws lines. The vertical axis is logarithmic, and the horizontal one unless `xScale` says otherwise. */
 export function lines(
   all: readonly Line[],
   { label, x, y, xScale, besides = [], besidesAcross = [], marked, isWide }: LinesOptions,
@@ -38,7 +38,7 @@ export function lines(
   const xs = points.map(([value]) => value)
   const across = (xScale === 'linear' ? linearAxis : logAxis)([...xs, ...besidesAcross], LEFT, width - RIGHT)
   const up = logAxis([...points.map(([, value]) => value), ...besides], HEIGHT - BOTTOM, TOP)
-  // Where there are few values on an axis, those are named.
+  // An axis with few values labels these instead of round numbers.
   const different = [...new Set(xs)].toSorted((a, b) => a - b)
   const named = xScale !== 'linear' && different.length <= 6 ? different : across.ticks
   const grid = up.ticks.map((tick) => {

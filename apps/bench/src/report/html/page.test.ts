@@ -12,12 +12,12 @@ describe.each([...sideNames, ...loaderNames])('%s', (side) => {
   test.each([
     ['light', light],
     ['dark', dark],
-  ])('has a colour in %s', (_, part) => {
+  ])('the side has a colour in the %s scheme', (_, part) => {
     expect(part).toMatch(new RegExp(`--${side.replace(/\W/g, '-')}: #[0-9a-f]{6}\\b`))
   })
 })
 
-test('two drawings with the same values besides have one axis, and every point says its value', () => {
+test('drawings with the same extra values share their axes, and every point has its value as a title', () => {
   const options = { label: '', x: 'seconds', y: 'ms', xScale: 'linear', isWide: true } as const
   const short = { side: 'json', points: [[5, 10]] } as const
   const [alone, beside] = [{}, { besides: [1, 100], besidesAcross: [50] }].map(
@@ -30,12 +30,12 @@ test('two drawings with the same values besides have one axis, and every point s
   expect(drawn).not.toContain('seconds (logarithmic)')
 })
 
-test('the longest title has room beside its bar, and bars have some too', () => {
+test('a drawing has room for the longest title and for its bars', () => {
   const widthOf = (side: ResultRow['side']): number => {
     const row = { side, opsPerSecond: 1, spread: { opsPerSecond: [1, 1] } } as unknown as ResultRow
     const drawn = bars([row], '')
     const [, end] = /<text x="([\d.]+)"[^>]*text-anchor="end"/.exec(drawn) ?? []
-    // Wide letters take some seven pixels each.
+    // Wide letters take about seven pixels each.
     expect(Number(end)).toBeGreaterThan(titleOf(side).length * 7)
     const [, bar] = /<rect [^>]*width="([\d.]+)"/.exec(drawn) ?? []
     expect(Number(bar)).toBeGreaterThanOrEqual(100)

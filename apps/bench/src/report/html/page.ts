@@ -11,7 +11,7 @@ import { serversText } from './servers-text.ts'
 import { colourOf, style } from './style.ts'
 import { escape } from './svg.ts'
 
-/** All results as one page that needs nothing else. */
+/** Returns all results as one page without external resources. */
 export function htmlPage(results: Results): string {
   const sections = [
     calls(results, 64),
@@ -64,7 +64,7 @@ function facts({ parts: measured }: Results): string {
     ? ''
     : '<p class="warn">Some of it is from a quick run: it shows that all works, and its numbers are not to be believed.</p>'
   const leftOut = [...new Set(all.flatMap((part) => part.leftOut))].map(
-    (why) => `<p class="warn">${escape(why)}</p>`,
+    (reason) => `<p class="warn">${escape(reason)}</p>`,
   )
   return `${warning}${leftOut.join('')}
 <p>Sides do the same work in turns, on the same data and the same machine, every commit flushed to the disk. Bars are medians over
@@ -72,10 +72,10 @@ rounds; the thin line goes from the least to the greatest. Compare sides with ea
 <p class="soft">${escape(`${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}, a flush takes ${formatNumber(machine.flushMs.median)} ms. ${servers}. ${last.finished.slice(0, 10)}.`)}</p>`
 }
 
-/** Names and colours of the sides, in order. */
+/** Legend: names and colours of the sides, in order. */
 function keys(rows: readonly { readonly side: Measured }[]): string {
-  const there = [...sideNames, ...loaderNames].filter((name) => rows.some(({ side }) => side === name))
-  const items = there.map(
+  const present = [...sideNames, ...loaderNames].filter((name) => rows.some(({ side }) => side === name))
+  const items = present.map(
     (side) => `<span class="key side ${side.replace(/\W/g, '-')}"><i></i>${escape(titleOf(side))}</span>`,
   )
   return `<div class="keys">${items.join('')}</div>`
@@ -87,8 +87,9 @@ const figure = (title: string, caption: string, body: string): string =>
 function calls(results: Results, callers: number): Section | undefined {
   const rows = results.results.filter((row) => row.part === 'calls' && row.callers === callers)
   const figures = scenarioNames.flatMap((name) => {
-    const own = rows.filter((row) => row.scenario === name)
-    return own.length === 0 ? [] : [figure(name, scenarioOf(name).what, bars(own, `${name}, calls a second`))]
+    const bySide = rows.filter((row) => row.scenario === name)
+    const { description } = scenarioOf(name)
+    return bySide.length === 0 ? [] : [figure(name, description, bars(bySide, `${name}, calls a second`))]
   })
   if (figures.length === 0) return undefined
   return {
@@ -98,7 +99,7 @@ function calls(results: Results, callers: number): Section | undefined {
   }
 }
 
-/** What the bars do not show, as a table. */
+/** Table of the numbers that the bars do not show. */
 function costs(rows: readonly ResultRow[], callers: number): string {
   const cells = (row: ResultRow): string[] => [
     `${row.scenario}, ${titleOf(row.side)}`,
@@ -118,7 +119,7 @@ function costs(rows: readonly ResultRow[], callers: number): string {
   )
 }
 
-/** `label`: the table's name, like that of no other on the page. */
+/** A table that is folded at first. Its `label` has to be unique on the page. */
 function details(
   title: string,
   label: string,
@@ -143,7 +144,7 @@ function linesOf(
   })
 }
 
-/** A part that varies one thing: a plot for each scenario. */
+/** Section of a part that varies one parameter: a plot per scenario. `alsoOf` names a part with more points for the plots. */
 function varied(
   { results }: Results,
   part: PartName,
@@ -152,16 +153,18 @@ function varied(
   alsoOf?: PartName,
   xScale?: 'linear',
 ): Section | undefined {
-  const own = results.filter((row) => row.part === part)
-  const names = [...new Set(own.map(({ scenario }) => scenario))]
+  const partRows = results.filter((row) => row.part === part)
+  const names = [...new Set(partRows.map(({ scenario }) => scenario))]
   if (names.length === 0) return undefined
-  // The usual number stands in another part.
-  const there = new Set(own.map(({ side }) => side))
-  const rows = [...own, ...results.filter((row) => row.part === alsoOf && there.has(row.side))]
+  // The part `callers` leaves out 64 callers, which the part `calls` has measured.
+  const measured = new Set(partRows.map(({ side }) => side))
+  const rows = [...partRows, ...results.filter((row) => row.part === alsoOf && measured.has(row.side))]
   const figures = names.map((name) =>
     figure(
       name,
-      scenarioNames.includes(name as never) ? scenarioOf(name as (typeof scenarioNames)[number]).what : '',
+      scenarioNames.includes(name as never)
+        ? scenarioOf(name as (typeof scenarioNames)[number]).description
+        : '',
       lines(
         linesOf(
           rows.filter((row) => row.scenario === name),
@@ -177,11 +180,11 @@ function varied(
       ),
     ),
   )
-  const { what } = parts[part]
+  const { description } = parts[part]
   return {
     id: part,
-    title: what[0]?.toUpperCase() + what.slice(1),
-    body: `${keys(own)}<div class="grid">${figures.join('')}</div>`,
+    title: description[0]?.toUpperCase() + description.slice(1),
+    body: `${keys(partRows)}<div class="grid">${figures.join('')}</div>`,
   }
 }
 
@@ -191,7 +194,7 @@ function rates({ results }: Results): Section | undefined {
   const names = [...new Set(rows.map(({ scenario }) => scenario))]
   const figures = names.flatMap((name) =>
     (['p50Ms', 'p99Ms'] as const).map((time) => {
-      const own = linesOf(
+      const bySide = linesOf(
         rows.filter((row) => row.scenario === name),
         ({ rate }) => rate ?? Number.NaN,
         (row) => row[time],
@@ -200,7 +203,7 @@ function rates({ results }: Results): Section | undefined {
       return figure(
         `${name}, ${label}`,
         'A line that goes up steeply has met its limit: calls wait for those before them.',
-        lines(own, {
+        lines(bySide, {
           label: `${name}: milliseconds by calls a second`,
           x: 'calls a second that are due',
           y: 'ms',
@@ -217,23 +220,23 @@ function rates({ results }: Results): Section | undefined {
 
 function builds({ results, series }: Results): Section | undefined {
   if (series.length === 0) return undefined
-  const figures = series.map((one) => {
-    const row = results.find(({ part, side }) => part === 'build' && side === one.side)
-    const seconds = formatNumber(one.to - one.from)
-    const points = one.points.map(({ second, p99Ms }) => [second + 0.5, p99Ms] as const)
+  const figures = series.map(({ side, from, to, points: perSecond }) => {
+    const row = results.find((other) => other.part === 'build' && other.side === side)
+    const seconds = formatNumber(to - from)
+    const points = perSecond.map(({ second, p99Ms }) => [second + 0.5, p99Ms] as const)
     return figure(
-      titleOf(one.side),
+      titleOf(side),
       `${seconds} s for ${formatNumber(row?.entities ?? 0)} entities, ${row?.rate ?? 0} calls a second; the longest meanwhile took ${formatNumber(row?.maxMs ?? 0)} ms`,
-      lines([{ side: one.side, points }], {
-        label: `${titleOf(one.side)}: p99 of each second while an index is built`,
+      lines([{ side, points }], {
+        label: `${titleOf(side)}: p99 of each second while an index is built`,
         x: 'seconds; marked: the index is built',
         y: 'p99 ms of each second',
         xScale: 'linear',
         isWide: true,
-        // One place for the same time in all of them.
+        // All drawings share their axes, so that equal times are at equal places.
         besides: series.flatMap(({ points: all }) => all.map(({ p99Ms }) => p99Ms)),
         besidesAcross: series.flatMap(({ points: all }) => all.map(({ second }) => second + 0.5)),
-        marked: [one.from, one.to],
+        marked: [from, to],
       }),
     )
   })
@@ -253,7 +256,7 @@ function network(results: Results): Section | undefined {
   )
 }
 
-/** A part with a plot for each scenario and variant. */
+/** Section of a part with a bar chart per scenario and variant. */
 function barsOf(
   { results }: Results,
   part: PartName,
@@ -276,11 +279,11 @@ function work({ results }: Results): Section | undefined {
   if (rows.length === 0) return undefined
   const names = [...new Set(rows.map(({ scenario }) => scenario))]
   const figures = names.map((name) => {
-    const own = rows.filter((row) => row.scenario === name)
+    const bySide = rows.filter((row) => row.scenario === name)
     return figure(
       name,
-      `entities a second; ${formatNumber(own[0]?.entities ?? 0)} entities`,
-      bars(own, `${name}, entities a second`),
+      `entities a second; ${formatNumber(bySide[0]?.entities ?? 0)} entities`,
+      bars(bySide, `${name}, entities a second`),
     )
   })
   return {

@@ -5,7 +5,7 @@ test.each([
   [[], ''],
   [['2 MariaDB servers'], '2 MariaDB servers'],
   [['1 MariaDB server'], '1 MariaDB server'],
-  // As results of earlier versions say it.
+  // Results of earlier versions have this plural.
   [['1 MariaDB servers'], '1 MariaDB server'],
   [['2 given'], '2 given'],
   [['a PostgreSQL server', '2 SQLite files'], 'a PostgreSQL server and 2 SQLite files'],
@@ -20,6 +20,6 @@ test.each([
     ],
     '1, 2 and 10 MariaDB servers, a PostgreSQL server and 2 SQLite files',
   ],
-])('servers of %j are said as %j', (titles, expected) => {
+])('the servers %j become the text %j', (titles, expected) => {
   expect(serversText(titles)).toBe(expected)
 })

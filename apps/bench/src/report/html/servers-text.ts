@@ -1,21 +1,18 @@
-/**
- * Servers of several parts in a line: those that differ only in how many there are stand together, such as
- * `1, 2 and 4 MariaDB servers and a PostgreSQL server`.
- */
+/** Joins the servers of several parts to one text, such as `1, 2 and 4 MariaDB servers and a PostgreSQL server`. */
 export function serversText(titles: readonly string[]): string {
   const counts = new Map<string, Set<number>>()
   for (const title of titles) {
-    const [, count, what] = /^(\d+) (.+ (?:server|file))s?$/.exec(title) ?? []
-    const key = what ?? title
-    const own = counts.get(key) ?? new Set<number>()
-    if (count !== undefined) own.add(Number(count))
-    counts.set(key, own)
+    const [, count, noun] = /^(\d+) (.+ (?:server|file))s?$/.exec(title) ?? []
+    const key = noun ?? title
+    const found = counts.get(key) ?? new Set<number>()
+    if (count !== undefined) found.add(Number(count))
+    counts.set(key, found)
   }
   return listed(
-    [...counts].map(([what, own]) => {
-      if (own.size === 0) return what
-      const numbers = [...own].toSorted((a, b) => a - b)
-      return `${listed(numbers.map(String))} ${what}${numbers.at(-1) === 1 ? '' : 's'}`
+    [...counts].map(([noun, found]) => {
+      if (found.size === 0) return noun
+      const numbers = [...found].toSorted((a, b) => a - b)
+      return `${listed(numbers.map(String))} ${noun}${numbers.at(-1) === 1 ? '' : 's'}`
     }),
   )
 }

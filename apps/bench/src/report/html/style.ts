@@ -1,4 +1,4 @@
-/** Colours that are told apart by people who see few, on white and on black. */
+/** Styles of the page. The colours can be told apart with colour blindness, on white and on black. */
 export const style = `
 :root { color-scheme: light dark; --back: #fff; --card: #f7f7f5; --ink: #1c1c1a; --soft: #6a6a66; --grid: #dededa; --edge: #85857f; --mark: #f2e3b8;
   --looseleaf: #c2410c; --entity-first: #ea9a5f; --shapes: #b45309; --dictionary: #854d0e; --requests: #78716c; --sampled: #9f1239; --every-span: #be185d; --raised: #a16207; --followed: #c2570c; --hand-written: #3b6ea5; --limit: #6b7280; --json: #15803d; --pongo: #7e57a8;
@@ -30,8 +30,8 @@ thead th { position: sticky; top: 0; background: var(--card) } thead th:first-ch
 @media (max-width: 480px) { svg { font-size: 13px } .wide svg { font-size: 18px } }
 `
 
-/** Which classes have a colour of their own. */
+/** Returns the rule that colours a side's class. */
 export const colourOf = (name: string): string => {
-  const own = name.replace(/\W/g, '-')
-  return `.${own} { --own: var(--${own}) }`
+  const className = name.replace(/\W/g, '-')
+  return `.${className} { --own: var(--${className}) }`
 }

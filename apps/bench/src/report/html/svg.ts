@@ -1,10 +1,10 @@
-/** Text as it may stand in HTML and SVG. */
+/** Escapes text for HTML and SVG. */
 export const escape = (text: string): string =>
   text.replace(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`)
 
 type Attributes = Readonly<Record<string, string | number | undefined>>
 
-/** An element; numbers are cut to a tenth, which is finer than anyone sees. */
+/** Returns an element. Numbers in attributes are rounded to a tenth. */
 export function tag(name: string, attributes: Attributes, ...children: readonly string[]): string {
   const list = Object.entries(attributes).flatMap(([key, value]) =>
     value === undefined
@@ -17,7 +17,7 @@ export function tag(name: string, attributes: Attributes, ...children: readonly 
 export const text = (x: number, y: number, content: string, more: Attributes = {}): string =>
   tag('text', { x, y, ...more }, escape(content))
 
-/** A drawing that fills the width that it is given, with a name for those who do not see it. */
+/** Returns a drawing that scales to the available width. The label is for screen readers. */
 export function drawing(
   width: number,
   height: number,
@@ -27,13 +27,14 @@ export function drawing(
   return tag('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label }, ...children)
 }
 
-/** From a value to a place on an axis, and which values to name there. */
 export interface Axis {
+  /** Returns the coordinate of a value. */
   place(value: number): number
+  /** Values to label. */
   readonly ticks: readonly number[]
 }
 
-/** A logarithmic axis over all values, from its first place to its last. */
+/** Returns a logarithmic axis that covers all values, between two coordinates. */
 export function logAxis(values: readonly number[], from: number, to: number): Axis {
   const [low, high] = [Math.min(...values), Math.max(...values)]
   const [a, b] = [Math.log10(low) - 0.03, Math.log10(high) + 0.03]

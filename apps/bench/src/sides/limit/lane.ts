@@ -1,27 +1,27 @@
-interface Waiting<Item, Result> {
+interface Pending<Item, Result> {
   readonly item: Item
   resolve(result: Result): void
   reject(error: unknown): void
 }
 
-/** Gathers calls into statements, one in flight: all that a statement of many rows needs, and no check of anything. */
+/** Gathers calls into statements, with one statement in flight. It checks nothing and has no bound for its queue. */
 export class Lane<Item, Result> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>
-  readonly #most: number
-  #waiting: Waiting<Item, Result>[] = []
+  readonly #maxItems: number
+  #pending: Pending<Item, Result>[] = []
   #isBusy = false
 
-  constructor(most: number, run: (items: readonly Item[]) => Promise<readonly Result[]>) {
-    this.#most = most
+  constructor(maxItems: number, run: (items: readonly Item[]) => Promise<readonly Result[]>) {
+    this.#maxItems = maxItems
     this.#run = run
   }
 
   submit(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject })
+      this.#pending.push({ item, resolve, reject })
       if (this.#isBusy) return
       this.#isBusy = true
-      // What other callers ask for in this turn of the event loop goes along.
+      // Calls of the same turn of the event loop join this statement.
       setImmediate(() => void this.#pump())
     })
   }
@@ -37,15 +37,15 @@ export class Lane<Item, Result> {
   }
 
   async #pump(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#most)
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0, this.#maxItems)
       try {
         const results = await this.#send(batch.map(({ item }) => item))
         for (let i = 0; i < batch.length; i++) batch[i]?.resolve(results[i] as Result)
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      // Whoever was answered asks again in the next turn of the event loop: they go together.
+      // Callers that were answered together call again within the next two turns, so their calls share a statement.
       await turn()
       await turn()
     }
@@ -53,7 +53,7 @@ export class Lane<Item, Result> {
   }
 }
 
-/** Has undone the whole statement, which may be sent again. */
+/** A deadlock rolls the whole statement back, so it can be sent again. */
 const isDeadlock = (error: unknown): boolean => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -17,14 +17,14 @@ import type { Side, SideDefinition, StoredEntry } from '../side.ts'
 import { createShardLanes, type Scanned, type ShardLanes, type Stored } from './shard-lanes.ts'
 
 /**
- * How fast the design can be: Looseleaf's tables and order of writing, calls gathered into statements by hand, bodies by msgpackr
- * alone, and nothing checked: no epoch, no checksum, no bad input, no row against its entity, no time limit. Not a program to use.
+ * The upper bound for Looseleaf's design: its tables and write order, with calls gathered into statements by hand and bodies by msgpackr
+ * alone. It omits every check: epochs, checksums, bad input, rows against entities, deadlines. Not usable as a program.
  */
 export const limit: SideDefinition = {
   name: 'limit',
   title: 'the limit',
   server: 'mariadb',
-  // Claims are checks.
+  // Unique keys need claims, which are a check.
   without: ['insertUnique'],
   create: looseleaf.create,
   open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout)),
@@ -39,7 +39,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
   const shards = pools.map((pool) => createShardLanes(pool, placement.indexes))
   const shardOf = (number: number): ShardLanes => shards[number] as ShardLanes
   const ownShard = (id: Buffer): ShardLanes => shardOf(router.shardOfId(id))
-  const late = new Set<Promise<unknown>>()
+  const removals = new Set<Promise<unknown>>()
 
   function unpack(id: string, stored: Stored | undefined): StoredEntry | undefined {
     if (stored === undefined) return undefined
@@ -68,7 +68,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
   ): Promise<unknown> =>
     Promise.all(
       rows.map(({ index, shard, key }) => {
-        // What a list shows and no more: the key has the rest.
+        // Only the properties that a list shows. The key columns hold the others.
         const included = index.include && Object.fromEntries(index.include.map((name) => [name, entry[name]]))
         return shardOf(shard)
           .indexOf(index)
@@ -76,12 +76,12 @@ function openSide(databases: readonly string[], placement: Placement): Side {
       }),
     )
 
-  /** Nobody waits for it. */
+  /** Deletes lost rows in the background. */
   function removeRows(rows: readonly IndexRow[], id: Buffer, version: number): void {
     for (const { index, shard, key } of rows) {
       const removal = shardOf(shard).indexOf(index).remove.submit({ key, id, version })
-      late.add(removal)
-      void removal.finally(() => late.delete(removal))
+      removals.add(removal)
+      void removal.finally(() => removals.delete(removal))
     }
   }
 
@@ -99,11 +99,11 @@ function openSide(databases: readonly string[], placement: Placement): Side {
       (entry) => entry !== undefined && matches(entry),
     ) as StoredEntry[]
 
-  async function page(user: string, most: number): Promise<StoredEntry[]> {
+  async function page(user: string, pageSize: number): Promise<StoredEntry[]> {
     const id = bytesOf(user)
     const rows = await ownShard(id)
       .indexOf(benchIndexes.user)
-      .scan.submit({ first: [id], limit: most })
+      .scan.submit({ first: [id], limit: pageSize })
     return entriesOf(rows, (entry) => entry['user_id'] === user)
   }
 
@@ -158,54 +158,54 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     },
     getMany: (refs) => getAll(refs.map(({ id }) => bytesOf(id))),
     page,
-    async list(user, most) {
+    async list(user, pageSize) {
       const id = bytesOf(user)
       const rows = await ownShard(id)
         .indexOf(benchIndexes.list)
-        .scan.submit({ first: [id], limit: most })
+        .scan.submit({ first: [id], limit: pageSize })
       return rows.map(([entity, , included]) => {
         const { title, link } = packr.unpack(included as Buffer) as Entry
         return { id: formatId(entity), title, link }
       })
     },
-    async pages(user, before, most, pages) {
+    async pages(user, before, pageSize, pages) {
       const id = bytesOf(user)
       const found: StoredEntry[] = []
-      // No id is less than this one.
+      // The least id, so that the first page begins right before the given time.
       let from: readonly [number, Buffer] = [micros(before), Buffer.alloc(16)]
       for (let number = 0; number < pages; number++) {
-        const scan = { first: [id], limit: most, before: from }
+        const scan = { first: [id], limit: pageSize, before: from }
         const rows = await ownShard(id).indexOf(benchIndexes.user).scan.submit(scan)
         found.push(...(await entriesOf(rows, (entry) => entry['user_id'] === user)))
         const last = rows.at(-1)
-        if (last === undefined || rows.length < most) break
+        if (last === undefined || rows.length < pageSize) break
         from = [last[1], last[0]]
       }
       return found
     },
-    async newest(most) {
+    async newest(pageSize) {
       const scans = shards.map((shard) =>
-        shard.indexOf(benchIndexes.time).scan.submit({ first: [], limit: most }),
+        shard.indexOf(benchIndexes.time).scan.submit({ first: [], limit: pageSize }),
       )
       const rows = (await Promise.all(scans)).flat().toSorted((a, b) => b[1] - a[1])
-      return entriesOf(rows.slice(0, most), () => true)
+      return entriesOf(rows.slice(0, pageSize), () => true)
     },
-    async tagged(tag, most) {
+    async tagged(tag, pageSize) {
       const key = textKey(tag)
       const lanes = shardOf(router.shardOfKey(key)).indexOf(benchIndexes.tag)
-      const rows = await lanes.scan.submit({ first: [key], limit: most })
+      const rows = await lanes.scan.submit({ first: [key], limit: pageSize })
       return entriesOf(rows, (entry) => (entry['tags'] as string[]).includes(tag))
     },
-    pageOfEach: (users, most) => Promise.all(users.map((user) => page(user, most))),
+    pageOfEach: (users, pageSize) => Promise.all(users.map((user) => page(user, pageSize))),
     count(user) {
       const id = parseId(user)
       return shardOf(router.shardOfId(id)).indexOf(benchIndexes.user).count.submit([id])
     },
     async settled() {
-      await Promise.all(late)
+      await Promise.all(removals)
     },
     async close() {
-      await Promise.all(late)
+      await Promise.all(removals)
       await Promise.all(pools.map((pool) => new Promise((resolve) => pool.end(resolve))))
     },
   }

@@ -2,7 +2,7 @@ import type { Pool, QueryError, ResultSetHeader } from 'mysql2'
 import type { BenchIndex, KeyValue } from '../../workload/indexes.ts'
 import { Lane } from './lane.ts'
 
-/** A body as it is stored, and its version. */
+/** A stored body with its version. */
 export type Stored = readonly [version: number, body: Buffer]
 
 export interface Swap {
@@ -19,7 +19,7 @@ export interface RowOf {
   readonly included?: Buffer | undefined
 }
 
-/** The newest rows with these first columns, before a time and an id where that is given. */
+/** Request for the newest rows whose first columns have these values, optionally before a time and an id. */
 export interface Scan {
   readonly first: readonly KeyValue[]
   readonly limit: number
@@ -37,7 +37,7 @@ export interface IndexLanes {
 
 export interface ShardLanes {
   readonly get: Lane<Buffer, Stored | undefined>
-  /** Lists of ids, whole lists a statement. */
+  /** Gathers whole lists of ids into a statement. */
   readonly getLists: Lane<readonly Buffer[], (Stored | undefined)[]>
   readonly insert: Lane<Omit<Swap, 'base'>, void>
   readonly swap: Lane<Swap, boolean>
@@ -45,7 +45,7 @@ export interface ShardLanes {
   indexOf(index: BenchIndex): IndexLanes
 }
 
-/** Of one statement at the most; the servers take far more bytes. */
+/** Largest number of rows, and of lists, per statement. Their bytes stay far below what servers accept. */
 const ROWS = 200
 const LISTS = 40
 
@@ -55,7 +55,7 @@ const literal = (value: KeyValue): string => (typeof value === 'number' ? String
 const keyText = (id: Buffer): string => id.toString('latin1')
 
 export function createShardLanes(pool: Pool, indexes: readonly BenchIndex[]): ShardLanes {
-  // With callbacks: the driver's own promises take a stack trace for every statement.
+  // The callback API, because the driver's promises record a stack trace for each statement.
   const query = <T>(sql: string): Promise<T> =>
     new Promise((resolve, reject) => {
       pool.query({ sql, rowsAsArray: true }, (error: QueryError | null, result: unknown) =>
@@ -65,12 +65,12 @@ export function createShardLanes(pool: Pool, indexes: readonly BenchIndex[]): Sh
   const run = async (sql: string): Promise<number> => (await query<ResultSetHeader>(sql)).affectedRows
   const read = <T>(sql: string): Promise<T[]> => query(sql)
 
-  /** What is stored under these ids, each asked for once. */
+  /** Reads the bodies of these ids. Duplicate ids are read once. */
   async function readAll(ids: Iterable<Buffer>): Promise<Map<string, Stored>> {
-    const wanted = new Map<string, Buffer>()
-    for (const id of ids) wanted.set(keyText(id), id)
+    const distinct = new Map<string, Buffer>()
+    for (const id of ids) distinct.set(keyText(id), id)
     const rows = await read<[Buffer, number, Buffer]>(
-      `SELECT id, version, body FROM entities WHERE id IN (${[...wanted.values()].map(hex).join()})`,
+      `SELECT id, version, body FROM entities WHERE id IN (${[...distinct.values()].map(hex).join()})`,
     )
     return new Map(rows.map(([id, version, body]) => [keyText(id), [version, body]]))
   }
@@ -86,9 +86,9 @@ export function createShardLanes(pool: Pool, indexes: readonly BenchIndex[]): Sh
         'SET e.updated = NOW(6), e.version = n.version, e.body = n.body',
     )
     if (matched === swaps.length) return swaps.map(() => true)
-    // Some came too late. Whose version is there now has won, or nobody of these.
-    const now = await readAll(swaps.map(({ id }) => id))
-    return swaps.map(({ id, version }) => now.get(keyText(id))?.[0] === version)
+    // Some swaps matched no row. Versions are unique, so a swap has won if its version is stored now.
+    const stored = await readAll(swaps.map(({ id }) => id))
+    return swaps.map(({ id, version }) => stored.get(keyText(id))?.[0] === version)
   }
 
   function createIndexLanes({ table, columns, include }: BenchIndex): IndexLanes {
@@ -105,7 +105,7 @@ export function createShardLanes(pool: Pool, indexes: readonly BenchIndex[]): Sh
       ` ORDER BY published DESC, entity_id DESC LIMIT ${limit})`
     return {
       insert: new Lane(ROWS, async (rows) => {
-        // In the order of the key: writers of other processes then wait for each other, and never in a circle.
+        // Rows are sorted by key. Statements of several processes then lock rows in one order, so they cannot deadlock.
         const sorted = rows.map(values).toSorted()
         await run(
           `INSERT INTO ${table} (${names.join()}) VALUES ${sorted.join()} ` +

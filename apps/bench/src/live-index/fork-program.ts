@@ -1,8 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** A part of the run in a process of its own, on the sources as this one is. */
-export function forkPart(file: 'filler.ts' | 'load.ts', argument: unknown): ChildProcess {
+/** Starts a program of this folder in a new process, with its configuration as JSON. Like this process, it runs on the sources. */
+export function forkProgram(file: 'filler.ts' | 'load.ts', argument: unknown): ChildProcess {
   return fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(argument)], {
     execArgv: ['--conditions=@looseleaf/source', '--disable-warning=ExperimentalWarning'],
   })
