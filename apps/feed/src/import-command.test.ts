@@ -28,29 +28,29 @@ async function run(...args: string[]): Promise<{ status: number; lines: string[]
   return { status: await runImport(args, env, output), lines }
 }
 
-test('files are imported, for nobody or for a person, and again without doubling', async () => {
+test('the import command imports files with or without an owner, and imports nothing twice', async () => {
   expect(await run('a.xml')).toEqual({ status: 0, lines: ['From a file (RSS): 1 new entry.'] })
-  expect(await run('a.xml')).toEqual({ status: 0, lines: ['From a file (RSS): 1 entry as before.'] })
+  expect(await run('a.xml')).toEqual({ status: 0, lines: ['From a file (RSS): 1 entry unchanged.'] })
   expect(await run('--as', 'mira', 'a.xml')).toEqual({
     status: 0,
     lines: ['From a file (RSS): 1 new entry.'],
   })
 })
 
-test('a file that is refused, missing or a folder is told about, and the others are imported', async () => {
+test('the import command reports refused files, missing files and folders, and imports the others', async () => {
   const { status, lines } = await run('b.html', 'nothing.xml', 'data', 'a.xml')
   expect(status).toBe(2)
-  expect(lines[0]).toBe('b.html: refused. No feed was found in it: it looks like a piece of a web page.')
+  expect(lines[0]).toBe('b.html: refused. The file contains no feed: it looks like a piece of a web page.')
   expect(lines[1]).toBe(`${join(folder, 'nothing.xml')}: refused. There is no such file.`)
   expect(lines[2]).toBe(`${join(folder, 'data')}: refused. The file cannot be read (EISDIR).`)
-  expect(lines[3]).toBe('From a file (RSS): 1 entry as before.')
+  expect(lines[3]).toBe('From a file (RSS): 1 entry unchanged.')
 })
 
 test.each([
-  [[], 'The import has stopped: No files were named.'],
-  [['--as', 'nobody-here', 'a.xml'], 'The import has stopped: Nobody here goes by the name “nobody-here”.'],
-  [['--wrong'], 'The import has stopped: Unknown option'],
-])('%j does nothing and says why', async (args, message) => {
+  [[], 'The import failed: No files were named.'],
+  [['--as', 'nobody-here', 'a.xml'], 'The import failed: There is no person named “nobody-here”.'],
+  [['--wrong'], 'The import failed: Unknown option'],
+])('the import command with %j fails with a reason', async (args, message) => {
   const { status, lines } = await run(...args)
   expect(status).toBe(1)
   expect(lines).toHaveLength(1)

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { describeImport, importFile, type ImportResult } from './import/import-file.ts'
-import { LARGEST_FILE } from './import/limits.ts'
+import { MAX_FILE_BYTES } from './import/limits.ts'
 import { personByName } from './model/people.ts'
 import { openSite, type Site } from './model/site.ts'
 import { BadSetting, readSettings } from './settings.ts'
@@ -13,7 +13,7 @@ export interface Output {
   printError(line: string): void
 }
 
-/** The command line's import. Answers with the exit status: 0, 2 when a file was refused, 1 when nothing could be done. */
+/** Runs the import command. Returns the exit status: 0, 2 if a file was refused, or 1 if the import failed. */
 export async function runImport(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -36,14 +36,14 @@ export async function runImport(
       await site.close()
     }
   } catch (error) {
-    output.printError(`The import has stopped: ${describeStartError(error)}`)
+    output.printError(`The import failed: ${describeStartError(error)}`)
     return 1
   }
 }
 
 async function userIdOf(site: Site, name: string): Promise<string> {
   const person = await personByName(site.reader(), name)
-  if (person === undefined) throw new BadSetting(`Nobody here goes by the name “${name.slice(0, 40)}”.`)
+  if (person === undefined) throw new BadSetting(`There is no person named “${name.slice(0, 40)}”.`)
   return person.id
 }
 
@@ -52,7 +52,7 @@ async function importPath(site: Site, path: string, userId: string | undefined):
   let bytes: Buffer
   try {
     const { size } = await stat(path)
-    if (size > LARGEST_FILE) return refused(`The file is larger than ${LARGEST_FILE / 1024 / 1024} MB.`)
+    if (size > MAX_FILE_BYTES) return refused(`The file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB.`)
     bytes = await readFile(path)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'

@@ -5,12 +5,12 @@ import { describeStartError } from './start-error.ts'
 try {
   const settings = readSettings(process.argv.slice(2), process.env)
   const site = await serve(settings)
-  if (site.seeded > 0) console.log(`The store was new: ${site.seeded} sample entities were put into it.`)
+  if (site.seeded > 0) console.log(`The store was new and now contains ${site.seeded} sample entities.`)
   console.log(`The data is in ${settings.place}. Stop with Ctrl+C.`)
   console.log(`Looseleaf is at ${settings.origin ?? site.url}`)
   let stopping = false
   const stop = (): void => {
-    // A second signal does not wait for anything.
+    // A second signal ends the process without waiting.
     if (stopping) process.exit(1)
     stopping = true
     site.stop().then(

@@ -10,8 +10,8 @@ import { createApp } from './web/app.ts'
 
 const FIRST_PORT = 3000
 const LAST_PORT = 3099
-/** Requests in flight have this long to finish when the site is stopped. */
-const PATIENCE_MS = 2000
+/** Time for requests in flight to finish when the site stops. */
+const STOP_TIMEOUT_MS = 2000
 
 export interface RunningSite {
   readonly url: string
@@ -21,7 +21,7 @@ export interface RunningSite {
   stop(): Promise<void>
 }
 
-/** Opens the store, fills it if it is new, and listens. Nothing is made of a store where the port is taken. */
+/** Opens the store, fills it if it is new, and listens. If the port is taken, it rejects before creating any data. */
 export async function serve(settings: Settings): Promise<RunningSite> {
   await checkPort(settings)
   const site = await openSite({ shards: settings.shards })
@@ -37,8 +37,8 @@ export async function serve(settings: Settings): Promise<RunningSite> {
       url,
       seeded,
       async stop() {
-        // A browser may keep a connection open on which it never asks for anything.
-        const timer = setTimeout(() => app.server.closeAllConnections(), PATIENCE_MS)
+        // A browser may keep an idle connection open, and closing the app would wait for it.
+        const timer = setTimeout(() => app.server.closeAllConnections(), STOP_TIMEOUT_MS)
         await app.close()
         clearTimeout(timer)
         await site.close()
@@ -50,23 +50,23 @@ export async function serve(settings: Settings): Promise<RunningSite> {
   }
 }
 
-/** Pages that have a part of every other one. */
+/** Pages that together use the code of all others. */
 const WARM_PATHS = ['/', '/people', '/sources', '/sign-in', '/feed.atom']
 
 /**
- * Makes pages that nobody sees, so that whoever comes first does not wait for what is done once: code is compiled, statements are
- * prepared, and connections are opened. It is done by a site without a window, whose X-rays are of what people ask alone; the numbers of the
- * store have these calls too.
+ * Renders pages without a visitor. The first visitor then does not wait for compiling code, preparing statements and opening
+ * connections. The app for this has no window, because X-rays should show visitors' pages only. The store's own metrics include these
+ * calls.
  */
 async function warmUp(site: Site, secret: string): Promise<void> {
   const host = 'nobody.invalid'
-  // What fails now fails where somebody sees it.
+  // An error here is ignored: a page that fails now fails again for a visitor, where it is reported.
   const app = await createApp({ site, secret, origin: `http://${host}`, onError: () => {} })
   for (const url of WARM_PATHS) await app.inject({ url, headers: { host } })
   await app.close()
 }
 
-/** Rejects for a port that cannot be listened on, before there is anything that would stay behind. */
+/** Rejects if the port cannot be opened, before the store creates files. */
 async function checkPort({ host, port }: Settings): Promise<void> {
   if (port === undefined || port === 0) return
   const server = createServer().listen({ host, port })

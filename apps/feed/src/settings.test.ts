@@ -9,7 +9,7 @@ import { describeStartError } from './start-error.ts'
 const folder = mkdtempSync(join(tmpdir(), 'looseleaf-settings-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('arguments win over the environment', () => {
+test('arguments win over environment variables', () => {
   const env = { PORT: '4000', LOOSELEAF_DATA: join(folder, 'env'), HOST: '::1' }
   expect(readSettings([], env)).toMatchObject({
     port: 4000,
@@ -26,7 +26,7 @@ test('arguments win over the environment', () => {
   })
 })
 
-test('an origin is kept in its one form', () => {
+test('an origin is normalized', () => {
   expect(readSettings(['--data', folder], {}).origin).toBeUndefined()
   expect(readSettings(['--data', folder, '--origin', ' HTTPS://Feed.Example.org:443/ '], {}).origin).toBe(
     'https://feed.example.org',
@@ -35,12 +35,12 @@ test('an origin is kept in its one form', () => {
   expect(readSettings(['--data', folder], env).origin).toBe('http://feed.example.org:8080')
 })
 
-test('paths are meant from where the command was typed', () => {
+test('paths are relative to the folder of the user', () => {
   const settings = readSettings(['--data', 'here', 'a.xml'], { INIT_CWD: folder })
   expect(settings).toMatchObject({ place: join(folder, 'here'), files: [join(folder, 'a.xml')] })
 })
 
-test('LOOSELEAF_SHARDS names the databases, and is never shown', () => {
+test('LOOSELEAF_SHARDS names the databases, and its text is not shown', () => {
   const env = { LOOSELEAF_SHARDS: 'mysql://me:secret@127.0.0.1:1/a,mysql://me:secret@127.0.0.1:2/b' }
   expect(JSON.stringify(readSettings([], env).place)).not.toContain('secret')
 })
@@ -52,15 +52,15 @@ test.each([
   [['--origin', 'feed.example.org'], 'An origin is the beginning of an address'],
   [['--origin', 'https://feed.example.org/path'], 'got “https://feed.example.org/path”.'],
   [['--origin', 'https://me:secret@feed.example.org'], 'got “https://feed.example.org”.'],
-])('%j is refused', (args, message) => {
+])('the arguments %j are rejected', (args, message) => {
   expect(() => readSettings(args, { LOOSELEAF_DATA: folder })).toThrow(message)
   expect(() => readSettings(args, { LOOSELEAF_DATA: folder })).toThrow(BadSetting)
 })
 
-test('a folder that cannot be made is refused', () => {
+test('a data folder that cannot be created is an error', () => {
   writeFileSync(join(folder, 'file'), '')
   expect(() => readSettings(['--data', join(folder, 'file', 'sub')], {})).toThrow(
-    'The folder for the data cannot be made',
+    'The folder for the data cannot be created',
   )
 })
 

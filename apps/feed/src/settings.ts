@@ -4,43 +4,43 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { shardsFrom, sqliteShards, type DriverFactory } from 'looseleaf'
 
-/** The root of the project, from `src` as from `dist`. */
+/** Root of the repository. The path is the same from `src` and from `dist`. */
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const SQLITE_SHARDS = 2
 
 export interface Settings {
-  /** The port that was asked for; undefined to take the first free one. */
+  /** Port to listen on; undefined for the first free one. */
   readonly port: number | undefined
   readonly host: string
-  /** The address that a proxy in front of the site gives it, such as `https://feed.example.org`. */
+  /** Public address of the site behind a proxy, such as `https://feed.example.org`. */
   readonly origin: string | undefined
   readonly shards: DriverFactory
-  /** Where the data is, in words without credentials. */
+  /** Location of the data for people, without credentials. */
   readonly place: string
   readonly files: readonly string[]
   /** The name of the person for whom files are imported. */
   readonly as: string | undefined
 }
 
-/** Thrown for arguments and variables that make no sense; the message is for people. */
+/** Thrown for invalid arguments and environment variables. The message is for people. */
 export class BadSetting extends Error {
   override readonly name = 'BadSetting'
 }
 
-/** Reads the arguments of the command line and then the environment. */
+/** Reads settings from the command line, and from the environment for those that it lacks. Throws `BadSetting`. */
 export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): Settings {
   const { values, positionals } = parse(args)
   const shards = env['LOOSELEAF_SHARDS']?.trim()
-  // pnpm runs scripts in the package's folder; paths are meant from where the command was typed.
-  const here = env['INIT_CWD'] ?? process.cwd()
-  const folder = resolve(here, values.data ?? (env['LOOSELEAF_DATA']?.trim() || `${ROOT}.data/feed`))
+  // pnpm runs scripts in the package's folder; given paths are relative to the user's folder.
+  const userFolder = env['INIT_CWD'] ?? process.cwd()
+  const folder = resolve(userFolder, values.data ?? (env['LOOSELEAF_DATA']?.trim() || `${ROOT}.data/feed`))
   return {
     port: readPort(values.port ?? env['PORT']),
     host: env['HOST']?.trim() || '127.0.0.1',
     origin: readOrigin(values.origin ?? env['FEED_ORIGIN']),
     shards: values.data === undefined && shards ? shardsFrom(shards) : openFolder(folder),
     place: values.data === undefined && shards ? 'the databases of LOOSELEAF_SHARDS' : folder,
-    files: positionals.map((file) => resolve(here, file)),
+    files: positionals.map((file) => resolve(userFolder, file)),
     as: values.as,
   }
 }
@@ -87,7 +87,7 @@ function openFolder(folder: string): DriverFactory {
     mkdirSync(folder, { recursive: true })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    throw new BadSetting(`The folder for the data cannot be made: ${folder}${code}.`)
+    throw new BadSetting(`The folder for the data cannot be created: ${folder}${code}.`)
   }
   return sqliteShards({ folder, shards: SQLITE_SHARDS })
 }

@@ -1,7 +1,7 @@
 import { isLooseleafError } from 'looseleaf'
 import { BadSetting } from './settings.ts'
 
-/** Why the site could not be started, in one line for people; never with a password. */
+/** Describes why the site could not start, in one line without credentials. */
 export function describeStartError(error: unknown): string {
   if (error instanceof BadSetting) return error.message
   if (isLooseleafError(error)) {
@@ -11,7 +11,7 @@ export function describeStartError(error: unknown): string {
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'EADDRINUSE')
-    return 'That port is taken by another program. Choose another one with --port, or leave it out.'
+    return 'That port is taken by another program. Choose another one with --port, or leave --port out.'
   if (code === 'EACCES') return 'That port may not be used by this user. Choose one above 1023.'
   return withoutCredentials(error instanceof Error ? error.message : String(error)).split('\n')[0] as string
 }
@@ -22,7 +22,7 @@ const HINTS: Readonly<Record<string, string>> = {
   LAYOUT_MISMATCH: 'LOOSELEAF_SHARDS has to name the same databases in the same order as before.',
 }
 
-/** Messages of the store hold none; this is for those of other libraries, which may quote an address. */
+/** Removes credentials from addresses. Messages of other libraries may quote an address; those of the store do not. */
 function withoutCredentials(text: string): string {
   return text.replace(/\/\/[^\s/@]*@/g, '//')
 }

@@ -41,39 +41,42 @@ async function open(options: Parameters<Browser['newContext']>[0]): Promise<void
 
 const signIn = (name: string): Promise<void> => signInOn(page, name)
 
-test('there is a browser', (ctx) => {
+test('the machine has a browser', (ctx) => {
   ctx.skip(!found, `no chromium at ${CHROMIUM}: the browser tests were not run (set LOOSELEAF_CHROMIUM)`)
   expect(found).toBe(true)
 })
 
-test.skipIf(!found)('without scripts: sign in, post, comment, like, unlike, delete', async () => {
-  await signIn('Mira Saltmarsh')
-  await page.getByLabel('What is worth sharing?').fill('Written in a browser')
-  await page.getByLabel('Link').fill('example.org/browser')
-  await page.getByRole('button', { name: 'Post' }).click()
-  await page.getByRole('heading', { level: 1, name: 'Written in a browser' }).waitFor()
+test.skipIf(!found)(
+  'a visitor signs in, posts, comments, likes, unlikes and deletes without scripts',
+  async () => {
+    await signIn('Mira Saltmarsh')
+    await page.getByLabel('What is worth sharing?').fill('Written in a browser')
+    await page.getByLabel('Link').fill('example.org/browser')
+    await page.getByRole('button', { name: 'Post' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Written in a browser' }).waitFor()
 
-  await page.getByLabel('Your comment').fill('And commented on')
-  await page.getByRole('button', { name: 'Comment' }).click()
-  expect(new URL(page.url()).hash).toMatch(/^#c-/)
-  expect(await page.locator('.comment').innerText()).toContain('And commented on')
+    await page.getByLabel('Your comment').fill('And commented on')
+    await page.getByRole('button', { name: 'Comment' }).click()
+    expect(new URL(page.url()).hash).toMatch(/^#c-/)
+    expect(await page.locator('.comment').innerText()).toContain('And commented on')
 
-  await page.getByRole('button', { name: /^Like/ }).click()
-  expect(await page.locator('.likes').innerText()).toBe('You like this')
-  await page.getByRole('button', { name: /^Unlike/ }).click()
-  expect(await page.locator('.likes').count()).toBe(0)
+    await page.getByRole('button', { name: /^Like/ }).click()
+    expect(await page.locator('.likes').innerText()).toBe('You like this')
+    await page.getByRole('button', { name: /^Unlike/ }).click()
+    expect(await page.locator('.likes').count()).toBe(0)
 
-  await page.locator('.comment summary').click()
-  await page.getByRole('button', { name: 'Yes, delete this comment' }).click()
-  expect(await page.locator('.comment').count()).toBe(0)
+    await page.locator('.comment summary').click()
+    await page.getByRole('button', { name: 'Yes, delete this comment' }).click()
+    expect(await page.locator('.comment').count()).toBe(0)
 
-  await page.locator('.actions summary').click()
-  await page.getByRole('button', { name: 'Yes, delete this entry' }).click()
-  expect(new URL(page.url()).pathname).toBe('/people/mira')
-  expect(await page.getByText('Written in a browser').count()).toBe(0)
-})
+    await page.locator('.actions summary').click()
+    await page.getByRole('button', { name: 'Yes, delete this entry' }).click()
+    expect(new URL(page.url()).pathname).toBe('/people/mira')
+    expect(await page.getByText('Written in a browser').count()).toBe(0)
+  },
+)
 
-test.skipIf(!found)('an index is added in the window, which looks on by itself, and dropped', async () => {
+test.skipIf(!found)('an index is added and dropped in the window, which updates by itself', async () => {
   await open({ javaScriptEnabled: true })
   const errors: string[] = []
   page.on('console', (message) => errors.push(message.text()))
@@ -82,7 +85,7 @@ test.skipIf(!found)('an index is added in the window, which looks on by itself, 
   await page.getByRole('button', { name: 'Add entry_by_link' }).click()
   await page.getByRole('heading', { name: 'entry_by_link: building' }).waitFor()
   await cleanIndex(site.site.store, 'entry_by_link', { settleMs: 0 })
-  // Nothing is loaded again for this.
+  // The page updates without a reload.
   await page.getByRole('heading', { name: 'entry_by_link: ready' }).waitFor()
   expect(await page.getByRole('status').innerText()).toBe('entry_by_link is ready')
   await page.getByRole('button', { name: 'Drop entry_by_link' }).click()
@@ -91,27 +94,30 @@ test.skipIf(!found)('an index is added in the window, which looks on by itself, 
   expect(errors).toEqual([])
 })
 
-test.skipIf(!found)('rows are planted in the window, met by a page, and cleaned away', async () => {
-  await open({ javaScriptEnabled: true })
-  const rows = page.locator('section', { has: page.getByRole('heading', { name: 'entry_by_time' }) })
-  await page.goto('/store/faults')
-  await rows.getByRole('button', { name: 'Plant rows' }).click()
-  await rows.getByText('40 rows').waitFor()
-  const other = await context.newPage()
-  await other.goto('/')
-  const { discarded } = site.site.rowCounts.of('entry_by_time')
-  expect(discarded).toBeGreaterThan(10)
-  await other.locator('footer a[href^="/store/xray/"]').first().click()
-  await other.getByText(`${discarded} index rows led to nothing and were discarded`).waitFor()
-  // Nothing is loaded again for this.
-  await rows.getByText(`${discarded} times`).waitFor()
-  await rows.getByRole('button', { name: 'Clean entry_by_time' }).click()
-  await rows.locator('dd', { hasText: '40 rows' }).nth(1).waitFor()
-  await other.goto('/')
-  expect(site.site.rowCounts.of('entry_by_time').discarded).toBe(discarded)
-})
+test.skipIf(!found)(
+  'dangling rows planted in the window are counted by a page and then cleaned',
+  async () => {
+    await open({ javaScriptEnabled: true })
+    const rows = page.locator('section', { has: page.getByRole('heading', { name: 'entry_by_time' }) })
+    await page.goto('/store/faults')
+    await rows.getByRole('button', { name: 'Plant rows' }).click()
+    await rows.getByText('40 rows').waitFor()
+    const other = await context.newPage()
+    await other.goto('/')
+    const { discarded } = site.site.rowCounts.of('entry_by_time')
+    expect(discarded).toBeGreaterThan(10)
+    await other.locator('footer a[href^="/store/xray/"]').first().click()
+    await other.getByText(`${discarded} index rows led to nothing and were discarded`).waitFor()
+    // The page updates without a reload.
+    await rows.getByText(`${discarded} times`).waitFor()
+    await rows.getByRole('button', { name: 'Clean entry_by_time' }).click()
+    await rows.locator('dd', { hasText: '40 rows' }).nth(1).waitFor()
+    await other.goto('/')
+    expect(site.site.rowCounts.of('entry_by_time').discarded).toBe(discarded)
+  },
+)
 
-test.skipIf(!found)('a shard is stopped in the window: pages that need it say so', async () => {
+test.skipIf(!found)('pages report a shard that was stopped in the window', async () => {
   await page.goto('/store/faults')
   await page.getByRole('button', { name: 'Stop memory 1' }).click()
   await page.getByRole('button', { name: 'Yes, stop memory 1' }).click()
@@ -126,7 +132,7 @@ test.skipIf(!found)('a shard is stopped in the window: pages that need it say so
   expect((await page.goto('/'))?.status()).toBe(200)
 })
 
-test.skipIf(!found)('a like on a list leads back to the entry on that page', async () => {
+test.skipIf(!found)('a like in a list redirects back to the entry in that list', async () => {
   await signIn('Yara Nightjar')
   await page.getByRole('link', { name: /^Older/ }).click()
   const second = page.url()
@@ -135,16 +141,19 @@ test.skipIf(!found)('a like on a list leads back to the entry on that page', asy
   expect(page.url().replace(/#e-.+$/, '#e-')).toBe(`${second}#e-`)
 })
 
-test.skipIf(!found)('Older leads on, and back to the newest', async () => {
-  await page.goto('/')
-  const first = await page.locator('article').first().getAttribute('id')
-  await page.getByRole('link', { name: /^Older/ }).click()
-  expect(await page.locator('article').first().getAttribute('id')).not.toBe(first)
-  await page.getByRole('link', { name: 'Back to the newest' }).click()
-  expect(await page.locator('article').first().getAttribute('id')).toBe(first)
-})
+test.skipIf(!found)(
+  'the link Older leads to the next page, and a link leads back to the newest entries',
+  async () => {
+    await page.goto('/')
+    const first = await page.locator('article').first().getAttribute('id')
+    await page.getByRole('link', { name: /^Older/ }).click()
+    expect(await page.locator('article').first().getAttribute('id')).not.toBe(first)
+    await page.getByRole('link', { name: 'Back to the newest' }).click()
+    expect(await page.locator('article').first().getAttribute('id')).toBe(first)
+  },
+)
 
-test.skipIf(!found)('a file is imported by its form, and the import undone', async () => {
+test.skipIf(!found)('a file is imported by the form, and the import is undone', async () => {
   await signIn('Tariq Sandpiper')
   await page.goto('/import')
   const text =
@@ -157,10 +166,10 @@ test.skipIf(!found)('a file is imported by its form, and the import undone', asy
   await page.reload()
   expect(await page.getByRole('status').innerText()).toContain('By hand (RSS): 1 new entry.')
   await page.getByText('Undo the import of By hand').click()
-  await page.getByRole('button', { name: 'Yes, take out what it brought' }).click()
-  expect(await page.getByRole('status').innerText()).toContain('Taken out: 1 entry and 1 source.')
+  await page.getByRole('button', { name: 'Yes, undo this import' }).click()
+  expect(await page.getByRole('status').innerText()).toContain('Deleted: 1 entry and 1 source.')
   await page.reload()
-  expect(await page.getByRole('status').innerText()).toContain('Taken out: 1 entry and 1 source.')
+  expect(await page.getByRole('status').innerText()).toContain('Deleted: 1 entry and 1 source.')
   expect(await page.locator('.imports').count()).toBe(0)
 })
 
@@ -180,8 +189,8 @@ test.skipIf(!found).each([360, 1280])('no page is wider than a screen of %d px',
   }
 })
 
-/** Bytes of a page on the sample data. */
-const MOST_BYTES = 60_000
+/** Largest size of a page with the sample data. */
+const MAX_BYTES = 60_000
 
 const looks = [
   { colorScheme: 'light', width: 1280 },
@@ -189,18 +198,18 @@ const looks = [
 ] as const
 
 test.skipIf(!found).each(someOf(looks, 1))(
-  'axe finds nothing on any page, and none is large, $colorScheme, $width px wide',
+  'axe finds no problem on any page, and each page is small, $colorScheme, $width px wide',
   async ({ colorScheme, width }) => {
     await open({ colorScheme, viewport: { width, height: 800 } })
     for (const path of await addressesOfAll(page)) {
       const size = (await (await page.goto(path))?.body())?.length
-      expect({ path, isSmall: size !== undefined && size < MOST_BYTES }).toEqual({ path, isSmall: true })
-      // Asked past the policy of the page, which lets no script run.
+      expect({ path, isSmall: size !== undefined && size < MAX_BYTES }).toEqual({ path, isSmall: true })
+      // Evaluated by the debugger, because the policy of the page forbids scripts.
       await page.evaluate(axe.source)
       const { violations, passes } = await page.evaluate(() =>
         (window as unknown as { axe: typeof axe }).axe.run(),
       )
-      // The colours of the other scheme, on the same page.
+      // The same page in the other color scheme.
       await page.emulateMedia({ colorScheme: colorScheme === 'light' ? 'dark' : 'light' })
       const other = await page.evaluate(() =>
         (window as unknown as { axe: typeof axe }).axe.run({ runOnly: ['color-contrast'] }),
@@ -216,7 +225,7 @@ test.skipIf(!found).each(someOf(looks, 1))(
   },
 )
 
-test.skipIf(!found)('no page asks for anything that the policy forbids', async () => {
+test.skipIf(!found)('no page requests a resource that the policy forbids', async () => {
   const complaints: string[] = []
   await open({})
   page.on('console', (message) => complaints.push(message.text()))
@@ -227,14 +236,14 @@ test.skipIf(!found)('no page asks for anything that the policy forbids', async (
   expect(complaints).toEqual([])
 })
 
-test.skipIf(!found)('the Atom feeds are well-formed, whatever is posted', async () => {
+test.skipIf(!found)('the Atom feeds are well-formed for any posted text', async () => {
   await signIn('Mira Saltmarsh')
   const title = `Odd: \ufffe \uffff \u{1fffe} ]]> <![CDATA[ &#0; &amp; <b> " '`
   await page.getByLabel('What is worth sharing?').fill(title)
   await page.getByRole('button', { name: 'Post' }).click()
   await page.getByRole('heading', { level: 1, name: 'Odd:' }).waitFor()
   const { id } = await site.site.data.entries.insert({
-    // What forms and files would have been cleaned of.
+    // Characters that forms and imports would remove.
     title: 'Odder: \u0000 \u0008 \u001f \u0085',
     body: 'Body: \u0001 \ufffe ]]>',
     link: undefined,
@@ -243,7 +252,7 @@ test.skipIf(!found)('the Atom feeds are well-formed, whatever is posted', async 
   })
   for (const path of ['/feed.atom', '/people/mira/feed.atom?a="<>&b=\'']) {
     const xml = (await site.app.inject(path)).body
-    // The parser of the browser, as strict as XML asks for.
+    // The browser's XML parser is strict.
     const parsed = await page.evaluate((text) => {
       const document = new DOMParser().parseFromString(text, 'application/xml')
       const titles = [...document.querySelectorAll('entry > title')].map((node) => node.textContent?.trim())
@@ -255,37 +264,42 @@ test.skipIf(!found)('the Atom feeds are well-formed, whatever is posted', async 
   await site.site.data.entries.delete(id)
 })
 
-test.skipIf(!found)('by keyboard alone: skip to the content, sign in, post', async () => {
-  await open({})
-  await page.goto('/store/live')
-  await page.keyboard.press('Tab')
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')
-  await page.keyboard.press('Enter')
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
-  await page.goto('/sign-in')
-  await page.keyboard.press('Tab')
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')
-  await page.keyboard.press('Enter')
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
-  await page.keyboard.press('Tab')
-  await page.keyboard.type('oskar')
-  await page.keyboard.press('Enter')
-  await page.getByText('Signed in as').waitFor()
-  await page.goto('/post')
-  await page.keyboard.press('Tab')
-  await page.keyboard.press('Enter')
-  await page.keyboard.press('Tab')
-  await page.keyboard.type('Typed and sent')
-  await page.keyboard.press('Tab')
-  await page.keyboard.press('Tab')
-  const outline = await page.evaluate(() => getComputedStyle(document.activeElement as Element).outlineStyle)
-  expect(outline).toBe('solid')
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { level: 1, name: 'Typed and sent' }).waitFor()
-})
+test.skipIf(!found)(
+  'a visitor skips to the content, signs in and posts with the keyboard alone',
+  async () => {
+    await open({})
+    await page.goto('/store/live')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+    await page.goto('/sign-in')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('oskar')
+    await page.keyboard.press('Enter')
+    await page.getByText('Signed in as').waitFor()
+    await page.goto('/post')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('Typed and sent')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    const outline = await page.evaluate(
+      () => getComputedStyle(document.activeElement as Element).outlineStyle,
+    )
+    expect(outline).toBe('solid')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Typed and sent' }).waitFor()
+  },
+)
 
 test.skipIf(!found)(
-  'an entity is found by its id, and the bytes that are shown decode to its bag',
+  'the window finds an entity by its id, and the shown bytes decode to its bag',
   async () => {
     const { items } = await site.site.data.entries.byTime.page({}, { limit: 1, scatter: true })
     const { id } = items[0]!

@@ -15,12 +15,12 @@ export async function signIn(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name }).click()
 }
 
-/** What everybody sees of an entry, and all pages for those who are signed in; and the window into the store. Signs in. */
+/** Signs in, and returns the paths of all pages of the site and of the window into the store. */
 export async function addressesOfAll(page: Page): Promise<string[]> {
   await signIn(page, 'Noor Tamarind')
   const entry = (await page.locator('article a[href^="/entries/"]').first().getAttribute('href')) as string
   const trace = (await page.locator('footer a[href^="/store/xray/"]').first().getAttribute('href')) as string
-  // Of the likes of Marek one has a link that stands in a line with its host on a narrow screen.
+  // The likes of Marek include a link with its host in the same line on a narrow screen.
   const ofSite = [
     '/',
     entry,

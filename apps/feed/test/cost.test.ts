@@ -23,9 +23,9 @@ interface Statement {
   run(...parameters: unknown[]): unknown
 }
 
-/** The statements that SQLite itself is asked to run while something is done. */
+/** Returns the statements that SQLite runs during some work. */
 async function executed<T>(work: () => Promise<T>): Promise<{ result: T; statements: string[] }> {
-  // The client that the SQLite driver uses, from where the driver has it.
+  // The same copy of the client that the SQLite driver imports.
   const require = createRequire(new URL('../../../packages/driver-sqlite/package.json', import.meta.url))
   const Database = require('better-sqlite3') as new (file: string) => {
     prepare(sql: string): Statement
@@ -49,7 +49,7 @@ async function executed<T>(work: () => Promise<T>): Promise<{ result: T; stateme
   }
 }
 
-/** Every page, with the statements that it takes on two shards: for anybody, and for somebody who is signed in. */
+/** Each page with its number of statements on two shards, for a visitor and for a signed-in person. */
 const BUDGETS: readonly [path: string, anybody: number, signedIn: number][] = [
   ['/', 12, 13],
   ['/ older', 12, 13],
@@ -69,7 +69,7 @@ const BUDGETS: readonly [path: string, anybody: number, signedIn: number][] = [
   ['/nothing', 0, 1],
 ]
 
-/** The address of a page whose address is not known beforehand. */
+/** Returns the address of a page, found on another page if it contains an id or a cursor. */
 async function addressOf(page: string, visitor: Visitor): Promise<string> {
   const find = async (from: string, pattern: RegExp): Promise<string> =>
     pattern.exec((await visitor.get(from)).body)?.[1]?.replaceAll('&amp;', '&') as string
@@ -83,21 +83,21 @@ describe.each(BUDGETS)('%s', (page, anybody, signedIn) => {
   test.each([
     [undefined, anybody],
     ['mira', signedIn],
-  ])('takes no more statements than it has to, and says so at its foot: %s', async (name, budget) => {
+  ])('the page takes its budgeted number of statements, and its foot shows it: %s', async (name, budget) => {
     const visitor = createVisitor(site.app)
     if (name !== undefined) await visitor.signIn(name)
     const path = await addressOf(page, visitor)
     const { result, statements } = await executed(() => visitor.get(path))
     expect(result.statusCode).toBeLessThan(500)
-    // Every few seconds a process looks at the catalog, whatever it is asked.
-    const own = statements.filter((sql) => !sql.includes('catalog'))
-    expect(own).toHaveLength(budget)
+    // A process reads the catalog every few seconds, independently of pages.
+    const ofPage = statements.filter((sql) => !sql.includes('catalog'))
+    expect(ofPage).toHaveLength(budget)
     const hasFoot = budget > 0 && !page.endsWith('.atom')
     expect(hasFoot ? statementsIn(result.body) : statements.length).toBe(statements.length)
   })
 })
 
-test('who else shared its link costs an entry two statements, where the site has the index for it, and none where not', async () => {
+test('the entries with the same link cost two statements with the index, and none without it', async () => {
   const own = await openTestSite()
   try {
     const { data, store } = own.site
@@ -115,14 +115,14 @@ test('who else shared its link costs an entry two statements, where the site has
     const without = await count()
     expect(without).toBe(BUDGETS.find(([page]) => page === 'an entry')?.[1])
     await addOffered(own.site)
-    // One for index rows, one for the entries, which are on one shard.
+    // One statement for index rows, and one for the entries, which are on one shard.
     expect(await count()).toBe(without + 2)
   } finally {
     await own.close()
   }
 })
 
-test('the foot tells calls, statements, entities and rows', async () => {
+test('the foot shows calls, statements, entities and discarded rows', async () => {
   const text = textOf((await createVisitor(site.app).get('/')).body)
   expect(text).toMatch(
     /This page made \d+ calls to the store, in \d+ statements to 2 shards: 6 for index rows, 6 for entities(?:, \d for the store’s own tables)?\. It read \d+ entities, and discarded 0 rows\./,
@@ -130,20 +130,20 @@ test('the foot tells calls, statements, entities and rows', async () => {
 })
 
 test.each(['/people/mira', '/people/mira/likes', '/people/greta', '/people/mira/sources'])(
-  'the foot of %s counts what was read, and nothing twice',
+  'the foot of %s counts read entities, and no discarded rows',
   async (path) => {
     const text = textOf((await createVisitor(site.app).get(path)).body)
     expect(text).toMatch(/ It read \d+ entit(?:y|ies), and discarded 0 rows\./)
   },
 )
 
-test('pages that are made at the same time share statements, and each says which', async () => {
+test('concurrent pages share statements, and the foot of each counts the shared ones', async () => {
   const paths = ['/', '/', '/people/mira']
   const { result, statements } = await executed(() =>
     Promise.all(paths.map((path) => createVisitor(site.app).get(path))),
   )
   const sums = result.map(({ body }) => statementsIn(body))
-  // What is shared is in the foot of each that shares it.
+  // A shared statement counts in the foot of each page that shares it.
   expect(sums.reduce((one, other) => one + other)).toBeGreaterThan(statements.length)
   for (const sum of sums) expect(sum).toBeLessThanOrEqual(statements.length)
   for (const { body } of result) {
@@ -153,14 +153,14 @@ test('pages that are made at the same time share statements, and each says which
   }
 })
 
-test('a page alone shares nothing, whoever came before it', async () => {
+test('a page without concurrent requests shares no statements', async () => {
   for (const refused of [{ url: '/', headers: { host: 'attacker.example' } }, { url: '/%' }])
     expect((await site.app.inject(refused)).statusCode).toBeGreaterThanOrEqual(400)
   expect(textOf((await createVisitor(site.app).get('/')).body)).not.toContain('It shared')
 })
 
-test('a page that asks nothing says so', async () => {
+test('the foot of a page without calls to the store says so', async () => {
   const { result, statements } = await executed(() => createVisitor(site.app).get('/nothing'))
-  expect(textOf(result.body)).toContain('This page asked nothing of the store.')
+  expect(textOf(result.body)).toContain('This page made no calls to the store.')
   expect(statements).toEqual([])
 })

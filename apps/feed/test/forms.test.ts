@@ -20,7 +20,7 @@ async function post(visitor: Visitor, title: string, link = ''): Promise<string>
   return reply.headers.location as string
 }
 
-test('signing in takes a name in any case, and leads back only within the site', async () => {
+test('signing in accepts a name in any case, and redirects only within the site', async () => {
   const visitor = createVisitor(site.app)
   await visitor.get('/sign-in?back=/people')
   const reply = await visitor.post('/sign-in', { name: ' Mira ', back: '/people?after=x#y' })
@@ -33,7 +33,7 @@ test('signing in takes a name in any case, and leads back only within the site',
   }
 })
 
-test('signing in takes the name that pages show as well, in any case and without accents', async () => {
+test('signing in accepts a full name, in any case and without accents', async () => {
   for (const name of ['Mira Saltmarsh', ' mira  SALTMARSH ', 'Tomas Quill']) {
     const visitor = createVisitor(site.app)
     await visitor.get('/sign-in')
@@ -42,7 +42,7 @@ test('signing in takes the name that pages show as well, in any case and without
   }
 })
 
-test('a name that several people show signs nobody in', async () => {
+test('a full name of several people asks to choose one of them', async () => {
   const twin = { full_name: 'Ada Twin', bio: '', hue: 1, joined: new Date() }
   await site.site.data.people.insertMany(['twin-1', 'twin-2'].map((name) => ({ ...twin, name })))
   const visitor = createVisitor(site.app)
@@ -53,7 +53,7 @@ test('a name that several people show signs nobody in', async () => {
   expect((await visitor.post('/sign-in', { name: 'twin-2' })).statusCode).toBe(303)
 })
 
-test('a name that nobody has is told, and kept in the field', async () => {
+test('an unknown name is an error, and the field keeps it', async () => {
   const visitor = createVisitor(site.app)
   await visitor.get('/sign-in')
   const reply = await visitor.post('/sign-in', { name: '<nobody>' })
@@ -62,7 +62,7 @@ test('a name that nobody has is told, and kept in the field', async () => {
   expect(reply.body).toContain('aria-invalid="true"')
 })
 
-test('signing out ends the session, for whoever has kept its cookie too', async () => {
+test('signing out ends the session, so that a kept cookie is worthless', async () => {
   const visitor = await signedIn('tomas')
   const [cookie, token] = [visitor.cookie(), visitor.token()]
   expect((await site.app.inject({ url: '/', headers: { cookie } })).body).toContain('Signed in as')
@@ -76,7 +76,7 @@ test('signing out ends the session, for whoever has kept its cookie too', async 
   expect((await visitor.get('/people/tomas')).body).not.toContain('From an old cookie')
 })
 
-test('signing in as another ends the session before it', async () => {
+test('signing in as another person ends the previous session', async () => {
   const visitor = await signedIn('tomas')
   const cookie = visitor.cookie()
   await visitor.signIn('mira')
@@ -84,7 +84,7 @@ test('signing in as another ends the session before it', async () => {
   expect((await site.app.inject({ url: '/', headers: { cookie } })).body).not.toContain('Signed in as')
 })
 
-test('of one person in two browsers, the other stays signed in', async () => {
+test('signing out in one browser keeps the same person signed in in another', async () => {
   const [one, two] = [await signedIn('tomas'), await signedIn('tomas')]
   await one.post('/sign-out')
   expect((await two.get('/')).body).toContain('Signed in as')
@@ -103,10 +103,10 @@ test('a message is posted, found on the home page, and escaped', async () => {
 
 test.each([
   [{ title: '  \n ', link: '' }, 'Write a few words first.'],
-  [{ title: 'x'.repeat(501), link: '' }, 'A message has 500 characters at the most; this one has 501.'],
+  [{ title: 'x'.repeat(501), link: '' }, 'A message has at most 500 characters; this one has 501.'],
   [{ title: 'keep these words', link: 'javascript:alert(1)' }, 'The link has to be the address of a page'],
   [{ title: 'keep these words', link: 'not a link' }, 'The link has to be the address of a page'],
-])('a message that will not do keeps what was typed: %#', async (fields, message) => {
+])('an invalid message is an error, and its form keeps the text: %#', async (fields, message) => {
   const visitor = await signedIn('mira')
   const { statusCode, body } = await visitor.post('/post', fields)
   expect(statusCode).toBe(422)
@@ -125,7 +125,7 @@ test('a link that was shared before is shown on both entries', async () => {
   expect(textOf((await one.get(second)).body)).toMatch(/Also shared by ?First with it/)
 })
 
-test('a comment is added, shown with its lines, and deleted by its writer alone', async () => {
+test('a comment is added, shown with its lines, and deleted only by its writer', async () => {
   const mira = await signedIn('mira')
   const path = await post(mira, 'Say something')
   const tomas = await signedIn('tomas')
@@ -142,7 +142,7 @@ test('a comment is added, shown with its lines, and deleted by its writer alone'
   expect((await tomas.post(`/comments/${id}/delete`)).statusCode).toBe(403)
 })
 
-test('a comment after a hundred others is on the page that its writer is sent to', async () => {
+test('posting comment 101 redirects to the page that shows it', async () => {
   const visitor = await signedIn('mira')
   const path = await post(visitor, 'Say a lot')
   const entry_id = path.split('/').at(-1) as string
@@ -161,9 +161,9 @@ test('a comment after a hundred others is on the page that its writer is sent to
   const { body } = await visitor.get(place)
   expect(body).toContain('And one more')
   expect(body).toContain(`id="${anchor}"`)
-  // What is done there leads back there.
-  expect(textOf(body)).toContain('These are later ones.')
-  expect(textOf((await visitor.get(path)).body)).not.toContain('These are later ones.')
+  // Forms on this page redirect back to it.
+  expect(textOf(body)).toContain('This page shows later comments.')
+  expect(textOf((await visitor.get(path)).body)).not.toContain('This page shows later comments.')
   const acts = [...body.matchAll(/action="([^"]+\/(?:like|delete))">(.*?)<\/form>/gs)]
   const backs = acts.map(([, action, fields]) => [
     action,
@@ -180,7 +180,7 @@ test('a comment after a hundred others is on the page that its writer is sent to
   expect(deleted.headers.location).toBe(`${place}#comments`)
 })
 
-test('text that is written from right to left stands so, beside other text', async () => {
+test('text from right to left keeps its direction beside other text', async () => {
   const visitor = await signedIn('mira')
   const path = await post(visitor, 'שלום עולם')
   await visitor.post(`${path}/comments`, { text: 'مرحبا!' })
@@ -191,21 +191,21 @@ test('text that is written from right to left stands so, beside other text', asy
 
 test.each([
   ['', 'Write a few words first.'],
-  ['y'.repeat(2001), 'A comment has 2000 characters at the most; this one has 2001.'],
-])('a comment that will not do keeps what was typed: %#', async (text, message) => {
+  ['y'.repeat(2001), 'A comment has at most 2000 characters; this one has 2001.'],
+])('an invalid comment is an error, and its form keeps the text: %#', async (text, message) => {
   const visitor = await signedIn('mira')
   const path = await post(visitor, `For comments of ${text.length}`)
   const { statusCode, body } = await visitor.post(`${path}/comments`, { text })
   expect(statusCode).toBe(422)
   expect(textOf(body)).toContain(message)
-  expect(textOf(body)).toContain('Nothing was saved: please correct what is marked below.')
+  expect(textOf(body)).toContain('Nothing was saved: please correct the field marked below.')
   expect(body).toContain(`${text}</textarea>`)
-  // Whoever loads the address of that page again comes to the entry.
+  // Reloading the address of that page redirects to the entry.
   const again = await visitor.get(`${path}/comments`)
   expect([again.statusCode, again.headers.location]).toEqual([303, `${path}#comments`])
 })
 
-test('a like counts once, and is taken back', async () => {
+test('a like counts once, and unliking removes it', async () => {
   const mira = await signedIn('mira')
   const path = await post(mira, 'Like me twice')
   const tomas = await signedIn('tomas')
@@ -223,7 +223,7 @@ test('a like counts once, and is taken back', async () => {
   expect(textOf((await tomas.get(path)).body)).toContain('You like this')
 })
 
-test('an entry is deleted by whoever posted it, with all that hangs on it', async () => {
+test('only its publisher deletes an entry, with its comments and likes', async () => {
   const mira = await signedIn('mira')
   const path = await post(mira, 'Not for long')
   const tomas = await signedIn('tomas')
@@ -240,7 +240,7 @@ test('an entry is deleted by whoever posted it, with all that hangs on it', asyn
 })
 
 test.each(['/post', '/sign-out', '/sign-in', '/import', '/entries/x/like', '/comments/x/delete'])(
-  'a form to %s from elsewhere, without a token or with another session’s, changes nothing',
+  'a form to %s without a token, or with another session’s, changes nothing',
   async (path) => {
     const visitor = await signedIn('mira')
     expect((await visitor.post(path, { token: '' })).statusCode).toBe(403)
@@ -251,7 +251,7 @@ test.each(['/post', '/sign-out', '/sign-in', '/import', '/entries/x/like', '/com
   },
 )
 
-test('a browser that says that a form comes from another site is believed', async () => {
+test('a form from another site, by the headers of the browser, is refused', async () => {
   for (const headers of [
     { 'sec-fetch-site': 'cross-site' },
     { origin: 'https://evil.example' },
@@ -262,21 +262,21 @@ test('a browser that says that a form comes from another site is believed', asyn
   }
 })
 
-test('a cookie that was changed is nobody’s', async () => {
+test('a changed cookie signs no one in', async () => {
   const headers = {
     cookie: 'looseleaf_session=aaaaaaaaaaaaaaaaaaaaaaaa.01234567-89ab-7cde-8f01-23456789abcd.forged',
   }
   expect((await site.app.inject({ url: '/', headers })).body).not.toContain('Signed in as')
 })
 
-test('whoever is not signed in is sent to do so, and posts nothing', async () => {
+test('a visitor who is not signed in is redirected to sign in and cannot post', async () => {
   const visitor = createVisitor(site.app)
   expect((await visitor.get('/post')).headers.location).toBe('/sign-in?back=%2Fpost')
   await visitor.get('/sign-in')
   expect((await visitor.post('/post', { title: 'x' })).statusCode).toBe(401)
 })
 
-test('bodies that are too large or of another kind are refused', async () => {
+test('request bodies that are too large or of another type are refused', async () => {
   const visitor = await signedIn('mira')
   expect((await visitor.post('/post', { title: 'x'.repeat(70_000) })).statusCode).toBe(413)
   const json = { method: 'POST', url: '/post', payload: { title: 'x' } } as const
@@ -285,7 +285,7 @@ test('bodies that are too large or of another kind are refused', async () => {
   expect((await site.app.inject(xml)).statusCode).toBe(415)
 })
 
-test('from a page that refuses a form, signing in leads to a page that is there', async () => {
+test('signing in from a page that refused a form redirects to a page that exists', async () => {
   const mira = await signedIn('mira')
   const entry = await post(mira, 'Sign in from here')
   const visitor = createVisitor(site.app)
@@ -299,7 +299,7 @@ test('from a page that refuses a form, signing in leads to a page that is there'
   expect(await signInAfter(`${entry}/like`, { back })).toBe(back)
   expect(await signInAfter(`${entry}/like`, { back: '//evil.example' })).toBe(entry)
   await visitor.get('/sign-in')
-  // Not signed in, with a form that is right otherwise.
+  // A valid form without a signed-in person.
   expect(await signInAfter(`${entry}/like`, { back })).toBe(back)
   expect(await signInAfter(`${entry}/comments?x=1`, { text: 'x' })).toBe(entry)
   expect(await signInAfter(`${entry}/delete`, {})).toBe(entry)
@@ -308,7 +308,7 @@ test('from a page that refuses a form, signing in leads to a page that is there'
     expect(await signInAfter(path, {})).toBe('/')
 })
 
-test('the page to sign in on does not lead to itself', async () => {
+test('signing in never redirects to the sign-in page', async () => {
   const visitor = createVisitor(site.app)
   for (const { body } of [
     await visitor.get('/sign-in'),
@@ -320,7 +320,7 @@ test('the page to sign in on does not lead to itself', async () => {
   expect(reply.headers.location).toBe('/')
 })
 
-test('a form that is sent twice is posted once; with other words it is another post', async () => {
+test('a form that is sent twice posts once, and posts again with other content', async () => {
   const visitor = await signedIn('mira')
   const onceIn = (body: string): string => /name="once" value="([^"]+)"/.exec(body)?.[1] as string
   const once = onceIn((await visitor.get('/')).body)
@@ -342,7 +342,7 @@ test('a form that is sent twice is posted once; with other words it is another p
   expect(one).toMatch(comment.once)
   expect(two).toBe(one)
   expect(textOf((await visitor.get(first as string)).body)).toContain('One comment')
-  // An id of elsewhere, or of something else, is not taken.
+  // An id that is not of this site's forms, or on another shard, is replaced.
   for (const other of [likeId(once, once), once, 'nonsense'])
     expect(await send('/post', { title: 'Another id', link: '', once: other })).not.toContain(other)
 })

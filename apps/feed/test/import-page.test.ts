@@ -15,7 +15,7 @@ function feed(...titles: string[]): string {
   return `<rss version="2.0"><channel><title>Uploaded</title><link>https://example.org/</link>${items.join('')}</channel></rss>`
 }
 
-test('a feed becomes a source of whoever uploads it; again, only changes are written', async () => {
+test('an uploaded feed becomes a source of its person, and a second upload writes only changes', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('mira')
   const first = await visitor.upload('/import', [{ name: 'a.xml', text: feed('One', 'Two') }])
@@ -24,7 +24,7 @@ test('a feed becomes a source of whoever uploads it; again, only changes are wri
   const again = await visitor.upload('/import', [
     { name: 'b.xml', text: feed('One', 'Two, changed', 'Three') },
   ])
-  expect(textOf(again.body)).toContain('Uploaded (RSS): 1 new entry, 1 entry updated, 1 entry as before.')
+  expect(textOf(again.body)).toContain('Uploaded (RSS): 1 new entry, 1 entry updated, 1 entry unchanged.')
   const path = /href="(\/sources\/[^"]+)">Read it/.exec(again.body)?.[1] as string
   const source = textOf((await visitor.get(path)).body)
   expect(source).toContain('3 entries, brought in by Mira Saltmarsh')
@@ -32,14 +32,14 @@ test('a feed becomes a source of whoever uploads it; again, only changes are wri
   expect(textOf((await visitor.get('/people/mira')).body)).toContain('Three')
 })
 
-test('the same feed of two people is two sources: nobody writes into another’s', async () => {
+test('the same feed of two people becomes two separate sources', async () => {
   const tomas = createVisitor(site.app)
   await tomas.signIn('tomas')
   const { body } = await tomas.upload('/import', [{ name: 'a.xml', text: feed('One') }])
   expect(textOf(body)).toContain('Uploaded (RSS): 1 new entry.')
 })
 
-test('each of several files is told about by itself', async () => {
+test('each of several files has its own result', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('noor')
   const opml = '<opml><body><outline text="A" xmlUrl="https://example.org/a.xml"/></body></opml>'
@@ -55,7 +55,7 @@ test('each of several files is told about by itself', async () => {
   expect(textOf((await visitor.get('/sources')).body)).toContain('A Brought in by Noor Tamarind.')
 })
 
-test('an import can be undone, by whoever made it, and what others use stays', async () => {
+test('only its person can undo an import, and entries that others use stay', async () => {
   const [tariq, tomas] = [createVisitor(site.app), createVisitor(site.app)]
   await tariq.signIn('tariq')
   await tomas.signIn('tomas')
@@ -75,17 +75,17 @@ test('an import can be undone, by whoever made it, and what others use stays', a
   expect(led.statusCode).toBe(303)
   const undone = await tariq.get(led.headers.location as string)
   expect(textOf(undone.body)).toContain(
-    'Undone: By mistakeTaken out: 2 entries. One entry stays, as others have commented on it or like it.',
+    'Undone: By mistakeDeleted: 2 entries. One entry stays because others have commented on it or like it.',
   )
   expect(textOf((await tariq.get(source)).body)).toContain('1 entry, brought in by')
   expect(textOf((await tariq.get('/people/tariq')).body)).not.toContain('Undo this')
   await tariq.post(path)
   const shown = async (): Promise<string> => textOf((await tariq.get(led.headers.location as string)).body)
-  expect(await shown()).toContain('Not undone: By mistakeThere was nothing to take out. One entry stays')
+  expect(await shown()).toContain('Not undone: By mistakeNothing was deleted. One entry stays')
   await tomas.post(`${liked}/unlike`)
   await tariq.post(path)
-  // However often it is loaded.
-  for (let i = 0; i < 2; i++) expect(await shown()).toContain('Taken out: 1 entry and 1 source.')
+  // The notice stays when the page is reloaded.
+  for (let i = 0; i < 2; i++) expect(await shown()).toContain('Deleted: 1 entry and 1 source.')
   expect((await tariq.get(source)).statusCode).toBe(404)
   expect((await tariq.post(path)).statusCode).toBe(404)
   expect(textOf((await tariq.get('/import')).body)).not.toContain('By mistake')
@@ -100,7 +100,7 @@ test('a file that is too large is refused by name', async () => {
   expect(textOf(body)).toContain('big.xml: refused. The file is larger than 8 MB.')
 })
 
-test('no file, and more files than ten, are told kindly', async () => {
+test('a form without files, or with more than ten, gets an error message', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('noor')
   const none = await visitor.upload('/import', [])
@@ -127,7 +127,7 @@ test('the site answers while a file is read', async () => {
     return parsed
   }
   Object.assign(site.site, { parser: { ...parser, parse } })
-  // Seconds of work, and in the end nothing to be stored: markup without any text.
+  // Markup without text takes seconds to parse and stores nothing.
   const text = `<rss version="2.0"><channel><title>T</title>${`<item><description><![CDATA[${'<p><b></b></p>'.repeat(110)}]]></description></item>`.repeat(4500)}</channel></rss>`
   const events: string[] = []
   const importing = visitor.upload('/import', [{ name: 'slow.xml', text }]).finally(() => {
@@ -142,7 +142,7 @@ test('the site answers while a file is read', async () => {
   expect(textOf(body)).toContain('slow.xml: refused. The RSS feed has no items that could be shown.')
 })
 
-test('a feed of attributes is refused by the limit that it is beyond', async () => {
+test('a feed with too many attributes is refused with the name of the limit', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('noor')
   const attributes = Array.from({ length: 400_000 }, (_, i) => ` a${i}="1"`).join('')
@@ -154,18 +154,18 @@ test('a feed of attributes is refused by the limit that it is beyond', async () 
 })
 
 test.each(['--b\r\ncontent-disposition: form-data; name="token"\r\n\r\nbreaks off', 'no form at all'])(
-  'a form that did not arrive whole is refused: %j',
+  'an incomplete form is refused: %j',
   async (payload) => {
     const visitor = createVisitor(site.app)
     await visitor.signIn('mira')
     const headers = { cookie: visitor.cookie(), 'content-type': 'multipart/form-data; boundary=b' }
     const reply = await site.app.inject({ method: 'POST', url: '/import', headers, payload })
     expect(reply.statusCode).toBe(400)
-    expect(textOf(reply.body)).toContain('That did not arrive whole')
+    expect(textOf(reply.body)).toContain('The form arrived incomplete')
   },
 )
 
-test('a connection goes on after an upload that was too large', async () => {
+test('a connection stays usable after an upload that is too large', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('mira')
   const boundary = 'a-boundary'
@@ -185,7 +185,7 @@ test('a connection goes on after an upload that was too large', async () => {
   agent.destroy()
 })
 
-/** One request, its body in pieces; with the port of the client's socket, to see that it is the same again. */
+/** Sends one request with its body in pieces. Returns the port of the client's socket, which shows whether the connection is reused. */
 function ask(
   url: string,
   options: RequestOptions,
@@ -204,7 +204,7 @@ function ask(
   })
 }
 
-test('of many sources a profile names a few, those with entries first, and leads to all of them', async () => {
+test('a profile names a few of many sources, those with entries first, and links to all', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('oskar')
   const outlines = Array.from(
@@ -236,7 +236,7 @@ test('of many sources a profile names a few, those with entries first, and leads
   expect(titles).toContain('Has entries')
 })
 
-test('a source that a list names without its site shows the address of its feed', async () => {
+test('a source without a site shows the address of its feed', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('noor')
   const text = '<opml><body><outline text="No site" xmlUrl="https://no-site.example/f.xml"/></body></opml>'
@@ -246,7 +246,7 @@ test('a source that a list names without its site shows the address of its feed'
   expect((await visitor.get(path)).body).toContain('href="https://no-site.example/f.xml"')
 })
 
-test('the description of a source ends before the next sentence begins', async () => {
+test('the description of a source ends with a full stop before the next sentence', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('noor')
   const outline = (i: number, about: string): string =>

@@ -2,10 +2,7 @@ import { startCleaner, type DriverFactory } from 'looseleaf'
 import { expect, onTestFinished, vi } from 'vitest'
 import { createVisitor, openTestSite, type Visitor } from './support.ts'
 
-/**
- * Adds the index that a site offers by its window, and drops it again, while somebody posts and reads all the time. Answers the
- * errors that the site has met.
- */
+/** Adds and drops the offered index in the window, while a person posts and reads all the time. Returns the errors of the site. */
 export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly unknown[]> {
   const { app, site, errors, close } = await openTestSite({ shards })
   onTestFinished(close)
@@ -20,18 +17,18 @@ export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly
   const mira = createVisitor(app)
   await mira.signIn('mira')
   const path = await post(mira, 'Before it')
-  let isOver = false
+  let isStopped = false
   let posts = 0
   const posting = (async () => {
-    while (!isOver) {
-      // A session of its own each time: nobody may post so often.
+    while (!isStopped) {
+      // A new session for each post, because one session may not post this often.
       const tomas = createVisitor(app)
       await tomas.signIn('tomas')
       const other = await post(tomas, `Meanwhile ${posts++}`)
-      for (const one of [path, other]) expect((await tomas.get(one)).statusCode).toBe(200)
+      for (const address of [path, other]) expect((await tomas.get(address)).statusCode).toBe(200)
     }
   })()
-  // It is waited for at the end.
+  // Errors are thrown by `await posting` at the end.
   posting.catch(() => {})
 
   const isShown = async (): Promise<boolean> => (await mira.get(path)).body.includes('Also shared by')
@@ -55,7 +52,7 @@ export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly
   expect(await isShown()).toBe(false)
   expect(await looks()).toContain('entry_by_link: absent')
 
-  isOver = true
+  isStopped = true
   await posting
   expect(posts).toBeGreaterThan(0)
   return errors

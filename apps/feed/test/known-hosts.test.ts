@@ -15,7 +15,7 @@ interface Answer {
   readonly body: string
 }
 
-/** A request under any name, as an attacker's page would have a browser send it. */
+/** Sends a request for any host name, as a browser would for an attacker's page. */
 function ask(host: string | undefined, method = 'GET', path = '/', body = ''): Promise<Answer> {
   const headers = { ...(host === undefined ? {} : { host }), 'content-length': Buffer.byteLength(body) }
   return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ test.each([
   '127.0.0.1.attacker.example:PORT',
   'feed.example.org:PORT',
   '',
-])('“%s” is not, whatever is asked for', async (name) => {
+])('no page answers under the name “%s”', async (name) => {
   const host = name.replace('PORT', `${port}`)
   const asked = [
     await ask(host),
@@ -61,12 +61,12 @@ test.each([
     await ask(host, 'DELETE', '/entries/x'),
   ]
   expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 421))
-  expect(asked[0]?.body).toContain('This site does not go by that name')
+  expect(asked[0]?.body).toContain('This site is not known by that name')
   expect(asked[0]?.body).toContain('href="https://feed.example.org"')
   expect(asked[0]?.body).not.toContain('Looseleaf')
 })
 
-test('nobody signs in or posts under another name', async () => {
+test('signing in and posting under an unknown name are refused', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('mira')
   const payload = new URLSearchParams({ token: visitor.token(), title: 'Rebound' }).toString()
@@ -82,14 +82,14 @@ test('nobody signs in or posts under another name', async () => {
   expect(textOf((await visitor.get('/people/mira')).body)).not.toContain('Rebound')
 })
 
-test('a feed gives the addresses by which it was asked for', async () => {
+test('a feed contains addresses with the requested host name', async () => {
   const atom = async (host: string): Promise<string> =>
     (await site.app.inject({ url: '/feed.atom', headers: { host } })).body
   expect(await atom('feed.example.org')).toContain('href="https://feed.example.org/feed.atom"')
   expect(await atom('localhost')).toContain('href="http://localhost/feed.atom"')
 })
 
-test('a cookie given out under an https address is for https alone', async () => {
+test('a cookie of a site with an https origin is sent over https only', async () => {
   const cookie = async (host: string): Promise<unknown> =>
     (await site.app.inject({ url: '/sign-in', headers: { host } })).headers['set-cookie']
   expect(await cookie('feed.example.org')).toMatch(/; Secure/)

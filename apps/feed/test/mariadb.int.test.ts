@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-test('the main flow: sign in, post, comment, like, share, import, page, delete', async () => {
+test('a person signs in, posts, comments, likes, shares, imports, pages and deletes', async () => {
   const mira = createVisitor(site.app)
   await mira.signIn('mira')
   const posted = await mira.post('/post', {
@@ -53,14 +53,14 @@ test('the main flow: sign in, post, comment, like, share, import, page, delete',
 })
 
 test.each([...siteIndexes, ...offeredIndexes].map((index) => index.name))(
-  '%s has every row that it should have',
+  'the index %s has no missing and no dangling rows',
   async (name) => {
     expect(await checkIndex(site.site.store, name)).toMatchObject({ missing: 0, dangling: 0 })
   },
 )
 
-test('the foot of a page counts what the databases ran, and home keeps to its budget', async () => {
-  // Servers of its own: theirs count what everybody asks.
+test('the foot of a page counts the statements of the servers, and the home page keeps its budget', async () => {
+  // Private servers, because a server counts the statements of all clients.
   const servers = await startServers(2, { database: 'feed' })
   const connections = await Promise.all(servers.urls.map((url) => createConnection(url)))
   const alone = await openTestSite({ shards: shardsFrom(servers.urls.join(',')) })
@@ -77,7 +77,7 @@ test('the foot of a page counts what the databases ran, and home keeps to its bu
     const visitor = createVisitor(alone.app)
     await visitor.signIn('mira')
     for (const path of ['/', '/people/mira', '/sources']) {
-      // A visit may open connections, or look at the catalog, which no page has asked for.
+      // Opening a connection or reading the catalog adds statements that belong to no page.
       await vi.waitFor(
         async () => {
           const before = await selects()
@@ -87,7 +87,7 @@ test('the foot of a page counts what the databases ran, and home keeps to its bu
         { timeout: 20_000 },
       )
     }
-    // As on SQLite, in whatever order the databases answer.
+    // The same number as on SQLite, in whatever order the servers answer.
     for (let visit = 0; visit < 5; visit++)
       expect(textOf((await visitor.get('/')).body)).toContain(': 6 for index rows, 7 for entities')
   } finally {
@@ -97,7 +97,7 @@ test('the foot of a page counts what the databases ran, and home keeps to its bu
   }
 })
 
-test('a database that refuses the password is told in one line without it', async () => {
+test('the error for a refused password is one line without the password', async () => {
   const wrong = urls.map((url) => url.replace(/:[^:@/]*@/, ':not-the-password@')).join(',')
   const error: unknown = await serve(readSettings(['--port', '0'], { LOOSELEAF_SHARDS: wrong })).then(
     async (running) => running.stop(),
@@ -109,7 +109,7 @@ test('a database that refuses the password is told in one line without it', asyn
   expect(line).not.toContain('\n')
 })
 
-test('an index comes and goes while others post, and what it serves with it', async () => {
+test('an index is added and dropped while people post, and pages show its part only while it is ready', async () => {
   const { urls: own } = await freshShards(2)
   expect(await indexComesAndGoes(shardsFrom(own.join(',')))).toEqual([])
 })

@@ -17,7 +17,7 @@ const entriesIn = (body: string): string[] =>
 const linkIn = (body: string, rel: 'next' | 'prev'): string | undefined =>
   new RegExp(`<a class="button" rel="${rel}" href="([^"]+)"`).exec(body)?.[1]?.replaceAll('&amp;', '&')
 
-test('home shows twenty entries; Older leads through all of them without a repeat, and Newer back', async () => {
+test('the home page shows twenty entries; Older leads through all without a repeat, and Newer back', async () => {
   const visitor = createVisitor(site.app)
   const seen: string[] = []
   const back: string[] = []
@@ -41,7 +41,7 @@ test('home shows twenty entries; Older leads through all of them without a repea
   expect(new Set(seen).size).toBe(seen.length)
 })
 
-test('entries stand newest first', async () => {
+test('entries are listed newest first', async () => {
   const { body } = await createVisitor(site.app).get('/')
   const times = [...body.matchAll(/class="when"[^>]*><time datetime="([^"]+)"/g)].map(
     (match) => match[1] as string,
@@ -59,7 +59,7 @@ test.each([
   '/sources',
   '/sign-in',
   '/import',
-])('%s answers with a whole page', async (path) => {
+])('the page %s is complete', async (path) => {
   const { body, statusCode, headers } = await createVisitor(site.app).get(path)
   expect(statusCode).toBe(200)
   expect(headers['content-type']).toBe('text/html; charset=utf-8')
@@ -70,7 +70,7 @@ test.each([
   expect(body).not.toMatch(/ style="/)
 })
 
-test('a source shows its entries and who brings it in', async () => {
+test('a source shows its entries and its owner', async () => {
   const visitor = createVisitor(site.app)
   const list = await visitor.get('/sources')
   const path = /<a class="name" href="(\/sources\/[^"]+)"><bdi>The Slow Query/.exec(list.body)?.[1] as string
@@ -79,7 +79,7 @@ test('a source shows its entries and who brings it in', async () => {
   expect(page).toContain('It was the time zone (part nine of nine)')
 })
 
-test('an entry shows all of its comments and who else shared its link', async () => {
+test('an entry shows all of its comments and other entries with its link', async () => {
   const visitor = createVisitor(site.app)
   let path: string | undefined
   for (let next = '/people/dario'; path === undefined;) {
@@ -96,25 +96,22 @@ test('an entry shows all of its comments and who else shared its link', async ()
   expect(page).toContain('Pascal Tallow')
 })
 
-test('the entry that the window names for the offered index has been shared by others', async () => {
+test('other entries share the link of the entry that the window names for the offered index', async () => {
   const { href = '' } = indexPurposes['entry_by_link']?.page ?? {}
   const page = textOf((await createVisitor(site.app).get(href)).body)
   expect(page).toMatch(/knitted a barograph.*Also shared by.*Sunniva/)
 })
 
-test.each(['/feed.atom', '/people/mira/feed.atom'])(
-  '%s is a feed that can be imported again',
-  async (path) => {
-    const { body, headers } = await createVisitor(site.app).get(path)
-    expect(headers['content-type']).toBe('application/atom+xml; charset=utf-8')
-    const parsed = parseFile(Buffer.from(body), { name: 'feed', now: new Date() })
-    expect(parsed).toMatchObject({ type: 'feed', format: 'Atom', notes: [] })
-    const titles = parsed.type === 'feed' ? parsed.items.map((item) => item.title) : []
-    const page = textOf((await createVisitor(site.app).get(path.replace(/\/?feed.atom/, '') || '/')).body)
-    expect(titles.length).toBeGreaterThan(5)
-    for (const title of titles) expect(page).toContain(title)
-  },
-)
+test.each(['/feed.atom', '/people/mira/feed.atom'])('the feed %s can be imported', async (path) => {
+  const { body, headers } = await createVisitor(site.app).get(path)
+  expect(headers['content-type']).toBe('application/atom+xml; charset=utf-8')
+  const parsed = parseFile(Buffer.from(body), { name: 'feed', now: new Date() })
+  expect(parsed).toMatchObject({ type: 'feed', format: 'Atom', notes: [] })
+  const titles = parsed.type === 'feed' ? parsed.items.map((item) => item.title) : []
+  const page = textOf((await createVisitor(site.app).get(path.replace(/\/?feed.atom/, '') || '/')).body)
+  expect(titles.length).toBeGreaterThan(5)
+  for (const title of titles) expect(page).toContain(title)
+})
 
 test.each([
   '/nothing',
@@ -128,10 +125,10 @@ test.each([
   '/entries/01234567-89ab-7cde-8f01-23456789abcd',
   '/assets/nothing.css',
   '/assets/../package.json',
-])('%s is a friendly 404', async (path) => {
+])('the address %s is a friendly 404', async (path) => {
   const { statusCode, body } = await createVisitor(site.app).get(path)
   expect(statusCode).toBe(404)
-  expect(textOf(body)).toContain('Not in this binder')
+  expect(textOf(body)).toContain('Not found')
 })
 
 test.each([
@@ -140,13 +137,13 @@ test.each([
   `/?after=${'x'.repeat(5000)}`,
   '/?after=a&after=b',
   '/%',
-])('%s is a friendly 400', async (path) => {
+])('the address %s is a friendly 400', async (path) => {
   const { statusCode, body } = await createVisitor(site.app).get(path)
   expect(statusCode).toBe(400)
   expect(body).toContain('To the newest entries')
 })
 
-test('an entity of another kind is no entry, and an entry is no source', async () => {
+test('the address of an entity under another kind is a 404', async () => {
   const visitor = createVisitor(site.app)
   const { body } = await visitor.get('/sources')
   const source = /href="\/sources\/([^"]+)"/.exec(body)?.[1] as string
@@ -166,7 +163,7 @@ test('every answer carries the security headers, and the style sheet may be kept
   expect((await visitor.get(sheet)).headers['cache-control']).toContain('immutable')
 })
 
-test('a page that is not there knows who is signed in', async () => {
+test('the page of a 404 shows the signed-in person', async () => {
   const visitor = createVisitor(site.app)
   expect(textOf((await visitor.get('/nowhere')).body)).toContain('Sign in')
   await visitor.signIn('mira')
@@ -176,21 +173,21 @@ test('a page that is not there knows who is signed in', async () => {
   expect(textOf(body)).not.toContain('Sign in')
 })
 
-test('a store that does not answer is a friendly page without its reasons', async () => {
+test('an error of the store is a friendly page without details', async () => {
   const broken = await openTestSite()
   const visitor = createVisitor(broken.app)
   await visitor.signIn('mira')
   await broken.site.store.close()
   const { statusCode, body } = await visitor.get('/')
   expect(statusCode).toBe(500)
-  expect(textOf(body)).toContain('Something has come loose')
-  // Who is signed in cannot be told; that nobody is would be wrong.
+  expect(textOf(body)).toContain('Something went wrong')
+  // The signed-in person is unknown, so the page shows neither a name nor a link to sign in.
   expect(textOf(body)).not.toContain('Sign in')
   expect(broken.errors).toHaveLength(1)
   await broken.app.close()
 })
 
-test('the first page leads into the store, where there is a window into it', async () => {
+test('the home page links to the window into the store if the site has one', async () => {
   const { body } = await createVisitor(site.app).get('/')
   expect(body).toContain('<a href="/store">Look into the store</a>')
   const open = await openTestSite({ sample: false, origin: 'https://feed.example.org' })
@@ -204,12 +201,12 @@ test('an empty site says so on every page', async () => {
   const empty = await openTestSite({ sample: false })
   const visitor = createVisitor(empty.app)
   expect((await visitor.get('/')).body).toContain('A fresh, empty page')
-  expect((await visitor.get('/people')).body).toContain('Nobody is here yet')
+  expect((await visitor.get('/people')).body).toContain('No people yet')
   expect((await visitor.get('/sources')).body).toContain('No sources yet')
   await empty.close()
 })
 
-test('a page is offered as a feed only where there is a feed of the same entries', async () => {
+test('a page links to a feed only if there is one with the same entries', async () => {
   const visitor = createVisitor(site.app)
   const noor = await personByName(site.site.reader(), 'noor')
   for (let i = 0; i < 20; i++)

@@ -14,7 +14,7 @@ async function signedIn(name: string, address?: string): Promise<Visitor> {
   return visitor
 }
 
-/** Sends forms until one is refused; answers how many were taken. */
+/** Sends forms until one is refused, and returns the number of accepted ones. */
 async function flood(send: () => Promise<{ statusCode: number }>, most = 400): Promise<number> {
   for (let taken = 0; taken < most; taken++) if ((await send()).statusCode === 429) return taken
   return most
@@ -25,14 +25,14 @@ const postsBy = async (name: string): Promise<number> => {
   return body.match(/<h2[^>]*><a[^>]*>Flooded</g)?.length ?? 0
 }
 
-test('posts that come too fast are refused with a page that says when to try again', async () => {
+test('posts beyond the rate are refused with a page that says when to try again', async () => {
   const mira = await signedIn('mira')
   expect(await flood(() => mira.post('/post', { title: 'Flooded' }))).toBe(10)
   const refused = await mira.post('/post', { title: 'Flooded' })
   expect(refused.statusCode).toBe(429)
   expect(refused.headers['retry-after']).toBe('6')
   expect(textOf(refused.body)).toContain('Try again in 6 seconds')
-  expect(textOf(refused.body)).toContain('This page asked nothing of the store.')
+  expect(textOf(refused.body)).toContain('This page made no calls to the store.')
   at += 5_900
   expect(textOf((await mira.post('/post', { title: 'Flooded' })).body)).toContain('Try again in 1 second:')
   at += 100
@@ -40,7 +40,7 @@ test('posts that come too fast are refused with a page that says when to try aga
   expect(await postsBy('mira')).toBe(11)
 })
 
-test('a new session gains nothing where the address is the same', async () => {
+test('a new session at the same address does not raise the rate limit', async () => {
   let posts = 0
   for (let i = 0; i < 8; i++) {
     const visitor = await signedIn('tomas', '198.51.100.1')
@@ -51,7 +51,7 @@ test('a new session gains nothing where the address is the same', async () => {
   expect((await elsewhere.post('/post', { title: 'Flooded' })).statusCode).toBe(303)
 })
 
-test('comments, likes, deletions, imports and sign-ins are counted, each for itself', async () => {
+test('comments, likes, deletions, imports and sign-ins have separate rate limits', async () => {
   const mira = await signedIn('mira')
   const path = (await mira.post('/post', { title: 'Under fire' })).headers.location as string
   expect(await flood(() => mira.post(`${path}/comments`, { text: 'x' }))).toBe(20)
@@ -66,7 +66,7 @@ test('comments, likes, deletions, imports and sign-ins are counted, each for its
   expect(await flood(() => nobody.post('/sign-in', { name: 'nobody-here' }))).toBe(10)
 })
 
-test('what another site sends is refused without being counted', async () => {
+test('a form from another site is refused without being counted', async () => {
   const mira = await signedIn('mira')
   const headers = { 'sec-fetch-site': 'cross-site', 'content-type': 'application/x-www-form-urlencoded' }
   for (let i = 0; i < 60; i++) {
@@ -80,10 +80,10 @@ test('what another site sends is refused without being counted', async () => {
   expect(reply.statusCode).toBe(303)
 })
 
-test('an import that comes too fast is refused before its files are read', async () => {
+test('an import beyond the rate is refused before its files are read', async () => {
   const mira = await signedIn('mira')
   await flood(() => mira.upload('/import', [{ name: 'a.xml', text: 'x' }]))
   const large = { name: 'big.xml', text: 'x'.repeat(70 * 1024 * 1024) }
-  // Read, it would be refused as too large.
+  // If the site read it, it would refuse it as too large.
   expect((await mira.upload('/import', [large])).statusCode).toBe(429)
 })

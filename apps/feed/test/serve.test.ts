@@ -20,7 +20,7 @@ function occupyPort(): Promise<{ server: Server; port: number }> {
   })
 }
 
-test('the first start fills the store, the second keeps what is there, sessions too', async () => {
+test('the first start fills the store, and the second keeps its entities and sessions', async () => {
   const settings = { ...readSettings(['--data', folder], {}), port: 0 }
   const first = await serve(settings)
   expect(first.seeded).toBeGreaterThan(1000)
@@ -46,7 +46,7 @@ test('the first start fills the store, the second keeps what is there, sessions 
   await expect(fetch(second.url)).rejects.toThrow()
 })
 
-test('pages are made before anybody asks for one, and none of it is an X-ray', async () => {
+test('pages are rendered before the first visitor, without leaving X-rays', async () => {
   const site = await serve({ ...readSettings(['--data', folder], {}), port: 0 })
   try {
     const [shards, xrays] = await Promise.all(
@@ -59,7 +59,7 @@ test('pages are made before anybody asks for one, and none of it is an X-ray', a
   }
 })
 
-test('a port that is taken is told in one line, and no shard is made', async () => {
+test('a taken port is an error of one line, and no shard is created', async () => {
   const { server, port } = await occupyPort()
   const data = join(folder, 'not-yet')
   const settings = { ...readSettings(['--data', data], {}), port }
@@ -72,7 +72,7 @@ test('a port that is taken is told in one line, and no shard is made', async () 
   server.close()
 })
 
-test('without a port the first free one from 3000 is taken', async () => {
+test('without a port, the site listens on the first free one from 3000', async () => {
   const settings = readSettings(['--data', folder], {})
   const one = await serve({ ...settings, shards: memoryShards(1) })
   const two = await serve({ ...settings, shards: memoryShards(1) })

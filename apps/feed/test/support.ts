@@ -8,7 +8,7 @@ import { seedSample } from '../src/sample/seed.ts'
 export interface TestSite {
   readonly app: FastifyInstance
   readonly site: Site
-  /** Errors that were answered with a 500 page. */
+  /** Errors that the site answered with a page of status 500. */
   readonly errors: unknown[]
   close(): Promise<void>
 }
@@ -16,13 +16,13 @@ export interface TestSite {
 export interface TestSiteOptions {
   readonly shards?: DriverFactory
   readonly sample?: boolean
-  /** With the indexes that a site does not have by default. */
+  /** If true, the store also gets the offered indexes. */
   readonly offered?: boolean
   readonly origin?: string
   readonly now?: () => Date
 }
 
-/** A whole site, on memory shards unless others are given. */
+/** Opens a whole site. Default of `shards`: two in memory. */
 export async function openTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
   const site = await openSite({ shards: options.shards ?? memoryShards(2), cleaner: false })
   if (options.sample ?? true) await seedSample(site.data)
@@ -49,18 +49,18 @@ export async function addOffered({ store }: Site): Promise<void> {
 }
 
 let visitors = 0
-/** Every visitor comes from elsewhere, so that they do not use up what one address may do. */
+/** Returns another address for each visitor, so that visitors do not share a rate limit. */
 const nextAddress = (): string => `192.0.2.${++visitors % 256}`
 
-/** A browser without scripts: keeps its cookie, and sends forms with the token of the page that they stand on. */
+/** A browser without scripts: keeps its cookie, and sends forms with the token of their page. */
 export interface Visitor {
   get(path: string): Promise<LightMyRequestResponse>
-  /** Sends a form; fields that are given win over the token of the last page. */
+  /** Sends a form with the token of the last page, unless `fields` has one. */
   post(path: string, fields?: Record<string, string>): Promise<LightMyRequestResponse>
-  /** Sends files, and goes where it is led to. */
+  /** Uploads files and follows the redirect. */
   upload(path: string, files: readonly { name: string; text: string }[]): Promise<LightMyRequestResponse>
   signIn(name: string): Promise<LightMyRequestResponse>
-  /** What it would send with a request of one's own. */
+  /** Returns the cookie header, for requests made by the test itself. */
   cookie(): string
   token(): string
 }
@@ -107,7 +107,7 @@ export function createVisitor(app: FastifyInstance, remoteAddress: string = next
   return visitor
 }
 
-/** The text of a page as people read it, roughly. */
+/** Returns the approximate visible text of a page. */
 export function textOf(html: string): string {
   return html
     .replace(/<head>.*?<\/head>/s, ' ')
@@ -116,7 +116,7 @@ export function textOf(html: string): string {
     .replace(/\s+/g, ' ')
 }
 
-/** How many statements the foot of a page says were sent. */
+/** Returns the number of statements in the foot of a page. */
 export function statementsIn(html: string): number {
   return Number(/calls? to the store, in (\d+) statements?/.exec(textOf(html))?.[1])
 }

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { addressesOfAll, openBrowser } from './browser.ts'
 
 /*
- * `pnpm --filter feed pictures [address] [folder]`: a picture of every page of a site that runs and of its window, in light and dark,
- * wide and narrow. They are for looking at, and git ignores them.
+ * `pnpm --filter feed pictures [address] [folder]` takes a screenshot of each page of a running site and of its window, in light and
+ * dark, wide and narrow. Git ignores the default folder.
  */
 
 const [
@@ -39,7 +39,7 @@ try {
   await browser.close()
 }
 
-/** `12-store-index`, in the order of the pages; ids and the like are left out. */
+/** Returns a name such as `12-store-index`, with the number of the page and its path without ids. */
 function nameOf(path: string, i: number): string {
   const words = path.split('/').filter((word) => /^[a-z_-]{1,20}$/.test(word))
   return [String(i + 1).padStart(2, '0'), ...(words.length === 0 ? ['home'] : words)].join('-')

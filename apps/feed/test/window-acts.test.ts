@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { indexComesAndGoes } from './index-comes-and-goes.ts'
 import { addOffered, createVisitor, openTestSite, textOf } from './support.ts'
 
-test('an index comes and goes while others post, and what it serves with it', async () => {
+test('an index is added and dropped while people post, and pages show its part only while it is ready', async () => {
   expect(await indexComesAndGoes(memoryShards(2))).toEqual([])
 })
 
-test('rows that are planted are on no page, each page says how many it met, and then they are cleaned away', async () => {
+test('planted dangling rows appear on no page, are counted in its foot, and are cleaned', async () => {
   const site = await openTestSite()
   try {
     const [reader, window] = [createVisitor(site.app), createVisitor(site.app)]
@@ -31,7 +31,7 @@ test('rows that are planted are on no page, each page says how many it met, and 
   }
 })
 
-test('each index that can be broken is read by the page that the window names for it', async () => {
+test('the page that the window names for a breakable index reads that index', async () => {
   const site = await openTestSite()
   try {
     const [reader, window] = [createVisitor(site.app), createVisitor(site.app)]
@@ -51,7 +51,7 @@ test('each index that can be broken is read by the page that the window names fo
   }
 })
 
-test('each index that can be added is asked by the page that the window names for it, once it is there', async () => {
+test('the page that the window names for an offered index reads that index once it is ready', async () => {
   const site = await openTestSite()
   try {
     const visitor = createVisitor(site.app)
@@ -68,7 +68,7 @@ test('each index that can be added is asked by the page that the window names fo
   }
 })
 
-test('a site that others can reach has no window, and no acts', async () => {
+test('a site with an origin has no window and no acts', async () => {
   const site = await openTestSite({ sample: false, origin: 'https://feed.example.org' })
   try {
     const visitor = createVisitor(site.app)
@@ -81,7 +81,7 @@ test('a site that others can reach has no window, and no acts', async () => {
   }
 })
 
-test('the site’s own token is no token of the window', async () => {
+test('the window rejects form tokens of the site', async () => {
   const site = await openTestSite({ sample: false })
   try {
     const visitor = createVisitor(site.app)

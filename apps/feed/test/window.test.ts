@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Refuse } from '@looseleaf/console'
 import { LooseleafError } from 'looseleaf'
 import { beforeAll, afterAll, expect, test } from 'vitest'
-import { LONGEST_BODY } from '../src/import/parsed-feed.ts'
+import { MAX_BODY_LENGTH } from '../src/import/parsed-feed.ts'
 import { settingOnce } from '../src/model/settings.ts'
 import { readSample } from '../src/sample/read-sample.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
@@ -12,7 +12,7 @@ const PUBLIC = ['person', 'source', 'entry', 'comment', 'like']
 
 let site: TestSite
 let secret: Buffer
-/** An entity of each kind, and all of those that are secret. */
+/** An entity of each public kind, and all private entities. */
 let ids: Map<string, string[]>
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ const bytesIn = (text: string): Buffer =>
     'hex',
   )
 
-/** A page of the window, which nothing secret is on. */
+/** Reads a page of the window, and checks that it contains no secret. */
 async function page(path: string): Promise<string> {
   const { statusCode, body } = await site.app.inject(path)
   expect(statusCode).toBe(200)
@@ -64,7 +64,7 @@ async function page(path: string): Promise<string> {
   return body
 }
 
-test('what is public is shown with its values and bytes, and what is not without', async () => {
+test('the window shows values and bytes of public entities only', async () => {
   for (const kind of KINDS) {
     expect(ids.get(kind)!.length).toBeGreaterThan(0)
     for (const id of ids.get(kind)!) {
@@ -76,14 +76,14 @@ test('what is public is shown with its values and bytes, and what is not without
   }
 })
 
-test('a long article of the sample is stored compressed, and its page says so', async () => {
+test('the window shows that a long article of the sample is stored compressed', async () => {
   const long = (await readSample()).entries.filter(({ body = '' }) => body.length > 1_000)
   expect(long.length).toBeGreaterThan(0)
   const titles = new Set(long.map(({ title }) => title))
   for await (const { id, _kind, title, body } of site.site.store.scan()) {
     if (_kind !== 'entry' || !titles.delete(title as string)) continue
-    // No longer than what an import would have left of it.
-    expect((body as string).length).toBeLessThanOrEqual(LONGEST_BODY)
+    // At most the length to which an import would cut it.
+    expect((body as string).length).toBeLessThanOrEqual(MAX_BODY_LENGTH)
     const text = textOf(await page(`/store/entity/${id}`))
     const [, stored, plain] = /zlib: ([\d,]+) bytes instead of ([\d,]+)/
       .exec(text)!
@@ -93,7 +93,7 @@ test('a long article of the sample is stored compressed, and its page says so', 
   expect(titles.size).toBe(0)
 })
 
-test('no page of the window has the key of the cookies, whichever way it is written', async () => {
+test('no page of the window contains the cookie secret in any encoding', async () => {
   const asked = new Set([
     '/store',
     '/store/shards',
@@ -107,7 +107,7 @@ test('no page of the window has the key of the cookies, whichever way it is writ
     const links = [...text.matchAll(/href="(\/store\/index[^"]*)"/g)].map(([, href]) =>
       href!.replaceAll('&#38;', '&'),
     )
-    // Other places of the same index have addresses of their own each time.
+    // Pages of the same index have cursors in their addresses, so they are visited once per index.
     for (const href of links) if (!href.includes('after=') || !path.includes('after=')) asked.add(href)
   }
   expect([...asked].filter((path) => path.includes('session_by_user')).length).toBeGreaterThan(1)
@@ -116,7 +116,7 @@ test('no page of the window has the key of the cookies, whichever way it is writ
   expect([...asked].some((path) => path.includes('after='))).toBe(true)
 })
 
-test('what a form wrote has an X-ray', async () => {
+test('a form that redirects to a page has an X-ray', async () => {
   const list = await page('/store/xray')
   const [, address = ''] = /href="([^"]+)">POST \/sign-in</.exec(list) ?? []
   expect(address).toMatch(/^\/store\/xray\//)
@@ -124,7 +124,7 @@ test('what a form wrote has an X-ray', async () => {
   expect(drawn).toMatch(/<g class="entities write">/)
 })
 
-test('a form that leads to a page has an X-ray of its own, which that page leads to once', async () => {
+test('the page after a redirect links once to the X-ray of its form', async () => {
   const visitor = createVisitor(site.app)
   await visitor.get('/sign-in')
   const linkOf = (body: string): string | undefined =>
@@ -146,7 +146,7 @@ test('a form that leads to a page has an X-ray of its own, which that page leads
   expect(linkOf((await visitor.get('/post')).body)).toBeUndefined()
 })
 
-test('a form that is answered with a page has one X-ray, which the page leads to', async () => {
+test('a form that is answered with a page has one X-ray, linked from that page', async () => {
   const visitor = createVisitor(site.app)
   await visitor.get('/sign-in')
   const ofForms = async (): Promise<string[]> =>
@@ -159,7 +159,7 @@ test('a form that is answered with a page has one X-ray, which the page leads to
   expect(body).toContain(`href="${address}"`)
 })
 
-test('a page that fails says at its foot what it has asked, and has an X-ray that says what failed', async () => {
+test('the foot of a failed page shows its cost, and its X-ray shows the failure', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('mira')
   const { refusals } = site.site.faults

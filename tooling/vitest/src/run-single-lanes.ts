@@ -25,10 +25,10 @@ const aboutSharing = [
   'packages/store/src/store-stats.test.ts > the numbers of a store tell its lanes',
   'packages/store/src/reading/covering-reads.test.ts > a list > goes with others in one statement that looks versions up',
   'packages/store/src/reading/many-queries.test.ts > ',
-  'apps/feed/src/model/save-sources.test.ts > a long list is imported as a whole, up to its limit',
-  'apps/feed/src/model/sessions.test.ts > a session is asked for together with its person, in one read of one shard',
+  'apps/feed/src/model/save-sources.test.ts > a long list is imported up to the limit, in batches',
+  'apps/feed/src/model/sessions.test.ts > a session and its person are read together, by one statement on one shard',
   'apps/feed/test/cost.test.ts > ',
-  'apps/feed/test/mariadb.int.test.ts > the foot of a page counts what the databases ran, and home keeps to its budget',
+  'apps/feed/test/mariadb.int.test.ts > the foot of a page counts the statements of the servers, and the home page keeps its budget',
   'tooling/model-based/src/flaws.test.ts > the model notices when scans of one call get each other’s rows',
   // Its cleaners meet a write in the middle, which they leave to their next round.
   "packages/cleaner/test/write-policies.test.ts > onIndexFailure: 'defer' > two cleaners that drain concurrently",

@@ -1,26 +1,26 @@
 import { Parser } from 'htmlparser2'
-import { beyond, DEEPEST, MOST_ATTRIBUTES, MOST_ATTRIBUTES_OF_ONE, MOST_ELEMENTS } from './limits.ts'
+import { beyond, MAX_DEPTH, MAX_ATTRIBUTES, MAX_ATTRIBUTES_PER_ELEMENT, MAX_ELEMENTS } from './limits.ts'
 
 /**
- * Counts what is in an XML file, well-formed or not, without building anything of it. Throws `BeyondLimit`. Answers
- * whether the file breaks off: whether an element is still open at its end.
+ * Checks an XML file, well-formed or not, against the limits without building a tree. Throws `BeyondLimit`. Returns true if the
+ * file is truncated, that is, if an element is still open at its end.
  */
 export function checkXmlLimits(source: string): boolean {
   let elements = 0
   let attributes = 0
-  let attributesOfOne = 0
+  let elementAttributes = 0
   let depth = 0
   const parser = new Parser(
     {
       onopentagname() {
-        attributesOfOne = 0
+        elementAttributes = 0
         countElement(++elements)
         countDepth(++depth)
       },
       onattribute() {
-        if (++attributes > MOST_ATTRIBUTES) throw beyond('more than # attributes', MOST_ATTRIBUTES)
-        if (++attributesOfOne > MOST_ATTRIBUTES_OF_ONE)
-          throw beyond('an element of more than # attributes', MOST_ATTRIBUTES_OF_ONE)
+        if (++attributes > MAX_ATTRIBUTES) throw beyond('more than # attributes', MAX_ATTRIBUTES)
+        if (++elementAttributes > MAX_ATTRIBUTES_PER_ELEMENT)
+          throw beyond('an element of more than # attributes', MAX_ATTRIBUTES_PER_ELEMENT)
       },
       onclosetag() {
         depth--
@@ -29,12 +29,12 @@ export function checkXmlLimits(source: string): boolean {
     { xmlMode: true, decodeEntities: false },
   )
   parser.write(source)
-  const breaksOff = depth > 0
+  const isTruncated = depth > 0
   parser.end()
-  return breaksOff
+  return isTruncated
 }
 
-/** The same for JSON. */
+/** Does the same for a JSON file. */
 export function checkJsonLimits(source: string): boolean {
   let elements = 0
   let depth = 0
@@ -49,7 +49,7 @@ export function checkJsonLimits(source: string): boolean {
   return depth > 0
 }
 
-/** Where the closing quote stands, or the end of the text. */
+/** Returns the position of the closing quote, or the end of the text if there is none. */
 function endOfString(source: string, start: number): number {
   for (let at = start + 1; at < source.length; at++) {
     const char = source.charAt(at)
@@ -60,9 +60,9 @@ function endOfString(source: string, start: number): number {
 }
 
 function countElement(elements: number): void {
-  if (elements > MOST_ELEMENTS) throw beyond('more than # elements', MOST_ELEMENTS)
+  if (elements > MAX_ELEMENTS) throw beyond('more than # elements', MAX_ELEMENTS)
 }
 
 function countDepth(depth: number): void {
-  if (depth > DEEPEST) throw beyond('elements that are nested more than # deep', DEEPEST)
+  if (depth > MAX_DEPTH) throw beyond('elements that are nested more than # deep', MAX_DEPTH)
 }

@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2'
 
-/** An XML file that breaks off, without the tag that it breaks off in, and with an end for every element that is open. */
+/** Makes a truncated XML file well-formed: drops an incomplete tag at the end, and closes every open element. */
 export function closeElements(source: string): string {
   const open: string[] = []
   let end = 0

@@ -3,7 +3,7 @@ import { decodeText } from './decode-text.ts'
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
 
-test('a declared encoding is believed when the bytes are not UTF-8', () => {
+test('bytes that are not UTF-8 are decoded by the declared encoding', () => {
   const bytes = latin1('<?xml version="1.0" encoding="ISO-8859-1"?><a>caf\xe9</a>')
   expect(decodeText(bytes)).toMatchObject({ encoding: 'windows-1252' })
   expect(decodeText(bytes).text).toContain('café')
@@ -14,21 +14,21 @@ test('a declared encoding is believed when the bytes are not UTF-8', () => {
   expect(decodeText(cyrillic).text).toContain('Тра')
 })
 
-test('valid UTF-8 is UTF-8 whatever the declaration says', () => {
+test('valid UTF-8 is decoded as UTF-8 despite another declaration', () => {
   const bytes = Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>café</a>')
   expect(decodeText(bytes).text).toContain('café')
 })
 
-test('bytes declared as UTF-8 that are none are read as windows-1252', () => {
+test('invalid UTF-8 that is declared as UTF-8 is decoded as windows-1252', () => {
   const bytes = latin1('<?xml version="1.0" encoding="utf-8"?><a>\x93na\xefve\x94</a>')
   expect(decodeText(bytes).text).toContain('“naïve”')
 })
 
-test('an encoding that nobody knows does not matter', () => {
+test('an unknown declared encoding is ignored', () => {
   expect(decodeText(latin1('<?xml version="1.0" encoding="x-moon"?>\xe9')).text).toMatch(/é$/)
 })
 
-test('UTF-16 is recognised by its mark or its first bytes', () => {
+test('UTF-16 is recognized by its byte order mark or its first bytes', () => {
   const text = '<a>Übermut</a>'
   expect(decodeText(Buffer.from(`\ufeff${text}`, 'utf16le')).text).toBe(text)
   expect(decodeText(Buffer.from(text, 'utf16le')).text).toBe(text)

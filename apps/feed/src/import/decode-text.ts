@@ -1,14 +1,14 @@
-/** Text of a file whose encoding is told by its first bytes, by its XML declaration, or not at all. */
+/** Text of a file, with its detected encoding. */
 export interface DecodedText {
   readonly text: string
-  /** The encoding that was used, as the Encoding Standard names it. */
+  /** Name of the encoding in the Encoding Standard. */
   readonly encoding: string
 }
 
 /**
- * Decodes a feed's bytes. A byte order mark wins. Bytes that are valid UTF-8 are UTF-8 whatever the declaration says,
- * because text of another encoding hardly ever is by accident; otherwise the declaration is believed, and windows-1252
- * is the last resort. Never throws; bytes that fit nothing become U+FFFD.
+ * Decodes a feed's bytes. A byte order mark wins. Otherwise valid UTF-8 is UTF-8, whatever the XML declaration says, because text
+ * in another encoding is almost never valid UTF-8 by accident. Then the declared encoding is used, and windows-1252 without one.
+ * Never throws; invalid bytes become U+FFFD.
  */
 export function decodeText(bytes: Uint8Array): DecodedText {
   const marked = byteOrderMark(bytes)
@@ -23,7 +23,7 @@ export function decodeText(bytes: Uint8Array): DecodedText {
     try {
       return decode(bytes, declared)
     } catch {
-      // The declaration names an encoding that nobody knows.
+      // The declared encoding is unknown.
     }
   }
   return decode(bytes, 'windows-1252')

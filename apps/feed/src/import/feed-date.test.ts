@@ -17,7 +17,7 @@ test.each([
   ['2003-12-13', '2003-12-13T00:00:00.000Z'],
   ['2003-12', '2003-12-01T00:00:00.000Z'],
   ['December 13, 2003', '2003-12-13T00:00:00.000Z'],
-])('%s is a moment, the same in every time zone', (text, expected) => {
+])('the feed date %s is the same in every time zone', (text, expected) => {
   expect(feedDate(text, now)?.toISOString()).toBe(expected)
 })
 
@@ -31,6 +31,6 @@ test.each([
   '2099-01-01',
   'NaN',
   '99'.repeat(60),
-])('“%s” is none', (text) => {
+])('“%s” is not a valid feed date', (text) => {
   expect(feedDate(text, now)).toBeUndefined()
 })

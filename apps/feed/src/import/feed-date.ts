@@ -5,9 +5,9 @@ const RFC_822 =
   /^(?:[a-z]+\.?,?\s+)?(\d{1,2})[\s-]+([a-z]{3})[a-z]*\.?[\s-]+(\d{4}|\d{2})(?!\d)(?:,?\s+(\d{1,2}):?(\d{2})(?::(\d{2}))?)?/i
 
 /**
- * The moment that a feed's date means, whatever the form; undefined when it is none, lies before 1970,
- * or more than a day after `now` (an entry from the future would stay on top for ever).
- * A date without a zone, or with one that nobody knows, is UTC: the machine's own zone plays no part.
+ * Parses the date of a feed in any common format. Returns undefined for invalid dates, and for those before 1970 or more than a day
+ * after `now`: an entry from the future would stay on top for ever. A date with a missing or unknown zone is UTC, so the result does
+ * not depend on the zone of the machine.
  */
 export function feedDate(text: string | undefined, now: Date): Date | undefined {
   const trimmed = text?.trim().slice(0, 80)
@@ -17,7 +17,7 @@ export function feedDate(text: string | undefined, now: Date): Date | undefined 
   return new Date(time)
 }
 
-/** These two give undefined for another form, and NaN for their own form with a day that does not exist. */
+/** Like `parseRfc822`, returns undefined for text in another format, and NaN for a day that does not exist. */
 function parseIso(text: string): number | undefined {
   const match =
     /^(\d{4}-\d{2}(?:-\d{2})?)(?:[T\s]+(\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(z|[+-]\d{2}:?\d{2})?.*)?$/i.exec(
@@ -41,7 +41,7 @@ function parseRfc822(text: string): number | undefined {
   const year = (match[3] as string).length === 4 ? short : short < 70 ? 2000 + short : 1900 + short
   const day = Number(match[1])
   const time = Date.UTC(year, month, day, Number(match[4] ?? 0), Number(match[5] ?? 0), Number(match[6] ?? 0))
-  // 31 February would quietly become a day in March.
+  // `Date.UTC` turns 31 February into a day in March.
   if (new Date(Date.UTC(year, month, day)).getUTCDate() !== day) return Number.NaN
   return time - zoneOffset(text.slice(match[0].length))
 }

@@ -15,7 +15,7 @@ vi.mock('node:worker_threads', async (original) => {
   return { ...threads, Worker }
 })
 
-test('a thread that cannot be started refuses the file, and the next file gets another', async () => {
+test('a file is refused if its thread cannot start, and the next file gets a new thread', async () => {
   const parser = createFileParser()
   const options = { name: 'a.xml', now: new Date('2026-06-01T12:00:00Z') }
   const feed = Buffer.from(

@@ -6,7 +6,7 @@ const options = { name: 'a.xml', now: new Date('2026-06-01T12:00:00Z') }
 const small = Buffer.from(
   '<rss version="2.0"><channel><title>T</title><item><title>One</title><pubDate>Sat, 07 Sep 2002 00:00:01 GMT</pubDate></item></channel></rss>',
 )
-/** Within every limit, and seconds of work: the text of these items is markup with nothing in it. */
+/** A file within every limit that takes seconds to parse: the items' text is markup without content. */
 const slow = Buffer.from(
   `<rss version="2.0"><channel><title>T</title>${`<item><description><![CDATA[${'<p><b></b></p>'.repeat(110)}]]></description></item>`.repeat(4500)}</channel></rss>`,
 )
@@ -17,12 +17,12 @@ afterEach(async () => {
   parser = createFileParser()
 })
 
-test('gives what parseFile gives', async () => {
+test('the parser thread returns the same result as parseFile', async () => {
   expect(await parser.parse(small, options)).toEqual(parseFile(small, options))
   expect(await parser.parse(Buffer.from('x'), options)).toEqual(parseFile(Buffer.from('x'), options))
 })
 
-test('others go on while a file is read', async () => {
+test('the event loop stays free while a file is parsed', async () => {
   const events: string[] = []
   const parsing = parser.parse(slow, options).then((file) => events.push(file.type))
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
@@ -31,7 +31,7 @@ test('others go on while a file is read', async () => {
   expect(events).toEqual(['somebody else', 'refused'])
 })
 
-test('a file that takes too long is refused, and the next ones are read', async () => {
+test('a file beyond the time limit is refused, and later files are parsed', async () => {
   const impatient = createFileParser(1)
   const long = await impatient.parse(slow, options)
   expect(long).toEqual({ type: 'refused', reason: 'The file takes longer than 0.001 seconds to read.' })
@@ -40,7 +40,7 @@ test('a file that takes too long is refused, and the next ones are read', async 
   expect(files.map(({ type }) => type)).toEqual(['refused', 'feed'])
 })
 
-test('a thread that is ended refuses what it is at', async () => {
+test('closing the parser refuses the file in progress', async () => {
   const parsing = parser.parse(slow, options)
   await new Promise((resolve) => setImmediate(resolve))
   await parser.close()

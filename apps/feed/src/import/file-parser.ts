@@ -1,35 +1,35 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { BeyondLimit, LONGEST_PARSE_MS, MOST_MEMORY_MB } from './limits.ts'
+import { BeyondLimit, MAX_PARSE_MS, MAX_MEMORY_MB } from './limits.ts'
 import type { ParseFileOptions } from './parse-file.ts'
 import type { ParsedFile } from './parsed-feed.ts'
 import type { ParseTask } from './parse-worker.ts'
 
-/** Reads the files that people bring, without keeping anybody else waiting. */
+/** Parses uploaded files in a worker thread, so that the event loop stays free for other requests. */
 export interface FileParser {
   /**
-   * As `parseFile`, in a thread of its own and one file after the other. Never rejects: a file that takes more time or
-   * memory than a file may is refused.
+   * Does the same as `parseFile` in the worker thread, one file after the other. Never rejects: a file beyond the limits of time or
+   * memory is refused.
    */
   parse(bytes: Uint8Array, options: ParseFileOptions): Promise<ParsedFile>
-  /** Ends the thread; a file that it is at is refused. */
+  /** Ends the thread. A file in progress is refused. */
   close(): Promise<void>
 }
 
-/** The thread runs what this module is: a source, or what was built of it. */
+/** The worker has the extension of this module, which runs from sources or from the build. */
 const THREAD = new URL(`./parse-worker${extname(import.meta.url)}`, import.meta.url)
 
-export function createFileParser(longestMs: number = LONGEST_PARSE_MS): FileParser {
+export function createFileParser(timeoutMs: number = MAX_PARSE_MS): FileParser {
   let thread: Worker | undefined
   let last: Promise<unknown> = Promise.resolve()
 
-  /** It is kept for the next file, and does not keep the process. */
+  /** Starts a thread, which is reused for later files. While idle, it does not keep the process alive. */
   function start(): Worker {
-    const worker = new Worker(THREAD, { resourceLimits: { maxOldGenerationSizeMb: MOST_MEMORY_MB } })
+    const worker = new Worker(THREAD, { resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB } })
     worker.on('exit', () => {
       if (thread === worker) thread = undefined
     })
-    // Whoever waits for it hears of it; when nobody does, it is of no interest.
+    // A file in progress listens for errors itself. Without this listener, an error of an idle thread would end the process.
     worker.on('error', () => undefined)
     return worker
   }
@@ -39,7 +39,7 @@ export function createFileParser(longestMs: number = LONGEST_PARSE_MS): FilePars
     try {
       worker = thread ??= start()
       worker.ref()
-      return await answerOf(worker, task, longestMs)
+      return await answerOf(worker, task, timeoutMs)
     } catch (error) {
       await worker?.terminate()
       return { type: 'refused', reason: reasonOf(error) }
@@ -60,10 +60,10 @@ export function createFileParser(longestMs: number = LONGEST_PARSE_MS): FilePars
   }
 }
 
-async function answerOf(worker: Worker, task: ParseTask, longestMs: number): Promise<ParsedFile> {
+async function answerOf(worker: Worker, task: ParseTask, timeoutMs: number): Promise<ParsedFile> {
   const { promise, resolve, reject } = Promise.withResolvers<ParsedFile>()
-  const onExit = (): void => reject(new Error('it was interrupted'))
-  const timer = setTimeout(() => reject(outOfTime(longestMs)), longestMs)
+  const onExit = (): void => reject(new Error('the parser was stopped'))
+  const timer = setTimeout(() => reject(outOfTime(timeoutMs)), timeoutMs)
   worker.on('message', resolve).on('error', reject).on('exit', onExit)
   worker.postMessage(task)
   try {
@@ -74,14 +74,14 @@ async function answerOf(worker: Worker, task: ParseTask, longestMs: number): Pro
   }
 }
 
-function outOfTime(longestMs: number): BeyondLimit {
-  return new BeyondLimit(`The file takes longer than ${longestMs / 1000} seconds to read.`)
+function outOfTime(timeoutMs: number): BeyondLimit {
+  return new BeyondLimit(`The file takes longer than ${timeoutMs / 1000} seconds to read.`)
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof BeyondLimit) return error.message
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'ERR_WORKER_OUT_OF_MEMORY')
-    return `The file takes more than ${MOST_MEMORY_MB} MB of memory to read.`
+    return `The file takes more than ${MAX_MEMORY_MB} MB of memory to read.`
   return `The file could not be read: ${error instanceof Error ? error.message : 'unknown reason'}.`
 }

@@ -1,6 +1,6 @@
 import type { Site } from '../model/site.ts'
 import { counted } from '../views/counted.ts'
-import { LARGEST_FILE } from './limits.ts'
+import { MAX_FILE_BYTES } from './limits.ts'
 import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscriptions } from './store-feed.ts'
 
 export interface FileToImport {
@@ -15,13 +15,13 @@ interface Outcome {
   readonly notes: readonly string[]
 }
 
-/** What became of a file. */
+/** Outcome of importing a file. */
 export type ImportResult =
   | (Outcome & { readonly type: 'feed'; readonly stored: StoredFeed })
   | (Outcome & { readonly type: 'opml'; readonly stored: StoredSubscriptions })
   | { readonly type: 'refused'; readonly name: string; readonly reason: string }
 
-/** Imports one file for a person, or for nobody in particular. A file that is no feed is refused, not thrown. */
+/** Imports one file for a person, or without an owner. Returns `refused`, and does not throw, for a file that is not a feed. */
 export async function importFile(
   { data, parser }: Pick<Site, 'data' | 'parser'>,
   file: FileToImport,
@@ -29,8 +29,8 @@ export async function importFile(
   now: Date = new Date(),
 ): Promise<ImportResult> {
   const name = file.name.replace(/^.*[\\/]/, '').slice(0, 120) || 'feed'
-  if (file.bytes.length > LARGEST_FILE) {
-    return { type: 'refused', name, reason: `The file is larger than ${LARGEST_FILE / 1024 / 1024} MB.` }
+  if (file.bytes.length > MAX_FILE_BYTES) {
+    return { type: 'refused', name, reason: `The file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB.` }
   }
   const parsed = await parser.parse(file.bytes, { name, now })
   switch (parsed.type) {
@@ -47,20 +47,20 @@ export async function importFile(
   }
 }
 
-/** The result in a sentence, for people. */
+/** Describes a result for people. */
 export function describeImport(result: ImportResult): string {
   if (result.type === 'refused') return `${result.name}: refused. ${result.reason}`
   const counts =
     result.type === 'opml'
-      ? [count(result.stored.added, 'new source'), count(result.stored.known, 'source', 'known already')]
+      ? [count(result.stored.added, 'new source'), count(result.stored.known, 'source', 'already known')]
       : [
           count(result.stored.added, 'new entry'),
           count(result.stored.updated, 'entry', 'updated'),
-          count(result.stored.unchanged, 'entry', 'as before'),
+          count(result.stored.unchanged, 'entry', 'unchanged'),
           count(result.stored.failed, 'entry', 'not stored'),
         ]
-  const what = counts.filter((text) => text !== undefined).join(', ') || 'nothing new'
-  return [`${result.title} (${result.format}): ${what}.`, ...result.notes].join(' ')
+  const summary = counts.filter((text) => text !== undefined).join(', ') || 'nothing new'
+  return [`${result.title} (${result.format}): ${summary}.`, ...result.notes].join(' ')
 }
 
 function count(number: number, noun: string, rest = ''): string | undefined {

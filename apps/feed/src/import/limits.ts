@@ -1,26 +1,24 @@
 /*
- * What a file may be. Most of it is held against these before a parser builds anything of it; time and memory are for
- * what no count foresees.
+ * Limits of an imported file. Counts are checked before a parser builds a tree. Time and memory limits catch files that pass the
+ * counts.
  */
 
-/** In bytes. */
-export const LARGEST_FILE: number = 8 * 1024 * 1024
-/** Elements of XML; objects and lists of JSON. */
-export const MOST_ELEMENTS = 200_000
-export const MOST_ATTRIBUTES = 200_000
-/** Of one element. */
-export const MOST_ATTRIBUTES_OF_ONE = 200
-/** Elements, or objects and lists, within each other. */
-export const DEEPEST = 200
-export const LONGEST_PARSE_MS = 15_000
-export const MOST_MEMORY_MB = 512
+export const MAX_FILE_BYTES: number = 8 * 1024 * 1024
+/** XML elements, or JSON objects and arrays. */
+export const MAX_ELEMENTS = 200_000
+export const MAX_ATTRIBUTES = 200_000
+export const MAX_ATTRIBUTES_PER_ELEMENT = 200
+/** Nested XML elements, or nested JSON objects and arrays. */
+export const MAX_DEPTH = 200
+export const MAX_PARSE_MS = 15_000
+export const MAX_MEMORY_MB = 512
 
-/** Thrown for a file that is beyond a limit. The message is for whoever brought it, and names the limit. */
+/** Thrown for a file beyond a limit. The message names the limit and is for the person who imports the file. */
 export class BeyondLimit extends Error {
   override readonly name = 'BeyondLimit'
 }
 
-/** `limit` as people write it: 200,000. */
-export function beyond(what: string, limit: number): BeyondLimit {
-  return new BeyondLimit(`The file has ${what.replace('#', limit.toLocaleString('en'))}.`)
+/** Returns an error with the limit in place of `#`, formatted like 200,000. */
+export function beyond(excess: string, limit: number): BeyondLimit {
+  return new BeyondLimit(`The file has ${excess.replace('#', limit.toLocaleString('en'))}.`)
 }

@@ -1,4 +1,4 @@
-import { LONGEST_TITLE, type SubscribedFeed } from './parsed-feed.ts'
+import { MAX_TITLE_LENGTH, type SubscribedFeed } from './parsed-feed.ts'
 import { tidyLine } from './plain-text.ts'
 import { addressKey, hostOf, webLink } from './web-link.ts'
 
@@ -11,18 +11,18 @@ interface Outline {
   readonly outlines?: readonly Outline[]
 }
 
-/** Folders in folders deeper than this are not opened. */
-const DEEPEST = 50
+/** Deeper folders are ignored. */
+const MAX_DEPTH = 50
 
 export interface Subscriptions {
   readonly subscriptions: readonly SubscribedFeed[]
-  /** Outlines that are neither a feed nor a folder. */
+  /** Number of outlines that are neither a feed nor a folder. */
   readonly others: number
-  /** Feeds whose address is not one of the web. */
+  /** Number of feeds whose address is not a web address. */
   readonly unusable: number
 }
 
-/** Every feed of an outline, from all its folders, each once, whatever scheme its address has. */
+/** Collects the feeds of an outline from all folders. Each feed appears once, even if its addresses differ in their scheme. */
 export function collectSubscriptions(outlines: readonly Outline[]): Subscriptions {
   const found = new Map<string, SubscribedFeed>()
   let others = 0
@@ -32,7 +32,7 @@ export function collectSubscriptions(outlines: readonly Outline[]): Subscription
     const key = feedLink === undefined ? undefined : addressKey(feedLink)
     if (feedLink !== undefined && key !== undefined && !found.has(key)) {
       found.set(key, {
-        title: tidyLine(outline.title ?? outline.text ?? '', LONGEST_TITLE) || hostOf(feedLink),
+        title: tidyLine(outline.title ?? outline.text ?? '', MAX_TITLE_LENGTH) || hostOf(feedLink),
         about: tidyLine(outline.description ?? '', 300),
         feedLink,
         link: webLink(outline.htmlUrl, feedLink),
@@ -41,7 +41,7 @@ export function collectSubscriptions(outlines: readonly Outline[]): Subscription
       if (outline.xmlUrl !== undefined) unusable++
       else if (outline.outlines === undefined) others++
     }
-    if (depth < DEEPEST) for (const child of outline.outlines ?? []) visit(child, depth + 1)
+    if (depth < MAX_DEPTH) for (const child of outline.outlines ?? []) visit(child, depth + 1)
   }
   for (const outline of outlines) visit(outline, 0)
   return { subscriptions: [...found.values()], others, unusable }

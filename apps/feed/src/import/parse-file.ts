@@ -5,8 +5,8 @@ import { decodeText } from './decode-text.ts'
 import { BeyondLimit } from './limits.ts'
 import { collectSubscriptions } from './opml-subscriptions.ts'
 import {
-  LONGEST_TITLE,
-  MOST_SUBSCRIPTIONS,
+  MAX_TITLE_LENGTH,
+  MAX_SUBSCRIPTIONS,
   type ParsedFeed,
   type ParsedFile,
   type RefusedFile,
@@ -19,12 +19,12 @@ import { webLink } from './web-link.ts'
 import { resolveXmlBase } from './xml-base.ts'
 
 export interface ParseFileOptions {
-  /** What the file is called, for a feed that has no title. */
+  /** Name of the file, the title of a feed without one. */
   readonly name: string
   readonly now: Date
 }
 
-/** Reads a feed or OPML file. Never throws: a file that is neither, or is too broken, comes back as refused with the reason. */
+/** Parses a feed or an OPML file. Never throws: other or too broken files return `refused` with a reason. */
 export function parseFile(bytes: Uint8Array, options: ParseFileOptions): ParsedFile {
   if (bytes.length === 0) return refused('The file is empty.')
   const { text } = decodeText(bytes)
@@ -41,43 +41,43 @@ export function parseFile(bytes: Uint8Array, options: ParseFileOptions): ParsedF
 
 function readFeed(text: string, options: ParseFileOptions): ParsedFile {
   const format = formatOf(text)
-  if (format === undefined) return refused(`No feed was found in it${guessOf(text)}.`)
+  if (format === undefined) return refused(`The file contains no feed${guessOf(text)}.`)
   if (format === 'JSON Feed') return readJsonFeed(text, options)
-  const breaksOff = checkXmlLimits(text)
+  const isTruncated = checkXmlLimits(text)
   const source = resolveXmlBase(text)
   const whole = (): RawFeed | undefined => attempt(() => READERS[format](source))
-  // The item that a file breaks off in is left out, even where a reader would take it as it is.
-  const first = breaksOff ? undefined : whole()
+  // The incomplete last item of a truncated file is left out, even if a reader would accept it.
+  const first = isTruncated ? undefined : whole()
   if (first !== undefined && first.items.length > 0) return tidyFeed(first, format, [], options)
   const salvaged = salvageItems(source)
   const saved = salvaged && attempt(() => READERS[format](salvaged.withoutHead))
   if (salvaged === undefined || saved === undefined || saved.items.length === 0) {
     const raw = first ?? whole()
-    if (raw !== undefined && (raw.items.length > 0 || !breaksOff))
-      return tidyFeed(raw, format, breaksOff ? [BREAKS_OFF] : [], options)
+    if (raw !== undefined && (raw.items.length > 0 || !isTruncated))
+      return tidyFeed(raw, format, isTruncated ? [TRUNCATED] : [], options)
     return refused(
-      breaksOff
-        ? 'The file breaks off before its first item ends.'
+      isTruncated
+        ? 'The file is truncated within its first item.'
         : 'The file is not well-formed, and no items were found in it.',
     )
   }
   const head = attempt(() => READERS[format](salvaged.withHead)) ?? first ?? whole() ?? saved
-  const note = breaksOff ? BREAKS_OFF : 'The file is not well-formed; its items were found all the same.'
+  const note = isTruncated ? TRUNCATED : 'The file is not well-formed, but its items were found.'
   return tidyFeed({ ...head, items: saved.items }, format, [note], options)
 }
 
-const BREAKS_OFF = 'The file breaks off before its end; what is whole in it was taken.'
+const TRUNCATED = 'The file is truncated; its complete items were imported.'
 
 function readJsonFeed(source: string, options: ParseFileOptions): ParsedFile {
-  const breaksOff = checkJsonLimits(source)
-  if (breaksOff) return refused('The file breaks off before its end, and JSON cannot be read in part.')
+  const isTruncated = checkJsonLimits(source)
+  if (isTruncated) return refused('The file is truncated, and JSON cannot be read in part.')
   const raw = attempt(() => readJson(source))
   return raw === undefined
     ? refused('The file is not well-formed JSON.')
     : tidyFeed(raw, 'JSON Feed', [], options)
 }
 
-/** Undefined where a reader does not get through; its own words are for programmers. */
+/** Returns undefined if a reader throws. Its message is for programmers and not for the person who imports. */
 function attempt<Value>(read: () => Value): Value | undefined {
   try {
     return read()
@@ -97,7 +97,7 @@ function tidyFeed(
     firstOf(raw.links, (text) => webLink(text)),
   )
   const link = firstOf(raw.links, (text) => webLink(text, feedLink))
-  // In Atom what is relative is so to the document; the others do not say, and their readers go by the site's address.
+  // Atom's relative links refer to the document. The other formats do not define a base, and feed readers use the site's address.
   const base = format === 'Atom' ? (feedLink ?? link) : (link ?? feedLink)
   const tidy = tidyItems(raw.items, base, options.now)
   if (tidy.items.length === 0) {
@@ -132,24 +132,25 @@ function formatOf(source: string): ParsedFeed['format'] | undefined {
 }
 
 function readOpml(source: string, options: ParseFileOptions): ParsedFile {
-  const breaksOff = checkXmlLimits(source)
-  const opml = attempt(() => parseOpml(breaksOff ? closeElements(source) : source))
-  if (opml === undefined && !breaksOff) return refused('The OPML file is not well-formed.')
+  const isTruncated = checkXmlLimits(source)
+  const opml = attempt(() => parseOpml(isTruncated ? closeElements(source) : source))
+  if (opml === undefined && !isTruncated) return refused('The OPML file is not well-formed.')
   const { subscriptions, others, unusable } = collectSubscriptions(opml?.body?.outlines ?? [])
-  if (breaksOff && subscriptions.length === 0) return refused('The file breaks off before its first feed.')
-  const notes = breaksOff ? [BREAKS_OFF] : []
+  if (isTruncated && subscriptions.length === 0)
+    return refused('The file is truncated before its first feed.')
+  const notes = isTruncated ? [TRUNCATED] : []
   if (others > 0) notes.push(`${others} ${others === 1 ? 'line names' : 'lines name'} no feed.`)
   if (unusable > 0)
     notes.push(`${unusable} ${unusable === 1 ? 'feed has' : 'feeds have'} an address that is not on the web.`)
   if (subscriptions.length === 0) return refused(['The OPML file lists no feeds.', ...notes].join(' '))
-  const beyond = subscriptions.length - MOST_SUBSCRIPTIONS
+  const beyond = subscriptions.length - MAX_SUBSCRIPTIONS
   if (beyond > 0)
-    notes.push(`Only the first ${MOST_SUBSCRIPTIONS} feeds are kept; ${beyond} more were left out.`)
+    notes.push(`Only the first ${MAX_SUBSCRIPTIONS} feeds are kept; ${beyond} more were left out.`)
   return {
     type: 'opml',
     format: 'OPML',
-    title: tidyLine(opml?.head?.title ?? '', LONGEST_TITLE) || options.name,
-    subscriptions: subscriptions.slice(0, MOST_SUBSCRIPTIONS),
+    title: tidyLine(opml?.head?.title ?? '', MAX_TITLE_LENGTH) || options.name,
+    subscriptions: subscriptions.slice(0, MAX_SUBSCRIPTIONS),
     notes,
   }
 }
@@ -161,7 +162,7 @@ function guessOf(source: string): string {
   return ': it is neither RSS, Atom, RDF nor JSON Feed'
 }
 
-/** The first line of a parser's message, cut short: it is shown to people, and it may quote the file. */
+/** Returns the first line of a parser's message. It is shown to people and may quote the file, so it is cut to 120 characters. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? (error.message.split('\n')[0] as string) : 'unknown reason'
   return message.slice(0, 120).replace(/\.$/, '')

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { parseFile, type ParseFileOptions } from './parse-file.ts'
 
-/** What is sent to this thread; it answers with a `ParsedFile`. */
+/** Message to this thread, which answers each one with a `ParsedFile`. */
 export interface ParseTask extends ParseFileOptions {
   readonly bytes: Uint8Array
 }

@@ -1,6 +1,6 @@
-/** An item of a feed, whatever format it came in: plain text and absolute links. */
+/** An item of a feed of any format, as plain text with absolute links. */
 export interface FeedItem {
-  /** What makes it the same item the next time: its id, its link, or a digest of it. Never empty. */
+  /** Identifies the item in later imports: its id, its link, or a digest. Never empty. */
   readonly guid: string
   readonly title: string
   readonly body: string | undefined
@@ -14,11 +14,12 @@ export interface ParsedFeed {
   readonly format: 'RSS' | 'Atom' | 'RDF' | 'JSON Feed'
   readonly title: string
   readonly about: string
-  /** The site's address and the feed's own. */
+  /** Address of the site. */
   readonly link: string | undefined
+  /** Address of the feed itself. */
   readonly feedLink: string | undefined
   readonly items: readonly FeedItem[]
-  /** What was left out, in words for people. */
+  /** Notes for people about parts that were left out. */
   readonly notes: readonly string[]
 }
 
@@ -37,7 +38,7 @@ export interface ParsedOpml {
   readonly notes: readonly string[]
 }
 
-/** A file that is no feed, and why, in a sentence for the person who brought it. */
+/** A file that cannot be imported. The reason is a sentence for the person who imports it. */
 export interface RefusedFile {
   readonly type: 'refused'
   readonly reason: string
@@ -45,9 +46,9 @@ export interface RefusedFile {
 
 export type ParsedFile = ParsedFeed | ParsedOpml | RefusedFile
 
-/** Feeds of any size are read, but no more than this many items of one file are kept. */
-export const MOST_ITEMS = 5000
-/** Nor more than this many feeds of one list. */
-export const MOST_SUBSCRIPTIONS = 2000
-export const LONGEST_TITLE = 300
-export const LONGEST_BODY = 1200
+/** Largest number of items of a file that are kept. Later items are left out, with a note. */
+export const MAX_ITEMS = 5000
+/** Largest number of feeds of a list that are kept. Later feeds are left out, with a note. */
+export const MAX_SUBSCRIPTIONS = 2000
+export const MAX_TITLE_LENGTH = 300
+export const MAX_BODY_LENGTH = 1200

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { plainTextOf, tidyLine, tidyText } from './plain-text.ts'
 
-test('HTML becomes what a reader would see', () => {
+test('HTML becomes its visible text', () => {
   const html =
     '<p>Tom &amp; <b>Ann</b></p><script>alert(1)</script><p>a &lt; b<br>c&nbsp;d</p><style>p{}</style>'
   expect(plainTextOf(html, 200)).toBe('Tom & Ann\na < b\nc d')
 })
 
-test('what looks like a tag after decoding stays text', () => {
+test('text that looks like a tag after decoding stays text', () => {
   expect(plainTextOf('&lt;script&gt;alert(1)&lt;/script&gt;', 200)).toBe('<script>alert(1)</script>')
   expect(plainTextOf('&amp;lt;', 200)).toBe('&lt;')
 })
 
-test('broken and deep HTML is no trouble', () => {
+test('broken and deeply nested HTML becomes text', () => {
   expect(plainTextOf('<p>a<b>c</p><img src=x onerror=alert(1)> d <', 200)).toContain('ac')
   expect(plainTextOf(`${'<div>'.repeat(30_000)}deep`, 200)).toContain('deep')
 })
@@ -23,7 +23,7 @@ test('long texts are cut at a word, with an ellipsis', () => {
   expect(tidyText('short', 5)).toBe('short')
 })
 
-test('control characters, lone surrogates and hidden direction marks go', () => {
+test('control characters, lone surrogates and hidden direction marks are removed', () => {
   expect(tidyText('a\u0000b\u202ec\ud800d\r\n\r\n\r\n\r\ne', 50)).toBe('abc\ufffdd\n\ne')
   expect(tidyLine('a\n\n b', 50)).toBe('a b')
 })

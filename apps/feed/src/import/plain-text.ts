@@ -1,15 +1,15 @@
 import sanitizeHtml from 'sanitize-html'
 
-/** More of a text than this is not even looked at, in UTF-16 units. */
-const LONGEST_INPUT = 200_000
+/** Longer input is cut before parsing, in UTF-16 units. */
+const MAX_INPUT_LENGTH = 200_000
 const BLOCK_END = /<(?:br|hr|\/p|\/div|\/li|\/ul|\/ol|\/h[1-6]|\/blockquote|\/pre|\/tr|\/table|\/figure)\b/gi
 
 /**
- * What a reader would see of a piece of HTML, as plain text with line breaks, `limit` characters at the most.
- * Scripts and styles go with all that is in them. The result is text: whoever shows it has to escape it.
+ * Converts HTML to the visible text with line breaks, of at most `limit` characters. Scripts and styles are dropped with their
+ * content. The result is plain text, so a page has to escape it.
  */
 export function plainTextOf(html: string, limit: number): string {
-  const stripped = sanitizeHtml(html.slice(0, LONGEST_INPUT).replace(BLOCK_END, '\n$&'), {
+  const stripped = sanitizeHtml(html.slice(0, MAX_INPUT_LENGTH).replace(BLOCK_END, '\n$&'), {
     allowedTags: [],
     allowedAttributes: {},
     disallowedTagsMode: 'discard',
@@ -18,7 +18,10 @@ export function plainTextOf(html: string, limit: number): string {
   return tidyText(unescapeHtml(stripped), limit)
 }
 
-/** Text as it is stored: well-formed, without control characters, blank lines folded, cut at a word with an ellipsis. */
+/**
+ * Normalizes text for storing: removes control characters and lone surrogates, folds blank lines, and cuts it at a word with an
+ * ellipsis.
+ */
 export function tidyText(text: string, limit: number): string {
   const tidy = text
     .toWellFormed()
@@ -32,7 +35,7 @@ export function tidyText(text: string, limit: number): string {
   return cutAtWord(tidy, limit)
 }
 
-/** The same on one line. */
+/** Normalizes text to one line. */
 export function tidyLine(text: string, limit: number): string {
   return cutAtWord(tidyText(text, Infinity).replace(/\s+/g, ' '), limit)
 }
@@ -47,7 +50,7 @@ function cutAtWord(text: string, limit: number): string {
     .replace(/\ufffd$/, '')}…`
 }
 
-/** Undoes the only escapes that the sanitizer writes. */
+/** Decodes the escapes that the sanitizer writes; there are no others. */
 function unescapeHtml(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => ENTITIES[name] ?? '')
 }

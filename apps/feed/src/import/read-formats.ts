@@ -1,12 +1,13 @@
 import { parseAtomFeed, parseJsonFeed, parseRdfFeed, parseRssFeed } from 'feedsmith'
 import type { RawItem, RawText } from './raw-item.ts'
 
-/** A feed as its format has it. */
+/** A feed as its format has it, before cleaning. */
 export interface RawFeed {
   readonly title: RawText
   readonly about: RawText
-  /** The site's address, first choice first, and the feed's own. */
+  /** Addresses of the site; the preferred one is first. */
   readonly links: readonly (string | undefined)[]
+  /** Address of the feed itself. */
   readonly feedLink: string | undefined
   readonly items: readonly RawItem[]
 }
@@ -101,7 +102,7 @@ export function readJson(text: string): RawFeed {
       ids: [item.id],
       title: plain(item.title),
       bodies: [plain(item.summary), plain(item.content_text), html(item.content_html)],
-      // On a link blog `external_url` is what the item is about.
+      // On a link blog, `external_url` is the page that the item is about.
       links: [item.external_url, item.url, absolute(item.id)],
       author: item.authors?.[0]?.name,
       dates: [item.date_published, item.date_modified],
@@ -134,7 +135,7 @@ function selfOf(links: readonly AnyLink[] | undefined): string | undefined {
   return links?.find((link) => link.rel === 'self')?.href
 }
 
-/** An id serves as a link only when it is an address by itself. */
+/** Returns an id as a link if it is an absolute web address. */
 function absolute(text: string | undefined): string | undefined {
   return text !== undefined && /^\s*https?:\/\//i.test(text) ? text : undefined
 }

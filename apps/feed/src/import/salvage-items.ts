@@ -1,7 +1,7 @@
 /**
- * The whole items of an XML feed whose frame is broken, such as by an element that is never closed or by the file's end,
- * in a new frame of the same kind; `head`, what stands before the items, tells of the feed itself, and may be what is
- * broken. Undefined when there is nothing to save.
+ * Puts the complete items of a broken XML feed into a new frame of the same format. A feed is broken if it is truncated, or has an
+ * unclosed element. The head before the items describes the feed and may itself be broken, so both variants are returned: with and
+ * without it. Returns undefined if there are no complete items.
  */
 export function salvageItems(source: string): { withHead: string; withoutHead: string } | undefined {
   const root = /<(rss|feed|rdf:RDF)(\s[^>]*)?>/i.exec(source)

@@ -6,7 +6,7 @@ import { openSite, type Site } from '../model/site.ts'
 import { parseFile } from './parse-file.ts'
 import { describeImport, importFile, type ImportResult } from './import-file.ts'
 
-/** Real-world feeds that lie beside the project, not in it. */
+/** Real feeds in a folder outside the repository. */
 const FOLDER = fileURLToPath(new URL('../../../../../shared/data/feeds/', import.meta.url))
 const files = existsSync(FOLDER) ? readdirSync(FOLDER) : []
 
@@ -28,13 +28,13 @@ function needsFeeds(context: TestContext): void {
   context.skip(files.length === 0, `the folder ${FOLDER} is not there, so no real feeds were read`)
 }
 
-test('the real feeds are there', (context) => {
+test('the folder of real feeds exists', (context) => {
   needsFeeds(context)
   expect(files.length).toBeGreaterThan(60)
 })
 
 test.each(files)(
-  '%s is imported without doubling the second time, or refused with a reason',
+  'the real feed %s is imported once, even a second time, or refused with a reason',
   async (name) => {
     const first = await importReal(name)
     const second = await importReal(name)
@@ -44,7 +44,7 @@ test.each(files)(
   },
 )
 
-test('relative links of real feeds lead where their xml:base says', (context) => {
+test('relative links of real feeds are resolved by xml:base', (context) => {
   needsFeeds(context)
   const linksOf = (name: string): unknown => {
     const parsed = parseFile(readFileSync(`${FOLDER}${name}`), { name, now: new Date('2026-06-01') })
@@ -64,7 +64,7 @@ test('relative links of real feeds lead where their xml:base says', (context) =>
   ])
 })
 
-test('only what is no feed, or has nothing in it, is refused', async (context) => {
+test('every real feed with items is imported, and other files are refused', async (context) => {
   needsFeeds(context)
   const refused: string[] = []
   for (const name of files) if ((await importReal(name)).type === 'refused') refused.push(name)

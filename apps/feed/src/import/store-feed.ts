@@ -5,7 +5,7 @@ import { createImportRecord } from '../model/imports.ts'
 import { saveSources } from '../model/save-sources.ts'
 import type { FeedItem, ParsedFeed, ParsedOpml } from './parsed-feed.ts'
 
-/** Items that are read and written together. */
+/** Items per batch of reads and writes. */
 const CHUNK = 250
 
 export interface StoredFeed {
@@ -17,8 +17,8 @@ export interface StoredFeed {
 }
 
 /**
- * Stores a feed's items under one source of this person (or of nobody). An item that is there already is written again
- * only if it reads differently now, so the same file can be imported any number of times.
+ * Stores a feed's items under one source of this person, or of no person. An item that is already stored is written only if it has
+ * changed, so importing a file again is idempotent.
  */
 export async function storeFeed(
   data: SiteData,
@@ -42,7 +42,7 @@ export async function storeFeed(
       const id = ids[i] as string
       const entry = existing[i]
       if (entry === undefined) {
-        // Without a date an item counts as found now; the order of the file is kept.
+        // An item without a date counts as published now. Each is a millisecond older than the one before, which keeps the file's order.
         const published = item.published ?? new Date(now.getTime() - at - i)
         const from = { user_id: userId, source_id: saved.id, import_id: record.id }
         news.push({ id, ...fieldsOf(item), ...from, published })
@@ -74,7 +74,7 @@ export interface StoredSubscriptions {
   readonly known: number
 }
 
-/** Makes a source of every subscription. Nothing is fetched: their entries come with the feeds themselves. */
+/** Stores a source for each subscription, without entries: the site fetches nothing. */
 export async function storeSubscriptions(
   data: SiteData,
   opml: ParsedOpml,
@@ -95,7 +95,7 @@ export async function storeSubscriptions(
   return { added, known: saved.length - added }
 }
 
-/** An entry that an import brings; its id is derived. */
+/** An imported entry, whose id is derived. */
 type NewEntry = Omit<Entry, 'version'>
 
 function fieldsOf(item: FeedItem): Pick<Entry, 'title' | 'body' | 'link' | 'author'> {

@@ -8,7 +8,7 @@ test('a link has one normal form, without tracking and credentials', () => {
   expect(webLink('http://example.org')).toBe('http://example.org/')
 })
 
-test('relative links need a base', () => {
+test('a relative link needs a base', () => {
   expect(webLink('/a', 'https://example.org/feed.xml')).toBe('https://example.org/a')
   expect(webLink('../a', 'https://example.org/x/y/')).toBe('https://example.org/x/a')
   expect(webLink('/a')).toBeUndefined()
@@ -26,13 +26,13 @@ test.each([
   '',
   undefined,
   `https://example.org/${'a'.repeat(2000)}`,
-])('%s is no link', (text) => {
+])('%s is not accepted as a link', (text) => {
   expect(webLink(text)).toBeUndefined()
   if (text?.includes(':') && !text.startsWith('https'))
     expect(webLink(text, 'https://example.org/')).toBeUndefined()
 })
 
-test('the host is shown without www', () => {
+test('a link’s host is shown without www', () => {
   expect(hostOf('https://www.example.org/a')).toBe('example.org')
   expect(hostOf('nonsense')).toBe('')
 })

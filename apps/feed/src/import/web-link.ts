@@ -1,14 +1,14 @@
-/** Longer addresses are nobody's idea of a link. */
-export const LONGEST_LINK = 2000
+/** Longer addresses are dropped. */
+export const MAX_LINK_LENGTH = 2000
 
 /**
- * The address of a page on the web in one normal form, so that the same link shared twice is the same string:
- * http or https, absolute (relative ones against `base`), without credentials, tracking parameters and an empty fragment.
- * Undefined for anything else: `javascript:`, `data:`, `mailto:`, no host, too long.
+ * Normalizes a web address, so that equal links are equal strings: resolves it against `base`, and removes credentials, tracking
+ * parameters and an empty fragment. Returns undefined for anything but http and https, for an address without a host, and for one
+ * that is too long.
  */
 export function webLink(text: string | undefined, base?: string): string | undefined {
   const trimmed = text?.trim()
-  if (!trimmed || trimmed.length > LONGEST_LINK) return undefined
+  if (!trimmed || trimmed.length > MAX_LINK_LENGTH) return undefined
   const url = URL.parse(trimmed, base)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '')
     return undefined
@@ -18,12 +18,12 @@ export function webLink(text: string | undefined, base?: string): string | undef
   for (const name of tracking) url.searchParams.delete(name)
   if (url.hash === '') url.hash = ''
   const link = url.href
-  return link.length <= LONGEST_LINK ? link : undefined
+  return link.length <= MAX_LINK_LENGTH ? link : undefined
 }
 
 /**
- * An address as it is compared, where it is asked whether two of them are one and the same: whatever the scheme, the
- * default port, a slash at the end and a fragment, and without a scheme.
+ * Returns a key that is equal for addresses of the same page. It leaves out the scheme, a default port, slashes at the end and the
+ * fragment.
  */
 export function addressKey(link: string): string {
   const { hostname, port, pathname, search } = new URL(link)
@@ -33,7 +33,7 @@ export function addressKey(link: string): string {
   return `${place}${path}${search}`.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase())
 }
 
-/** The host that a reader knows a link by. */
+/** Returns the host of a link without `www.`, for people. */
 export function hostOf(link: string): string {
   return URL.parse(link)?.hostname.replace(/^www\./, '') ?? ''
 }

@@ -12,7 +12,7 @@ const linksOf = (text: string): unknown[] => parse(text).items.map((item) => ite
 const atom = (attributes: string, rest: string): string =>
   `<feed xmlns="http://www.w3.org/2005/Atom"${attributes}><title>T</title>${rest}</feed>`
 
-test('bases add up, each relative to the one around it', () => {
+test('nested bases are each resolved against the next outer one', () => {
   const feed = parse(
     atom(
       ' xml:base="https://example.org/blog/"',
@@ -37,7 +37,7 @@ test('bases add up, each relative to the one around it', () => {
   ])
 })
 
-test('the outermost base is relative to the address that the feed gives as its own', () => {
+test('the outermost base is resolved against the feed’s own address', () => {
   const entry = '<entry xml:base="posts/"><title>a</title><link href="one"/></entry>'
   const self = '<link rel="self" href="https://example.org/feeds/main.atom"/>'
   expect(linksOf(atom('', self + entry))).toEqual(['https://example.org/feeds/posts/one'])
@@ -48,7 +48,7 @@ test('the outermost base is relative to the address that the feed gives as its o
   expect(linksOf(atom('', entry))).toEqual([undefined])
 })
 
-test('without a base, Atom goes by the feed’s own address', () => {
+test('links of an Atom feed without a base are resolved against the feed’s own address', () => {
   const links =
     '<link rel="self" href="https://example.org/feeds/main.atom"/><link href="https://example.org/blog/"/>'
   expect(linksOf(atom('', `${links}<entry><title>a</title><link href="one"/></entry>`))).toEqual([
@@ -56,7 +56,7 @@ test('without a base, Atom goes by the feed’s own address', () => {
   ])
 })
 
-test('addresses that are the text of an element count too', () => {
+test('an address in the text of an element is resolved', () => {
   const rss = `<rss version="2.0" xml:base="https://example.org/"><channel><title>T</title><link>blog/</link>
     <item><title>a</title><link> blog/one?x=1&amp;y=2 </link></item>
     <item xml:base="two/"><title>b</title><link><![CDATA[b?x=1&y=2]]></link></item>
@@ -69,7 +69,7 @@ test('addresses that are the text of an element count too', () => {
   ])
 })
 
-test('a site’s relative address loses no links', () => {
+test('a relative address of the site still resolves the links of items', () => {
   const items = '<item><title>a</title><link>one</link></item>'
   const self = '<atom:link rel="self" href="https://example.org/feed.xml"/>'
   const rss = (channel: string): string =>
@@ -91,11 +91,11 @@ test.each([
   '<feed xml:base="not a base"><link href="a"/></feed>',
   '<feed xml:base="https://example.org/"><title>link href="a"</title><!--<link href="a"/>--></feed>',
   '<feed xml:base="https://example.org/"><link',
-])('all else is left as it is: %s', (source) => {
+])('the source stays unchanged: %s', (source) => {
   expect(resolveXmlBase(source)).toBe(source)
 })
 
-test('no address can break out of its attribute', () => {
+test('an address cannot break out of its attribute', () => {
   const source = `<feed xml:base="https://example.org/"><link href='a"/><script>&lt;'/></feed>`
   expect(resolveXmlBase(source)).toBe(
     '<feed xml:base="https://example.org/"><link href="https://example.org/a%22/%3E%3Cscript%3E%3C"/></feed>',

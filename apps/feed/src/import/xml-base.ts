@@ -1,28 +1,27 @@
 import { Parser } from 'htmlparser2'
 
-/** Elements whose address stands in an attribute, by their names without a prefix. In `link` it may be the text, too. */
+/** Attribute that holds the address of an element, by the element's name without a prefix. The text of `link` may hold it as well. */
 const ADDRESS_IN: Readonly<Record<string, string>> = {
   link: 'href',
   content: 'src',
   enclosure: 'url',
 }
 
-/** An address that an `xml:base` is in force for. */
+/** An address within the scope of an `xml:base`. */
 interface Address {
-  /** The stretch of the source that is to be replaced. */
+  /** Range of the source to replace. */
   readonly start: number
   readonly end: number
   readonly value: string
-  /** The `xml:base` of the element and of those around it, the outermost one first. */
+  /** The `xml:base` attributes of the element and its ancestors, the outermost first. */
   readonly bases: readonly string[]
-  /** What stands in its place when it has become `url`, escaped. */
+  /** Returns the replacement for this range, given the absolute and escaped address. */
   replacement(url: string): string
 }
 
 /**
- * Makes the addresses of a feed absolute wherever an `xml:base` is in force, as XML Base and RFC 4287 say: each base is
- * itself relative to the one around it, and the outermost to the document's address, which is what the feed gives as its
- * own (`rel="self"`). All else is left as it is.
+ * Makes addresses within the scope of an `xml:base` absolute, by XML Base and RFC 4287. Each base is relative to the next outer one,
+ * and the outermost to the address of the document, which the feed declares by `rel="self"`. Other text stays as it is.
  */
 export function resolveXmlBase(source: string): string {
   if (!/\bxml:base\b/i.test(source)) return source
@@ -39,17 +38,17 @@ export function resolveXmlBase(source: string): string {
   return resolved + source.slice(done)
 }
 
-/** An element that is open. */
+/** An open element. */
 interface Element {
   readonly bases: readonly string[]
-  /** Whether it is an item of the feed, or within one. */
+  /** True for an item of the feed and for elements within an item. */
   readonly inItem: boolean
 }
 
 interface Collected {
-  /** In the order of the source. */
+  /** Addresses in the order of the source. */
   readonly addresses: readonly Address[]
-  /** The address that the feed gives as its own. */
+  /** The feed's own address, `rel="self"`. */
   readonly self: { readonly value: string; readonly bases: readonly string[] } | undefined
 }
 
@@ -57,17 +56,17 @@ function collect(source: string): Collected {
   const addresses: Address[] = []
   let self: Collected['self']
   const stack: Element[] = []
-  /** The text of a `link` that is open. */
+  /** Text of the open `link` element. */
   let text: { start: number; value: string } | undefined
 
   const parser = new Parser(
     {
       onopentag(name, attributes) {
-        const around = stack.at(-1) ?? { bases: [], inItem: false }
-        const own = attributes['xml:base']
-        const bases = own === undefined ? around.bases : [...around.bases, own.trim()]
+        const parent = stack.at(-1) ?? { bases: [], inItem: false }
+        const base = attributes['xml:base']
+        const bases = base === undefined ? parent.bases : [...parent.bases, base.trim()]
         const local = localName(name)
-        const inItem = around.inItem || local === 'item' || local === 'entry'
+        const inItem = parent.inItem || local === 'item' || local === 'entry'
         stack.push({ bases, inItem })
         const attribute = ADDRESS_IN[local]
         const value = attribute === undefined ? undefined : attributes[attribute]
@@ -115,10 +114,10 @@ function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1).toLowerCase()
 }
 
-/** A start tag with another value of an attribute. */
+/** Returns a start tag with the value of an attribute replaced. */
 function withAttribute(tag: string, name: string, value: string): string {
-  const there = new RegExp(`(\\s${name}\\s*=\\s*)("[^"]*"|'[^']*')`)
-  return tag.replace(there, (_, before: string) => `${before}"${value}"`)
+  const pattern = new RegExp(`(\\s${name}\\s*=\\s*)("[^"]*"|'[^']*')`)
+  return tag.replace(pattern, (_, before: string) => `${before}"${value}"`)
 }
 
 function escapeXml(text: string): string {

@@ -1,24 +1,24 @@
 import type { Comment, Entry, Person, Source } from './entities.ts'
-import type { Reader, Some } from './reader.ts'
+import type { Reader, Excerpt } from './reader.ts'
 import { lastComments, lastLikes, likedAmong, type Liker } from './responses.ts'
 
-/** An entry, who published it, and where. */
+/** An entry with its person and its source. */
 export interface PublishedEntry {
   readonly entry: Entry
   readonly person: Person | undefined
   readonly source: Source | undefined
 }
 
-/** An entry with what is shown of it on every page that has it. */
+/** An entry with its likes, as every page shows it. */
 export interface LikedEntry extends PublishedEntry {
-  readonly likes: Some<LikeBy>
-  /** Whether the person who looks at it likes it. */
+  readonly likes: Excerpt<LikeBy>
+  /** True if the signed-in person likes it. */
   readonly liked: boolean
 }
 
-/** An entry as a list shows it, with the last comments. */
+/** An entry in a list, with the last comments. */
 export interface Card extends LikedEntry {
-  readonly comments: Some<CommentBy>
+  readonly comments: Excerpt<CommentBy>
 }
 
 export type CommentBy = Comment & By
@@ -28,7 +28,7 @@ interface By {
   readonly person: Person | undefined
 }
 
-/** Gathers the cards of a page: first the answers of all entries, and then all people and sources on the page. */
+/** Reads the cards of a page: first the comments and likes of all entries, then all people and sources. */
 export async function cardsOf(
   reader: Reader,
   entries: readonly Entry[],
@@ -49,13 +49,13 @@ export async function cardsOf(
   }))
 }
 
-/** Who and what the entries and answers of a page are from. */
+/** Adds people and sources to the entries, comments and likes of a page. */
 export interface Names {
   published(entry: Entry): PublishedEntry
-  by<Answer extends { readonly user_id: string }>(some: Some<Answer> | undefined): Some<Answer & By>
+  by<Answer extends { readonly user_id: string }>(excerpt: Excerpt<Answer> | undefined): Excerpt<Answer & By>
 }
 
-/** Reads the people and sources of a page, all at once. */
+/** Reads all people and sources of a page together. */
 export async function namesOn(
   reader: Reader,
   entries: readonly Entry[],
@@ -77,9 +77,9 @@ export async function namesOn(
       person: entry.user_id === undefined ? undefined : people.get(entry.user_id),
       source: entry.source_id === undefined ? undefined : sources.get(entry.source_id),
     }),
-    by: (some) => ({
-      items: some?.items.map((item) => ({ ...item, person: people.get(item.user_id) })) ?? [],
-      total: some?.total ?? 0,
+    by: (excerpt) => ({
+      items: excerpt?.items.map((item) => ({ ...item, person: people.get(item.user_id) })) ?? [],
+      total: excerpt?.total ?? 0,
     }),
   }
 }

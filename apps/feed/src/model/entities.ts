@@ -9,30 +9,30 @@ import {
 } from 'looseleaf'
 
 /*
- * Everything on the site is an entity of one store. Each kind says which properties its entities have, and by which indexes
- * they are found. Forms and imports check what they write, so the kinds do not check it again.
+ * All data of the site is in entities of one store. Each kind declares the properties and indexes of its entities. The kinds do not
+ * validate values, because forms and imports do.
  */
 
 interface PersonProperties {
-  /** Stands in the address of the page and is typed to sign in: lower case letters, digits and hyphens. */
+  /** Name in addresses and for signing in: lower case letters, digits and hyphens. */
   readonly name: string
   readonly full_name: string
   readonly bio: string
-  /** 0 to 359, the colour of the avatar. */
+  /** Hue of the avatar, from 0 to 359. */
   readonly hue: number
   readonly joined: Date
 }
 
 interface SourceProperties {
   readonly title: string
-  /** What kind of thing it is, in a word or two. */
+  /** Description in a few words. */
   readonly about: string
   readonly link: string | undefined
   readonly feed_link: string | undefined
   readonly user_id: string | undefined
   /** See `namesOfSource`. */
   readonly known_as: readonly string[]
-  /** The import that has brought it. */
+  /** The import that created it. */
   readonly import_id?: string | undefined
   readonly added: Date
 }
@@ -44,7 +44,7 @@ interface EntryProperties {
   readonly author?: string | undefined
   readonly user_id: string | undefined
   readonly source_id?: string | undefined
-  /** The import that has brought it. */
+  /** The import that created it. */
   readonly import_id?: string | undefined
   readonly published: Date
 }
@@ -62,27 +62,27 @@ interface LikeProperties {
   readonly liked: Date
 }
 
-/** A file that was imported. What it has brought carries its id as `import_id`. */
+/** An imported file. Entities that it created have its id as `import_id`. */
 interface ImportProperties {
   readonly user_id: string | undefined
   readonly title: string
   readonly format: string
-  /** How many it has brought, less those that were taken out again; 0 until it has ended. */
+  /** Numbers of entities that it created and that were not deleted by an undo. Both are 0 until the import has ended. */
   readonly entries: number
   readonly sources: number
   readonly imported: Date
 }
 
-/** Somebody is signed in, since when. */
+/** A signed-in browser. */
 interface SessionProperties {
   readonly user_id: string
   readonly signed_in: Date
   readonly notice?: Notice
 }
 
-/** What came of a form, for the page that its sender is led to. It can be loaded again, until the next one comes. */
+/** Result of a form, for the page that its sender is redirected to. It stays with the session until the next notice replaces it. */
 export interface Notice {
-  /** What was done, and to what. */
+  /** The act, and the thing that it was done to. */
   readonly title: string
   readonly about: string
   readonly lines: readonly NoticeLine[]
@@ -91,7 +91,7 @@ export interface Notice {
 export interface NoticeLine {
   readonly text: string
   readonly refused: boolean
-  /** Where more is to be seen; empty for nowhere. */
+  /** Address of a page with more about it; empty for no link. */
   readonly href: string
   readonly label: string
 }
@@ -104,9 +104,9 @@ interface SettingProperties {
 const Person = defineKind('person', {
   schema: typed<PersonProperties>(),
   indexes: {
-    /** Sign-in and the addresses of people. */
+    /** Finds a person by the name in an address, or at sign-in. */
     byName: { by: [{ name: 'string' }] },
-    /** The list of everybody, oldest member first. */
+    /** Lists all people, oldest member first. */
     byTime: { by: [{ joined: 'time' }], shardOn: 'id' },
   },
 })
@@ -116,7 +116,7 @@ const Source = defineKind('source', {
   indexes: {
     byTime: { by: [{ added: 'time' }], shardOn: 'id' },
     byUser: { by: [{ user_id: { type: 'uuid', nulls: 'skip' } }, { added: 'time' }] },
-    /** The source that a feed belongs to, by any of its names: a row for each of them. */
+    /** Finds the source of a feed by any of its names. There is a row per name. */
     byName: { by: [{ known_as: 'string[]' }] },
     byImport: { by: [{ import_id: { type: 'uuid', nulls: 'skip' } }] },
   },
@@ -126,14 +126,14 @@ const Entry = defineKind('entry', {
   schema: typed<EntryProperties>(),
   indexes: {
     /**
-     * The home page, newest first. No single shard could take every new entry of a busy site, so a row lives with its entry
-     * (`shardOn: 'id'`) and the page asks all shards and merges.
+     * Serves the home page, newest first. A single shard could not take all new entries of a busy site. So each row is on the shard of
+     * its entry (`shardOn: 'id'`), and the page merges rows of all shards.
      */
     byTime: { by: [{ published: 'time' }], shardOn: 'id' },
-    /** A person's page: one shard holds all rows of a person. */
+    /** Serves a person's page. All rows of a person are on one shard. */
     byUser: { by: [{ user_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
     bySource: { by: [{ source_id: { type: 'uuid', nulls: 'skip' } }, { published: 'time' }] },
-    /** Who else shared this link. A site has it where somebody has added it: see `offeredIndexes`. */
+    /** Finds the entries that share a link. Only some sites have it: see `offeredIndexes`. */
     byLink: { by: [{ link: { type: 'string', nulls: 'skip' } }, { published: 'time' }] },
     byImport: { by: [{ import_id: { type: 'uuid', nulls: 'skip' } }] },
   },
@@ -147,7 +147,7 @@ const Comment = defineKind('comment', {
 const Like = defineKind('like', {
   schema: typed<LikeProperties>(),
   indexes: {
-    /** With who likes it, which is all that a list shows. */
+    /** Covers `user_id`, which is all that a list shows of a like. */
     byEntry: { by: [{ entry_id: 'uuid' }, { liked: 'time' }], include: ['user_id'] },
     byUser: { by: [{ user_id: 'uuid' }, { liked: 'time' }] },
   },
@@ -160,7 +160,7 @@ const Import = defineKind('import', {
 
 const Session = defineKind('session', {
   schema: typed<SessionProperties>(),
-  /** To find sessions that are over. */
+  /** Finds expired sessions. */
   indexes: { byUser: { by: [{ user_id: 'uuid' }, { signed_in: 'time' }] } },
 })
 
@@ -170,7 +170,7 @@ const PUBLIC_KINDS: ReadonlySet<unknown> = new Set(
   [Person, Source, Entry, Comment, Like].map(({ name }) => name),
 )
 
-/** Whether an entity is one that the site shows to everybody: no session, import or setting, and nothing that it does not know. */
+/** Returns true for entities that the site shows to everybody. Sessions, imports, settings and unknown kinds are private. */
 export function isPublic(bag: Bag): boolean {
   return PUBLIC_KINDS.has(bag['_kind'])
 }
@@ -186,10 +186,10 @@ const allIndexes = indexesOf(Person, Source, Entry, Comment, Like, Import, Sessi
 
 const isOffered = ({ name }: IndexDefinition): boolean => name === 'entry_by_link'
 
-/** What the site cannot be without. */
+/** Indexes that the site needs. */
 export const siteIndexes = allIndexes.filter((index) => !isOffered(index))
 
-/** What may be added and dropped while the site is in use: pages have what it serves for as long as it is ready. */
+/** Indexes that may be added and dropped while the site runs. Pages show the parts that need one only while it is ready. */
 export const offeredIndexes = allIndexes.filter(isOffered)
 
 /** The collections of the site's entities. */

@@ -4,8 +4,8 @@ import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List, Reader } from './reader.ts'
 
 const ENTRIES_PER_PAGE = 20
-/** Others who shared a link, shown below an entry. */
-const MOST_SHARES = 12
+/** Largest number of other entries with the same link below an entry. */
+const MAX_SHARES = 12
 
 export function newestEntries(reader: Reader, cursor?: string): Promise<List<Entry>> {
   return reader.page(reader.data.entries.byTime, {}, { limit: ENTRIES_PER_PAGE, cursor, scatter: true })
@@ -21,15 +21,15 @@ export function entriesOfSource(reader: Reader, sourceId: string, cursor?: strin
   return reader.page(reader.data.entries.bySource, where, { limit: ENTRIES_PER_PAGE, cursor })
 }
 
-/** The other entries with the same link, newest first; none while the site does not have the index. */
+/** Returns other entries with the same link, newest first. Returns none while the site lacks the index. */
 export async function alsoShared(reader: Reader, { id, link }: Entry): Promise<readonly Entry[]> {
   const { byLink } = reader.data.entries
   if (link === undefined || !byLink.isReady()) return []
   try {
-    const { items } = await reader.page(byLink, { link }, { limit: MOST_SHARES + 1 })
-    return items.filter((other) => other.id !== id).slice(0, MOST_SHARES)
+    const { items } = await reader.page(byLink, { link }, { limit: MAX_SHARES + 1 })
+    return items.filter((other) => other.id !== id).slice(0, MAX_SHARES)
   } catch (error) {
-    // It is being dropped.
+    // Somebody dropped the index after `isReady`.
     if (isLooseleafError(error, 'INDEX_NOT_FOUND') || isLooseleafError(error, 'INDEX_NOT_READY')) return []
     throw error
   }
@@ -41,7 +41,7 @@ export interface NewEntry {
   readonly link: string | undefined
 }
 
-/** Posts a message and answers with its id. */
+/** Posts a message and returns its id. */
 export function postEntry(
   { entries }: SiteData,
   entry: NewEntry,
@@ -58,7 +58,7 @@ export function postEntry(
   )
 }
 
-/** Removes an entry with all that hangs on it. False when it is not this person's, or gone. */
+/** Deletes an entry with its comments and likes. Returns false if it does not exist or is another person's. */
 export async function deleteEntry(
   { entries, comments, likes }: SiteData,
   id: string,

@@ -1,16 +1,16 @@
 import { deriveId } from 'looseleaf'
 
-/** One like for each person and entry, beside the entry. */
+/** Returns the id of a person's like of an entry. It is on the shard of the entry, and the same for a second like. */
 export function likeId(entryId: string, userId: string): string {
   return deriveId('like', [entryId, userId], { near: entryId })
 }
 
-/** A source by the first of its names. */
+/** Returns the id of a source, derived from the first of its names. */
 export function sourceId(name: string): string {
   return deriveId('source', name)
 }
 
-/** An imported entry by its source and the name that the feed gave it. Many are addresses, and sites move to https. */
+/** Returns the id of an imported entry, derived from its source and its guid. Guids that are addresses stay the same after a move to https. */
 export function importedEntryId(source: string, guid: string): string {
   return deriveId('entry', [source, guid.replace(/^https:\/\//i, 'http://')])
 }

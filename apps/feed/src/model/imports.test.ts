@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => site.close())
 
-/** Imports a feed with these items; answers with the id of its source. */
+/** Imports a feed with these items and returns the id of its source. */
 async function importFeed(...titles: string[]): Promise<string> {
   const items = titles.map((title) => `<item><guid>${title}</guid><title>${title}</title></item>`)
   const xml = `<rss version="2.0"><channel><title>F</title><link>https://example.org/</link>${items.join('')}</channel></rss>`
@@ -35,13 +35,13 @@ const titlesIn = async (sourceId: string): Promise<string[]> =>
   (await entriesOfSource(site.reader(), sourceId)).items.map(({ title }) => title).toSorted()
 const sourceCount = async (): Promise<number> => (await listSources(site.reader())).items.length
 
-test('an import knows what it brought; one that brought nothing is not there', async () => {
+test('an import counts the entities that it created, and is not stored if there are none', async () => {
   await importFeed('a', 'b')
   await importFeed('a', 'b')
   expect(await imports()).toEqual([['F', 2, 1]])
 })
 
-test('undone, all of it is gone, and can be imported again', async () => {
+test('undoing an import deletes all of its entities, which can be imported again', async () => {
   const source = await importFeed('a', 'b', 'c')
   const undone = await undoImport(site.data, await newest(), ann)
   expect(undone).toMatchObject({ entries: 3, sources: 1, keptEntries: 0, import: { title: 'F' } })
@@ -53,7 +53,7 @@ test('undone, all of it is gone, and can be imported again', async () => {
   expect(kinds.toSorted()).toEqual(['entry', 'entry', 'entry', 'import', 'source'])
 })
 
-test('what others have commented on or like stays, and the import with it', async () => {
+test('undoing an import keeps entries with comments or likes of others, and the import itself', async () => {
   const source = await importFeed('commented', 'liked', 'own', 'none')
   const entries = (await entriesOfSource(site.reader(), source)).items
   const idOf = (title: string): string => entries.find((entry) => entry.title === title)?.id ?? ''
@@ -74,7 +74,7 @@ test('what others have commented on or like stays, and the import with it', asyn
   expect([await imports(), await sourceCount()]).toEqual([[], 0])
 })
 
-test('a source with entries of another import is that one’s from then on', async () => {
+test('undoing an import hands a source with entries of another import to that import', async () => {
   const source = await importFeed('a')
   const first = await newest()
   await importFeed('a', 'b')
@@ -86,7 +86,7 @@ test('a source with entries of another import is that one’s from then on', asy
   expect(await sourceCount()).toBe(0)
 })
 
-test('of a list, the sources that were filled since stay', async () => {
+test('undoing a list keeps the sources that have entries by now', async () => {
   const opml = Buffer.from(
     `<opml version="2.0"><head><title>My list</title></head><body>${Array.from({ length: 450 }, (_, i) => `<outline text="${i}" xmlUrl="https://example.org/${i}.xml" htmlUrl="https://example.org/${i === 7 ? '' : i}"/>`).join('')}</body></opml>`,
   )
@@ -101,7 +101,7 @@ test('of a list, the sources that were filled since stay', async () => {
   expect(await imports()).toEqual([['F', 1, 0]])
 })
 
-test('nobody undoes another’s import, nor one that is not there', async () => {
+test('undoing another person’s or a missing import does nothing', async () => {
   const source = await importFeed('a')
   expect(await undoImport(site.data, await newest(), bob)).toBeUndefined()
   expect(await undoImport(site.data, site.store.newId(), ann)).toBeUndefined()

@@ -3,19 +3,19 @@ import type { Entry, Import, SiteData, Source } from './entities.ts'
 import { deleteEntry } from './entries.ts'
 import type { List, Reader } from './reader.ts'
 
-/** Of what an import has brought, taken out together. */
+/** Entries or sources that an undo deletes concurrently. */
 const CHUNK = 200
 
-/** What there is to say of an import before it has brought anything. */
+/** Properties of an import that are known at its start. */
 export type NewImport = Pick<Import, 'user_id' | 'title' | 'format'>
 
-/** An import that is under way. */
+/** An import in progress. */
 export interface ImportRecord {
   readonly id: string
-  /** Writes that it is there, once. It has to be before anything is that carries its id. */
+  /** Writes the import's entity, once. Has to resolve before any entity with its id as `import_id` is written. */
   begin(): Promise<unknown>
-  /** Writes what it has brought; nothing at all when it never began. */
-  end(brought: { readonly entries: number; readonly sources: number }): Promise<void>
+  /** Writes the numbers of created entities. Does nothing if `begin` was never called. */
+  end(created: { readonly entries: number; readonly sources: number }): Promise<void>
 }
 
 export function createImportRecord({ imports }: SiteData, about: NewImport, now: Date): ImportRecord {
@@ -24,31 +24,32 @@ export function createImportRecord({ imports }: SiteData, about: NewImport, now:
   return {
     id,
     begin: () => (begun ??= imports.insert({ ...about, imported: now, entries: 0, sources: 0 }, { id })),
-    async end(brought) {
-      if (begun !== undefined) await imports.update(id, brought)
+    async end(created) {
+      if (begun !== undefined) await imports.update(id, created)
     },
   }
 }
 
-/** A person's imports that have brought something, newest first. */
+/** Returns a person's imports that created something, newest first. */
 export function importsOf(reader: Reader, userId: string, cursor?: string): Promise<List<Import>> {
   return reader.page(reader.data.imports.byUser, { user_id: userId }, { limit: 10, cursor })
 }
 
-/** What came of undoing an import. */
+/** Result of undoing an import. */
 export interface Undone {
   readonly import: Import
-  /** Taken out. */
+  /** Number of deleted entries. */
   readonly entries: number
+  /** Number of deleted sources. */
   readonly sources: number
-  /** Entries that stay, because somebody else has commented on them or likes them. */
+  /** Number of entries that stay because another person has commented on them or likes them. */
   readonly keptEntries: number
 }
 
 /**
- * Takes out what an import has brought and nobody else uses: entries without comments and likes of others, and then
- * sources without entries. A source that has entries of another import is that import's from now on. What stays can be
- * undone again later; an import that has nothing left is gone. Undefined when it is not this person's, or gone.
+ * Deletes entities that an import created: entries without comments and likes of others, and then sources without entries. A source
+ * with entries of another import now belongs to that import. If entities stay, the import stays and can be undone again; otherwise it
+ * is deleted. Returns undefined if the import does not exist or is another person's.
  */
 export async function undoImport(data: SiteData, id: string, userId: string): Promise<Undone | undefined> {
   const { imports, entries, sources } = data
@@ -56,12 +57,12 @@ export async function undoImport(data: SiteData, id: string, userId: string): Pr
   if (undone === undefined || undone.user_id !== userId) return undefined
   const count = { entries: 0, sources: 0, keptEntries: 0, keptSources: 0, othersSources: 0 }
   for await (const chunk of chunksOf(entries.byImport.each({ import_id: id }, { limit: CHUNK }))) {
-    const taken = await Promise.all(chunk.map((entry) => takeOut(data, entry, userId)))
-    for (const wasTaken of taken) count[wasTaken ? 'entries' : 'keptEntries']++
+    const deleted = await Promise.all(chunk.map((entry) => deleteUnused(data, entry, userId)))
+    for (const isDeleted of deleted) count[isDeleted ? 'entries' : 'keptEntries']++
   }
   for await (const chunk of chunksOf(sources.byImport.each({ import_id: id }, { limit: CHUNK }))) {
-    for (const what of await Promise.all(chunk.map((source) => takeOutSource(data, source, id))))
-      count[what]++
+    for (const outcome of await Promise.all(chunk.map((source) => deleteEmptySource(data, source, id))))
+      count[outcome]++
   }
   const { keptEntries, keptSources } = count
   if (keptEntries + keptSources === 0) await imports.delete(id)
@@ -79,7 +80,7 @@ async function* chunksOf<T>(items: AsyncIterable<T>): AsyncIterable<readonly T[]
   if (chunk.length > 0) yield chunk
 }
 
-async function takeOut(data: SiteData, { id }: Entry, userId: string): Promise<boolean> {
+async function deleteUnused(data: SiteData, { id }: Entry, userId: string): Promise<boolean> {
   const isUsed = await Promise.all(
     [data.comments, data.likes].map(({ byEntry }) =>
       hasOthers(byEntry.each({ entry_id: id }, { limit: 50 }), userId),
@@ -88,7 +89,7 @@ async function takeOut(data: SiteData, { id }: Entry, userId: string): Promise<b
   return !isUsed.includes(true) && (await deleteEntry(data, id, userId))
 }
 
-/** Whether one of the answers to an entry is by somebody else. */
+/** Returns true if a comment or like is by another person. */
 async function hasOthers(
   answers: AsyncIterable<{ readonly user_id: string }>,
   userId: string,
@@ -97,7 +98,7 @@ async function hasOthers(
   return false
 }
 
-async function takeOutSource(
+async function deleteEmptySource(
   { entries, sources }: SiteData,
   { id }: Source,
   importId: string,

@@ -1,17 +1,15 @@
 import { isId, isLooseleafError, type DataStore, type Entities, type Item } from 'looseleaf'
 
-/** How something is posted. */
 export interface PostOptions {
-  /** The id that its form was made with. */
+  /** Id from the form, which makes posting idempotent. */
   readonly once?: string | undefined
   readonly now?: Date
 }
 
 /**
- * Writes what a form has sent, under the id that the form was made with: of a form that is sent twice, the second finds
- * there what the first has written. Answers with the id. Whoever goes back and sends the form with other words, which
- * `isSame` does not know again, has written another thing. An id that no form of this site was made with, or that is
- * not beside `near`, is not taken.
+ * Inserts an entity under the id that its form contains, so that a form sent twice inserts once. Returns the id. If the stored entity
+ * is not the same by `isSame`, because the form was sent again with other content, it inserts under a new id. It also uses a new id
+ * if the form's id is not one of this site's forms, or not on the shard of `near`.
  */
 export async function insertOnce<In, Out>(
   kind: Entities<In, Out> & { readonly store: DataStore },
@@ -40,7 +38,7 @@ export async function insertOnce<In, Out>(
   return fresh
 }
 
-/** Forms have ids of version 7; those of other versions are derived, and what they name may be yet to come. */
+/** Forms have ids of version 7. Other versions are derived ids, whose entity may be created later and must not be taken. */
 function isFormId(id: string, near: string | undefined): boolean {
   return isId(id) && id.charAt(14) === '7' && (near === undefined || id.slice(15, 18) === near.slice(15, 18))
 }

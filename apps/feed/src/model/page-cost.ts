@@ -1,15 +1,15 @@
 import type { QueryCost } from 'looseleaf'
 import type { Sent } from './sent.ts'
 
-/** What a page has asked of the store so far. */
+/** Cost of a page in the store so far. */
 export interface PageCost {
-  /** Entities that came back. */
+  /** Entities that were read. */
   entities: number
-  /** Index rows that led to no entity of the page: it had changed, gone, or been there already. */
+  /** Index rows that were read in vain: their entity had changed, was deleted, or was a duplicate. */
   rowsDiscarded: number
-  /** False when an index could not answer in full. */
+  /** False if an index could not answer in full. */
   complete: boolean
-  /** Calls that were made for the page, and the statements that were sent, those that it shared with others included. */
+  /** Calls of the page, and statements for them, including those that it shared with other requests. */
   sent(): Sent
 }
 

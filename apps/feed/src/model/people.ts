@@ -6,10 +6,10 @@ export async function personByName(reader: Reader, name: string): Promise<Person
   return items[0]
 }
 
-/** Letters as people type them: in any case, and without their accents. */
+/** Compares letters without case and accents. */
 const letters = new Intl.Collator('en', { sensitivity: 'base' })
 
-/** Those whose name in full this is: nobody, somebody, or several. */
+/** Returns all people with this full name, compared without case and accents. Reads the whole list of people. */
 export async function peopleInFull(reader: Reader, fullName: string): Promise<readonly Person[]> {
   const found: Person[] = []
   let cursor: string | undefined
@@ -21,7 +21,7 @@ export async function peopleInFull(reader: Reader, fullName: string): Promise<re
   return found
 }
 
-/** Everybody, those who joined first at the top. */
+/** Returns all people, oldest member first. */
 export function listPeople(reader: Reader, cursor?: string): Promise<List<Person>> {
   return reader.page(reader.data.people.byTime, {}, { order: 'asc', limit: 60, cursor, scatter: true })
 }

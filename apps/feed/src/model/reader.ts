@@ -14,34 +14,34 @@ import type { SiteData } from './entities.ts'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
 import type { Sent } from './sent.ts'
 
-/** Queries of one shard each, of an index that is sharded on its first property. */
+/** Conditions for several queries of an index. Each query asks one shard. */
 type Wheres<T, Keys extends readonly unknown[], W> = CheckedWheres<T, Keys, undefined, W, undefined>
 
-export interface List<One> {
-  readonly items: readonly One[]
-  /** Leads to the next page; undefined at the end. */
+export interface List<T> {
+  readonly items: readonly T[]
+  /** Cursor of the next page; undefined on the last one. */
   readonly cursor?: string | undefined
-  /** Leads to the page before; undefined on the first one. */
+  /** Cursor of the previous page; undefined on the first one. */
   readonly previous?: string | undefined
 }
 
-/** Some of the items that match, and how many there are in all. */
-export interface Some<One> {
-  readonly items: readonly One[]
+/** The first of the matching items, and the number of all. */
+export interface Excerpt<T> {
+  readonly items: readonly T[]
   readonly total: number
 }
 
-/** The reads of one page: all of them go through here, so that the page can say what it cost. */
+/** Makes all reads of one page and adds up their cost. */
 export interface Reader {
   readonly cost: PageCost
   readonly data: SiteData
   get<In, Out>(kind: Entities<In, Out>, id: EntityId): Promise<Item<Out> | undefined>
-  /** Those that are there, by their ids. What is asked at the same time, of whichever kinds, is one read of each shard. */
+  /** Returns the existing entities by their ids. Concurrent calls share one read per shard, even for several kinds. */
   getMany<In, Out>(
     kind: Entities<In, Out>,
     ids: readonly (EntityId | undefined)[],
   ): Promise<ReadonlyMap<EntityId, Item<Out>>>
-  /** Newest first, unless `order` says otherwise. */
+  /** Returns a page, newest first unless `order` says otherwise. */
   page<
     T,
     Keys extends readonly unknown[],
@@ -53,18 +53,18 @@ export interface Reader {
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options: Scattered<QueryOptions, Scatter>,
   ): Promise<Page<T>>
-  /** The newest that match each of these conditions, and how many there are: a statement a shard, and one for their entities. */
+  /** Returns the newest matches of each condition, with their total. Takes a statement per shard, and one more for the entities. */
   newest<T, Keys extends readonly unknown[], const W extends object>(
     index: IndexOf<T, Keys>,
     wheres: Wheres<T, Keys, W>,
     limit: number,
-  ): Promise<readonly Some<Item<T>>[]>
-  /** The same of an index with `include`, as its rows tell: no entity is read. */
+  ): Promise<readonly Excerpt<Item<T>>[]>
+  /** Does the same from the rows of a covering index, without reading entities. */
   rows<T, Keys extends readonly unknown[], Included, const W extends object>(
     index: IndexOf<T, Keys, Included>,
     wheres: Wheres<T, Keys, W>,
     limit: number,
-  ): Promise<readonly Some<ListItem<T, Keys, Included>>[]>
+  ): Promise<readonly Excerpt<ListItem<T, Keys, Included>>[]>
   count<T, Keys extends readonly unknown[], const W extends object>(
     index: IndexOf<T, Keys>,
     where: CheckedWhere<T, Keys, undefined, W, undefined>,
@@ -78,19 +78,19 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
     kind: Entities<In, Out>,
     ids: readonly (EntityId | undefined)[],
   ): Promise<ReadonlyMap<EntityId, Item<Out>>> {
-    const wanted = [...new Set(ids)].filter((id) => id !== undefined)
-    if (wanted.length === 0) return new Map()
-    const found = (await kind.getMany(wanted)).filter((item) => item !== undefined)
+    const distinct = [...new Set(ids)].filter((id) => id !== undefined)
+    if (distinct.length === 0) return new Map()
+    const found = (await kind.getMany(distinct)).filter((item) => item !== undefined)
     cost.entities += found.length
     return new Map(found.map((item) => [item.id, item]))
   }
 
-  /** Counts where there are more than those of the page: index rows, in one statement a shard. */
-  async function withTotals<T, Keys extends readonly unknown[], W, One>(
+  /** Adds totals. Only conditions with more than a page of matches are counted: their index rows, by one statement per shard. */
+  async function withTotals<T, Keys extends readonly unknown[], W, Found>(
     wheres: Wheres<T, Keys, W>,
-    pages: readonly { readonly items: readonly One[]; readonly cursor?: string }[],
+    pages: readonly { readonly items: readonly Found[]; readonly cursor?: string }[],
     countMany: (wheres: Wheres<T, Keys, W>) => Promise<number[]>,
-  ): Promise<readonly Some<One>[]> {
+  ): Promise<readonly Excerpt<Found>[]> {
     const longer = [...pages.keys()].filter((i) => pages[i]?.cursor !== undefined)
     const counts = longer.length > 0 ? await countMany(longer.map((i) => wheres[i]!)) : []
     const totals = new Map(longer.map((i, at) => [i, counts[at]]))

@@ -2,25 +2,25 @@ import { isLooseleafError } from 'looseleaf'
 import type { Comment, Like, SiteData } from './entities.ts'
 import { likeId } from './ids.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
-import type { List, Reader, Some } from './reader.ts'
+import type { List, Reader, Excerpt } from './reader.ts'
 
 export const COMMENTS_PER_PAGE = 100
 const LIKES_PER_PAGE = 20
 const COMMENTS_ON_CARD = 3
 const LIKES_ON_CARD = 4
-/** So many rows cost less than a statement that counts them; with more likes than these they are counted. */
-const LIKES_AT_ONCE = 40
+/** Like rows that are read per entry. Reading this many costs less than a second statement that counts; more are counted. */
+const LIKES_READ = 40
 
-/** Somebody who likes an entry. */
+/** A person who likes an entry. */
 export type Liker = Pick<Like, 'user_id'>
 
-/** All comments on an entry, the first one first. */
+/** Returns a page of the comments on an entry, oldest first. */
 export function commentsOn(reader: Reader, entryId: string, cursor?: string): Promise<List<Comment>> {
   const where = { entry_id: entryId }
   return reader.page(reader.data.comments.byEntry, where, { order: 'asc', limit: COMMENTS_PER_PAGE, cursor })
 }
 
-/** Where the last page of the comments on an entry begins; undefined when they all are on the first. */
+/** Returns the cursor of the last page of an entry's comments; undefined if there is one page. */
 export async function lastPageOfComments(reader: Reader, entryId: string): Promise<string | undefined> {
   let last: string | undefined
   for (let next = (await commentsOn(reader, entryId)).cursor; next !== undefined;) {
@@ -30,26 +30,26 @@ export async function lastPageOfComments(reader: Reader, entryId: string): Promi
   return last
 }
 
-/** The last few comments on each of these entries, in the order in which they were made. */
+/** Returns the last comments on each of these entries, oldest first. */
 export async function lastComments(
   reader: Reader,
   entryIds: readonly string[],
-): Promise<readonly Some<Comment>[]> {
+): Promise<readonly Excerpt<Comment>[]> {
   const wheres = entryIds.map((entry_id) => ({ entry_id }))
   const found = await reader.newest(reader.data.comments.byEntry, wheres, COMMENTS_ON_CARD)
   return found.map(({ items, total }) => ({ items: items.toReversed(), total }))
 }
 
 /**
- * Who liked each of these entries last, the newest first. A like is never changed, so the rows of the index tell; one that is
- * being given or taken back at this moment may be among them.
+ * Returns the people who liked each of these entries last, newest first. It reads index rows only, because a like never changes. A like
+ * that is being added or removed at this moment may be included.
  */
 export async function lastLikes(
   reader: Reader,
   entryIds: readonly string[],
-): Promise<readonly Some<Liker>[]> {
+): Promise<readonly Excerpt<Liker>[]> {
   const wheres = entryIds.map((entry_id) => ({ entry_id }))
-  const found = await reader.rows(reader.data.likes.byEntry, wheres, LIKES_AT_ONCE)
+  const found = await reader.rows(reader.data.likes.byEntry, wheres, LIKES_READ)
   return found.map(({ items, total }) => ({
     items: items.slice(0, LIKES_ON_CARD).map(({ user_id }) => ({ user_id })),
     total,
@@ -60,12 +60,12 @@ export function countComments(reader: Reader, entryId: string): Promise<number> 
   return reader.count(reader.data.comments.byEntry, { entry_id: entryId })
 }
 
-/** What a person liked, newest first. */
+/** Returns a person's likes, newest first. */
 export function likesOf(reader: Reader, userId: string, cursor?: string): Promise<List<Like>> {
   return reader.page(reader.data.likes.byUser, { user_id: userId }, { limit: LIKES_PER_PAGE, cursor })
 }
 
-/** Which of these entries this person likes: the ids of likes are known beforehand, so no index is asked. */
+/** Returns the ids of those entries that a person likes. The ids of likes are derived, so this needs no index. */
 export async function likedAmong(
   reader: Reader,
   userId: string | undefined,
@@ -85,7 +85,7 @@ export interface NewComment {
   readonly text: string
 }
 
-/** Adds a comment beside its entry and answers with its id; undefined when the entry is gone. */
+/** Adds a comment on the shard of its entry and returns its id; undefined if the entry does not exist. */
 export async function postComment(
   { entries, comments }: SiteData,
   comment: NewComment,
@@ -104,7 +104,7 @@ export async function postComment(
   )
 }
 
-/** Removes a comment; it may be removed by who wrote it. Answers with the entry that it was on, or undefined. */
+/** Deletes a person's own comment and returns its entry's id. Returns undefined if it does not exist or is another person's. */
 export async function deleteComment(
   { comments }: SiteData,
   id: string,
@@ -116,7 +116,7 @@ export async function deleteComment(
   return comment.entry_id
 }
 
-/** Likes an entry; a second time changes nothing. False when the entry is gone. */
+/** Likes an entry. Idempotent. Returns false if the entry does not exist. */
 export async function likeEntry(
   { entries, likes }: SiteData,
   entryId: string,

@@ -16,7 +16,7 @@ afterEach(() => site.close())
 
 const now = new Date('2026-06-01T12:00:00Z')
 
-/** Imports a feed with these addresses, with one item, and answers with the id of its source. */
+/** Imports a feed with these addresses and one item, and returns the id of its source. */
 async function importFeed(
   site_: string,
   feed?: string,
@@ -30,7 +30,7 @@ async function importFeed(
   return (await storeFeed(site.data, parsed, userId, now)).sourceId
 }
 
-/** Imports a list of feeds by their addresses and those of their sites; answers how many were new. */
+/** Imports a list of feeds with these addresses of feeds and sites, and returns the number of new sources. */
 async function importList(feeds: readonly (readonly [feed: string, site?: string])[]): Promise<number> {
   const outlines = feeds.map(
     ([xml, html]) => `<outline text="As listed" xmlUrl="${xml}"${html ? ` htmlUrl="${html}"` : ''}/>`,
@@ -50,7 +50,7 @@ test.each([
   'http://EXAMPLE.org:80/feed.xml',
   'https://example.org:443/feed.xml/',
   'https://example.org./feed.xml#top',
-])('a feed at %s is the one at http://example.org/feed.xml', async (feed) => {
+])('the feed at %s has the same source as http://example.org/feed.xml', async (feed) => {
   const id = await importFeed('http://example.org/', 'http://example.org/feed.xml')
   expect(await importFeed('https://example.org/', feed)).toBe(id)
   expect(await importList([[feed]])).toBe(0)
@@ -63,23 +63,23 @@ test.each([
   'https://example.org/Feed.xml',
   'https://www.example.org/feed.xml',
   'https://example.org:8080/feed.xml',
-])('a feed at %s is another', async (feed) => {
+])('the feed at %s has another source than http://example.org/feed.xml', async (feed) => {
   const id = await importFeed('http://example.org/', 'http://example.org/feed.xml')
   expect(await importFeed('https://example.org/', feed)).not.toBe(id)
 })
 
-test('what a list brings is filled by the first import of the feed, by its address', async () => {
+test('importing a feed fills the source that a list created for its address', async () => {
   expect(await importList([['http://example.org/feed.xml'], ['http://example.org/other.xml']])).toBe(2)
   const id = await importFeed('https://example.org/', 'https://example.org/feed.xml')
   expect(await sources()).toHaveLength(2)
   expect(await entriesIn(id)).toBe(1)
   expect((await sources()).map(({ title }) => title).toSorted()).toEqual(['As listed', 'Own title'])
-  // The list comes again, and does not know better.
+  // A second import of the list does not replace the feed's own title.
   expect(await importList([['http://example.org/feed.xml'], ['http://example.org/other.xml']])).toBe(0)
   expect((await sources()).map(({ title }) => title).toSorted()).toEqual(['As listed', 'Own title'])
 })
 
-test('a file that does not say its address fills the one source of its site, for good', async () => {
+test('a feed without its own address always fills the only source of its site', async () => {
   await importList([['http://example.org/feed.xml', 'http://example.org']])
   const id = await importFeed('https://example.org/')
   expect(await sources()).toEqual([{ title: 'Own title', feed_link: 'http://example.org/feed.xml' }])
@@ -88,7 +88,7 @@ test('a file that does not say its address fills the one source of its site, for
   expect(await sources()).toHaveLength(2)
 })
 
-test('of several feeds of a site none is taken for a file that does not say which it is', async () => {
+test('a feed without its own address gets a new source if its site has several', async () => {
   await importList([
     ['http://example.org/a.xml', 'http://example.org/'],
     ['http://example.org/b.xml', 'http://example.org/'],
@@ -98,7 +98,7 @@ test('of several feeds of a site none is taken for a file that does not say whic
   expect(await importFeed('http://example.org/')).toBe(id)
 })
 
-test('a source that was known by its site alone takes the first address that it is given', async () => {
+test('a source known by its site alone keeps the first feed address that it gets', async () => {
   const id = await importFeed('http://example.org/')
   expect(
     await importList([
@@ -116,7 +116,7 @@ test('a source that was known by its site alone takes the first address that it 
   expect(await sources()).toHaveLength(2)
 })
 
-test('a feed without any address is known by its title, and nobody’s sources are another’s', async () => {
+test('a feed without any address is identified by its title, separately for each owner', async () => {
   const id = await importFeed('')
   expect(await importFeed('')).toBe(id)
   expect(await importFeed('', undefined, undefined, 'Another title')).not.toBe(id)
@@ -127,7 +127,7 @@ test('a feed without any address is known by its title, and nobody’s sources a
   )
 })
 
-test('a long list is imported as a whole, up to its limit', async () => {
+test('a long list is imported up to the limit, in batches', async () => {
   const feeds = Array.from(
     { length: 2100 },
     (_, i) => `<outline text="F" xmlUrl="https://example.org/${i}"/>`,
@@ -137,7 +137,7 @@ test('a long list is imported as a whole, up to its limit', async () => {
   expect(parsed.notes).toEqual(['Only the first 2000 feeds are kept; 100 more were left out.'])
   await site.store.trace(async (trace) => {
     expect(await storeSubscriptions(site.data, parsed, undefined, now)).toEqual({ added: 2000, known: 0 })
-    // Written together: one by one they would be two statements each.
+    // In batches. One by one, each source would take two statements.
     expect(sentFor(trace).entities).toBeLessThan(400)
   })
   expect(await storeSubscriptions(site.data, parsed, undefined, now)).toEqual({ added: 0, known: 2000 })

@@ -12,11 +12,11 @@ export interface NewSource {
 }
 
 export interface SaveOptions {
-  /** Whether titles are those of the feeds themselves, which replace what a list of subscriptions called them. */
+  /** True if titles come from the feeds themselves, and so replace titles from a list of subscriptions. */
   readonly ownTitles: boolean
-  /** Goes into sources that are new. */
+  /** Import of new sources. */
   readonly import_id: string
-  /** Awaited before a source is made. */
+  /** Awaited before new sources are written. */
   readonly beforeNew: () => Promise<unknown>
 }
 
@@ -25,12 +25,13 @@ export interface SavedSource {
   readonly created: boolean
 }
 
-/** Sources that are looked up and written together. */
+/** Sources per batch of reads and writes. */
 const CHUNK = 200
 
 /**
- * What a source is known as, to one person: by the address of its feed; by its site; and, where a file says no address
- * of its own, as what files of that site (or at least of that title) belong to. The first one names it for ever.
+ * Returns the names by which imports of one person find a source: the address of its feed, and its site. If the file does not
+ * contain the feed's address, the first name stands for all such files of its site, or of its title if there is no site. The id of
+ * the source is derived from the first name.
  */
 export function namesOfSource({ user_id, feed_link, link, title }: Omit<NewSource, 'about'>): string[] {
   const owner = user_id ?? 'nobody'
@@ -40,7 +41,7 @@ export function namesOfSource({ user_id, feed_link, link, title }: Omit<NewSourc
   return [`${owner} files of ${site ?? `“${title}”`}`, ...names]
 }
 
-/** Makes sources, or brings those that are there up to date, and answers in their order. Their names have to differ. */
+/** Creates sources, or updates existing ones, and returns them in the order of the argument. Their names have to differ. */
 export async function saveSources(
   { sources: collection }: SiteData,
   sources: readonly NewSource[],
@@ -48,7 +49,7 @@ export async function saveSources(
 ): Promise<SavedSource[]> {
   const saved: SavedSource[] = []
   const began = Date.now()
-  /** Two of one list are never the same source. */
+  /** Ids that this list uses already: two items of a list are never the same source. */
   const taken = new Set<string>()
   for (let at = 0; at < sources.length; at += CHUNK) {
     const chunk = sources.slice(at, at + CHUNK)
@@ -64,7 +65,7 @@ export async function saveSources(
       saved.push({ id, created: known === undefined })
       if (known === undefined) {
         const { import_id } = options
-        // Lists have the newest first, and so those of one file in its order.
+        // Pages list sources newest first. Each source is a millisecond older than the one before, which keeps the file's order.
         const added = new Date(began - at - i)
         fresh.push({ id, ...source, known_as: names, import_id, added })
       } else {
@@ -79,29 +80,29 @@ export async function saveSources(
   return saved
 }
 
-/** The source that a feed or a subscription belongs to, whatever scheme its address has now. */
+/** Finds the source of a feed or a subscription, whatever the scheme of its address. */
 async function findSource(
   collection: SiteData['sources'],
   source: NewSource,
   taken: ReadonlySet<string>,
 ): Promise<Source | undefined> {
   const [name, site] = namesOfSource(source)
-  const [own] = await collection.byName.all({ known_as: name as string })
-  if (own !== undefined || site === undefined) return own
+  const [known] = await collection.byName.all({ known_as: name as string })
+  if (known !== undefined || site === undefined) return known
   const sameSite = (await collection.byName.all({ known_as: site })).filter(({ id }) => !taken.has(id))
-  // A site has many feeds. One that was known by its site alone may be this; one with another address is not.
+  // A site may have several feeds. A source without a feed address may be this feed; one with another address is not.
   if (source.feed_link !== undefined) return sameSite.find(({ feed_link }) => feed_link === undefined)
   return sameSite.length === 1 ? sameSite[0] : undefined
 }
 
-/** What a source gains from what was just read of it; undefined when it is nothing. */
+/** Returns the properties of a source that this import changes; undefined if there are none. */
 function changeOf(
   known: Source,
   source: NewSource,
   names: readonly string[],
   ownTitle: boolean,
 ): Changes<Omit<Source, 'id' | 'version'>> | undefined {
-  // A list of subscriptions may know less of a source than its own feed does.
+  // Missing values keep the stored ones, because a list of subscriptions may know less than the feed.
   const change = {
     title: ownTitle ? source.title : known.title,
     about: source.about || known.about,

@@ -1,21 +1,21 @@
 import { tableKind, type Trace } from 'looseleaf'
 
-/** Calls of the store that were made for something, and the statements that were sent for them, by what they read or wrote. */
+/** Numbers of the store's calls for a piece of work, and of the statements for them, by kind of table. */
 export interface Sent {
   readonly calls: number
-  /** What each call that has failed has failed with, such as `SHARD_UNAVAILABLE`. */
+  /** Error code of each failed call, such as `SHARD_UNAVAILABLE`. */
   readonly failures: readonly string[]
   readonly indexes: number
   readonly entities: number
-  /** To the tables that the store keeps for itself. */
+  /** Statements to the store's own tables. */
   readonly others: number
-  /** Shards that they went to. */
+  /** Number of shards that were asked. */
   readonly shards: number
-  /** Those that were sent for others as well. */
+  /** Statements that were shared with other requests. */
   readonly shared: number
 }
 
-/** What has been asked for the work of this trace so far; nothing where none is kept. */
+/** Returns the numbers of a trace so far; zeros without a trace. */
 export function sentFor(trace: Trace | undefined): Sent {
   const statements = trace?.statements ?? []
   const kinds = statements.map(({ table }) => tableKind(table))

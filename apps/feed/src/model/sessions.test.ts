@@ -14,7 +14,7 @@ afterEach(() => site.close())
 
 const later = (ms: number): Date => new Date(now.getTime() + ms)
 
-test('a session is asked for together with its person, in one read of one shard', async () => {
+test('a session and its person are read together, by one statement on one shard', async () => {
   const session = { nonce: 'a', userId }
   await beginSession(site.data, session, now)
   await site.store.trace(async (trace) => {
@@ -32,7 +32,7 @@ test('a session is asked for together with its person, in one read of one shard'
   })
 })
 
-test('one that was never begun, has ended or is too old is nobody’s', async () => {
+test('an unknown, ended or expired session belongs to no person', async () => {
   const session = { nonce: 'a', userId }
   expect(await personOfSession(site.reader(), session, now)).toBeUndefined()
   await beginSession(site.data, session, now)
@@ -42,7 +42,7 @@ test('one that was never begun, has ended or is too old is nobody’s', async ()
   expect(await personOfSession(site.reader(), session, now)).toBeUndefined()
 })
 
-test('sessions that are over go when their person signs in again', async () => {
+test('expired sessions are deleted when their person signs in again', async () => {
   await beginSession(site.data, { nonce: 'a', userId }, now)
   await beginSession(site.data, { nonce: 'b', userId }, later(1))
   await beginSession(site.data, { nonce: 'c', userId }, later(SESSION_MS + 1))

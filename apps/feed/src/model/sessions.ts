@@ -2,28 +2,28 @@ import { deriveId } from 'looseleaf'
 import type { Notice, Person, SiteData } from './entities.ts'
 import type { Reader } from './reader.ts'
 
-/** How long somebody stays signed in, in milliseconds. */
+/** Lifetime of a session in milliseconds. */
 export const SESSION_MS: number = 30 * 24 * 60 * 60 * 1000
 
-/** Who a cookie says is signed in, and the random word that makes it this session and no other. */
+/** The person and the random nonce of a cookie, which together identify a session. */
 export interface SessionKey {
   readonly nonce: string
   readonly userId: string
 }
 
-/** Begins a session, and ends those of the same person that are over anyway. */
+/** Begins a session, and deletes expired sessions of the same person. */
 export async function beginSession({ sessions }: SiteData, session: SessionKey, now: Date): Promise<void> {
   const user_id = session.userId
   await sessions.insert({ user_id, signed_in: now }, { id: idOfSession(session) })
   await sessions.byUser.deleteWhere({ user_id, signed_in: { lt: oldest(now) } })
 }
 
-/** Ends a session for good: whoever has kept its cookie has nothing. */
+/** Ends a session. A kept copy of its cookie is then worthless. */
 export async function endSession({ sessions }: SiteData, session: SessionKey): Promise<void> {
   await sessions.delete(idOfSession(session))
 }
 
-/** Who is signed in by a session; undefined when it has ended. One statement, as both live on one shard. */
+/** Returns the person of a session; undefined if it has ended. Takes one statement, because both entities are on one shard. */
 export async function personOfSession(
   reader: Reader,
   key: SessionKey,
@@ -36,7 +36,7 @@ export async function personOfSession(
   return session !== undefined && session.signed_in > oldest(now) ? person : undefined
 }
 
-/** Keeps it with the session, which takes it along when it ends. */
+/** Stores a notice in the session's entity, so that it disappears with the session. */
 export async function keepNotice({ sessions }: SiteData, session: SessionKey, notice: Notice): Promise<void> {
   await sessions.update(idOfSession(session), { notice })
 }
@@ -45,7 +45,7 @@ export async function noticeOf(reader: Reader, session: SessionKey): Promise<Not
   return (await reader.get(reader.data.sessions, idOfSession(session)))?.notice
 }
 
-/** Beside its person, and without the word itself. */
+/** Derives the id, on the shard of the person. The stored id does not reveal the nonce. */
 function idOfSession({ nonce, userId }: SessionKey): string {
   return deriveId('session', nonce, { near: userId })
 }

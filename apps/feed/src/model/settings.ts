@@ -3,16 +3,16 @@ import type { SiteData } from './entities.ts'
 
 type Settings = SiteData['settings']
 
-/** `insert` makes the first process to ask the one that decides a setting. */
+/** Returns a setting, and creates it by `make` if it does not exist. If processes race, `insert` lets one win, and all return its value. */
 export async function settingOnce(settings: Settings, name: string, make: () => string): Promise<string> {
   const known = await readSetting(settings, name)
   if (known !== undefined) return known
   try {
     return (await settings.insert({ name, value: make() }, { id: settingId(name) })).value
   } catch (error) {
-    const theirs = isLooseleafError(error, 'ALREADY_EXISTS') ? await readSetting(settings, name) : undefined
-    if (theirs === undefined) throw error
-    return theirs
+    const winner = isLooseleafError(error, 'ALREADY_EXISTS') ? await readSetting(settings, name) : undefined
+    if (winner === undefined) throw error
+    return winner
   }
 }
 

@@ -44,7 +44,7 @@ test('a person is found by name on one shard', async () => {
   })
 })
 
-test('home asks all shards, a person’s page one', async () => {
+test('the home page asks all shards, and a person’s entries one shard', async () => {
   const user_id = await addPerson('ann')
   for (let i = 0; i < 5; i++)
     await postEntry(site.data, { user_id, title: `${i}`, link: undefined }, { now: new Date(i) })
@@ -61,7 +61,7 @@ test('home asks all shards, a person’s page one', async () => {
   })
 })
 
-test('only entries are on the home page, although everything is in one store', async () => {
+test('the home page shows only entries, although all entities are in one store', async () => {
   const user_id = await addPerson('ann')
   const entry_id = await postEntry(site.data, { user_id, title: 'entry', link: undefined })
   await postComment(site.data, { entry_id, user_id, text: 'comment' })
@@ -69,7 +69,7 @@ test('only entries are on the home page, although everything is in one store', a
   expect((await newestEntries(site.reader())).items.map((entry) => entry.id)).toEqual([entry_id])
 })
 
-test('a card gathers people, comments and likes; a person read twice is read once', async () => {
+test('a card has people, comments and likes, and reads each person once', async () => {
   const ann = await addPerson('ann')
   const bob = await addPerson('bob')
   const entry_id = await postEntry(site.data, { user_id: ann, title: 'entry', link: undefined })
@@ -86,7 +86,7 @@ test('a card gathers people, comments and likes; a person read twice is read onc
   expect(card?.liked).toBe(true)
 })
 
-test('entries of one link find each other while there is an index for it, and a changed link parts them', async () => {
+test('entries with the same link find each other while the index exists, until a link changes', async () => {
   const user_id = await addPerson('ann')
   const link = 'https://example.com/x'
   const one = await postEntry(site.data, { user_id, title: 'one', link })
@@ -116,7 +116,7 @@ test('deleting an entry deletes its comments and likes', async () => {
   expect(left.toSorted()).toEqual(['person', 'person'])
 })
 
-test('an item that did not change is not written again; one without a date keeps the day that it was found', async () => {
+test('an unchanged item is not written again, and an item without a date keeps the time of its first import', async () => {
   const feed = feedOf('<item><guid>1</guid><title>undated</title></item>')
   const { sourceId } = await storeFeed(site.data, feed, undefined, new Date('2026-01-01T00:00:00Z'))
   const before = (await entriesOfSource(site.reader(), sourceId)).items[0]
@@ -148,7 +148,7 @@ test('comments survive the import of a changed entry', async () => {
   expect((await commentsOn(site.reader(), entry_id)).items.map(({ text }) => text)).toEqual(['still here'])
 })
 
-test('a setting is decided by the first who asks, even at the same moment', async () => {
+test('concurrent processes agree on the value of a new setting', async () => {
   let count = 0
   const asked = await Promise.all(
     Array.from({ length: 8 }, () => settingOnce(site.data.settings, 's', () => `${count++}`)),

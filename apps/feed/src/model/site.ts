@@ -14,20 +14,20 @@ import { createReader, type Reader } from './reader.ts'
 import { sentFor } from './sent.ts'
 import { upgradeOldData } from './upgrade-old-data.ts'
 
-/** The site's data: one store for everything, the cleaner that looks after its indexes, and what reads files for it. */
+/** The site's store, with its cleaner and a parser for imported files. */
 export interface Site {
   readonly store: DataStore
   readonly data: SiteData
   readonly parser: FileParser
-  /** How long calls of the store took lately. */
+  /** Recent durations of the store's calls. */
   readonly latencies: Latencies
-  /** Rows that led to nothing, as pages met them and cleaners took them away. */
+  /** Counts of index rows that pages discarded and that cleaners removed. */
   readonly rowCounts: RowCounts
-  /** How the cleaner of this process is stopped for a while; undefined where there is none. */
+  /** Stops and starts this process's cleaner; undefined if it has none. */
   readonly cleaner: HeldCleaner | undefined
-  /** How its shards are broken for a while. */
+  /** Makes shards fail for a while, for the window's demonstration of faults. */
   readonly faults: ShardFaults
-  /** A reader for one page, with a cost of its own; its statements are those of the trace that the page is made in. */
+  /** Creates a reader for one page, with its own cost. Statements are counted by the trace of the request. */
   reader(trace?: Trace): Reader
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export interface SiteOptions {
   readonly cleaner?: boolean
 }
 
-/** Opens the store, creates what is missing of its tables, brings up what is old, and fills indexes that are new to it. */
+/** Opens the store, creates missing tables, upgrades old data, and fills new indexes. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const latencies = createLatencies()
   const rowCounts = createRowCounts()

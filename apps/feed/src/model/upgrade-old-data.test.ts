@@ -15,7 +15,7 @@ const entriesByTime = defineIndex('entries_by_time', {
 })
 const byShape = defineIndex('by_shape', { properties: { shape: 'string' }, shardOn: 'shape' })
 
-test('what was stored before there were kinds is on the site, and all else is left alone', async () => {
+test('entities of the version without kinds appear on the site, and other entities stay unchanged', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-old-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const shards = sqliteShards({ folder, shards: 2 })

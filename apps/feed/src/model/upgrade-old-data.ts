@@ -1,6 +1,6 @@
 import { unchanged, type Bag, type DataStore } from 'looseleaf'
 
-/** What the site had before its entities were kinds: a property `kind` of its own, and these indexes. */
+/** Indexes of a version of the site without kinds. Its entities had a property `kind` instead. */
 const OLD_INDEXES: readonly string[] = [
   'entries_by_time',
   'entries_by_user',
@@ -20,10 +20,10 @@ const OLD_INDEXES: readonly string[] = [
   'sessions_by_user',
 ]
 
-/** Entities that are written together. */
+/** Concurrent writes. */
 const CHUNK = 200
 
-/** Makes kinds of what an earlier version of the site has stored. Begun again where it was broken off: the old indexes go last. */
+/** Converts entities of an earlier version to kinds. Drops the old indexes last, so that an interrupted run starts again. */
 export async function upgradeOldData(store: DataStore): Promise<void> {
   const old = (await store.indexes()).filter(({ name }) => OLD_INDEXES.includes(name))
   if (old.length === 0) return

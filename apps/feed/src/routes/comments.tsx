@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { tidyText } from '../import/plain-text.ts'
 import { deleteComment, lastPageOfComments, postComment } from '../model/responses.ts'
-import { LONGEST_COMMENT } from '../views/entry-page.tsx'
+import { MAX_COMMENT_LENGTH } from '../views/entry-page.tsx'
 import { safePath } from '../web/back-path.ts'
 import { notFound, Problem } from '../web/problem.ts'
 import { idOf, signedIn } from '../web/request-values.ts'
@@ -9,12 +9,12 @@ import { entryView } from './entry-view.tsx'
 import type { RouteContext } from './index.ts'
 
 export function registerCommentRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
-  // The page that refuses a comment has this address, so people load it again.
+  // A page that refuses a comment has this address, and people may reload it.
   app.get('/entries/:id/comments', async (request, reply) =>
     reply.redirect(`/entries/${idOf(request, 'entry')}#comments`, 303),
   )
 
-  app.post('/entries/:id/comments', { config: { deed: 'comment' } }, async (request, reply) => {
+  app.post('/entries/:id/comments', { config: { action: 'comment' } }, async (request, reply) => {
     const page = await pages.open(request)
     const viewer = signedIn(page.ctx.viewer)
     const entry = await site.data.entries.get(idOf(request, 'entry'))
@@ -28,13 +28,13 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
     const comment = { entry_id: entry.id, user_id: viewer.id, text }
     const id = await postComment(site.data, comment, { once: fields['once'] })
     if (id === undefined) throw notFound('entry')
-    // It is the last one, so it may be on a later page.
+    // The new comment is the last one, and may be on a later page.
     const after = await lastPageOfComments(page.reader, entry.id)
     const query = after === undefined ? '' : `?after=${encodeURIComponent(after)}`
     return reply.redirect(`/entries/${entry.id}${query}#c-${id}`, 303)
   })
 
-  app.post('/comments/:id/delete', { config: { deed: 'delete' } }, async (request, reply) => {
+  app.post('/comments/:id/delete', { config: { action: 'delete' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const back = safePath(pages.form(request).fields['back'])
@@ -42,8 +42,8 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
     if (entryId === undefined) {
       throw new Problem(
         403,
-        'Not yours to take out',
-        'A comment can be deleted only by whoever wrote it, and only once.',
+        'You cannot delete this comment',
+        'Only its writer can delete a comment, and only once.',
       )
     }
     return reply.redirect(back ?? `/entries/${entryId}#comments`, 303)
@@ -52,8 +52,8 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
 
 function checkComment(text: string): string | undefined {
   if (text === '') return 'Write a few words first.'
-  if (text.length > LONGEST_COMMENT) {
-    return `A comment has ${LONGEST_COMMENT} characters at the most; this one has ${text.length}.`
+  if (text.length > MAX_COMMENT_LENGTH) {
+    return `A comment has at most ${MAX_COMMENT_LENGTH} characters; this one has ${text.length}.`
   }
   return undefined
 }

@@ -14,13 +14,13 @@ export function registerEntryRoutes(app: FastifyInstance, { site, pages }: Route
     return pages.send(reply, await entryView(page, entry, EMPTY_FORM, page.after))
   })
 
-  app.post('/entries/:id/delete', { config: { deed: 'delete' } }, async (request, reply) => {
+  app.post('/entries/:id/delete', { config: { action: 'delete' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const id = idOf(request, 'entry')
     if (!(await deleteEntry(site.data, id, viewer.id))) {
       if ((await site.data.entries.get(id)) === undefined) throw notFound('entry')
-      throw new Problem(403, 'Not yours to take out', 'An entry can be deleted only by whoever published it.')
+      throw new Problem(403, 'You cannot delete this entry', 'Only its publisher can delete an entry.')
     }
     return reply.redirect(`/people/${viewer.name}`, 303)
   })

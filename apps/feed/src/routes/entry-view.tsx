@@ -7,7 +7,7 @@ import { EntryPage } from '../views/entry-page.tsx'
 import type { FormState } from '../views/form-parts.tsx'
 import type { OpenPage } from '../web/pages.ts'
 
-/** The page of one entry, with its comment form as it was sent. */
+/** Renders the page of an entry, with its comment form in the given state. */
 export async function entryView(
   { ctx, reader }: OpenPage,
   entry: Entry,

@@ -8,7 +8,7 @@ import { nameOf } from '../web/request-values.ts'
 import { withXmlCharacters } from '../web/xml-characters.ts'
 import type { RouteContext } from './index.ts'
 
-/** What the site takes in, it also gives out: the newest entries of all, or of a person, as Atom. */
+/** Serves the newest entries of the site, and of each person, as Atom feeds. */
 export function registerFeedRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
   app.get('/feed.atom', async (request, reply) => {
     const reader = site.reader()
@@ -38,7 +38,7 @@ export function registerFeedRoutes(app: FastifyInstance, { site, pages }: RouteC
 interface Feed {
   readonly title: string
   readonly origin: string
-  /** The page that shows the same. */
+  /** Path of the page with the same entries. */
   readonly page: string
   readonly cards: readonly Card[]
 }
@@ -58,7 +58,7 @@ function sendFeed(request: FastifyRequest, reply: FastifyReply, feed: Feed): Fas
       title: { value: entry.title, type: 'text' },
       published: entry.published,
       updated: entry.published,
-      authors: [{ name: person?.full_name ?? source?.title ?? 'Somebody who left' }],
+      authors: [{ name: person?.full_name ?? source?.title ?? 'A former member' }],
       links: [{ rel: 'alternate', type: 'text/html', href: entry.link ?? `${root}/entries/${entry.id}` }],
       ...(entry.body === undefined ? {} : { summary: { value: entry.body, type: 'text' } }),
     })),

@@ -3,7 +3,7 @@ import { tidyText } from '../import/plain-text.ts'
 import { webLink } from '../import/web-link.ts'
 import { cardsOf } from '../model/cards.ts'
 import { newestEntries, postEntry } from '../model/entries.ts'
-import { LONGEST_MESSAGE } from '../views/composer.tsx'
+import { MAX_MESSAGE_LENGTH } from '../views/composer.tsx'
 import { EMPTY_FORM } from '../views/form-parts.tsx'
 import { HomePage } from '../views/home-page.tsx'
 import { PostPage } from '../views/post-page.tsx'
@@ -24,7 +24,7 @@ export function registerHomeRoutes(app: FastifyInstance, { site, pages }: RouteC
     return pages.send(reply, <PostPage ctx={ctx} form={EMPTY_FORM} />)
   })
 
-  app.post('/post', { config: { deed: 'post' } }, async (request, reply) => {
+  app.post('/post', { config: { action: 'post' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const { fields } = pages.form(request)
@@ -46,11 +46,11 @@ function checkMessage(fields: Readonly<Record<string, string>>): {
   const typed = fields['title'] ?? ''
   const title = tidyText(typed, Infinity)
   if (title === '') errors['title'] = 'Write a few words first.'
-  else if (title.length > LONGEST_MESSAGE) {
-    errors['title'] = `A message has ${LONGEST_MESSAGE} characters at the most; this one has ${title.length}.`
+  else if (title.length > MAX_MESSAGE_LENGTH) {
+    errors['title'] = `A message has at most ${MAX_MESSAGE_LENGTH} characters; this one has ${title.length}.`
   }
   const typedLink = fields['link']?.trim() ?? ''
-  // People leave out the beginning of an address.
+  // People often leave out the scheme of an address.
   const link = webLink(/^[a-z][a-z0-9+.-]*:/i.test(typedLink) ? typedLink : `https://${typedLink}`)
   if (typedLink !== '' && (link === undefined || /\s/.test(typedLink))) {
     errors['link'] = 'The link has to be the address of a page, such as https://example.org/page.'

@@ -10,14 +10,14 @@ import { notFound } from '../web/problem.ts'
 import { idOf, signedIn } from '../web/request-values.ts'
 import type { RouteContext } from './index.ts'
 
-/** Where it is told what came of a form. */
+/** Address of the page that shows the notice of a form. */
 const DONE = '/import?done=1'
 
-/** What the import page shows beside what is always on it. */
+/** Variable parts of the import page. */
 interface Shown {
   readonly form?: FormState
   readonly notice?: Notice | undefined
-  /** Where the list of imports begins. */
+  /** Cursor of the list of imports. */
   readonly after?: string | undefined
 }
 
@@ -30,7 +30,7 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
     return sendPage(reply, page, { after: page.after, notice })
   })
 
-  app.post('/import', { config: { deed: 'import' } }, async (request, reply) => {
+  app.post('/import', { config: { action: 'import' } }, async (request, reply) => {
     const page = await pages.open(request)
     const viewer = signedIn(page.ctx.viewer)
     const { files } = pages.form(request)
@@ -43,7 +43,7 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
     return pages.redirectWithNotice(request, reply, DONE, noticeOfImport(results))
   })
 
-  app.post('/imports/:id/undo', { config: { deed: 'import' } }, async (request, reply) => {
+  app.post('/imports/:id/undo', { config: { action: 'import' } }, async (request, reply) => {
     const page = await pages.open(request)
     const viewer = signedIn(page.ctx.viewer)
     const undone = await undoImport(site.data, idOf(request, 'import'), viewer.id)

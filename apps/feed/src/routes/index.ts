@@ -11,7 +11,7 @@ import { registerPeopleRoutes } from './people.tsx'
 import { registerSignInRoutes } from './sign-in.tsx'
 import { registerSourceRoutes } from './sources.tsx'
 
-/** What every group of routes works with. */
+/** Objects that all routes use. */
 export interface RouteContext {
   readonly site: Site
   readonly pages: Pages

@@ -16,7 +16,7 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
     return pages.send(reply, <SignInPage ctx={ctx} people={items} back={path} form={EMPTY_FORM} />)
   })
 
-  app.post('/sign-in', { config: { deed: 'sign-in' } }, async (request, reply) => {
+  app.post('/sign-in', { config: { action: 'sign-in' } }, async (request, reply) => {
     const { ctx, reader } = await pages.open(request)
     const { fields } = pages.form(request)
     const name = (fields['name'] ?? '').trim().replace(/\s+/g, ' ')
@@ -31,13 +31,13 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
     return reply.redirect(back, 303)
   })
 
-  app.post('/sign-out', { config: { deed: 'uncounted' } }, async (request, reply) => {
+  app.post('/sign-out', { config: { action: 'uncounted' } }, async (request, reply) => {
     await pages.signOut(request, reply)
     return reply.redirect('/', 303)
   })
 }
 
-/** By the name in their address, or else by the one that pages show. */
+/** Finds a person by the name in their address, or else all people with this full name. */
 async function peopleCalled(reader: Reader, name: string): Promise<readonly Person[]> {
   if (name === '') return []
   const person = /^[a-z0-9-]{1,40}$/i.test(name) ? await personByName(reader, name) : undefined
@@ -45,14 +45,14 @@ async function peopleCalled(reader: Reader, name: string): Promise<readonly Pers
 }
 
 function errorOf(name: string, areSeveral: boolean): string {
-  if (name === '') return 'Type a name, or choose somebody below.'
+  if (name === '') return 'Type a name, or choose a person below.'
   const shown = `“${name.slice(0, 40)}”`
   return areSeveral
-    ? `Several people here go by the name ${shown}: choose one below.`
-    : `Nobody here goes by the name ${shown}.`
+    ? `Several people are named ${shown}: choose one below.`
+    : `There is no person named ${shown}.`
 }
 
-/** Where to go afterwards: never here again. */
+/** Returns the path to redirect to after signing in. It is never the sign-in page itself. */
 function backPathOf(back: unknown): string {
   const path = backPath(typeof back === 'string' ? back : undefined)
   return /^\/sign-in(?:[/?#]|$)/.test(path) ? '/' : path

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** A number from 0 to 1 that looks random and is always the same for the same text. */
+/** Returns a number from 0 to 1 that looks random and depends on the text alone. */
 export function fractionOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32
 }
 
-/** The items in an order that looks random and depends on their names alone. */
+/** Returns the items in an order that looks random and depends on their names alone. */
 export function shuffled<Item>(items: readonly Item[], nameOf: (item: Item) => string): Item[] {
   return items
     .map((item) => ({ item, place: fractionOf(nameOf(item)) }))

@@ -4,7 +4,7 @@ import type { Sample, SampleEntry, SamplePerson, SampleSource } from './sample-t
 
 const FOLDER = fileURLToPath(new URL('../../sample/', import.meta.url))
 
-/** The sample people, sources and entries from the files of this package. */
+/** Reads the sample people, sources and entries from the files of this package. */
 export async function readSample(): Promise<Sample> {
   const files = (await readdir(FOLDER)).filter((file) => /^entries-.*\.json$/.test(file)).toSorted()
   const [people, sources, ...entries] = await Promise.all([
@@ -15,7 +15,7 @@ export async function readSample(): Promise<Sample> {
   return { people, sources, entries: entries.flat() }
 }
 
-/** The files are part of this package and checked by its tests, so their shape is taken as it is declared. */
+/** Reads a file without checking its shape, because the tests of this package check it. */
 async function readJson<Shape>(file: string): Promise<Shape> {
   return JSON.parse(await readFile(`${FOLDER}${file}`, 'utf8')) as Shape
 }

@@ -7,10 +7,10 @@ import type { Sample, SampleEntry } from './sample-types.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
-/** The oldest entry is about this old, and the newest a few minutes: most of them are from the last days. */
+/** Age of the oldest entry. The newest is a few minutes old, and most are from the last days. */
 const OLDEST = 75 * DAY
 
-/** The sample as entities that are yet to be written. */
+/** The sample as entities to write. */
 export interface SampleEntities {
   readonly people: readonly New<Person>[]
   readonly sources: readonly New<Source>[]
@@ -22,14 +22,14 @@ export interface SampleEntities {
 const personId = (name: string): string => deriveId('sample person', name)
 const entryId = (user_id: string, title: string): string => deriveId('sample entry', [user_id, title])
 
-/** The id of the entry with this title, by the person of this name. */
+/** Returns the id of a sample entry by its title and the name of its person. */
 export const sampleEntryId = (name: string, title: string): string => entryId(personId(name), title)
 
 type New<Entity> = Omit<Entity, 'version'>
 
 /**
- * The sample with ids, at times counted back from `now`, so that the site looks alive whenever it is started.
- * The ids are always the same: seeding a second time would write the same entities again.
+ * Converts the sample to entities. Times count back from `now`, so that a new site always looks alive. Ids are fixed, so seeding twice
+ * would write the same entities again.
  */
 export function sampleEntities(sample: Sample, now: Date): SampleEntities {
   const userIds = new Map(sample.people.map((person) => [person.name, personId(person.name)]))
@@ -54,7 +54,8 @@ export function sampleEntities(sample: Sample, now: Date): SampleEntities {
     const age = 3 * MINUTE + OLDEST * ((i + 0.3) / shared.length) ** 1.9
     const from = sources.find(({ key }) => key === entry.source)
     const by = entry.by ?? from?.by
-    if (by === undefined) throw new TypeError(`The sample has an entry of nobody: ${entry.title}`)
+    if (by === undefined)
+      throw new TypeError(`The sample entry has neither a person nor a source: ${entry.title}`)
     const published = new Date(now.getTime() - age)
     return withAnswers(entry, { user_id: idOf(by), source_id: from?.source.id, published, userIds })
   })
@@ -62,7 +63,7 @@ export function sampleEntities(sample: Sample, now: Date): SampleEntities {
     people,
     sources: sources.map(({ source }) => source),
     entries: entries.map(({ entry }) => entry),
-    // What would be said of the newest entries only later has not been said yet.
+    // Comments and likes of the newest entries may have times in the future; these are left out.
     comments: entries.flatMap(({ comments }) => comments).filter(({ commented }) => commented < now),
     likes: entries.flatMap(({ likes }) => likes).filter(({ liked }) => liked < now),
   }

@@ -1,4 +1,4 @@
-/** How the files in the `sample` folder are written. */
+/** A person in the files of the `sample` folder. */
 export interface SamplePerson {
   readonly name: string
   readonly full_name: string
@@ -12,20 +12,21 @@ export interface SampleSource {
   readonly about: string
   readonly link: string
   readonly feed_link: string
-  /** The name of whoever brings it in. */
+  /** Name of the person who owns it. */
   readonly by: string
 }
 
 export interface SampleEntry {
-  /** The name of a person, or the key of a source. */
+  /** Name of the person who posted it. Default: the owner of its source. */
   readonly by?: string
+  /** Key of its source. */
   readonly source?: string
   readonly title: string
   readonly body?: string
   readonly link?: string
-  /** How many like it. */
+  /** Number of likes. */
   readonly likes?: number
-  /** Name and text, in order. */
+  /** Name of the writer and text, oldest first. */
   readonly comments?: readonly (readonly [string, string])[]
 }
 

@@ -8,7 +8,7 @@ import { seedSample } from './seed.ts'
 const now = new Date('2026-06-01T12:00:00Z')
 const sample = await readSample()
 
-test('the sample is a lively site', () => {
+test('the sample has enough people, sources, entries and shared links for a lively site', () => {
   expect(sample.people.length).toBeGreaterThanOrEqual(30)
   expect(sample.sources.length).toBeGreaterThanOrEqual(12)
   expect(sample.entries.length).toBeGreaterThan(250)
@@ -18,7 +18,7 @@ test('the sample is a lively site', () => {
   ).toBeGreaterThan(10)
 })
 
-test('nothing in it leads to a real site, and nothing is there twice', () => {
+test('the sample contains no link to a real site and no duplicates', () => {
   const links = [...sample.entries, ...sample.sources]
     .map(({ link }) => link)
     .filter((link) => link !== undefined)
@@ -27,7 +27,7 @@ test('nothing in it leads to a real site, and nothing is there twice', () => {
   expect(new Set(titles).size).toBe(titles.length)
 })
 
-test('every time is in the past and every id is its own', () => {
+test('all times of the sample are in the past and all ids are unique', () => {
   const { people, sources, entries, comments, likes } = sampleEntities(sample, now)
   const ids = [people, sources, entries, comments, likes].flatMap((items) => items.map(({ id }) => id))
   expect(new Set(ids).size).toBe(ids.length)
@@ -41,7 +41,7 @@ test('every time is in the past and every id is its own', () => {
   for (const time of times) expect(time).toSatisfy((date: Date) => date < now)
 })
 
-test('the newest entry is minutes old and a page of them is from today', () => {
+test('the newest entry of the sample is minutes old, and a page of entries is from today', () => {
   const times = sampleEntities(sample, now)
     .entries.map(({ published }) => now.getTime() - published.getTime())
     .toSorted((a, b) => a - b)
@@ -49,7 +49,7 @@ test('the newest entry is minutes old and a page of them is from today', () => {
   expect(times[19]).toBeLessThan(24 * 60 * 60_000)
 })
 
-test('a store is seeded once: what was deleted stays deleted', async () => {
+test('a store is seeded once, so deleted sample entries stay deleted', async () => {
   const site = await openSite({ shards: memoryShards(2), cleaner: false })
   expect(await seedSample(site.data, now)).toBeGreaterThan(1000)
   const entry = sampleEntities(sample, now).entries[0]?.id ?? ''

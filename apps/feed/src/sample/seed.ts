@@ -6,8 +6,8 @@ import { sampleEntities } from './sample-entities.ts'
 const SEEDED = 'sample data'
 
 /**
- * Fills a store with the sample data, once: a setting says that it was done, and deleted entries stay deleted.
- * Answers how many entities were written, 0 when it had been done before.
+ * Fills a store with the sample data once. A setting records this, so deleted entries stay deleted. Returns the number of written
+ * entities, or 0 if the store was seeded before.
  */
 export async function seedSample(data: SiteData, now: Date = new Date()): Promise<number> {
   if ((await readSetting(data.settings, SEEDED)) !== undefined) return 0

@@ -14,7 +14,7 @@ test.each([
   expect(initialsOf(label)).toBe(initials)
 })
 
-test('a hue is the same for the same text and within the circle', () => {
+test('a hue depends on the text alone and is between 0 and 359', () => {
   expect(hueOf('Plot 14b')).toBe(hueOf('Plot 14b'))
   for (const text of ['', 'a', 'x'.repeat(1000)])
     expect(hueOf(text)).toSatisfy((hue: number) => hue >= 0 && hue < 360)

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 
 export interface AvatarProps {
-  /** The name whose initials it shows. */
+  /** Name for the initials. */
   readonly label: string
   readonly hue: number
   readonly shape?: 'person' | 'source'
 }
 
-/** A picture made of initials and a colour. It says nothing that is not written beside it, so it is hidden from screen readers. */
+/** A picture of initials on a colour. Screen readers skip it, because the name is always beside it. */
 export function Avatar({ label, hue, shape = 'person' }: AvatarProps): JSX.Element {
   const round = shape === 'person'
   return (
@@ -25,7 +25,7 @@ export function Avatar({ label, hue, shape = 'person' }: AvatarProps): JSX.Eleme
   )
 }
 
-/** A colour of its own for everything that has none: always the same for the same text. */
+/** Returns a hue from 0 to 359 that depends on the text alone. */
 export function hueOf(text: string): number {
   let hash = 7
   for (let i = 0; i < text.length; i++) hash = (hash * 31 + text.charCodeAt(i)) % 360

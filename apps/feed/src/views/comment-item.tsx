@@ -7,7 +7,7 @@ import { TimeAgo } from './time-ago.tsx'
 export interface CommentItemProps {
   readonly ctx: PageContext
   readonly comment: CommentBy
-  /** On the entry's own page a comment has an address and can be deleted. */
+  /** True on the entry's own page, where a comment has an anchor and can be deleted. */
   readonly anchored: boolean
 }
 
@@ -19,7 +19,7 @@ export function CommentItem({ ctx, comment, anchored }: CommentItemProps): JSX.E
       <span class="comment-by">
         <span aria-hidden="true">– </span>
         {person === undefined ? (
-          'somebody who left'
+          'a former member'
         ) : (
           <a href={`/people/${person.name}`}>
             <bdi>{person.full_name}</bdi>
@@ -36,7 +36,7 @@ export function CommentItem({ ctx, comment, anchored }: CommentItemProps): JSX.E
         <DeleteForm
           ctx={ctx}
           action={`/comments/${comment.id}/delete`}
-          what="comment"
+          noun="comment"
           back={`${ctx.path}#comments`}
         />
       ) : null}

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { Field, FormErrors, Once, Token, type FormState } from './form-parts.tsx'
 import type { PageContext } from './page-context.ts'
 
-export const LONGEST_MESSAGE = 500
+export const MAX_MESSAGE_LENGTH = 500
 
 /** The form for a message with an optional link. */
 export function Composer({
@@ -22,7 +22,7 @@ export function Composer({
         name="title"
         label="What is worth sharing?"
         rows={2}
-        maxLength={LONGEST_MESSAGE}
+        maxLength={MAX_MESSAGE_LENGTH}
         placeholder="A thought, a find, a question …"
       />
       <div class="composer-row">

@@ -5,28 +5,35 @@ import type { PageContext } from './page-context.ts'
 export interface ConfirmFormProps {
   readonly ctx: PageContext
   readonly action: string
-  /** What is asked for, in a word: Delete. */
+  /** Name of the action, such as "Delete". */
   readonly label: string
-  /** What it is done to; read out after the label. */
-  readonly what: string
-  /** What the button says that does it. */
-  readonly yes: string
-  /** Where to go afterwards, if that is to be told. */
+  /** Object of the action, for screen readers, such as "this comment". */
+  readonly object: string
+  /** Label of the button that does it. */
+  readonly confirmLabel: string
+  /** Path to redirect to. Default: the form's own. */
   readonly back?: string
 }
 
-/** Asks before it does what cannot be undone, without a script: the button is folded away behind a summary. */
-export function ConfirmForm({ ctx, action, label, what, yes, back }: ConfirmFormProps): JSX.Element {
+/** Asks for confirmation without a script: a summary hides the button. */
+export function ConfirmForm({
+  ctx,
+  action,
+  label,
+  object,
+  confirmLabel,
+  back,
+}: ConfirmFormProps): JSX.Element {
   return (
     <details class="confirm">
       <summary>
         {label}
-        <span class="unseen"> {what}</span>
+        <span class="unseen"> {object}</span>
       </summary>
       <form method="post" action={action}>
         <Token ctx={ctx} {...(back === undefined ? {} : { back })} />
         <button class="danger" type="submit">
-          {yes}
+          {confirmLabel}
         </button>
       </form>
     </details>

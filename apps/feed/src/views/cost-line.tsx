@@ -9,11 +9,11 @@ export interface CostLineProps {
   readonly formXray: string | undefined
 }
 
-/** What the page cost, at its foot; also that of a page which has become an error. */
+/** Shows the cost of a page in its foot, even if the page is an error. */
 export function CostLine({ cost, xray, formXray }: CostLineProps): JSX.Element {
   const { calls, failures, indexes, entities, others, shards, shared } = cost.sent()
-  const ofForm = formXray === undefined ? null : <a href={formXray}>X-ray of the form that led here</a>
-  if (calls === 0) return <p class="cost">This page asked nothing of the store. {ofForm}</p>
+  const formLink = formXray === undefined ? null : <a href={formXray}>X-ray of the form that led here</a>
+  if (calls === 0) return <p class="cost">This page made no calls to the store. {formLink}</p>
   const address = xray()
   const codes = [...new Set(failures)].join(', ')
   return (
@@ -27,8 +27,8 @@ export function CostLine({ cost, xray, formXray }: CostLineProps): JSX.Element {
       {counted(cost.entities, 'entity')}, and discarded {counted(cost.rowsDiscarded, 'row')}.
       {cost.complete ? null : ' An index could not answer in full.'}{' '}
       {address === undefined ? null : <a href={address}>X-ray of this page</a>}
-      {address === undefined || ofForm === null ? null : ' · '}
-      {ofForm}
+      {address === undefined || formLink === null ? null : ' · '}
+      {formLink}
     </p>
   )
 }

@@ -5,21 +5,21 @@ import type { PageContext } from './page-context.ts'
 export interface DeleteFormProps {
   readonly ctx: PageContext
   readonly action: string
-  /** What it deletes, in a word. */
-  readonly what: string
-  /** Where to go afterwards, if that is to be told. */
+  /** Noun of the thing to delete, such as "comment". */
+  readonly noun: string
+  /** Path to redirect to. Default: the form's own. */
   readonly back?: string
 }
 
-export function DeleteForm({ ctx, action, what, back }: DeleteFormProps): JSX.Element {
+export function DeleteForm({ ctx, action, noun, back }: DeleteFormProps): JSX.Element {
   return (
     <ConfirmForm
       ctx={ctx}
       action={action}
       label="Delete"
-      what={`this ${what}`}
+      object={`this ${noun}`}
       {...(back === undefined ? {} : { back })}
-      yes={`Yes, delete this ${what}`}
+      confirmLabel={`Yes, delete this ${noun}`}
     />
   )
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** Where a list would be, had it anything in it. */
+/** Replaces an empty list. */
 export function EmptyState({
   title,
   children,

@@ -8,7 +8,7 @@ import { LikesLine } from './likes-line.tsx'
 import type { PageContext } from './page-context.ts'
 import { TimeAgo } from './time-ago.tsx'
 
-/** The entries of a page. */
+/** A list of entries. */
 export function EntryList({
   ctx,
   cards,
@@ -27,7 +27,7 @@ export function EntryList({
   )
 }
 
-/** An entry in a list: who, what, who likes it, and the last that was said about it. */
+/** An entry in a list, with its likes and last comments. */
 export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly card: Card }): JSX.Element {
   const { entry, comments, likes } = card
   const page = `/entries/${entry.id}`
@@ -80,7 +80,7 @@ export function EntryAvatar({ card }: { readonly card: PublishedEntry }): JSX.El
   return <Avatar label={title} hue={hueOf(title)} shape="source" />
 }
 
-/** Who published it, through which source, and when. */
+/** The person, source and time of an entry. */
 export function EntryHead({
   ctx,
   card,
@@ -105,7 +105,7 @@ export function EntryHead({
           {entry.author === undefined || entry.author === person?.full_name ? '' : `, by ${entry.author}`}
         </span>
       )}
-      {person === undefined && source === undefined ? <span class="name">Somebody who left</span> : null}
+      {person === undefined && source === undefined ? <span class="name">A former member</span> : null}
       <a class="when" href={`/entries/${entry.id}`}>
         <TimeAgo time={entry.published} now={ctx.now} />
       </a>
@@ -113,7 +113,7 @@ export function EntryHead({
   )
 }
 
-/** The title as a link: to what was shared, or to the entry itself. */
+/** The title, as a link to the shared page, or else to the entry's own. */
 export function EntryTitle({
   card,
   page,

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { CommentBy, LikedEntry, PublishedEntry } from '../model/cards.ts'
-import type { Some } from '../model/reader.ts'
+import type { Excerpt } from '../model/reader.ts'
 import { CommentItem } from './comment-item.tsx'
 import { DeleteForm } from './delete-form.tsx'
 import { EntryAvatar, EntryHead, EntryTitle } from './entry-card.tsx'
@@ -12,13 +12,13 @@ import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 import { TimeAgo } from './time-ago.tsx'
 
-export const LONGEST_COMMENT = 2000
+export const MAX_COMMENT_LENGTH = 2000
 
 export interface EntryPageProps {
   readonly ctx: PageContext
   readonly card: LikedEntry
-  readonly comments: Some<CommentBy>
-  /** Of the comments. */
+  readonly comments: Excerpt<CommentBy>
+  /** Position in the comments. */
   readonly paging: Paging
   readonly shares: readonly PublishedEntry[]
   readonly form: FormState
@@ -45,7 +45,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
           <div class="actions">
             <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={ctx.path} />
             {ctx.viewer !== undefined && entry.user_id === ctx.viewer.id ? (
-              <DeleteForm ctx={ctx} action={`${path}/delete`} what="entry" />
+              <DeleteForm ctx={ctx} action={`${path}/delete`} noun="entry" />
             ) : null}
           </div>
           <LikesLine likes={card.likes} liked={card.liked} viewer={ctx.viewer} />
@@ -53,7 +53,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
       </article>
       <section class="discussion" aria-labelledby="comments">
         <h2 id="comments">{commentsTitle(comments.total)}</h2>
-        {paging.paged ? <p class="faint">These are later ones.</p> : null}
+        {paging.paged ? <p class="faint">This page shows later comments.</p> : null}
         {comments.items.length === 0 ? null : (
           <ul class="comments">
             {comments.items.map((comment) => (
@@ -109,7 +109,7 @@ function CommentForm({
       <FormErrors form={form} />
       <Token ctx={ctx} />
       <Once form={form} newId={() => ctx.newId(entryId)} />
-      <Field form={form} name="text" label="Your comment" rows={3} maxLength={LONGEST_COMMENT} />
+      <Field form={form} name="text" label="Your comment" rows={3} maxLength={MAX_COMMENT_LENGTH} />
       <button type="submit">Comment</button>
     </form>
   )
@@ -133,7 +133,7 @@ function AlsoShared({
               <bdi>{entry.title}</bdi>
             </a>{' '}
             <span class="faint">
-              {person?.full_name ?? source?.title ?? 'somebody who left'},{' '}
+              {person?.full_name ?? source?.title ?? 'a former member'},{' '}
               <TimeAgo time={entry.published} now={ctx.now} />
             </span>
           </li>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { PageContext } from './page-context.ts'
 
-/** What was wrong with a form, by field; and what was typed, so that nothing has to be typed again. */
+/** Typed values and errors of a form, by field. */
 export interface FormState {
   readonly values: Readonly<Record<string, string>>
   readonly errors: Readonly<Record<string, string>>
@@ -9,7 +9,7 @@ export interface FormState {
 
 export const EMPTY_FORM: FormState = { values: {}, errors: {} }
 
-/** The hidden field that proves that a form came from this site. */
+/** Hidden fields: the token that proves that this site made the form, and the path to redirect to. */
 export function Token({ ctx, back }: { readonly ctx: PageContext; readonly back?: string }): JSX.Element {
   return (
     <>
@@ -19,7 +19,7 @@ export function Token({ ctx, back }: { readonly ctx: PageContext; readonly back?
   )
 }
 
-/** The id of what the form will write; a form that comes back for a correction keeps its own. */
+/** Hidden field with the id of the entity that the form will insert. A form with errors keeps its id. */
 export function Once({ form, newId }: { readonly form: FormState; newId(): string }): JSX.Element {
   return <input type="hidden" name="once" value={form.values['once'] ?? newId()} />
 }
@@ -35,11 +35,11 @@ export interface FieldProps {
   readonly rows?: number
   readonly placeholder?: string
   readonly autoComplete?: string
-  /** Makes the ids on the page unique where a form stands on it more than once. */
+  /** Keeps ids unique on a page with several forms. */
   readonly idPrefix?: string
 }
 
-/** A labelled field with its hint and its error, tied together for screen readers. */
+/** A field with its label, hint and error, connected for screen readers. */
 export function Field(props: FieldProps): JSX.Element {
   const { form, name, label, hint, optional, rows, idPrefix = 'f' } = props
   const id = `${idPrefix}-${name}`
@@ -85,14 +85,13 @@ export function Field(props: FieldProps): JSX.Element {
   )
 }
 
-/** Says at the top of a form that something in it is wrong; read out at once by screen readers. The fields say what. */
+/** Alert at the top of a form with errors. Screen readers read it at once; the fields have the details. */
 export function FormErrors({ form }: { readonly form: FormState }): JSX.Element | null {
   const count = Object.keys(form.errors).length
   if (count === 0) return null
   return (
     <p class="alert" role="alert">
-      Nothing was saved: please correct {count === 1 ? 'what is' : `the ${count} fields that are`} marked
-      below.
+      Nothing was saved: please correct the {count === 1 ? 'field' : `${count} fields`} marked below.
     </p>
   )
 }

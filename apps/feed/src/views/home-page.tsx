@@ -50,14 +50,13 @@ function Welcome({ window }: Pick<PageContext, 'window'>): JSX.Element {
     <section class="welcome" aria-label="Welcome">
       <p>
         <strong>Everything your people share, on one page.</strong> Their blogs, pictures, bookmarks and
-        passing thoughts, and what everybody has to say about them.{' '}
-        <a href="/sign-in">Sign in as one of them</a> to join in.
+        passing thoughts, with comments and likes. <a href="/sign-in">Sign in as one of them</a> to join in.
       </p>
       {window === undefined ? null : (
         <p>
-          All of it is in a store without a schema, over plain tables of several databases.{' '}
-          <a href={window}>Look into the store</a>: what each page takes of it, and what happens when it
-          breaks.
+          All data is in a store without a schema, on plain tables of several databases.{' '}
+          <a href={window}>Look into the store</a> to see the statements of each page, and to watch what
+          happens when a shard breaks.
         </p>
       )}
     </section>

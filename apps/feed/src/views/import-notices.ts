@@ -3,9 +3,9 @@ import type { Undone } from '../model/imports.ts'
 import type { Notice, NoticeLine } from '../model/entities.ts'
 import { amountOf } from './imports-list.tsx'
 
-/** What became of the files of a form. */
+/** Describes the results of the imported files. */
 export function noticeOfImport(results: readonly ImportResult[]): Notice {
-  return { title: 'What came of it', about: '', lines: results.map(lineOf) }
+  return { title: 'Import results', about: '', lines: results.map(lineOf) }
 }
 
 function lineOf(result: ImportResult): NoticeLine {
@@ -20,17 +20,17 @@ function lineOf(result: ImportResult): NoticeLine {
   }
 }
 
-/** What came of undoing an import. */
+/** Describes the result of undoing an import. */
 export function noticeOfUndo(undone: Undone): Notice {
   const { keptEntries } = undone
-  const taken = amountOf(undone)
-  const stays =
+  const deleted = amountOf(undone)
+  const kept =
     keptEntries === 0
       ? ''
       : keptEntries === 1
-        ? ' One entry stays, as others have commented on it or like it.'
-        : ` ${keptEntries} entries stay, as others have commented on them or like them.`
-  const text = `${taken === '' ? 'There was nothing to take out.' : `Taken out: ${taken}.`}${stays}`
-  const title = taken === '' && keptEntries > 0 ? 'Not undone:' : 'Undone:'
+        ? ' One entry stays because others have commented on it or like it.'
+        : ` ${keptEntries} entries stay because others have commented on them or like them.`
+  const text = `${deleted === '' ? 'Nothing was deleted.' : `Deleted: ${deleted}.`}${kept}`
+  const title = deleted === '' && keptEntries > 0 ? 'Not undone:' : 'Undone:'
   return { title, about: undone.import.title, lines: [{ text, refused: false, href: '', label: '' }] }
 }

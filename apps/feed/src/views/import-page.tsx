@@ -10,9 +10,9 @@ import type { PageContext } from './page-context.ts'
 export interface ImportPageProps {
   readonly ctx: PageContext
   readonly form: FormState
-  /** What came of the form before. */
+  /** Result of the previous form. */
   readonly notice: Notice | undefined
-  /** Those of whoever is signed in. */
+  /** Imports of the signed-in person. */
   readonly imports: readonly Import[]
   readonly paging: Paging
 }
@@ -24,9 +24,8 @@ export function ImportPage(props: ImportPageProps): JSX.Element {
       <h1 class="page-title">Import a feed</h1>
       <p>
         RSS, Atom, RDF and JSON Feed files become a source with its entries. An OPML file, the list of
-        subscriptions that a reader exports, becomes one source for each feed in it. Nothing is fetched from
-        anywhere, and a file can be imported again at any time: what is new is added, what has changed is
-        brought up to date.
+        subscriptions that a feed reader exports, becomes one source for each feed in it. The site fetches
+        nothing. A file can be imported again at any time: new entries are added, and changed ones updated.
       </p>
       {notice === undefined ? null : <NoticeSection notice={notice} />}
       {ctx.viewer === undefined ? (
@@ -44,7 +43,7 @@ export function ImportPage(props: ImportPageProps): JSX.Element {
         paging={paging}
         label="Earlier imports"
         before="Later imports"
-        end="Those are all of them."
+        end="End of the list."
       />
     </Layout>
   )

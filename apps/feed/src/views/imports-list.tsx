@@ -10,31 +10,32 @@ export interface ImportsListProps {
   readonly imports: readonly Import[]
 }
 
-/** What a person has imported, each with a way to take it out again. */
+/** A person's imports, each with a form to undo it. */
 export function ImportsList({ ctx, imports }: ImportsListProps): JSX.Element | null {
   if (imports.length === 0) return null
   return (
     <section class="imports" aria-labelledby="imports">
-      <h2 id="imports">What you have imported</h2>
+      <h2 id="imports">Your imports</h2>
       <p class="faint">
-        To undo an import takes out the entries that it brought, except those that others have commented on or
-        like, and then the sources that are left without entries.
+        Undoing an import deletes its entries, except those that others have commented on or like, and then
+        its sources without entries.
       </p>
       <ul>
-        {imports.map((one) => (
-          <li key={one.id}>
+        {imports.map((item) => (
+          <li key={item.id}>
             <p>
-              <bdi class="name">{one.title}</bdi>{' '}
+              <bdi class="name">{item.title}</bdi>{' '}
               <span class="faint">
-                {one.format}, {amountOf(one) || 'broken off'}, <TimeAgo time={one.imported} now={ctx.now} />
+                {item.format}, {amountOf(item) || 'interrupted'},{' '}
+                <TimeAgo time={item.imported} now={ctx.now} />
               </span>
             </p>
             <ConfirmForm
               ctx={ctx}
-              action={`/imports/${one.id}/undo`}
+              action={`/imports/${item.id}/undo`}
               label="Undo"
-              what={`the import of ${one.title}`}
-              yes="Yes, take out what it brought"
+              object={`the import of ${item.title}`}
+              confirmLabel="Yes, undo this import"
             />
           </li>
         ))}
@@ -43,7 +44,7 @@ export function ImportsList({ ctx, imports }: ImportsListProps): JSX.Element | n
   )
 }
 
-/** How much was brought or taken out. Nothing for an import that broke off, as nobody has counted what it brought. */
+/** Describes numbers of entries and sources. Returns '' if both are 0, as for an interrupted import, which has no counts. */
 export function amountOf({
   entries,
   sources,

@@ -11,7 +11,7 @@ export interface LayoutProps {
   /** Title of the browser's window, without the site's name. */
   readonly title: string
   readonly section?: Section
-  /** The address of this page as a feed; undefined where there is none of the same entries. */
+  /** Address of an Atom feed with the entries of this page; undefined if there is none. */
   readonly feed?: string | undefined
   readonly children: ComponentChildren
 }
@@ -68,7 +68,7 @@ export function Layout({ ctx, title, section, feed, children }: LayoutProps): JS
             <CostLine cost={ctx.cost} xray={ctx.xray} formXray={ctx.formXray} />
             {ctx.window === undefined ? null : (
               <p class="cost">
-                <a href={ctx.window}>How the store keeps all this</a>
+                <a href={ctx.window}>Look into the store</a>
               </p>
             )}
             {feed === undefined ? null : (
@@ -88,7 +88,7 @@ function SignedIn({
   isSignIn,
 }: {
   readonly ctx: PageContext
-  /** Whether this is where people sign in. */
+  /** True on the sign-in page. */
   readonly isSignIn: boolean
 }): JSX.Element | null {
   const { viewer } = ctx

@@ -7,22 +7,22 @@ export interface LikeButtonProps {
   readonly ctx: PageContext
   readonly entry: Entry
   readonly liked: boolean
-  /** Where to go afterwards. */
+  /** Path to redirect to. */
   readonly back: string
 }
 
-/** Like or unlike, as a form; a link to sign in for those who have not. */
+/** A form to like or unlike an entry, or a link to sign in. */
 export function LikeButton({ ctx, entry, liked, back }: LikeButtonProps): JSX.Element {
-  const what = <span class="unseen"> {entry.title}</span>
+  const title = <span class="unseen"> {entry.title}</span>
   if (ctx.viewer === undefined) {
-    return <a href={`/sign-in?back=${encodeURIComponent(back)}`}>Like{what}</a>
+    return <a href={`/sign-in?back=${encodeURIComponent(back)}`}>Like{title}</a>
   }
   return (
     <form method="post" action={`/entries/${entry.id}/${liked ? 'unlike' : 'like'}`}>
       <Token ctx={ctx} back={back} />
       <button class="plain" type="submit">
         {liked ? 'Unlike' : 'Like'}
-        {what}
+        {title}
       </button>
     </form>
   )

@@ -1,15 +1,15 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { LikeBy } from '../model/cards.ts'
 import type { Person } from '../model/entities.ts'
-import type { Some } from '../model/reader.ts'
+import type { Excerpt } from '../model/reader.ts'
 
 export interface LikesLineProps {
-  readonly likes: Some<LikeBy>
+  readonly likes: Excerpt<LikeBy>
   readonly liked: boolean
   readonly viewer: Person | undefined
 }
 
-/** "You, Ana, Bo and 3 others like this", with nothing at all where nobody does. */
+/** Text such as "You, Ana, Bo and 3 others like this". Empty without likes. */
 export function LikesLine({ likes, liked, viewer }: LikesLineProps): JSX.Element | null {
   if (likes.total === 0) return null
   const others = likes.items.filter((like) => like.person !== undefined && like.user_id !== viewer?.id)
@@ -25,12 +25,12 @@ export function LikesLine({ likes, liked, viewer }: LikesLineProps): JSX.Element
     ...(rest > 0 ? [`${rest} ${rest === 1 ? 'other' : 'others'}`] : []),
   ]
   if (parts.length === 0) return null
-  const one = parts.length === 1 && !liked && rest <= 1
+  const isSingular = parts.length === 1 && !liked && rest <= 1
   return (
     <p class="likes">
       <Heart />
       {parts.map((part, i) => [i === 0 ? '' : i === parts.length - 1 ? ' and ' : ', ', part])}
-      {one ? ' likes this' : ' like this'}
+      {isSingular ? ' likes this' : ' like this'}
     </p>
   )
 }

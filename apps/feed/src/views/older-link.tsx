@@ -1,35 +1,35 @@
 import type { JSX } from 'preact'
 
-/** Where a page of a list stands in it. */
+/** Position of a page in its list. */
 export interface Paging {
-  /** Leads to the next page; undefined on the last one. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly cursor?: string | undefined
-  /** Leads to the page before; undefined on the first one. */
+  /** Cursor of the previous page; undefined on the first one. */
   readonly previous?: string | undefined
-  /** Whether this is a later page than the first. */
+  /** True for any page but the first. */
   readonly paged: boolean
 }
 
-/** The ways to the page before and the next one, or the end of the list. */
+/** Links to the previous and the next page, or a note at the end of the list. */
 export function OlderLink({
   path,
   paging: { cursor, previous, paged },
   label = 'Older',
   before = 'Newer',
   start = 'Back to the newest',
-  end = 'That is all there is.',
+  end = 'End of the list.',
 }: {
   readonly path: string
   readonly paging: Paging
   readonly label?: string
-  /** What leads to the page before. */
+  /** Label of the link to the previous page. */
   readonly before?: string
-  /** What leads to the first page. */
+  /** Label of the link to the first page. */
   readonly start?: string
   readonly end?: string
 }): JSX.Element | null {
   if (cursor === undefined && !paged) return null
-  const pageAt = (place: string): string => `${path}?after=${encodeURIComponent(place)}`
+  const pageAt = (after: string): string => `${path}?after=${encodeURIComponent(after)}`
   return (
     <nav class="pages" aria-label="Pages">
       {paged ? (

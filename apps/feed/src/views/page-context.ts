@@ -1,26 +1,26 @@
 import type { Person } from '../model/entities.ts'
 import type { PageCost } from '../model/page-cost.ts'
 
-/** What every view knows of the request that it answers. */
+/** Facts about the request, for all views of its page. */
 export interface PageContext {
-  /** Who is signed in. */
+  /** The signed-in person. */
   readonly viewer: Person | undefined
-  /** Somebody is signed in, and it is not known who: the page is about a store that does not answer. */
+  /** True if a person is signed in and could not be read, because a shard does not answer. */
   readonly unknownViewer: boolean
-  /** Goes into every form; a form that comes back without it is refused. */
+  /** Token for every form of the page. A form without it is refused. */
   readonly token: string
-  /** The address of this page, where a button of it leads back to: always one that can be looked at again. */
+  /** Address to redirect back to after a form. It can always be loaded by GET. */
   readonly path: string
-  /** An id for what a form will write, so that it is written once however often the form is sent. */
+  /** Returns an id for the entity that a form will insert, so that sending the form twice inserts it once. */
   newId(near?: string): string
   readonly now: Date
   readonly cost: PageCost
-  /** The address of what this page took of the databases; undefined where that is shown to nobody. */
+  /** Returns the address of this page's X-ray; undefined if the site has no window. */
   xray(): string | undefined
-  /** The address of what the form took that led to this page; undefined where none did, or nobody is to see it. */
+  /** Address of the X-ray of the form that redirected to this page; undefined if there was none, or the site has no window. */
   readonly formXray: string | undefined
-  /** The address of the window into the store; undefined where nobody is to look into it. */
+  /** Address of the window into the store; undefined if the site has none. */
   readonly window: string | undefined
-  /** The style sheet's address, with its version. */
+  /** Address of the style sheet, with its version. */
   readonly styles: string
 }

@@ -17,8 +17,8 @@ export function PeoplePage({ ctx, people, paging }: PeoplePageProps): JSX.Elemen
     <Layout ctx={ctx} title="People" section="people">
       <h1 class="page-title">People</h1>
       {people.length === 0 ? (
-        <EmptyState title="Nobody is here yet">
-          <p>The sample people come with the first start of the site.</p>
+        <EmptyState title="No people yet">
+          <p>The first start of the site adds the sample people.</p>
         </EmptyState>
       ) : (
         <ul class="tiles">
@@ -39,9 +39,9 @@ export function PeoplePage({ ctx, people, paging }: PeoplePageProps): JSX.Elemen
         path="/people"
         paging={paging}
         label="More people"
-        before="People before"
+        before="Previous people"
         start="Back to the first people"
-        end="That is everybody."
+        end="End of the list."
       />
     </Layout>
   )

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Card } from '../model/cards.ts'
 import type { Person, Source } from '../model/entities.ts'
-import type { Some } from '../model/reader.ts'
+import type { Excerpt } from '../model/reader.ts'
 import { Avatar } from './avatar.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { EntryList } from './entry-card.tsx'
@@ -14,8 +14,8 @@ import { TimeAgo } from './time-ago.tsx'
 export interface PersonPageProps {
   readonly ctx: PageContext
   readonly person: Person
-  /** What is brought in. */
-  readonly sources: Some<Source>
+  /** Some of the person's sources, with their number. */
+  readonly sources: Excerpt<Source>
   readonly view: 'entries' | 'likes'
   readonly cards: readonly Card[]
   readonly paging: Paging
@@ -28,7 +28,7 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
   return (
     <Layout
       ctx={ctx}
-      title={view === 'entries' ? person.full_name : `What ${person.full_name} likes`}
+      title={view === 'entries' ? person.full_name : `Likes of ${person.full_name}`}
       section="people"
       feed={view === 'entries' && !paging.paged ? `${home}/feed.atom` : undefined}
     >
@@ -50,8 +50,8 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
           <p>
             {person.id === ctx.viewer?.id
               ? view === 'entries'
-                ? 'The first thing that you post will stand here.'
-                : 'What you like will gather here.'
+                ? 'Your posts will appear here.'
+                : 'Entries that you like will appear here.'
               : `${person.full_name} has been quiet so far.`}
           </p>
         </EmptyState>
@@ -68,7 +68,7 @@ function BringsIn({
   sources,
 }: {
   readonly home: string
-  readonly sources: Some<Source>
+  readonly sources: Excerpt<Source>
 }): JSX.Element | null {
   if (sources.items.length === 0) return null
   const more = sources.total - sources.items.length

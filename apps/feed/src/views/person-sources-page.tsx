@@ -15,11 +15,11 @@ export interface PersonSourcesPageProps {
   readonly paging: Paging
 }
 
-/** All that a person brings in. */
+/** All sources of a person. */
 export function PersonSourcesPage({ ctx, person, sources, paging }: PersonSourcesPageProps): JSX.Element {
   const home = `/people/${person.name}`
   return (
-    <Layout ctx={ctx} title={`What ${person.full_name} brings in`} section="people">
+    <Layout ctx={ctx} title={`Sources of ${person.full_name}`} section="people">
       <header class="profile">
         <Avatar label={person.full_name} hue={person.hue} />
         <div>
@@ -28,8 +28,8 @@ export function PersonSourcesPage({ ctx, person, sources, paging }: PersonSource
       </header>
       <PersonViews person={person} view="sources" />
       {sources.length === 0 ? (
-        <EmptyState title="Nothing brought in yet">
-          <p>The feeds that {person.full_name} imports will stand here.</p>
+        <EmptyState title="No sources yet">
+          <p>The feeds that {person.full_name} imports will appear here.</p>
         </EmptyState>
       ) : (
         <SourceTiles sources={sources} />
@@ -38,8 +38,8 @@ export function PersonSourcesPage({ ctx, person, sources, paging }: PersonSource
         path={`${home}/sources`}
         paging={paging}
         label="More sources"
-        before="Sources before"
-        end="Those are all of them."
+        before="Previous sources"
+        end="End of the list."
       />
     </Layout>
   )

@@ -7,7 +7,7 @@ const VIEWS = [
   { view: 'sources', path: '/sources', label: 'Sources' },
 ] as const
 
-/** The ways between the pages of a person. */
+/** Links between the pages of a person. */
 export function PersonViews({
   person,
   view: current,

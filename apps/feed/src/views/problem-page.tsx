@@ -7,11 +7,11 @@ export interface ProblemPageProps {
   readonly status: number
   readonly title: string
   readonly text: string
-  /** Where the page may be there in a while; undefined where nothing is to be expected. */
+  /** Address to try again; undefined if trying again cannot help. */
   readonly again: string | undefined
 }
 
-/** What people see instead of the page that they asked for. */
+/** The page of an error. */
 export function ProblemPage({ ctx, status, title, text, again }: ProblemPageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title={title}>

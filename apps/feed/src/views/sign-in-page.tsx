@@ -12,12 +12,12 @@ export interface SignInPageProps {
   readonly form: FormState
 }
 
-/** There are no passwords: this is a demonstration, and whoever is here may be anybody. */
+/** The sign-in page. There are no passwords: this is a demonstration, and a visitor may sign in as any person. */
 export function SignInPage({ ctx, people, back, form }: SignInPageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title="Sign in" section="sign-in">
-      <h1 class="page-title">Who would you like to be?</h1>
-      <p>This is a demonstration, so there are no passwords. Borrow anybody’s pen; they will not mind.</p>
+      <h1 class="page-title">Sign in</h1>
+      <p>This is a demonstration without passwords: sign in as any of these people.</p>
       <form class="sign-in-form" method="post" action="/sign-in" aria-label="Sign in by name">
         <FormErrors form={form} />
         <Token ctx={ctx} back={back} />

@@ -51,7 +51,7 @@ export function SourcePage({ ctx, source, owner, total, cards, paging }: SourceP
   )
 }
 
-/** Its site, or else, where a list has named none, its feed. */
+/** A link to the source's site, or to its feed if the site is unknown. */
 function From({ source: { link, feed_link } }: { readonly source: Source }): JSX.Element | null {
   const href = link ?? feed_link
   if (href === undefined) return null

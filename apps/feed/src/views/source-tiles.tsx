@@ -4,7 +4,7 @@ import { Avatar, hueOf } from './avatar.tsx'
 
 export interface SourceTilesProps {
   readonly sources: readonly Source[]
-  /** Who brings them in, by id, where that is to be said. */
+  /** Owners by id. If undefined, tiles do not show owners. */
   readonly owners?: ReadonlyMap<string, Person>
 }
 
@@ -32,7 +32,7 @@ export function SourceTiles({ sources, owners }: SourceTilesProps): JSX.Element 
   )
 }
 
-/** With a full stop, as another sentence may follow. */
+/** Adds a missing full stop, because another sentence may follow. */
 function sentence(text: string): string {
   return text === '' || /[\p{Terminal_Punctuation}…]["'”’»)]*$/u.test(text) ? text : `${text}.`
 }

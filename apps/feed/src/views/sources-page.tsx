@@ -30,8 +30,8 @@ export function SourcesPage({ ctx, sources, owners, paging }: SourcesPageProps):
         path="/sources"
         paging={paging}
         label="More sources"
-        before="Sources before"
-        end="Those are all of them."
+        before="Previous sources"
+        end="End of the list."
       />
     </Layout>
   )

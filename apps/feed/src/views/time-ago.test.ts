@@ -14,6 +14,6 @@ test.each([
   ['2026-06-10T12:00:00Z', '5 days ago'],
   ['2026-05-01T12:00:00Z', '1 May'],
   ['2009-02-27T12:00:00Z', '27 February 2009'],
-])('%s is “%s”', (time, words) => {
+])('the time %s is shown as “%s”', (time, words) => {
   expect(timeAgo(new Date(time), now)).toBe(words)
 })

@@ -8,7 +8,7 @@ const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', t
 const DATE_AND_YEAR = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 
-/** A moment as people say it, with the exact one for machines and for whoever points at it. */
+/** A time in words, with the exact time for machines and as a tooltip. */
 export function TimeAgo({ time, now }: { readonly time: Date; readonly now: Date }): JSX.Element {
   return (
     <time dateTime={time.toISOString()} title={`${EXACT.format(time)} UTC`}>

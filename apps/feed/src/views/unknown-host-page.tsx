@@ -1,14 +1,13 @@
 import type { JSX } from 'preact'
 
 /**
- * What is shown under a name that is not the site's. It stands alone: under that name there is no style sheet either,
- * and nobody is signed in.
+ * The page for an unknown host name. It has no layout: under that name the site serves no style sheet, and has no sessions.
  */
 export function UnknownHostPage({
-  asked,
+  host,
   home,
 }: {
-  readonly asked: string
+  readonly host: string
   readonly home: string
 }): JSX.Element {
   return (
@@ -17,18 +16,16 @@ export function UnknownHostPage({
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>Not a name of this site</title>
+        <title>Unknown name</title>
       </head>
       <body>
         <main>
-          <h1>This site does not go by that name</h1>
+          <h1>This site is not known by that name</h1>
           <p>
-            It was asked for as <code>{asked}</code>, so nothing is shown here. You find it at{' '}
-            <a href={home}>{home}</a>.
+            The request was for <code>{host}</code>. The site is at <a href={home}>{home}</a>.
           </p>
           <p>
-            If the name is right, whoever runs the site can add it:{' '}
-            <code>npm start -- --origin http://…</code>
+            If the name is right, start the site with it: <code>npm start -- --origin http://…</code>
           </p>
         </main>
       </body>

@@ -21,31 +21,31 @@ export interface AppOptions {
   readonly site: Site
   /** Signs cookies and form tokens. */
   readonly secret: string
-  /** The address that it listens on; 127.0.0.1 unless given. */
+  /** Address to listen on. Default: 127.0.0.1. */
   readonly host?: string
-  /** The address that a proxy gives it. */
+  /** Public address behind a proxy. */
   readonly origin?: string | undefined
-  /** Takes errors that nobody foresaw. Default: the standard error output. */
+  /** Called with each error that is answered by a status of 500 or above. Default: writes to the standard error output. */
   readonly onError?: (error: unknown) => void
-  /** Is told what somebody has done to the store by its window. Default: the standard output. */
+  /** Called after each act in the window into the store. Default: writes to the standard output. */
   readonly onAct?: (act: Act) => void
-  /** Default: the machine's time. */
+  /** Returns the current time. Default: that of the machine. */
   readonly now?: () => Date
 }
 
-/** The site as a fastify application, ready to listen or to be asked by `inject`. */
+/** Creates the site as a fastify application, ready for `listen` or `inject`. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const hosts = knownHosts({ host: options.host ?? '127.0.0.1', origin: options.origin })
   const app = fastify({
     bodyLimit: 64 * 1024,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
-    // An address that cannot be decoded never comes as far as the hooks.
+    // Hooks do not run for an address that cannot be decoded.
     frameworkErrors: (error, request, reply) => {
       void reply.headers(securityHeaders)
       void (hosts.isKnown(request) ? pages.fail(error, request, reply) : sendUnknownHost(request, reply))
     },
   })
-  // Before everything else, for every method and address.
+  // This hook is the first, so that no page answers under an unknown name.
   app.addHook('onRequest', async (request, reply) => {
     if (!hosts.isKnown(request)) return sendUnknownHost(request, reply)
   })
@@ -53,7 +53,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   if (window !== undefined) {
     app.addHook('onRequest', (request, reply, done) => {
       if (!window.handle(request.raw, reply.raw)) return done()
-      // It has headers, forms and tokens of its own, and reads itself what is sent to it.
+      // The window sets its own headers, checks its own form tokens and reads request bodies itself.
       reply.hijack()
     })
     app.addHook('preClose', async () => window.close())
@@ -63,13 +63,13 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   await app.register(cookie, { secret: options.secret })
   await app.register(formbody)
-  // A file that is too large is read up to the limit and then refused by name, beside the others of its form.
+  // A file that is too large is read up to the limit, so that it can be refused by name while other files of the form are imported.
   await app.register(multipart, { throwFileSizeLimit: false })
   await app.register(fastifyStatic, {
     root: PUBLIC_FOLDER,
     prefix: '/assets/',
     index: false,
-    // The pages name the style sheet with a digest of its text, so it may be kept for ever.
+    // The address of the style sheet contains a digest of its text, so browsers may cache it for ever.
     immutable: true,
     maxAge: '365d',
   })
@@ -78,8 +78,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   return app
 
   function sendUnknownHost(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const asked = (request.headers.host ?? 'nothing').slice(0, 200)
-    const page = UnknownHostPage({ asked, home: hosts.originOf(request) })
+    const host = (request.headers.host ?? 'no name').slice(0, 200)
+    const page = UnknownHostPage({ host, home: hosts.originOf(request) })
     return reply
       .code(421)
       .header('cache-control', 'no-store')
@@ -88,7 +88,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   }
 }
 
-/** The window into the store. Everybody who may look may add and drop what is offered: on one machine that is its owner. */
+/**
+ * Creates the window into the store, if the site serves one machine only. Every visitor of the window may add and drop the offered
+ * indexes; on one machine, that is its owner.
+ */
 function openWindow(options: AppOptions): Console | undefined {
   if (!isForOneMachine(options)) return undefined
   const { store, latencies, rowCounts, cleaner, faults } = options.site
@@ -114,7 +117,7 @@ function logAct({ name, about, at, durationMs, outcome, failure }: Act): void {
   console.log(`${at.toISOString()} store: ${name} ${about} (${Math.round(durationMs)} ms): ${result}`)
 }
 
-/** Where others can reach it, what pages take of the databases is nobody's business. */
+/** Returns true if only this machine can reach the site. Otherwise the window and X-rays stay closed. */
 function isForOneMachine({ host = '127.0.0.1', origin }: AppOptions): boolean {
   return origin === undefined && ['127.0.0.1', '::1', 'localhost'].includes(host)
 }

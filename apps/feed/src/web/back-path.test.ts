@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { backPath } from './back-path.ts'
 
-test.each(['/', '/people/mira', '/?after=abc#e-1', '/entries/x#comment'])('%s is a way back', (path) => {
-  expect(backPath(path)).toBe(path)
-})
+test.each(['/', '/people/mira', '/?after=abc#e-1', '/entries/x#comment'])(
+  'a form may redirect to %s',
+  (path) => {
+    expect(backPath(path)).toBe(path)
+  },
+)
 
 test.each([
   undefined,
@@ -17,6 +20,6 @@ test.each([
   '/./\\evil.example',
   'javascript:alert(1)',
   `/${'x'.repeat(2001)}`,
-])('%j leads home', (text) => {
+])('a form that asks for %j redirects to the home page', (text) => {
   expect(backPath(text)).toBe('/')
 })

@@ -1,13 +1,13 @@
-/** The X-rays of forms whose answers led to another page, each for the next page of its session. */
+/** Keeps the X-ray of a form that redirects, for the next page of its session. */
 export interface FormXrays {
-  /** `session`: the random word of a session. */
+  /** Keeps an address for a session, by its nonce. Replaces an earlier one. */
   keep(session: string, address: string): void
-  /** Once; undefined where there is none. */
+  /** Returns and forgets the address for a session; undefined if there is none. */
   take(session: string): string | undefined
 }
 
-/** Of people who never loaded the page that they were led to. */
-const MOST = 100
+/** Bound for sessions that never load the page after the redirect. The oldest is forgotten. */
+const MAX_SESSIONS = 100
 
 export function createFormXrays(): FormXrays {
   const kept = new Map<string, string>()
@@ -15,7 +15,7 @@ export function createFormXrays(): FormXrays {
     keep(session, address) {
       kept.delete(session)
       kept.set(session, address)
-      if (kept.size > MOST) kept.delete(kept.keys().next().value as string)
+      if (kept.size > MAX_SESSIONS) kept.delete(kept.keys().next().value as string)
     },
     take(session) {
       const address = kept.get(session)

@@ -1,10 +1,10 @@
 import type { Purposes } from '@looseleaf/console'
 import { sampleEntryId } from '../sample/sample-entities.ts'
 
-/** On the first page of the sample, and by others too. */
+/** An entry of the sample that is on the home page and whose link others share. */
 const SHARED = sampleEntryId('greta', 'Somebody has knitted a barograph. I have never felt so understood.')
 
-/** What the window says of indexes that can be added, or broken, in it. */
+/** Descriptions for the window of the indexes that can be added or broken there. */
 export const indexPurposes: Purposes = {
   entry_by_link: {
     text: 'It finds the entries that share a link. While the site has it, the page of such an entry ends with “Also shared by …”; without it, pages leave that out.',

@@ -22,32 +22,32 @@ import { traceRequests } from './traced-requests.ts'
 import { cursorOf } from './request-values.ts'
 import { forgetSession, formToken, isFormToken, readSession, writeSession, type Session } from './session.ts'
 
-/** What the routes make pages with. */
+/** Opens and sends pages, for the routes. */
 export interface Pages {
-  /** The context of a request's page, with a reader whose cost is the page's. */
+  /** Opens the page of a request: its context, and a reader that counts the page's cost. */
   open(request: FastifyRequest): Promise<OpenPage>
-  /** The same for a page of a list, which the cursor of the address leads to. */
+  /** Opens a page of a list, at the cursor in the address. Throws `Problem` for an invalid cursor. */
   openList(request: FastifyRequest): Promise<OpenList>
-  /** Begins a session where there is none, for a form that is shown to somebody who is not signed in. */
+  /** Opens a page, and begins a session if there is none, so that a visitor who is not signed in can send its form. */
   openWithSession(request: FastifyRequest, reply: FastifyReply): Promise<OpenPage>
-  /** Signs a person in, and out whoever was signed in before. */
+  /** Signs a person in, and ends the previous session. */
   signIn(request: FastifyRequest, reply: FastifyReply, person: Person): Promise<void>
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** The form that a request sent, after its token was found right. */
+  /** Returns the form of a request. Its token was already checked. */
   form(request: FastifyRequest): SentForm
-  /** Leads whoever sent a form to this address, where `notice` says what came of it, however often it is loaded. */
+  /** Redirects the sender of a form to a page that shows this notice. Reloading that page shows it again. */
   redirectWithNotice(
     request: FastifyRequest,
     reply: FastifyReply,
     to: string,
     notice: Notice,
   ): Promise<FastifyReply>
-  /** What the session's last form has left to say. */
+  /** Returns the last notice of the session. */
   notice(request: FastifyRequest, reader: Reader): Promise<Notice | undefined>
   send(reply: FastifyReply, page: VNode, status?: number): FastifyReply
-  /** Where the site is for whoever sent this request, such as `http://localhost:3000`. */
+  /** Returns the site's origin for this request, such as `http://localhost:3000`. */
   originOf(request: FastifyRequest): string
-  /** Answers with the page of an error. */
+  /** Sends the page of an error. */
   fail(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
 
@@ -57,18 +57,18 @@ export interface OpenPage {
 }
 
 export interface OpenList extends OpenPage {
-  /** What leads to this page from another one; undefined for the first one. */
+  /** Cursor of this page; undefined for the first one. */
   readonly after: string | undefined
-  /** Where it stands in its list, once that is read. */
+  /** Returns the position of this page, given the list that was read. */
   paging(list: Pick<Paging, 'cursor' | 'previous'>): Paging
 }
 
-/** Where the window into the store is. */
+/** Path of the window into the store. */
 export const WINDOW = '/store'
 
 export interface PagesOptions extends AppOptions {
   readonly hosts: KnownHosts
-  /** Where the X-rays of pages are; undefined where nobody is to see them. */
+  /** Window that keeps the X-rays of pages; undefined if the site has none. */
   readonly window: Console | undefined
 }
 
@@ -83,9 +83,9 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   const readers = new WeakMap<FastifyRequest, Reader>()
   const viewers = new WeakMap<FastifyRequest, Person>()
   const formXrays = createFormXrays()
-  /** By the request that was told of it: a page that fails is made twice. */
+  /** Form X-rays by the request that took them. A failed page is rendered twice, and has to show the same one. */
   const takenXrays = new WeakMap<FastifyRequest, string | undefined>()
-  /** By the request that began it. */
+  /** Sessions by the request that began them. */
   const begun = new WeakMap<FastifyRequest, Session>()
 
   async function open(request: FastifyRequest, session = readSession(request)): Promise<OpenPage> {
@@ -95,14 +95,14 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     return { reader, ctx: contextOf(request, session, viewer, reader) }
   }
 
-  /** One for each request: what it read before it failed counts for the page that says so. */
+  /** Returns the reader of a request. A failed request keeps its reader, so that the error page shows the cost so far. */
   function readerOf(request: FastifyRequest): Reader {
     const reader = readers.get(request) ?? site.reader(traceOf(request))
     readers.set(request, reader)
     return reader
   }
 
-  /** The address of the X-ray of what a request takes of the store; a form that is answered with a page has one for both. */
+  /** Keeps the X-ray of a request and returns its address. A form and the page that answers it share one X-ray. */
   function keepXray(request: FastifyRequest): string | undefined {
     const trace = traceOf(request)
     if (trace === undefined || window === undefined) return undefined
@@ -149,7 +149,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   app.addHook('onRequest', async (request) => {
     if (isForm(request)) refuseForeign(request)
   })
-  // What other sites send in somebody's name is not counted as theirs.
+  // Registered after the check for foreign forms, so that forms of other sites do not use up a person's rate.
   registerRateLimits(app, now)
   app.addHook('preHandler', async (request) => {
     if (!isForm(request)) return
@@ -160,7 +160,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       : { fields: readFields(request.body), files: [] }
     if (!isToken(form.fields['token'])) throw forgedForm()
     forms.set(request, form)
-    // What a form writes is on no page of its own.
+    // A form that redirects renders no page, so its X-ray is kept here.
     keepXray(request)
   })
 
@@ -184,11 +184,11 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     reply: FastifyReply,
     { status, title, message, headers }: Problem,
   ): Promise<FastifyReply> {
-    // Where a store may be what does not answer, none is asked; nor for those who ask too much.
+    // The page of a 5xx does not read the store, which may be the cause. The page of a 429 does not, to cost nothing.
     const opened = status < 500 && status !== 429 ? await open(request).catch(() => undefined) : undefined
-    const ctx = opened?.ctx ?? unaskedContext(request)
+    const ctx = opened?.ctx ?? contextWithoutStore(request)
     void reply.headers(headers)
-    // Who reads feeds is a program, which shows no page; but somebody may look for what has failed.
+    // Feed readers are programs and show no page. The X-ray is kept for people who look for the cause.
     if (isFeed(request) && status >= 500) {
       if (ctx.cost.sent().calls > 0) ctx.xray()
       return reply.code(status).type('text/plain; charset=utf-8').send(`${title}: ${message}\n`)
@@ -197,7 +197,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     return send(reply, ProblemPage({ ctx, status, title, text: message, again }), status)
   }
 
-  function unaskedContext(request: FastifyRequest): PageContext {
+  function contextWithoutStore(request: FastifyRequest): PageContext {
     const session = readSession(request)
     const viewer = viewers.get(request)
     const ctx = contextOf(request, session, viewer, readerOf(request))
@@ -266,7 +266,7 @@ function isFeed({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.url?.endsWith('.atom') === true
 }
 
-/** A browser says where a form comes from; whatever says that it comes from elsewhere is refused. */
+/** Refuses a form if a header of the browser says that it comes from another site. */
 function refuseForeign(request: FastifyRequest): void {
   const site = request.headers['sec-fetch-site']
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') throw forgedForm()

@@ -1,11 +1,11 @@
 import { isLooseleafError } from 'looseleaf'
 
-/** Thrown by a route to answer with a page that says what is the matter. */
+/** Thrown by a route to answer with an error page. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly status: number
   readonly title: string
-  /** Of the answer. */
+  /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(status: number, title: string, text: string, headers: Readonly<Record<string, string>> = {}) {
@@ -16,11 +16,11 @@ export class Problem extends Error {
   }
 }
 
-export function notFound(what: string): Problem {
+export function notFound(thing: string): Problem {
   return new Problem(
     404,
-    'Not in this binder',
-    `There is no ${what} here. It may have been taken out, or the address is a little off.`,
+    'Not found',
+    `There is no ${thing} here. It may have been deleted, or the address is wrong.`,
   )
 }
 
@@ -28,31 +28,31 @@ export function forgedForm(): Problem {
   return new Problem(
     403,
     'That form is out of date',
-    'It was made for another session, or for none. Go back, load the page again and send it once more; nothing has been changed.',
+    'The form belongs to another session, or to none. Nothing has been changed. Go back, reload the page and send the form again.',
   )
 }
 
-/** In seconds: what programs wait for. */
+/** Tells programs to retry after this many seconds. */
 const SOON = { 'retry-after': '10' }
 
 /**
- * Any error as the problem that people are told about. What nobody foresaw tells them nothing of its inside. `isRead`: they have only
- * looked at a page, and sent nothing.
+ * Converts any error to an error page. The page of an unexpected error contains no details. `isRead` is true if the request only reads
+ * a page, so that nothing sent can be lost.
  */
 export function problemOf(error: unknown, isRead = false): Problem {
   if (error instanceof Problem) return error
   if (isLooseleafError(error, 'BAD_CURSOR')) {
     return new Problem(
       400,
-      'That page cannot be turned to',
-      'The address of this page is not one that this site has given. Start again at the top.',
+      'Invalid page address',
+      'This site did not create the address of this page. Start again at the first page.',
     )
   }
   if (isLooseleafError(error) && error.unknownOutcome) {
     return new Problem(
       503,
-      'That may have been saved, or not',
-      'A database broke off before it answered. Look whether what you sent is there before you send it once more.',
+      'Your form may or may not be saved',
+      'A database did not answer after it received your form. Check whether it was saved before you send it again.',
       SOON,
     )
   }
@@ -62,31 +62,19 @@ export function problemOf(error: unknown, isRead = false): Problem {
       'One moment, please',
       isRead
         ? 'A database did not answer this request. Nothing that is stored is lost. Try again in a little while.'
-        : 'A database did not answer this request. Nothing that is stored is lost, but what you have sent was not saved: go back, and send it again in a little while.',
+        : 'A database did not answer this request. Nothing that is stored is lost, but your form was not saved: go back, and send it again in a little while.',
       SOON,
     )
   }
   const status = statusOf(error)
   if (status === 413)
-    return new Problem(413, 'That is too much at once', 'What was sent is larger than this page takes.')
+    return new Problem(413, 'That is too much at once', 'The form is larger than this page accepts.')
   if (status === 415)
-    return new Problem(
-      415,
-      'That cannot be read here',
-      'The form came in a shape that this page does not know.',
-    )
+    return new Problem(415, 'Unsupported form', 'This page does not accept forms of this content type.')
   if (status !== undefined && status >= 400 && status < 500) {
-    return new Problem(
-      status,
-      'That did not make sense',
-      'The request could not be understood. Nothing has been changed.',
-    )
+    return new Problem(status, 'Invalid request', 'The request could not be read. Nothing has been changed.')
   }
-  return new Problem(
-    500,
-    'Something has come loose',
-    'That should not have happened, and it is not your fault. It has been written down in the log.',
-  )
+  return new Problem(500, 'Something went wrong', 'This is an error of the site. The log has the details.')
 }
 
 function statusOf(error: unknown): number | undefined {

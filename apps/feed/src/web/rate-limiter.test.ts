@@ -3,7 +3,7 @@ import { createRateLimiter } from './rate-limiter.ts'
 
 const rate = { atOnce: 3, pauseMs: 1000 }
 
-test('so many at once, then one after each pause', () => {
+test('a key may act several times at once, and then once after each pause', () => {
   let at = 50_000
   const limiter = createRateLimiter(() => at)
   const take = (): number => limiter.take([{ key: 'a', rate }])
@@ -16,7 +16,7 @@ test('so many at once, then one after each pause', () => {
   expect([take(), take(), take(), take()]).toEqual([0, 0, 0, 1000])
 })
 
-test('keys do not share, and what one of two claims refuses is counted for neither', () => {
+test('keys have separate limits, and an act that one of two quotas refuses counts for neither', () => {
   const limiter = createRateLimiter(() => 0)
   const strict = { key: 'strict', rate: { atOnce: 1, pauseMs: 500 } }
   const loose = { key: 'loose', rate }
@@ -27,7 +27,7 @@ test('keys do not share, and what one of two claims refuses is counted for neith
   expect(limiter.take([loose])).toBe(1000)
 })
 
-test('a clock that is set back makes nobody wait for long', () => {
+test('a clock that is set back does not extend the wait beyond that of an empty bucket', () => {
   let at = 1e12
   const limiter = createRateLimiter(() => at)
   for (let i = 0; i < 3; i++) limiter.take([{ key: 'a', rate }])
@@ -35,7 +35,7 @@ test('a clock that is set back makes nobody wait for long', () => {
   expect(limiter.take([{ key: 'a', rate }])).toBe(1000)
 })
 
-test('of many keys the one that was not used for longest is forgotten, not a busy one', () => {
+test('beyond the limit of keys, the least recently used one is forgotten', () => {
   const limiter = createRateLimiter(() => 0)
   const once = (key: string): number => limiter.take([{ key, rate: { atOnce: 1, pauseMs: 1000 } }])
   const busy = { key: 'busy', rate: { atOnce: 6, pauseMs: 1000 } }

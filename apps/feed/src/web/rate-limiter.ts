@@ -1,47 +1,47 @@
-/** How often something may be done: so many at once, and one more after each pause. */
+/** A rate: `atOnce` acts without waiting, and one more after each pause. */
 export interface Rate {
   readonly atOnce: number
   readonly pauseMs: number
 }
 
-/** Something that is counted for somebody, such as the posts of one session. */
-export interface Claim {
+/** A limit for one key, such as the posts of one session. */
+export interface Quota {
   readonly key: string
   readonly rate: Rate
 }
 
 export interface RateLimiter {
-  /** Counts one for every claim and answers 0; or counts nothing and answers how many milliseconds are to be waited. */
-  take(claims: readonly Claim[]): number
+  /** Counts one act for all quotas and returns 0. If one of them is used up, counts nothing and returns the wait in milliseconds. */
+  take(quotas: readonly Quota[]): number
 }
 
-/** Keys that are remembered; beyond it, the one that was not used for longest is forgotten. */
-const MOST_KEYS = 20_000
+/** Largest number of remembered keys. Beyond it, the least recently used key is forgotten. */
+const MAX_KEYS = 20_000
 
-/** A token bucket for each key, in memory: of one process, and empty of all memory when that starts. */
+/** Creates a limiter with a token bucket per key. Buckets are in the memory of this process and are lost when it ends. */
 export function createRateLimiter(now: () => number): RateLimiter {
-  /** When the bucket of a key will be full again, the key used last at the end; one that is not here is full. */
+  /** Time at which each key's bucket is full again. The most recently used key is last. A missing key has a full bucket. */
   const fullAt = new Map<string, number>()
 
-  function untilFull({ key, rate }: Claim, at: number): number {
-    // A clock that was set back makes nobody wait for longer than an empty bucket does.
+  function untilFull({ key, rate }: Quota, at: number): number {
+    // If the clock was set back, the wait is at most that of an empty bucket.
     return Math.min(Math.max(0, (fullAt.get(key) ?? 0) - at), rate.atOnce * rate.pauseMs)
   }
 
-  function count(claim: Claim, at: number): void {
-    const time = at + untilFull(claim, at) + claim.rate.pauseMs
-    fullAt.delete(claim.key)
-    fullAt.set(claim.key, time)
-    if (fullAt.size > MOST_KEYS) fullAt.delete(fullAt.keys().next().value as string)
+  function count(quota: Quota, at: number): void {
+    const time = at + untilFull(quota, at) + quota.rate.pauseMs
+    fullAt.delete(quota.key)
+    fullAt.set(quota.key, time)
+    if (fullAt.size > MAX_KEYS) fullAt.delete(fullAt.keys().next().value as string)
   }
 
   return {
-    take(claims) {
+    take(quotas) {
       const at = now()
-      const waits = claims.map((claim) => untilFull(claim, at) - (claim.rate.atOnce - 1) * claim.rate.pauseMs)
+      const waits = quotas.map((quota) => untilFull(quota, at) - (quota.rate.atOnce - 1) * quota.rate.pauseMs)
       const longest = Math.max(0, ...waits)
       if (longest > 0) return longest
-      for (const claim of claims) count(claim, at)
+      for (const quota of quotas) count(quota, at)
       return 0
     },
   }

@@ -1,4 +1,4 @@
-/** Every page works without scripts, so none may run; styles and pictures come from the site itself. */
+/** Headers of every response. Pages need no scripts, so the policy forbids them; styles and pictures come from the site alone. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -5,15 +5,15 @@ import { SESSION_MS } from '../model/sessions.ts'
 
 const COOKIE = 'looseleaf_session'
 
-/** What the signed cookie holds: a random word that form tokens are made of, and who is said to be signed in. */
+/** Content of the signed cookie: a random nonce, from which form tokens are derived, and the id of the signed-in person. */
 export interface Session {
   readonly nonce: string
   readonly userId: string | undefined
 }
 
-/** The session of a request; undefined when there is no cookie, or one that was not signed here. */
+/** Returns the session of a request; undefined without a cookie, or if its signature is invalid. */
 export function readSession(request: FastifyRequest): Session | undefined {
-  // There are no cookies yet on a request whose very address was refused.
+  // The cookie plugin has not run for a request whose address cannot be decoded.
   const cookies: FastifyRequest['cookies'] | undefined = request.cookies
   const cookie = cookies?.[COOKIE]
   if (cookie === undefined) return undefined
@@ -24,7 +24,7 @@ export function readSession(request: FastifyRequest): Session | undefined {
   return { nonce, userId: isId(userId) ? userId : undefined }
 }
 
-/** Gives out a cookie with a new random word: what was known of an earlier session is of no use any more. */
+/** Sets a cookie with a new nonce, so that tokens of an earlier session become invalid. */
 export function writeSession<UserId extends string | undefined>(
   reply: FastifyReply,
   userId: UserId,
@@ -46,7 +46,7 @@ export function forgetSession(reply: FastifyReply): void {
   void reply.clearCookie(COOKIE, { path: '/', httpOnly: true, sameSite: 'lax' })
 }
 
-/** What a form has to send back to prove that this site made it for this session. */
+/** Derives the token that proves that this site made a form for this session. */
 export function formToken(secret: string, session: Session): string {
   return createHmac('sha256', secret).update(`form ${session.nonce}`).digest('base64url')
 }

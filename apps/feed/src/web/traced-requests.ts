@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { DataStore, Trace } from 'looseleaf'
 
-/** Has each request, from its first hook to the end of its answer, make a trace of what the store does for it. */
+/** Runs each request in a trace of the store, from its first hook to the end of its response. Returns a lookup of the traces. */
 export function traceRequests(
   app: FastifyInstance,
   store: DataStore,
@@ -11,13 +11,13 @@ export function traceRequests(
     const answered = (trace: Trace): Promise<void> =>
       new Promise((resolve) => {
         traces.set(request, trace)
-        // Unlike `onResponse`, it comes for a client that goes away without its answer too.
+        // Unlike the hook `onResponse`, `close` also fires for a client that disconnects before its response.
         reply.raw.once('close', resolve)
-        // What follows runs in the context of the trace.
+        // Later hooks and the route run in the trace's async context.
         done()
       })
     void store.trace(answered)
   })
-  // An address that cannot be decoded never comes as far as the hooks.
+  // There is no trace for an address that cannot be decoded, because hooks do not run for it.
   return (request) => traces.get(request)
 }
