@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { cleanIndex, DataStore, defineIndex, type DriverFactory } from 'looseleaf'
 
 /*
- * The program of "How FriendFeed uses MySQL to store schema-less data" (Bret Taylor, 2009): an entity is stored, found by its user,
- * and, when an index on its link has been added to the running store, by its link as well.
+ * The program of "How FriendFeed uses MySQL to store schema-less data" (Bret Taylor, 2009). It stores an entity and finds it by its
+ * user. Then it adds an index on links to the running store, and finds the entity by its link.
  */
 
 const userIdIndex = defineIndex('user_id', { properties: { user_id: 'uuid' }, shardOn: 'user_id' })
@@ -22,7 +22,7 @@ export async function runArticle(shards: DriverFactory): Promise<{ byUser: numbe
   })
   const [entity] = await userIdIndex.getAll(store, { user_id })
 
-  // Live: it is written from now on, and the cleaner fills in what has been there before.
+  // From now on, writes also write rows of this index. The cleaner adds rows for the entities that are already stored.
   await store.addIndex(linkIndex)
   await cleanIndex(store, 'link')
   const link = String(entity?.['link'])

@@ -1,8 +1,9 @@
 import { isLooseleafError, unchanged, type DataStore, type Handler } from 'looseleaf'
 
 /**
- * Copies a store into another one, change by change, for `consume`. Each copy has the version that it is of, `copied`, and never goes back. A deleted
- * entity leaves a copy that is empty but for that, since a tombstone would not know it.
+ * Returns a handler for `consume` that copies each change into another store. A copy keeps the version of its original as `copied`, so
+ * an older change never replaces a newer one. A deleted entity leaves a copy with `isDeleted` and `copied`, because a tombstone could
+ * not keep that version.
  */
 export function copyInto(target: DataStore): Handler {
   return async ({ id, version, entity }) => {

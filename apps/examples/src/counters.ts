@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Handler } from 'looseleaf'
 
 /**
- * How many entities have each tag, in tables of another database. A change may come twice, and is counted once: what was counted of an entity is kept with its version,
- * in the same transaction as the counts.
+ * Counts the entities with each tag in another database. A change may arrive twice and is counted once: the transaction that updates the
+ * counts also stores the entity's version and counted tags.
  */
 export class TagCounts {
   readonly #database: DatabaseSync
@@ -15,10 +15,10 @@ export class TagCounts {
       CREATE TABLE IF NOT EXISTS counted (id TEXT PRIMARY KEY, version INTEGER NOT NULL, tags TEXT NOT NULL)`)
   }
 
-  /** For `consume`. */
+  /** Handler for `consume`. */
   readonly handle: Handler = ({ id, version, entity }) => {
     const known = this.#database.prepare('SELECT version, tags FROM counted WHERE id = ?').get(id)
-    // Older than what was counted, or the same once more.
+    // This change is older than the counted one, or is the same again.
     if (known !== undefined && Number(known['version']) >= version) return
     const tags = Array.isArray(entity?.['tags']) ? entity['tags'].map(String) : []
     const before = known === undefined ? [] : (JSON.parse(String(known['tags'])) as string[])

@@ -12,7 +12,7 @@ export const Note = defineKind('note', {
 const reference = z.object({ id: z.uuid(), version: z.coerce.number() })
 const page = z.object({ owner: z.uuid(), cursor: z.string().optional() })
 
-/** Notes over HTTP. The store is closed with the server, when its last answer is sent. */
+/** Serves notes over HTTP. Closing the server also closes the store, after the last response is sent. */
 export function createServer(store: DataStore): FastifyInstance {
   const notes = Note.in(store)
   const server = fastify()
@@ -24,7 +24,7 @@ export function createServer(store: DataStore): FastifyInstance {
     const { code, issues, retryable } = error
     const status =
       code === 'SCHEMA_MISMATCH' ? 400 : code === 'NOT_FOUND' ? 404 : code === 'VERSION_MISMATCH' ? 409 : 500
-    // A shard that is away comes back.
+    // A retryable error, such as an unavailable shard, is temporary.
     return reply.code(retryable ? 503 : status).send({ error: code, issues })
   })
   server.post('/notes', async (request, reply) =>
@@ -35,7 +35,7 @@ export function createServer(store: DataStore): FastifyInstance {
     const { items, cursor: next } = await notes.byOwner.page({ owner }, { order: 'desc', limit: 20, cursor })
     return { items, next }
   })
-  // The version comes with the note, and goes back with the change.
+  // The client sends back the version that it read, so an update of a note that has changed since is a 409.
   server.put('/notes/:id/:version', (request) =>
     notes.update(reference.parse(request.params), note.pick({ text: true }).parse(request.body)),
   )

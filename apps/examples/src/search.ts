@@ -2,15 +2,15 @@ import MiniSearch from 'minisearch'
 import type { DataStore, EntityId } from 'looseleaf'
 
 export interface Search {
-  /** Ids of the entities whose title or text has these words, the best first. */
+  /** Returns the ids of entities whose title or text contains these words, best match first. */
   find(words: string): readonly EntityId[]
-  /** Resolves when the changes have ended, which they do with the signal. */
+  /** Resolves after the signal has aborted. Rejects if reading changes fails. */
   readonly ended: Promise<void>
 }
 
 /**
- * A search engine in memory. It begins with the whole store whenever the process starts, so it needs no place that is kept: one
- * that outlives the process would `consume`.
+ * Starts a search engine in memory. It reads the whole store at each start of the process, so it needs no stored cursor. An engine that
+ * outlives the process would use `consume`.
  */
 export function startSearch(store: DataStore, signal: AbortSignal): Search {
   const engine = new MiniSearch<{ id: string; title?: unknown; text?: unknown }>({
@@ -18,7 +18,7 @@ export function startSearch(store: DataStore, signal: AbortSignal): Search {
   })
   const follow = async (): Promise<void> => {
     for await (const { id, entity } of store.changes({ from: 'beginning', signal })) {
-      // Whatever comes is the last state, so nothing has to be known of those before.
+      // A change has the last state of its entity, so it replaces whatever the engine has.
       if (engine.has(id)) engine.discard(id)
       if (entity !== undefined) engine.add({ id, title: entity['title'], text: entity['text'] })
     }

@@ -13,7 +13,7 @@ afterEach(() => store.close())
 const soon = (check: () => void | Promise<void>): Promise<void> =>
   vi.waitFor(check, { timeout: 10_000, interval: 20 })
 
-test('a search engine in memory finds what is there, what comes, and not what was deleted', async () => {
+test('a search engine in memory finds stored and new entities, and no deleted ones', async () => {
   const { id: first } = await store.put({ title: 'Plain tables', text: 'and nothing else' })
   const ended = new AbortController()
   const search = startSearch(store, ended.signal)
@@ -28,7 +28,7 @@ test('a search engine in memory finds what is there, what comes, and not what wa
   await search.ended
 })
 
-test('tags are counted once, however often their changes come', async () => {
+test('a change that arrives several times is counted once', async () => {
   const counts = new TagCounts()
   const ids = await Promise.all(
     Array.from(
@@ -42,7 +42,7 @@ test('tags are counted once, however often their changes come', async () => {
     'counts',
     (change, context) => {
       counts.handle(change, context)
-      // It was counted, and nobody learns of it.
+      // The change was counted, but the consumer sees an error and retries it.
       if (change.attempt === 1 && ++failures % 3 === 0) throw new Error('The answer was lost.')
     },
     { from: 'beginning', pollMs: 10, retryMs: 10 },
@@ -56,7 +56,7 @@ test('tags are counted once, however often their changes come', async () => {
   counts.close()
 })
 
-test('a copy of a store that is written all the while is equal at the end', async () => {
+test('a copy of a store under writes is equal to it at the end', async () => {
   const target = await DataStore.open({ shards: memoryShards(3), migrate: true })
   const ids: EntityId[] = []
   for (let n = 0; n < 30; n++) ids.push((await store.put({ n })).id)

@@ -5,7 +5,7 @@ import { createTracker } from '../src/tracker/tracker.ts'
 
 const day = (n: number): Date => new Date(Date.UTC(2026, 0, n))
 
-/** The tracker at work, on whatever shards: the tests go on from one another. */
+/** Describes the tests of the tracker on the given shards. Each test continues with the data of the previous ones. */
 export function describeTracker(where: string, openShards: () => Promise<DriverFactory>): void {
   describe(`the tracker on ${where}`, () => {
     let store: DataStore
@@ -29,7 +29,7 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
     })
     afterAll(() => store?.close())
 
-    test('a project is found by its address, which is its own, and can be renamed', async () => {
+    test('a project is found by its unique address, which can be renamed', async () => {
       expect(await tracker.projectAt('acme', 'website')).toMatchObject({ id: website, name: 'Website' })
       const shop = await tracker.projects.insert({ tenant: acme, name: 'Shop', slug: 'shop' })
       await expect(tracker.projects.update(shop, { slug: 'website' })).rejects.toMatchObject({
@@ -40,19 +40,19 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
       expect(await tracker.projectAt('acme', 'store')).toMatchObject({ id: shop.id })
       expect(await tracker.projectAt('acme', 'shop')).toBeUndefined()
       expect(await tracker.projectAt('nobody', 'shop')).toBeUndefined()
-      // Another tenant may have the same.
+      // Another tenant may have a project with the same address.
       const other = await tracker.tenants.insert({ name: 'Other', slug: 'other' })
       await tracker.projects.insert({ tenant: other.id, name: 'Website', slug: 'website' })
     })
 
-    test('a person is found by the e-mail, however it is written', async () => {
+    test('a person is found by their e-mail address in any case', async () => {
       expect(await tracker.personOf(acme, 'ADA@example.COM')).toMatchObject(ada)
       expect(await tracker.personOf(acme, 'eve@example.com')).toBeUndefined()
       const twin = tracker.people.insert({ tenant: acme, name: 'Twin', email: 'ada@example.com' })
       await expect(twin).rejects.toMatchObject({ code: 'DUPLICATE_KEY', holder: ada.id })
     })
 
-    test('issues are paged both ways, in any of some states, the soonest due first', async () => {
+    test('issues in several states are paged both ways, soonest due first', async () => {
       const made = await tracker.issues.insertMany(
         Array.from({ length: 45 }, (_, n) => ({
           project: website,
@@ -75,7 +75,7 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
       expect(back.items).toEqual(first.items)
     })
 
-    test('issues are found by whom they are for, by label, author and the beginning of their title', async () => {
+    test('issues are found by assignee, label, author and the beginning of their title', async () => {
       expect(await tracker.dueOf(ada.id, day(4))).toHaveLength(3)
       expect((await tracker.dueOf(null, day(8))).map(({ title }) => title)).toEqual(['Issue 5', 'Issue 6'])
       expect(await tracker.labelled(website, 'ui')).toHaveLength(22)
@@ -86,7 +86,7 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
       ])
     })
 
-    test('a board counts for all projects at once', async () => {
+    test('a board counts the issues of all projects together', async () => {
       const board = await tracker.board(acme)
       expect(board.map(({ project, open }) => [project.slug, open])).toEqual([
         ['store', 0],
@@ -94,7 +94,7 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
       ])
     })
 
-    test('issues come with their newest comments, and how many there are', async () => {
+    test('issues are read with their newest comments and the number of all', async () => {
       const { items } = await tracker.issuesOf(website, ['open'])
       const [commented] = items
       if (commented === undefined) throw new Error('There are issues.')
@@ -111,7 +111,7 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
       expect([first?.count, second?.count]).toEqual([5, 0])
     })
 
-    test('of two who edit one issue the second is told', async () => {
+    test('the second of two concurrent edits of an issue is rejected', async () => {
       const [read] = await tracker.titled(website, 'issue 1')
       if (read === undefined) throw new Error('There is an issue.')
       const form = { id: read.id, version: String(read.version) }
@@ -134,7 +134,7 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
       expect((await tracker.labelled(website, 'design'))[0]?.labels).toEqual(['design', 'bug'])
     })
 
-    test('a project goes with its issues and their comments', async () => {
+    test('a project is deleted with its issues and their comments', async () => {
       const [issue] = await tracker.titled(website, 'issue 0')
       expect(await tracker.deleteProject(website)).toBe(true)
       expect(await tracker.projectAt('acme', 'website')).toBeUndefined()

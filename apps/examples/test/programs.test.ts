@@ -6,11 +6,11 @@ import { expect, test } from 'vitest'
 import { runArticle } from '../src/article.ts'
 import { createServer, Note } from '../src/fastify.ts'
 
-test('the program of the article finds its entity by the index that was added live', async () => {
+test('the program of the article finds its entity by an index that was added at runtime', async () => {
   expect(await runArticle(memoryShards(2))).toEqual({ byUser: 1, byLink: 1 })
 })
 
-test('notes over HTTP: what does not fit is 400, who comes too late 409, and closing closes the store', async () => {
+test('the notes server answers invalid notes by 400 and stale versions by 409, and closes its store', async () => {
   const options: DataStoreOptions = { shards: memoryShards(2), indexes: Note.indexes, migrate: true }
   const store = await DataStore.open(options)
   const server = createServer(store)
@@ -41,7 +41,7 @@ test('notes over HTTP: what does not fit is 400, who comes too late 409, and clo
   await expect(store.get(id)).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
-test('a program’s own tests end by themselves, with a store and a cleaner in them', async () => {
+test('tests of a program on node:test end by themselves, although they open a store and a cleaner', async () => {
   const file = fileURLToPath(new URL('../src/own-test/visits.node-test.ts', import.meta.url))
   const program = ['--conditions=@looseleaf/source', '--disable-warning=ExperimentalWarning', '--test', file]
   const { stdout } = await promisify(execFile)(process.execPath, program, { timeout: 60_000 })

@@ -5,7 +5,7 @@ interface Visited {
   readonly count: number
 }
 
-/** How often a page was visited: one entity a page, under an id that is made of its path. */
+/** Number of visits of a page. There is one entity per page, and its id is derived from the path. */
 export const Visits = defineKind('visits', {
   schema: typed<Visited>(),
   indexes: { byCount: { by: [{ count: { type: 'integer', order: 'desc' } }], shardOn: 'id' } },

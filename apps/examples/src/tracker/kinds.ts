@@ -1,7 +1,7 @@
 import { defineKind, indexesOf } from 'looseleaf'
 import { z } from 'zod'
 
-/** Letters and digits with single hyphens between them, as in an address. */
+/** Name in an address: lower case letters and digits with single hyphens between them. */
 const slug = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
 
 export const Tenant = defineKind('tenant', {

@@ -4,7 +4,7 @@ import { Comment, Issue, Person, Project, Tenant } from './kinds.ts'
 type IssueItem = ItemOf<typeof Issue>
 type Status = IssueItem['status']
 
-/** An issue tracker for many tenants: what its pages and forms ask of the store. */
+/** An issue tracker for many tenants: the calls to the store of its pages and forms. */
 export function createTracker(store: DataStore) {
   const tenants = Tenant.in(store)
   const people = Person.in(store)
@@ -19,16 +19,16 @@ export function createTracker(store: DataStore) {
     issues,
     comments,
 
-    /** By its address: `acme/website`. */
+    /** Returns the project at an address such as `acme/website`; undefined if there is none. */
     async projectAt(tenantSlug: string, projectSlug: string) {
       const tenant = await tenants.bySlug.first({ slug: tenantSlug })
       return tenant && projects.bySlug.first({ tenant: tenant.id, slug: projectSlug })
     },
 
-    /** However the address is written; undefined for nobody. */
+    /** Returns the person with this e-mail address in any case; undefined if there is none. */
     personOf: (tenant: EntityId, email: string) => people.byEmail.first({ tenant, email }),
 
-    /** All projects of a tenant, with how many issues of each are not done. */
+    /** Returns all projects of a tenant with the number of issues that are not done. */
     async board(tenant: EntityId) {
       const all = await projects.bySlug.all({ tenant })
       const open = await issues.byProject.countMany(
@@ -37,11 +37,11 @@ export function createTracker(store: DataStore) {
       return all.map((project, i) => ({ project, open: open[i] }))
     },
 
-    /** A page of issues in these states, the soonest due first; `cursor` and `previous` lead on and back. */
+    /** Returns a page of issues in these states, soonest due first. Its `cursor` and `previous` lead to the next and previous page. */
     issuesOf: (project: EntityId, states: readonly Status[], cursor?: string) =>
       issues.byProject.page({ project, status: { in: states } }, { limit: 20, cursor }),
 
-    /** What somebody has to do until then; null: what nobody has taken on. */
+    /** Returns the issues of an assignee that are due before `until`. Null stands for issues without an assignee. */
     dueOf: (assignee: EntityId | null, until: Date) =>
       issues.byAssignee.all({ assignee, due: { lt: until } }),
 
@@ -50,7 +50,7 @@ export function createTracker(store: DataStore) {
     titled: (project: EntityId, beginning: string) =>
       issues.byTitle.all({ project, title: { startsWith: beginning } }),
 
-    /** The newest three comments of each issue, and how many there are. */
+    /** Adds the newest three comments and their number to each issue. */
     async withComments(page: readonly IssueItem[]) {
       const found = await comments.byIssue.pageMany(
         page.map(({ id }) => ({ issue: id })),
@@ -59,7 +59,7 @@ export function createTracker(store: DataStore) {
       return page.map((issue, i) => ({ issue, comments: found[i]?.items ?? [], count: found[i]?.count ?? 0 }))
     },
 
-    /** Out of a form: refused with `VERSION_MISMATCH` when somebody else has saved meanwhile. */
+    /** Saves a form. Rejects with `VERSION_MISMATCH` if the issue has changed since the form was read. */
     save: (form: Reference, changes: ChangesOf<typeof Issue>) => issues.update(form, changes),
 
     renameLabel: (project: EntityId, from: string, to: string) =>
@@ -67,7 +67,7 @@ export function createTracker(store: DataStore) {
         labels: [...new Set(labels.map((label) => (label === from ? to : label)))],
       })),
 
-    /** With its issues, and their comments. May be called again where it broke off. */
+    /** Deletes a project with its issues and their comments. If it fails midway, call it again. */
     async deleteProject(project: EntityId) {
       for await (const { id } of issues.byProject.each({ project }))
         await comments.byIssue.deleteWhere({ issue: id })
