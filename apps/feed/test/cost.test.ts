@@ -98,27 +98,27 @@ describe.each(BUDGETS)('%s', (page, anybody, signedIn) => {
 })
 
 test('the entries with the same link cost two statements with the index, and none without it', async () => {
-  const own = await openTestSite()
+  const another = await openTestSite()
   try {
-    const { data, store } = own.site
+    const { data, store } = another.site
     const mira = await data.people.byName.first({ name: 'mira' })
     const entry = { user_id: mira?.id ?? '', link: 'https://example.org/once' }
     const first = await postEntry(data, { ...entry, title: 'First' })
     await postEntry(data, { ...entry, title: 'Second' }, { once: store.newId({ near: first }) })
     const path = `/entries/${first}`
-    const visitor = createVisitor(own.app)
+    const visitor = createVisitor(another.app)
     const count = async (): Promise<number> => {
       const { result, statements } = await executed(() => visitor.get(path))
-      expect(result.body.includes('Also shared by')).toBe(own.site.data.entries.byLink.isReady())
+      expect(result.body.includes('Also shared by')).toBe(another.site.data.entries.byLink.isReady())
       return statements.filter((sql) => !sql.includes('catalog')).length
     }
     const without = await count()
     expect(without).toBe(BUDGETS.find(([page]) => page === 'an entry')?.[1])
-    await addOffered(own.site)
+    await addOffered(another.site)
     // One statement for index rows, and one for the entries, which are on one shard.
     expect(await count()).toBe(without + 2)
   } finally {
-    await own.close()
+    await another.close()
   }
 })
 
@@ -144,7 +144,7 @@ test('concurrent pages share statements, and the foot of each counts the shared 
   )
   const sums = result.map(({ body }) => statementsIn(body))
   // A shared statement counts in the foot of each page that shares it.
-  expect(sums.reduce((one, other) => one + other)).toBeGreaterThan(statements.length)
+  expect(sums.reduce((sum, other) => sum + other)).toBeGreaterThan(statements.length)
   for (const sum of sums) expect(sum).toBeLessThanOrEqual(statements.length)
   for (const { body } of result) {
     const shared = Number(/It shared (\d+) of them with other requests/.exec(textOf(body))?.[1])

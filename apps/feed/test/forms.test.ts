@@ -117,12 +117,12 @@ test.each([
 })
 
 test('a link that was shared before is shown on both entries', async () => {
-  const one = await signedIn('mira')
-  const first = await post(one, 'First with it', 'https://example.com/same')
-  const two = await signedIn('tomas')
-  const second = await post(two, 'Late to it', 'https://example.com/same?utm_medium=feed')
-  expect(textOf((await one.get(first)).body)).toMatch(/Also shared by ?Late to it/)
-  expect(textOf((await one.get(second)).body)).toMatch(/Also shared by ?First with it/)
+  const mira = await signedIn('mira')
+  const first = await post(mira, 'First with it', 'https://example.com/same')
+  const tomas = await signedIn('tomas')
+  const second = await post(tomas, 'Late to it', 'https://example.com/same?utm_medium=feed')
+  expect(textOf((await mira.get(first)).body)).toMatch(/Also shared by ?Late to it/)
+  expect(textOf((await mira.get(second)).body)).toMatch(/Also shared by ?First with it/)
 })
 
 test('a comment is added, shown with its lines, and deleted only by its writer', async () => {
@@ -335,12 +335,12 @@ test('a form that is sent twice posts once, and posts again with other content',
 
   const entry = await visitor.get(first as string)
   const comment = { text: 'Said twice', once: onceIn(entry.body) }
-  const [one, two] = await Promise.all([
+  const [firstPath, secondPath] = await Promise.all([
     send(`${first as string}/comments`, comment),
     send(`${first as string}/comments`, comment),
   ])
-  expect(one).toMatch(comment.once)
-  expect(two).toBe(one)
+  expect(firstPath).toMatch(comment.once)
+  expect(secondPath).toBe(firstPath)
   expect(textOf((await visitor.get(first as string)).body)).toContain('One comment')
   // An id that is not of this site's forms, or on another shard, is replaced.
   for (const other of [likeId(once, once), once, 'nonsense'])

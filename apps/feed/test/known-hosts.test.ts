@@ -49,7 +49,7 @@ test.each([
   '',
 ])('no page answers under the name “%s”', async (name) => {
   const host = name.replace('PORT', `${port}`)
-  const asked = [
+  const replies = [
     await ask(host),
     await ask(host, 'HEAD'),
     await ask(host, 'OPTIONS'),
@@ -60,10 +60,10 @@ test.each([
     await ask(host, 'POST', '/sign-in', 'name=mira'),
     await ask(host, 'DELETE', '/entries/x'),
   ]
-  expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 421))
-  expect(asked[0]?.body).toContain('This site is not known by that name')
-  expect(asked[0]?.body).toContain('href="https://feed.example.org"')
-  expect(asked[0]?.body).not.toContain('Looseleaf')
+  expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 421))
+  expect(replies[0]?.body).toContain('This site is not known by that name')
+  expect(replies[0]?.body).toContain('href="https://feed.example.org"')
+  expect(replies[0]?.body).not.toContain('Looseleaf')
 })
 
 test('signing in and posting under an unknown name are refused', async () => {

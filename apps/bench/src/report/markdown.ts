@@ -37,8 +37,8 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
   profile: profileTable,
 }
 
-const RATES = `Calls come at a rate, whether earlier ones were answered or not, and the time of each counts from when it was due. \`mixed\` is
-45 % gets, 45 % pages, 5 % updates, 4 % inserts and 1 % puts; few entries and users get most of it.`
+const RATES = `Calls start at a fixed rate, whether earlier ones were answered or not, and the time of a call counts from when it was due. \`mixed\`
+is 45 % gets, 45 % pages, 5 % updates, 4 % inserts and 1 % puts; few entries and users get most of the calls.`
 
 /** Returns tables under a heading, or nothing if all of them are empty. */
 function section(title: string, prose: string, all: readonly string[]): string {
@@ -74,7 +74,7 @@ function machineOf({ parts }: Results): string {
   const elsewhere = Object.entries(parts).filter(([, facts]) => facts.machine.cpu !== machine.cpu)
   const quick = all.some(({ scale }) => scale !== 'full')
   return [
-    ...(quick ? ['**From a quick run, to show the form: its numbers are not to be believed.**', ''] : []),
+    ...(quick ? ['**From a quick run: it shows the format, and its numbers mean nothing.**', ''] : []),
     `${machine.cpu}, ${machine.cores} cores, ${machine.system}; Node ${machine.node}; ${versions.join('; ')}.`,
     `A flush takes ${formatNumber(machine.flushMs.median)} ms. Measured on ${last.finished.slice(0, 10)}.`,
     ...(elsewhere.length === 0
@@ -172,7 +172,7 @@ function fasterTable({ results }: Results): string {
     })
     .toSorted((a, b) => b.faster.median - a.faster.median)
     .map(({ row, faster }) => [nameOf(row), titleOf(row.side), formatRatio(faster)])
-  return markdownTable(['call', 'who is faster', 'by'], lines)
+  return markdownTable(['call', 'faster side', 'by'], lines)
 }
 
 const nameOf = ({ part, scenario, callers }: ResultRow): string =>
@@ -193,7 +193,7 @@ function spaceTable(results: Results): string {
     formatMaybe(bytesPerEntity ?? undefined),
     base && bytesPerEntity ? `${(bytesPerEntity / base).toFixed(2)} ×` : '–',
   ])
-  return markdownTable(['', 'bytes an entity', 'to Looseleaf'], lines)
+  return markdownTable(['', 'bytes per entity', 'to Looseleaf'], lines)
 }
 
 /** Rounds and duration of each part, and the machine's load average before it. */
@@ -300,7 +300,7 @@ function changesTable(results: Results): string {
       ['raising a floor', 'raises', 'p50 ms', 'p99 ms', 'longest ms', 'share of the time'],
       raises,
     ),
-    markdownTable(['from the write to who follows', 'changes', 'p50 ms', 'p99 ms', 'longest ms'], times),
+    markdownTable(['from the write to the follower', 'changes', 'p50 ms', 'p99 ms', 'longest ms'], times),
   ]
     .filter(Boolean)
     .join('\n\n')
@@ -314,7 +314,7 @@ function observingTable(results: Results): string {
     formatNumber(clientCpuUs),
     `${formatNumber(100 * (share ?? 0))} %`,
   ])
-  return markdownTable(['64 callers', 'questions a call', 'client µs a call', 'share of it'], lines)
+  return markdownTable(['64 callers', 'checks per call', 'client µs per call', 'share of the CPU'], lines)
 }
 
 /** µs of the client's CPU by kind of work. */

@@ -35,7 +35,7 @@ test('ratios are taken round by round, between rows that were measured in turns'
 })
 
 test('a row has no ratio to itself, and none if the first side was not measured', () => {
-  const own = row('looseleaf', [1])
-  expect(ratioOf([own], own)).toBeUndefined()
+  const first = row('looseleaf', [1])
+  expect(ratioOf([first], first)).toBeUndefined()
   expect(ratioOf([], row('json', [1]))).toBeUndefined()
 })

@@ -61,13 +61,12 @@ export const scenarios = {
     call: (side, data) => get(side, data.anyRef()),
   },
   getHot: {
-    description: `one of ${HOT} entries by its id, so that each is asked for often`,
+    description: `one of ${HOT} entries by its id, so that each is read often`,
     layout: 'entries',
     call: (side, data) => get(side, data.hotRef()),
   },
   getCold: {
-    description:
-      'entries in turn, so that none comes again before all others; the servers have all of them in memory',
+    description: 'each entry in turn, none twice before all others; the servers have all of them in memory',
     layout: 'entries',
     call: (side, data) => get(side, data.nextRef()),
   },
@@ -106,7 +105,7 @@ export const scenarios = {
     call: (side, data) => side.insert(data.newEntry()),
   },
   put: {
-    description: 'an entry is replaced by one with another link, which an index has',
+    description: 'an entry is replaced by one with another link, which is indexed',
     layout: 'entries',
     isLate: true,
     call: (side, data) => side.put(...data.replacement(false)),
@@ -128,7 +127,7 @@ export const scenarios = {
   },
   mixed: {
     description:
-      '90 % reads (gets and pages alike), 5 % updates, 4 % inserts, 1 % puts; few entries and users get most of it (Zipf)',
+      '90 % reads (gets and pages alike), 5 % updates, 4 % inserts, 1 % puts; few entries and users get most calls (Zipf)',
     layout: 'entries',
     isLate: true,
     async call(side, data) {
@@ -147,7 +146,7 @@ export const scenarios = {
     call: async (side, data) => full((await side.list?.(data.anyUser(), PAGE)) ?? [], PAGE),
   },
   listUnverified: {
-    description: 'the same, where Looseleaf holds no row against its entry (verify: false)',
+    description: 'the same, where Looseleaf compares no row with its entry (verify: false)',
     layout: 'site',
     async call(side, data) {
       const user = data.anyUser()
@@ -173,7 +172,7 @@ export const scenarios = {
     call: async (side, data) => atLeastOne((await side.tagged?.(tag(data.random.below(TAGS)), PAGE)) ?? []),
   },
   insertUnique: {
-    description: 'a new entry with a handle that nobody else has, on whatever shard',
+    description: 'a new entry with a handle that is unique across shards',
     layout: 'unique',
     call: (side, data) => side.insert(data.newEntry()),
   },

@@ -29,7 +29,7 @@ export async function alsoShared(reader: Reader, { id, link }: Entry): Promise<r
     const { items } = await reader.page(byLink, { link }, { limit: MAX_SHARES + 1 })
     return items.filter((other) => other.id !== id).slice(0, MAX_SHARES)
   } catch (error) {
-    // Somebody dropped the index after `isReady`.
+    // The index was dropped after `isReady`.
     if (isLooseleafError(error, 'INDEX_NOT_FOUND') || isLooseleafError(error, 'INDEX_NOT_READY')) return []
     throw error
   }

@@ -46,6 +46,6 @@ test('expired sessions are deleted when their person signs in again', async () =
   await beginSession(site.data, { nonce: 'a', userId }, now)
   await beginSession(site.data, { nonce: 'b', userId }, later(1))
   await beginSession(site.data, { nonce: 'c', userId }, later(SESSION_MS + 1))
-  const left = await site.data.sessions.byUser.all({ user_id: userId })
-  expect(left.map((session) => session.signed_in)).toEqual([later(1), later(SESSION_MS + 1)])
+  const remaining = await site.data.sessions.byUser.all({ user_id: userId })
+  expect(remaining.map((session) => session.signed_in)).toEqual([later(1), later(SESSION_MS + 1)])
 })

@@ -89,17 +89,17 @@ test('a card has people, comments and likes, and reads each person once', async 
 test('entries with the same link find each other while the index exists, until a link changes', async () => {
   const user_id = await addPerson('ann')
   const link = 'https://example.com/x'
-  const one = await postEntry(site.data, { user_id, title: 'one', link })
-  const two = await postEntry(site.data, { user_id, title: 'two', link })
-  const entry = await site.data.entries.get(one)
+  const first = await postEntry(site.data, { user_id, title: 'one', link })
+  const second = await postEntry(site.data, { user_id, title: 'two', link })
+  const entry = await site.data.entries.get(first)
   if (entry === undefined) throw new Error('The entry was just posted.')
   const shared = async (): Promise<string[]> => (await alsoShared(site.reader(), entry)).map(({ id }) => id)
   expect(await shared()).toEqual([])
   await site.store.addIndex(offeredIndexes)
   expect(await shared()).toEqual([])
   for (const { name } of offeredIndexes) await cleanIndex(site.store, name)
-  expect(await shared()).toEqual([two])
-  await site.data.entries.update(two, { link: 'https://example.com/y' })
+  expect(await shared()).toEqual([second])
+  await site.data.entries.update(second, { link: 'https://example.com/y' })
   expect(await shared()).toEqual([])
 })
 
@@ -111,9 +111,9 @@ test('deleting an entry deletes its comments and likes', async () => {
   expect(await deleteEntry(site.data, entry_id, await addPerson('bob'))).toBe(false)
   expect(await deleteEntry(site.data, entry_id, user_id)).toBe(true)
   expect((await commentsOn(site.reader(), entry_id)).items).toEqual([])
-  const left: unknown[] = []
-  for await (const entity of site.store.scan()) left.push(entity['_kind'])
-  expect(left.toSorted()).toEqual(['person', 'person'])
+  const remaining: unknown[] = []
+  for await (const entity of site.store.scan()) remaining.push(entity['_kind'])
+  expect(remaining.toSorted()).toEqual(['person', 'person'])
 })
 
 test('an unchanged item is not written again, and an item without a date keeps the time of its first import', async () => {
@@ -150,8 +150,8 @@ test('comments survive the import of a changed entry', async () => {
 
 test('concurrent processes agree on the value of a new setting', async () => {
   let count = 0
-  const asked = await Promise.all(
+  const values = await Promise.all(
     Array.from({ length: 8 }, () => settingOnce(site.data.settings, 's', () => `${count++}`)),
   )
-  expect(new Set(asked).size).toBe(1)
+  expect(new Set(values).size).toBe(1)
 })

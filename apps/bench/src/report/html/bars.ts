@@ -16,11 +16,11 @@ const BAR = 13
 
 /** Draws the calls a second of each side as a bar from zero, with a line from the least to the greatest round. */
 export function bars(rows: readonly ResultRow[], label: string): string {
-  const most = Math.max(...rows.map(({ spread }) => spread.opsPerSecond[1]))
+  const greatest = Math.max(...rows.map(({ spread }) => spread.opsPerSecond[1]))
   const longest = Math.max(...rows.map(({ side }) => titleOf(side).length))
   const left = Math.ceil(longest * CHARACTER) + GAP
   const width = Math.max(WIDTH, left + LEAST_BARS + RIGHT)
-  const place = (value: number): number => left + (value / most) * (width - left - RIGHT)
+  const place = (value: number): number => left + (value / greatest) * (width - left - RIGHT)
   const drawn = rows.map((row, i) => {
     const middle = i * ROW + ROW / 2
     const [low, high] = row.spread.opsPerSecond

@@ -62,13 +62,13 @@ function facts({ parts: measured }: Results): string {
   const servers = serversText(all.flatMap((part) => part.servers.map(({ title }) => String(title))))
   const warning = all.every(({ scale }) => scale === 'full')
     ? ''
-    : '<p class="warn">Some of it is from a quick run: it shows that all works, and its numbers are not to be believed.</p>'
+    : '<p class="warn">Some parts are from a quick run: it shows that all works, and its numbers mean nothing.</p>'
   const leftOut = [...new Set(all.flatMap((part) => part.leftOut))].map(
     (reason) => `<p class="warn">${escape(reason)}</p>`,
   )
   return `${warning}${leftOut.join('')}
-<p>Sides do the same work in turns, on the same data and the same machine, every commit flushed to the disk. Bars are medians over
-rounds; the thin line goes from the least to the greatest. Compare sides with each other, and never with numbers of another machine.</p>
+<p>Sides do the same work in turns, on the same data and machine, with each commit flushed to the disk. Bars are medians over rounds;
+the thin line goes from the least to the greatest round. Compare sides with each other, and not with numbers of another machine.</p>
 <p class="soft">${escape(`${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}, a flush takes ${formatNumber(machine.flushMs.median)} ms. ${servers}. ${last.finished.slice(0, 10)}.`)}</p>`
 }
 
@@ -202,7 +202,7 @@ function rates({ results }: Results): Section | undefined {
       const label = time === 'p50Ms' ? 'half of the calls' : '99 of 100 calls'
       return figure(
         `${name}, ${label}`,
-        'A line that goes up steeply has met its limit: calls wait for those before them.',
+        'A line that rises steeply has reached its limit: calls wait for earlier ones.',
         lines(bySide, {
           label: `${name}: milliseconds by calls a second`,
           x: 'calls a second that are due',
@@ -226,7 +226,7 @@ function builds({ results, series }: Results): Section | undefined {
     const points = perSecond.map(({ second, p99Ms }) => [second + 0.5, p99Ms] as const)
     return figure(
       titleOf(side),
-      `${seconds} s for ${formatNumber(row?.entities ?? 0)} entities, ${row?.rate ?? 0} calls a second; the longest meanwhile took ${formatNumber(row?.maxMs ?? 0)} ms`,
+      `${seconds} s for ${formatNumber(row?.entities ?? 0)} entities, ${row?.rate ?? 0} calls a second; the longest call took ${formatNumber(row?.maxMs ?? 0)} ms`,
       lines([{ side, points }], {
         label: `${titleOf(side)}: p99 of each second while an index is built`,
         x: 'seconds; marked: the index is built',
