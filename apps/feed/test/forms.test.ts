@@ -49,7 +49,7 @@ test('a full name of several people asks to choose one of them', async () => {
   await visitor.get('/sign-in')
   const { statusCode, body } = await visitor.post('/sign-in', { name: 'ada twin' })
   expect(statusCode).toBe(422)
-  expect(textOf(body)).toContain('Several people here go by the name “ada twin”: choose one below.')
+  expect(textOf(body)).toContain('Several people are named “ada twin”: choose one below.')
   expect((await visitor.post('/sign-in', { name: 'twin-2' })).statusCode).toBe(303)
 })
 

@@ -8,7 +8,7 @@ import type { Cell, Sample } from './sample.ts'
 /** Run-in of each turn as a share of its seconds. Calls of the run-in do not count. */
 const RUN_IN_SHARE = 0.3
 /**
- * Run-in of scenarios whose index rows are deleted later. Looseleaf keeps lost rows for 275 ms here (see `QUERY_TIME_MS`), and this is
+ * Run-in of scenarios whose index rows are deleted later. Looseleaf keeps lost rows for about 275 ms here (see `QUERY_TIME_MS`), and this is
  * longer. So each turn pays for as many deletes as it causes: it deletes the rows of its run-in, and leaves those of its end.
  */
 const LATE_RUN_IN_SECONDS = 0.4

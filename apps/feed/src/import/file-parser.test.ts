@@ -46,7 +46,7 @@ test('closing the parser refuses the file in progress', async () => {
   await parser.close()
   expect(await parsing).toEqual({
     type: 'refused',
-    reason: 'The file could not be read: it was interrupted.',
+    reason: 'The file could not be read: the parser was stopped.',
   })
   expect(await parser.parse(small, options)).toMatchObject({ type: 'feed' })
 })

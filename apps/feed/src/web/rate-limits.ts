@@ -60,7 +60,7 @@ function tooFast(waitMs: number): Problem {
   return new Problem(
     429,
     'A little slower, please',
-    `There were too many forms at once, so this one was not saved. Go back, where your text should still be, and try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
+    `There were too many forms at once, so this one was not saved. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}. If you go back, your text should still be there.`,
     { 'retry-after': `${seconds}` },
   )
 }
