@@ -34,7 +34,7 @@ test('posts beyond the rate are refused with a page that says when to try again'
   expect(textOf(refused.body)).toContain('Try again in 6 seconds')
   expect(textOf(refused.body)).toContain('This page made no calls to the store.')
   at += 5_900
-  expect(textOf((await mira.post('/post', { title: 'Flooded' })).body)).toContain('Try again in 1 second:')
+  expect(textOf((await mira.post('/post', { title: 'Flooded' })).body)).toContain('Try again in 1 second.')
   at += 100
   expect((await mira.post('/post', { title: 'Flooded' })).statusCode).toBe(303)
   expect(await postsBy('mira')).toBe(11)
