@@ -92,7 +92,7 @@ export interface BenchOptions {
 }
 
 /** Entries per user in every data set. The `range` scenario reads five full pages of 20. */
-export const ENTRIES_OF_A_USER = 100
+export const ENTRIES_PER_USER = 100
 
 export interface Measured {
   readonly bench: Bench
@@ -126,7 +126,7 @@ export function createBench(options: BenchOptions): Measured {
       const bag = on.bag ?? options.bag
       const stage = await openStage({
         sides,
-        data: { layout, entries, users: Math.max(1, Math.floor(entries / ENTRIES_OF_A_USER)), bag },
+        data: { layout, entries, users: Math.max(1, Math.floor(entries / ENTRIES_PER_USER)), bag },
         processes,
         isEmpty: on.isEmpty === true,
         serverOf: (kind) => serverOf(kind, shards),

@@ -1,5 +1,5 @@
 import { loadData } from '../bulk/load-data.ts'
-import { ENTRIES_OF_A_USER } from '../bench.ts'
+import { ENTRIES_PER_USER } from '../bench.ts'
 import { usagePerCall } from '../measure/usage.ts'
 import type { SideName } from '../sides/side-names.ts'
 import type { Part } from './part.ts'
@@ -34,7 +34,7 @@ export const importing: Part = {
       : undefined
     if (server === undefined) return
     bench.progress(`${entries} entries by LOAD DATA`)
-    const loaded = await loadData(server, entries, Math.max(1, entries / ENTRIES_OF_A_USER))
+    const loaded = await loadData(server, entries, Math.max(1, entries / ENTRIES_PER_USER))
     if (loaded === undefined)
       return bench.leaveOut(
         'LOAD DATA: a server rejects files of its clients, which is the default of MySQL (`local_infile`).',
