@@ -48,7 +48,7 @@ describe('ids', () => {
     ['a number', 17],
     ['null', null],
     ['bytes', new Uint8Array(16)],
-  ])('refuses %s everywhere', async (_, id) => {
+  ])('every call rejects a malformed id: %s', async (_, id) => {
     const bad = id as string
     const calls = [
       () => store.get(bad),
@@ -65,7 +65,7 @@ describe('ids', () => {
     expect(await isEmpty()).toBe(true)
   })
 
-  it('refuses an update that changes the id', async () => {
+  it('an update that changes the id is rejected', async () => {
     const { id } = await store.put({ n: 1 })
     await expect(store.update(id, (bag) => ({ ...bag, id: store.newId() }))).rejects.toEqual(
       withCode('BAD_ID'),
@@ -91,19 +91,19 @@ describe('bags', () => {
     ['an array', ['x'], /plain object/],
     ['a string', 'x', /plain object/],
     ['null', null, /plain object/],
-  ])('refuses %s with the path to it, and writes nothing', async (_, bag, message) => {
+  ])('put rejects %s with its path, and writes nothing', async (_, bag, message) => {
     await expect(store.put(bag as Bag)).rejects.toEqual(withCode('BAD_PROPERTY'))
     await expect(store.put(bag as Bag)).rejects.toThrow(message)
     expect(await isEmpty()).toBe(true)
   })
 
-  it('refuses a body over the limit, and writes nothing', async () => {
+  it('put rejects a body over the limit, and writes nothing', async () => {
     const text = Buffer.from(Array.from({ length: 120_000 }, (_, i) => (i * 7919) % 251)).toString('base64')
     await expect(store.put({ name: 'x', text })).rejects.toEqual(withCode('BODY_TOO_LARGE'))
     expect(await isEmpty()).toBe(true)
   })
 
-  it('keeps NaN and infinities, turns -0 into 0, and drops what is undefined', async () => {
+  it('a bag keeps NaN and infinities, -0 becomes 0, and undefined is dropped', async () => {
     const { id } = await store.put({ nan: Number.NaN, inf: -Infinity, zero: -0, gone: undefined })
     const entity = await store.get(id)
     expect(entity).toStrictEqual({ id, nan: Number.NaN, inf: -Infinity, zero: 0 })
@@ -119,7 +119,7 @@ describe('index values', () => {
     ['a bigint beyond 64 bits with sign', { size: 2n ** 63n }],
     ['another type', { name: 5 }],
     ['an array for a scalar', { name: ['x'] }],
-  ])('refuses %s, and writes nothing', async (_, bag) => {
+  ])('put rejects %s for an indexed property, and writes nothing', async (_, bag) => {
     await expect(store.put({ ...bag, other: true })).rejects.toMatchObject({
       code: 'BAD_INDEX_VALUE',
       index: expect.any(String),
@@ -127,7 +127,7 @@ describe('index values', () => {
     expect(await isEmpty()).toBe(true)
   })
 
-  it('keeps every string apart, byte by byte, in the order of the bytes', async () => {
+  it('an index keeps strings apart byte by byte, in the order of the bytes', async () => {
     const long = 'x'.repeat(3999)
     const names = [
       '',
@@ -166,7 +166,7 @@ describe('index values', () => {
     )
   })
 
-  it('refuses a lone surrogate in a query', async () => {
+  it('a query rejects a lone surrogate', async () => {
     await expect(store.query(byName, { name: '\ud800' }, { scatter: true })).rejects.toEqual(
       withCode('BAD_QUERY'),
     )
@@ -195,11 +195,11 @@ describe('queries', () => {
       () => store.query(byName, {}, { scatter: true, order: 'up' as never }),
       'BAD_QUERY',
     ],
-  ])('refuses %s', async (_, call, code) => {
+  ])('a query rejects %s', async (_, call, code) => {
     await expect(call()).rejects.toEqual(withCode(code))
   })
 
-  it('refuses the cursor of another query', async () => {
+  it('a query rejects the cursor of another query', async () => {
     await store.putMany([{ name: 'a' }, { name: 'b' }, { score: 1 }, { score: 2 }])
     const { cursor } = await store.query(byName, {}, { scatter: true, limit: 1 })
     expect(cursor).toBeTypeOf('string')
@@ -211,7 +211,7 @@ describe('queries', () => {
 describe('bodies', () => {
   const foreign = envelopeCodec({ format: { ...jsonFormat, id: 31, name: 'foreign' } })
 
-  /** A body as no codec writes it: more values than a bag may have. */
+  /** Returns a body with more values than a bag may have, which no codec writes. */
   function overfull(): Uint8Array {
     const values = Buffer.alloc(MAX_VALUES, 0xc0)
     const head = Buffer.from('81a161dd00000000', 'hex')
@@ -237,7 +237,7 @@ describe('bodies', () => {
     ['flipped', (body) => ((body[body.length - 1]! ^= 4), body), 'BODY_DAMAGED'],
     ['of too many values', overfull, 'BODY_TOO_LARGE'],
     ['of an unknown format', () => foreign.encode({ name: 'x' }), 'BODY_UNKNOWN'],
-  ])('that are %s are told with their entity, and can be replaced', async (_, change, code) => {
+  ])('a body that is %s is an error with its id, and can be replaced', async (_, change, code) => {
     const { id } = await store.put({ name: 'x' })
     await damage(id, change)
     await expect(store.get(id)).rejects.toEqual(withCode(code))
@@ -252,8 +252,8 @@ describe('bodies', () => {
   })
 })
 
-describe('a row with a version that no write has given', () => {
-  it('is told as damaged, and not taken for nothing, by reads and writes alike', async () => {
+describe('a row with a version that no write can have given', () => {
+  it('reads and writes reject a row with an impossible version as damaged', async () => {
     const id = store.newId()
     const bytes = parseId(id)
     const number = store.context.router.shardOfId(bytes)
@@ -283,20 +283,20 @@ describe('a row with a version that no write has given', () => {
 })
 
 describe('options', () => {
-  it('refuses a router of another number of shards', async () => {
+  it('open rejects a router for another number of shards', async () => {
     const { bucketRouter } = await import('@looseleaf/router')
     const bad = DataStore.open({ shards: memoryShards(2), router: bucketRouter({ shards: 3 }) })
     await expect(bad).rejects.toEqual(withCode('BAD_OPTION'))
   })
 
-  it('refuses a misspelt ifVersion instead of overwriting what it was to protect', async () => {
+  it('put rejects a misspelt ifVersion instead of overwriting the entity', async () => {
     const { id, version } = await store.put({ n: 1 })
     const misspelt = { id, ifversion: version - 1 } as object
     await expect(store.put({ n: 2 }, misspelt)).rejects.toEqual(withCode('BAD_OPTION'))
     expect(await store.get(id)).toEqual({ id, n: 1 })
   })
 
-  it('refuses an ifVersion that is there and undefined, before anything is sent', async () => {
+  it('writes reject an ifVersion that is explicitly undefined, and send nothing', async () => {
     const { id } = await store.put({ n: 1 })
     const missing = { ifVersion: undefined } as object
     const calls = [
@@ -317,13 +317,13 @@ describe('options', () => {
     expect(await store.get(id)).toEqual({ id, n: 1 })
   })
 
-  it('refuses the same options for all bags of a putMany', async () => {
+  it('putMany rejects the options of a single put', async () => {
     const bags = [{ n: 1 }, { n: 2 }]
     await expect(store.putMany(bags, { id: store.newId() } as object)).rejects.toEqual(withCode('BAD_OPTION'))
     expect(await isEmpty()).toBe(true)
   })
 
-  it('refuses an object with an id that is no plain one', async () => {
+  it('put rejects an instance of a class, even with an id', async () => {
     class Entry {
       readonly id = store.newId()
     }
@@ -331,12 +331,12 @@ describe('options', () => {
     expect(await isEmpty()).toBe(true)
   })
 
-  it('refuses to add what is no index definition', async () => {
+  it('addIndex rejects a value that is no definition', async () => {
     await expect(store.addIndex({ name: 'a`b' } as never)).rejects.toEqual(withCode('BAD_INDEX'))
   })
 })
 
-it('refuses two definitions of one table that differ in what they refuse, and takes one that is given twice', async () => {
+it('open rejects two definitions of one index with different onMisfit, and accepts the same one twice', async () => {
   const define = (options: object = {}): IndexDefinitionData =>
     defineIndex('name', { properties: { name: 'string' }, shardOn: 'name', ...options })
   const open = (...indexes: readonly IndexDefinitionData[]): Promise<DataStore> =>

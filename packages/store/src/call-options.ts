@@ -90,13 +90,13 @@ const codec: OptionKind = {
   expected: 'a codec, such as msgpackZlibCodec() gives',
   fits: (value) => hasMethods(value, ['encode', 'decode']),
 }
-/** What an observer may have; one without any of them, such as one whose names are misspelt, would hear nothing. */
-const OBSERVES = ['callBegan', 'callEnded', 'statementSent', 'happened']
+/** Methods of an observer. An observer with none of them, such as one with misspelt names, is rejected. */
+const OBSERVER_METHODS = ['callBegan', 'callEnded', 'statementSent', 'happened']
 const observer: OptionKind = {
-  expected: `an object with at least one of ${OBSERVES.join(', ')}, each a function`,
+  expected: `an object with at least one of ${OBSERVER_METHODS.join(', ')}, each a function`,
   fits: (value) => {
-    const told = isRecord(value) ? OBSERVES.filter((name) => value[name] !== undefined) : []
-    return told.length > 0 && hasMethods(value, told)
+    const given = isRecord(value) ? OBSERVER_METHODS.filter((name) => value[name] !== undefined) : []
+    return given.length > 0 && hasMethods(value, given)
   },
 }
 const time: OptionKind = {
@@ -108,7 +108,7 @@ const random: OptionKind = {
   fits: (value) => hasMethods(value, ['next', 'uuid']),
 }
 
-/** Longer than any statement, lease or round of a follower takes. */
+/** An hour: longer than any statement, lease or round of a follower takes. */
 const LEAST_KEEP_TOMBSTONES_MS = 3_600_000
 
 const policies: OptionKinds<PolicyChange> = {
@@ -140,7 +140,7 @@ const selection: OptionKinds<Omit<GetAllOptions, 'onDamaged'>> = { ...rows, ...r
 const queryIds: OptionKinds<QueryIdsOptions> = { ...selection, limit: elsewhere, cursor: elsewhere }
 const query: OptionKinds<QueryOptions> = { ...queryIds, onDamaged: damaged }
 
-/** What the options of every call have to be. */
+/** The expected options of every call. */
 export const optionsOf: OptionsOf = {
   open: {
     shards,
@@ -183,7 +183,7 @@ export const optionsOf: OptionsOf = {
   count: { ...replica, scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
 }
 
-/** Throws `BAD_OPTION` for anything but the options of a cache, both of which have to be there. */
+/** Throws `BAD_OPTION` unless the value is a shared cache, or has both options of a cache in memory. */
 export function checkCache(cache: CacheOptions | SharedCacheFactory): void {
   if (hasMethods(cache, ['connect'])) return
   const known: OptionKinds<CacheOptions> = { maxBytes: count, maxStalenessMs: milliseconds }

@@ -11,12 +11,12 @@ const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean }
   asymmetricMatch: (error) => isLooseleafError(error, code),
 })
 
-/** A store whose calls of one operation wait until they are let go. */
+/** Opens a store whose calls of one operation of the driver wait until they are released. */
 async function openHeld(operation: string): Promise<{
   store: DataStore
-  /** From now on. */
+  /** Makes calls wait from now on. */
   hold(): void
-  /** Resolves when one waits. */
+  /** Resolves when a call waits. */
   held: Promise<void>
   letGo(): void
   isDisconnected(): boolean
@@ -59,7 +59,7 @@ const turns = async (): Promise<void> => {
 }
 
 describe('close', () => {
-  it.each(['upsert', 'insert'])('lets a put go on to its end that is at its %s', async (operation) => {
+  it.each(['upsert', 'insert'])('close waits for a put that is at its %s', async (operation) => {
     const { store, hold, held, letGo, isDisconnected } = await openHeld(operation)
     hold()
     const put = store.put({ name: 'one' })
@@ -74,7 +74,7 @@ describe('close', () => {
     expect(isDisconnected()).toBe(true)
   })
 
-  it('waits for every page of getAll, every put of putMany, and rows that are still to be deleted', async () => {
+  it('close waits for every page of getAll, every put of putMany, and deletes in flight', async () => {
     const { store, hold, held, letGo } = await openHeld('remove')
     const ids = Array.from({ length: 1_200 }, () => store.newId())
     await store.putMany(ids.map((id) => ({ id, name: 'one' })))
@@ -86,7 +86,7 @@ describe('close', () => {
     const closed = store.close()
     let isClosed = false
     void closed.then(() => (isClosed = true))
-    // Those of before, the one in between, those after: all are the same but for what is being written.
+    // The read overlaps the writes of `putMany`, so some entities may be missing from it.
     expect((await all).length).toBeGreaterThan(1_100)
     expect(await many).toHaveLength(1_200)
     await turns()
@@ -95,7 +95,7 @@ describe('close', () => {
     await closed
   })
 
-  it('comes by itself at the end of a block with `await using`', async () => {
+  it('a block with `await using` closes its store', async () => {
     const { store, isDisconnected } = await openHeld('none')
     {
       await using used = store
@@ -106,7 +106,7 @@ describe('close', () => {
     await expect(store.put({})).rejects.toEqual(withCode('CLOSED'))
   })
 
-  it('refuses every call afterwards', async () => {
+  it('every call rejects after close', async () => {
     const { store } = await openHeld('none')
     const id = store.newId()
     await store.close()
@@ -132,7 +132,7 @@ describe('close', () => {
 })
 
 describe('settled', () => {
-  it('waits for what was there, however much comes meanwhile', async () => {
+  it('settled waits for the deletes added so far, and not for later ones', async () => {
     const { store, hold, held, letGo } = await openHeld('remove')
     const { id } = await store.put({ name: 'one' })
     await store.put({ name: 'two' }, { id })
@@ -150,15 +150,15 @@ describe('settled', () => {
   })
 })
 
-describe('what is held open', () => {
-  it('is one call: its calls are let in until it has ended, and no others', async () => {
+describe('holdOpen', () => {
+  it('holdOpen accepts the calls of its work until that has ended, and no others', async () => {
     const { store, isDisconnected } = await openHeld('nothing')
     const { promise, resolve } = Promise.withResolvers<void>()
     let late: Promise<unknown> = Promise.resolve()
     const working = store.holdOpen(async () => {
       await promise
       const { id } = await store.put({ name: 'a' })
-      // Begun in it, and does not end with it.
+      // Begins within the work, and calls the store after its end.
       late = turns().then(() => store.get(id))
       late.catch(() => {})
       return store.holdOpen(() => store.get(id))
@@ -175,7 +175,7 @@ describe('what is held open', () => {
     await expect(late).rejects.toEqual(withCode('CLOSED'))
   })
 
-  it('is a function', async () => {
+  it('holdOpen rejects an argument that is no function', async () => {
     const { store } = await openHeld('nothing')
     await expect(store.holdOpen(7 as never)).rejects.toThrow('holdOpen takes a function; got a number')
     await store.close()

@@ -1,4 +1,4 @@
-// Compiled, never run: what has to be a compile error, and what has to be known of a result.
+// Compiled, never run: checks compile errors and the types of results.
 import { defineIndex } from '@looseleaf/index-engine'
 import {
   isLooseleafError,
@@ -30,7 +30,7 @@ const byTag = defineIndex('by_tag', {
   shardOn: 'tags',
 })
 
-/** What an intersection gives has the properties of all its indexes. */
+/** Items of an intersection have the properties of all its indexes. */
 export async function intersections(): Promise<
   [string, Date, readonly PropertyValue[], unknown] | undefined
 > {
@@ -40,7 +40,7 @@ export async function intersections(): Promise<
   ])
   const [item] = items
   if (item === undefined || cursor === undefined || !cost.complete) return undefined
-  // As many as a program has at run time; of the bags nothing is known then.
+  // With a number of conditions known only at run time, the types of the items are unknown.
   const some = ['a', 'b'].map((tags) => ({ index: byTag, where: { tags } }))
   const [other] = (await store.intersect(some, { limit: 5, order: 'desc', scatter: true })).items
   return [item.user_id, item.published, item.tags, other?.['anything']]
@@ -52,7 +52,7 @@ export async function mistakes(): Promise<void> {
   await store.intersect([ofUser, { index: byTag, where: { user_id: 'x' } }])
   // @ts-expect-error not the type of the property
   await store.intersect([{ index: byTag, where: { tags: 7 } }])
-  // @ts-expect-error conditions stand in an array
+  // @ts-expect-error conditions have to be an array
   await store.intersect({ index: byTag, where: { tags: 'a' } })
   // @ts-expect-error not a property of the index
   await store.query(byUser, { user: 'x' })
@@ -130,13 +130,13 @@ export async function stored(
   await store.putMany([1, 2].map((likes) => ({ likes, by: [{ likes }] })))
 }
 
-/** Fates are told to those that ask for them. */
+/** The result of `putMany` depends on `fates`. */
 export async function fatesOfMany(isAsked: boolean): Promise<void> {
   const written: PutResult[] = await store.putMany([entry])
   const fates: Fate<PutResult>[] = await store.putMany([entry], { fates: true })
-  // @ts-expect-error a call says which of the two it wants
+  // @ts-expect-error `fates` has to be known at compile time
   await store.putMany([entry], { fates: isAsked })
-  // @ts-expect-error the outcome has to be looked at first
+  // @ts-expect-error `ok` has to be checked first
   written.push(fates[0]!.value)
   try {
     await store.putMany([entry])
@@ -145,7 +145,7 @@ export async function fatesOfMany(isAsked: boolean): Promise<void> {
   }
 }
 
-/** A program may have functions of its own for all its bags. */
+/** A program may have generic functions for its bags. */
 export async function generic<B extends Bag>(bag: B): Promise<void> {
   await store.put(bag)
   await store.putMany([bag])
@@ -155,7 +155,7 @@ export async function generic<B extends Bag>(bag: B): Promise<void> {
 export async function notStored(promised: Promise<Entry>, unknown: { title: unknown }): Promise<void> {
   // @ts-expect-error a method cannot be stored
   await store.put(widget)
-  // @ts-expect-error nor one further down
+  // @ts-expect-error a nested method cannot be stored
   await store.put({ widgets: [{ widget }] })
   // @ts-expect-error a symbol cannot be stored
   await store.put({ name: Symbol('x') })
@@ -163,11 +163,11 @@ export async function notStored(promised: Promise<Entry>, unknown: { title: unkn
   await store.put({ counts: new Map<string, number>() })
   // @ts-expect-error an object with methods cannot be stored
   await store.put({ price: new Money() })
-  // @ts-expect-error nor as the bag
+  // @ts-expect-error an object with methods is no bag
   await store.put(new Money())
   // @ts-expect-error an array cannot hold undefined
   await store.put({ list: [undefined] })
-  // @ts-expect-error who knows what it is
+  // @ts-expect-error unknown is no bag
   await store.put(unknown)
   // @ts-expect-error an array is no bag
   await store.put([entry])
@@ -181,19 +181,19 @@ export async function notStored(promised: Promise<Entry>, unknown: { title: unkn
   await store.putMany([widget])
   // @ts-expect-error an array of bags is needed
   await store.putMany(entry)
-  // @ts-expect-error a function of update cannot wait
+  // @ts-expect-error an edit cannot be async
   await store.update('x', async () => entry)
   // @ts-expect-error a method cannot be stored
   await store.update('x', () => widget)
   // @ts-expect-error the new bag is missing
   await store.update('x', () => undefined)
-  // @ts-expect-error nor is it changed in place
+  // @ts-expect-error changing the bag in place returns no new bag
   await store.update('x', (found) => {
     if (found['likes'] === 1) return { likes: 2 }
   })
 }
 
-/** Options may be undefined, as what is left out of a form is, but for the one that protects. */
+/** Options may be undefined, except `ifVersion`, which protects an entity from being overwritten. */
 export async function undefinedOptions(given: { n?: number; text?: string; flag?: boolean }): Promise<void> {
   const signal: AbortSignal | undefined = undefined
   const asked: [PutOptions, InsertOptions, NewIdOptions] = [
@@ -219,10 +219,10 @@ export async function undefinedOptions(given: { n?: number; text?: string; flag?
   await store.put({}, asked[0])
   await store.count(byUser, {}, { scatter: given.flag, exact: given.flag, onDamaged: undefined, signal })
   void opened
-  // @ts-expect-error a version that is missing would overwrite what it was meant to protect
+  // @ts-expect-error a missing version would overwrite the entity that it was meant to protect
   await store.put({}, { ifVersion: given.n })
-  // @ts-expect-error likewise
+  // @ts-expect-error a missing version, as above
   await store.update('x', (bag) => bag, { ifVersion: given.n })
-  // @ts-expect-error likewise
+  // @ts-expect-error a missing version, as above
   await store.delete('x', { ifVersion: given.n })
 }

@@ -34,7 +34,7 @@ const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean }
 })
 
 describe('put and get', () => {
-  it('gives back what was put, with its id, version and time', async () => {
+  it('get returns the bag of a put with its id, version and time', async () => {
     const store = await openStore()
     const bag: Bag = {
       title: 'Loose pages',
@@ -53,7 +53,7 @@ describe('put and get', () => {
     expect(Math.abs(metaOf(entity!)!.updated.getTime() - Date.now())).toBeLessThan(60_000)
   })
 
-  it('takes an entity back as it was read, and replaces the whole bag', async () => {
+  it('put accepts an entity as it was read, and replaces the whole bag', async () => {
     const store = await openStore()
     const { id } = await store.put({ title: 'one', draft: true })
     const entity = await store.get(id)
@@ -62,12 +62,12 @@ describe('put and get', () => {
     expect(await store.get(id)).toEqual({ id, title: 'one and two' })
   })
 
-  it('answers undefined for an id that was never put', async () => {
+  it('get returns undefined for an unknown id', async () => {
     const store = await openStore()
     expect(await store.get(store.newId())).toBeUndefined()
   })
 
-  it('keeps the order of getMany, repeats and gaps included', async () => {
+  it('getMany keeps the order of ids, with repeats and gaps', async () => {
     const store = await openStore()
     const a = await store.put({ n: 1 })
     const b = await store.put({ n: 2 })
@@ -75,14 +75,14 @@ describe('put and get', () => {
     expect(found.map((entity) => entity?.['n'])).toEqual([2, undefined, 1, 2])
   })
 
-  it('takes ids in upper case and gives them in lower case', async () => {
+  it('calls accept ids in upper case and return them in lower case', async () => {
     const store = await openStore()
     const id = store.newId()
     await store.put({ n: 1 }, { id: id.toUpperCase() })
     expect((await store.get(id.toUpperCase()))?.id).toBe(id)
   })
 
-  it('raises the version with every write', async () => {
+  it('every write raises the version', async () => {
     const store = await openStore()
     const first = await store.put({ n: 1 })
     const second = await store.put({ n: 2 }, { id: first.id })
@@ -91,7 +91,7 @@ describe('put and get', () => {
 })
 
 describe('insert', () => {
-  it('refuses an id that is taken, and takes one that was deleted', async () => {
+  it('insert rejects the id of an entity, and accepts the id of a deleted one', async () => {
     const store = await openStore()
     const { id } = await store.insert({ n: 1 })
     await expect(store.insert({ n: 2 }, { id })).rejects.toEqual(withCode('ALREADY_EXISTS'))
@@ -101,7 +101,7 @@ describe('insert', () => {
     expect(await store.get(id)).toEqual({ id, n: 3 })
   })
 
-  it('lets one of many at the same time through', async () => {
+  it('exactly one of many concurrent inserts of an id succeeds', async () => {
     const store = await openStore()
     const id = store.newId()
     const results = await Promise.allSettled(
@@ -112,7 +112,7 @@ describe('insert', () => {
 })
 
 describe('update', () => {
-  it('loses nothing when many change one entity at the same time', async () => {
+  it('concurrent updates of one entity lose nothing', async () => {
     const store = await openStore()
     const { id } = await store.put({ count: 0 })
     await Promise.all(
@@ -123,16 +123,16 @@ describe('update', () => {
     expect((await store.get(id))?.['count']).toBe(100)
   })
 
-  it('writes nothing when the change returns `unchanged`', async () => {
+  it('an update whose edit returns `unchanged` writes nothing', async () => {
     const store = await openStore()
     const { id, version } = await store.put({ n: 1 })
     expect(await store.update(id, () => unchanged)).toMatchObject({ id, version, created: false })
   })
 
-  it('refuses a change that returns nothing, and says what to return', async () => {
+  it('an update whose edit returns nothing is BAD_OPTION, and the message says what to return', async () => {
     const store = await openStore()
     const { id, version } = await store.put({ n: 1 })
-    // As a program without types may have it, which changes the bag in place.
+    // A program without types may change the bag in place, and return nothing.
     const forgetful = ((bag: { n: number }) => void (bag.n = 2)) as unknown as Change
     await expect(store.update(id, forgetful)).rejects.toMatchObject({
       code: 'BAD_OPTION',
@@ -141,12 +141,12 @@ describe('update', () => {
     expect(metaOf((await store.get(id))!)?.version).toBe(version)
   })
 
-  it('refuses an entity that is not there', async () => {
+  it('an update of an absent entity is NOT_FOUND', async () => {
     const store = await openStore()
     await expect(store.update(store.newId(), (bag) => bag)).rejects.toEqual(withCode('NOT_FOUND'))
   })
 
-  it('passes on what the change throws, and writes nothing', async () => {
+  it('an update rethrows the error of its edit, and writes nothing', async () => {
     const store = await openStore()
     const { id } = await store.put({ n: 1 })
     const failed = store.update(id, () => {
@@ -158,7 +158,7 @@ describe('update', () => {
 })
 
 describe('delete', () => {
-  it('answers whether the entity was there', async () => {
+  it('delete returns whether there was an entity', async () => {
     const store = await openStore()
     const { id } = await store.put({ n: 1 })
     expect(await store.delete(id)).toBe(true)
@@ -169,7 +169,7 @@ describe('delete', () => {
 })
 
 describe('ifVersion', () => {
-  it('refuses a stale write, update and delete, and lets a current one through', async () => {
+  it('ifVersion rejects a stale put, update and delete, and accepts a current one', async () => {
     const store = await openStore()
     const { id, version } = await store.put({ n: 1 })
     const next = await store.put({ n: 2 }, { id, ifVersion: version })
@@ -189,7 +189,7 @@ describe('ifVersion', () => {
 })
 
 describe('putMany', () => {
-  it('with fates gives each bag its own result, in order', async () => {
+  it('putMany with fates returns the outcome of each bag in order', async () => {
     const store = await openStore()
     const results = await store.putMany(
       [{ n: 1 }, { bad: Symbol('x') as never }, { id: 'nonsense' }, { n: 2 }],
@@ -201,8 +201,8 @@ describe('putMany', () => {
   })
 })
 
-describe('putMany of which a bag fails', () => {
-  it('the call writes the others, and rejects with the fate of each', async () => {
+describe('putMany with a bag that fails', () => {
+  it('putMany with a bag that fails writes the others, and rejects with the fate of each', async () => {
     const store = await openStore()
     const writing = store.putMany([{ n: 1 }, { bad: Symbol('x') as never }, { n: 2 }])
     const error: unknown = await writing.catch((thrown: unknown) => thrown)
@@ -219,7 +219,7 @@ describe('putMany of which a bag fails', () => {
     expect((await store.getMany(ids)).map((entity) => entity?.['n'])).toEqual([1, 2])
   })
 
-  it('a call is retryable only where it would write no bag twice, and every failure is retryable', async () => {
+  it('SOME_FAILED of putMany is retryable only if every failure is and no bag would be written twice', async () => {
     let isAway = false
     const driver = faultyDriver(await memoryShards(2).connect(), ({ shard, table, operation }) =>
       isAway && shard === 1 && table === 'entities' && operation === 'insert'
@@ -244,7 +244,7 @@ describe('putMany of which a bag fails', () => {
 })
 
 describe('putMany of bags with the same id', () => {
-  it('writes them in their order, in whatever case the id is', async () => {
+  it('putMany writes bags with the same id in order, in whatever case the id is', async () => {
     const store = await openStore()
     const ids = Array.from({ length: 8 }, () => store.newId())
     const bags = Array.from({ length: 20 }, (_, n) =>
@@ -263,7 +263,7 @@ describe('putMany of bags with the same id', () => {
 })
 
 describe('query', () => {
-  it('pages through a user’s entries, newest first', async () => {
+  it('a query pages through a user’s entries, newest first', async () => {
     const store = await openStore()
     const user_id = store.newId()
     const other = store.newId()
@@ -293,7 +293,7 @@ describe('query', () => {
     ).toBe(4)
   })
 
-  it('gives the best first and, of one score, the oldest first, over all shards and back again', async () => {
+  it('a query orders by descending and ascending properties over all shards, forward and backward', async () => {
     const bestFirst = defineIndex('best_first', {
       properties: {
         kind: 'string',
@@ -331,7 +331,7 @@ describe('query', () => {
     expect(good.items.map(({ rank }) => rank)).toEqual([1, 2, 0])
   })
 
-  it('merges all shards in order when asked to scatter', async () => {
+  it('a scatter query merges all shards in order', async () => {
     const store = await openStore()
     await store.putMany(
       Array.from({ length: 60 }, (_, n) => ({ n, published: new Date(1e12 + ((n * 37) % 60)) })),
@@ -344,7 +344,7 @@ describe('query', () => {
     await expect(store.query(byTime, {})).rejects.toEqual(withCode('BAD_QUERY'))
   })
 
-  it('follows every change of an entity, arrays included', async () => {
+  it('queries see every change of an entity, including arrays', async () => {
     const store = await openStore({ time: withoutPauses })
     const { id } = await store.put({ tags: ['red', 'blue', 'red'] })
     const found = async (tags: string): Promise<number> => (await byTag.getAll(store, { tags })).length
@@ -358,7 +358,7 @@ describe('query', () => {
     await store.delete(id)
   })
 
-  it('finds what has any value of a list, value by value, and leads on and back through them', async () => {
+  it('a query with a value list finds each value in turn, and its cursors lead forward and backward', async () => {
     const store = await openStore()
     const users = Array.from({ length: 6 }, () => store.newId()).toSorted()
     const asked = [users[4], users[1], users[2], users[1]] as string[]
@@ -386,7 +386,7 @@ describe('query', () => {
     expect(front.previous).toBeUndefined()
   })
 
-  it('counts and gives an entity once that has several values of a list', async () => {
+  it('counts and queries have an entity once that matches several values of a list', async () => {
     const store = await openStore()
     await store.putMany([{ tags: ['a', 'b', 'c'] }, { tags: ['c'] }, { tags: ['b', 'x'] }, { tags: ['x'] }])
     const where = { tags: { in: ['c', 'b', 'none'] } }
@@ -395,7 +395,7 @@ describe('query', () => {
     expect((await store.query(byTag, where, { limit: 3 })).cursor).toBeUndefined()
   })
 
-  it('counts an entity once, on however many shards its rows are', async () => {
+  it('a count has an entity once whose rows are on several shards', async () => {
     const byPlace = defineIndex('by_place', { properties: { places: 'string[]' }, shardOn: 'places' })
     const store = await DataStore.open({ shards: memoryShards(2), indexes: [byPlace], migrate: true })
     await store.put({ places: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] })
@@ -405,7 +405,7 @@ describe('query', () => {
     await store.close()
   })
 
-  it('counts no entity that only shares a long beginning with a bound', async () => {
+  it('a count leaves out an entity that only shares a long prefix with a bound', async () => {
     const byText = defineIndex('by_text', { properties: { text: 'string' }, shardOn: 'id' })
     const store = await DataStore.open({ shards: memoryShards(2), indexes: [byText], migrate: true })
     const long = 'x'.repeat(600)
@@ -415,7 +415,7 @@ describe('query', () => {
     await store.close()
   })
 
-  it('never shows a deleted entity', async () => {
+  it('a query leaves out a deleted entity', async () => {
     const store = await openStore()
     const user_id = store.newId()
     const { id } = await store.put({ user_id, published: new Date() })
@@ -423,7 +423,7 @@ describe('query', () => {
     expect(await byUser.getAll(store, { user_id })).toEqual([])
   })
 
-  it('refuses a value that an index cannot hold, and writes nothing', async () => {
+  it('put rejects a value that an index cannot hold, and writes nothing', async () => {
     const store = await openStore()
     const id = store.newId()
     const refused = store.put({ user_id: 'somebody', published: new Date() }, { id })
@@ -447,7 +447,7 @@ describe('an index over properties with odd names', () => {
     '$x.y',
     'Entity_Id',
   ]
-  it.each(names)('finds by %s what was put, and orders by it', async (name) => {
+  it.each(names)('an index over the property %s finds and orders entities', async (name) => {
     const index = defineIndex('odd', { properties: { [name]: 'string', rank: 'integer' }, shardOn: 'id' })
     const both = defineIndex('odd_too', {
       properties: { rank: 'integer', [name]: 'string', entity_id: 'string' },
@@ -466,7 +466,7 @@ describe('an index over properties with odd names', () => {
 })
 
 describe('scan', () => {
-  it('gives every living entity once', async () => {
+  it('scan yields every living entity once', async () => {
     const store = await openStore()
     const [first] = await store.putMany(Array.from({ length: 1200 }, (_, n) => ({ n })))
     await store.delete(first!.id)
@@ -478,7 +478,7 @@ describe('scan', () => {
 })
 
 describe('closing', () => {
-  it('refuses calls afterwards and may be done twice', async () => {
+  it('close may be called twice, and later calls reject', async () => {
     const store = await openStore()
     await store.close()
     await store.close()
@@ -488,7 +488,7 @@ describe('closing', () => {
 })
 
 describe('signals', () => {
-  it('ends a call whose signal has fired, before anything is sent', async () => {
+  it('a call whose signal has aborted sends nothing', async () => {
     const store = await openStore()
     const signal = AbortSignal.abort()
     await expect(store.get(store.newId(), { signal })).rejects.toEqual(withCode('ABORTED'))

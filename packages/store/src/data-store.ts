@@ -17,7 +17,15 @@ import {
 } from '@looseleaf/core'
 import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
 import { checkCache, optionsOf } from './call-options.ts'
-import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
+import {
+  isThere,
+  toDelete,
+  toDeleteDamaged,
+  toInsert,
+  toPut,
+  toUpdate,
+  type Decide,
+} from './writing/decisions.ts'
 import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes.ts'
 import type { EntityCache } from './reading/entity-cache.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
@@ -26,7 +34,6 @@ import { readMany } from './reading/read-many.ts'
 import { createReplicaReads, isReplicaRead, type ReplicaReads } from './reading/replica-reads.ts'
 import {
   createEntityWriter,
-  type Decide,
   type EntityWriter,
   type WriteOptions,
   type WriteOutcome,
@@ -38,7 +45,7 @@ import { createSlowCalls } from './observing/slow-calls.ts'
 import type { StoreStats } from './store-stats.ts'
 import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
-import { createWarningTeller } from './opening/warning-teller.ts'
+import { createWarningHandler } from './opening/warning-handler.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
 import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
@@ -61,17 +68,17 @@ import type {
 import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
 
 /**
- * Schema-less entities over the shards of a driver, with indexes. One per process and store is enough: calls made at
- * the same time share statements. Nothing here holds a lock or a transaction across calls.
+ * Stores schema-less entities on the shards of a driver, with indexes. A process needs one per store: concurrent calls share statements. No
+ * call holds a lock or a transaction beyond its statements.
  */
 export class DataStore extends StoreQueries {
   readonly #lanes: readonly ShardLanes[]
   readonly #replicas: ReplicaReads
   readonly #reader: EntityReader
   readonly #cache: EntityCache | undefined
-  /** Of `get` and `getMany`: through the cache, where there is one. */
+  /** Reads for `get` and `getMany`, through the cache if there is one. */
   readonly #cachedReader: EntityReader
-  /** Of those with `fresh`: past the cache, which keeps what they read. */
+  /** Reads with `fresh`: from the shards, into the cache. */
   readonly #freshReader: EntityReader
   readonly #writer: EntityWriter
   readonly #removals: RowRemovals
@@ -94,27 +101,27 @@ export class DataStore extends StoreQueries {
     this.#replicas = replicas
     this.#reader = reader
     this.#cache = cache
-    const readerBy = (lanesBy: EntityCache['over'] = (own) => own): EntityReader => {
-      const through = lanes.map(lanesBy)
-      return createEntityReader(context.router, context.codec, (shard) => through[shard]!)
+    const createReader = (wrapLanes: EntityCache['over'] = (unwrapped) => unwrapped): EntityReader => {
+      const wrapped = lanes.map(wrapLanes)
+      return createEntityReader(context.router, context.codec, (shard) => wrapped[shard]!)
     }
-    this.#cachedReader = readerBy(cache?.over)
-    this.#freshReader = readerBy(cache?.past)
+    this.#cachedReader = createReader(cache?.over)
+    this.#freshReader = createReader(cache?.past)
     this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy, observing)
   }
 
   /**
-   * Connects and makes sure that these shards are those of one store. Of those that do not answer it warns, as long as one
-   * does; calls that need them fail with `SHARD_UNAVAILABLE` until they are back. With `migrate`, creates what is missing: on
-   * a new store the indexes are ready at once, on one in use they are `building` until the cleaner has filled them. So is an
-   * index that has lost a table on a shard, which begins anew as a new generation.
+   * Connects, and checks that the shards belong to one store. If at least one shard answers, only warns of the others; calls that need
+   * these fail with `SHARD_UNAVAILABLE` until they answer. With `migrate`, creates missing tables and indexes. Indexes of a new store are
+   * ready at once; those of a store in use are `building` until the cleaner has filled them. An index whose table is missing on a shard is
+   * replaced by a new generation.
    */
   static async open(options: DataStoreOptions): Promise<DataStore> {
     checkOptions('DataStore.open', options, optionsOf.open)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     definitionsFromData(options.indexes ?? [])
     if (options.cache !== undefined) checkCache(options.cache)
-    const onWarning = createWarningTeller(options.onWarning)
+    const onWarning = createWarningHandler(options.onWarning)
     const policy = writePolicy(options)
     const { slowCallMs, onSlowCall } = options
     if (onSlowCall !== undefined && slowCallMs === undefined)
@@ -129,7 +136,7 @@ export class DataStore extends StoreQueries {
     return new DataStore(context, policy, cache, onWarning, observing)
   }
 
-  /** A fresh id, on the shard of another one with `near`. Ids sort by the time they were made. */
+  /** Makes a fresh id; with `near`, on the shard of that id. Ids sort by the time they were made. */
   newId(options: NewIdOptions = noOptions): EntityId {
     checkOptions('newId', options, optionsOf.newId)
     const { router } = this.context
@@ -137,16 +144,15 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Writes an entity whole: whatever was under its id before is replaced. When it resolves, the entity is committed and
-   * every index finds it. The bag is copied when `put` is called, down to its Dates and bytes: what is done to it later
-   * changes nothing of what is written.
+   * Writes an entity, and replaces any former bag under its id. When it resolves, the entity is committed and every index finds it. Copies
+   * the bag at the call, including Dates and bytes, so that later changes to it have no effect.
    */
   async put<B extends object>(bag: Storable<B>, options: PutOptions = noOptions): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
     return this.calls.pass('put', () => this.#put(takeBag(this.context.router, bag, options.id), options))
   }
 
-  /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
+  /** Writes a new entity. Rejects with `ALREADY_EXISTS` if there is one under its id. The id of a deleted entity may be used again. */
   async insert<B extends object>(bag: Storable<B>, options: InsertOptions = noOptions): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
@@ -155,25 +161,25 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Reads an entity, changes it and writes it back, again and again until no other write came between. `change` gets a
-   * bag of its own without the id, and may be called several times. It returns the new bag, or `unchanged` to leave the entity as
-   * it is; `BAD_OPTION` when it returns nothing.
+   * Reads an entity, edits it and writes it back, until no other write comes in between. `edit` receives a copy of the bag without the
+   * id, and may be called several times. It returns the new bag, or `unchanged` to write nothing. Rejects with `BAD_OPTION` if it returns
+   * undefined.
    */
   async update<B extends object>(
     id: EntityId,
-    change: Change<B>,
+    edit: Change<B>,
     options: ChangeOptions = noOptions,
   ): Promise<PutResult> {
     checkOptions('update', options, optionsOf.change)
-    if (typeof change !== 'function') throw badArgument('update', 'a function from bag to bag', change)
+    if (typeof edit !== 'function') throw badArgument('update', 'a function from bag to bag', edit)
     const bytes = parseId(id)
     const { signal, ifVersion } = options
-    const decide = toUpdate(bytes, change as Change, ifVersion)
+    const decide = toUpdate(bytes, edit as Change, ifVersion)
     const addsUp = ifVersion === undefined
     return this.#putResult(bytes, await this.#call('update', bytes, decide, { signal, addsUp }))
   }
 
-  /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
+  /** Deletes an entity, and returns false if there was none. Leaves a tombstone, so that a late statement cannot bring it back. */
   async delete(id: EntityId, options: ChangeOptions = noOptions): Promise<boolean> {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
@@ -182,8 +188,8 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Puts many bags at once, and answers for each as `put` does. All are tried; when one has failed the call rejects with `SOME_FAILED`,
-   * which has the `fates` of all. With `{ fates: true }` it resolves with these. Writes of one id come in the order of the bags.
+   * Puts many bags, and resolves with the results of `put` in their order. Tries every bag. If one fails, rejects with `SOME_FAILED`, whose
+   * `fates` have the outcome of each; with `{ fates: true }` resolves with the fates instead. Bags with the same id are written in order.
    */
   putMany<B extends object>(bags: readonly Storable<B>[], options: FateOptions): Promise<Fate<PutResult>[]>
   putMany<B extends object>(bags: readonly Storable<B>[], options?: ValueOptions): Promise<PutResult[]>
@@ -200,7 +206,7 @@ export class DataStore extends StoreQueries {
     )
   }
 
-  /** The entity of this id, or undefined. */
+  /** Reads the entity with this id; undefined if there is none. */
   async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
@@ -211,27 +217,27 @@ export class DataStore extends StoreQueries {
       return found && toEntity(found)
     }
     const reader = this.#readerFor('get', options)
-    const under = this.calls.begin('get')
+    const call = this.calls.begin('get')
     let failed: { readonly error: unknown } | undefined
     try {
-      const found = await this.calls.within(under, () => reader.one(bytes, options))
+      const found = await this.calls.within(call, () => reader.one(bytes, options))
       return found && toEntity(found)
     } catch (error) {
       failed = { error }
       throw error
     } finally {
-      this.calls.end(under, failed)
+      this.calls.end(call, failed)
     }
   }
 
-  /** The entities of these ids, in their order, undefined where there is none. */
+  /** Reads the entities with these ids, in their order; undefined for an id without an entity. */
   async getMany(
     ids: readonly EntityId[],
     options: GetManyOptions = noOptions,
   ): Promise<(Entity | undefined)[]> {
     checkOptions('getMany', options, optionsOf.getMany)
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
-    // Not `map`, which would leave out the holes of an array.
+    // `map` would skip the holes of a sparse array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
     const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
       isReplicaRead(options)
@@ -240,13 +246,13 @@ export class DataStore extends StoreQueries {
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 
-  /** Takes an entity out of the cache, if there is one: for what has changed it past this store. `CACHE_UNAVAILABLE` where others may still find it. */
+  /** Removes an entity from the cache. Rejects with `CACHE_UNAVAILABLE` if other processes may still find it in a shared cache. */
   async evict(id: EntityId): Promise<void> {
     const bytes = parseId(id)
     await this.calls.pass('evict', async () => this.#cache?.evict(bytes))
   }
 
-  /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
+  /** Tells whether there is an entity with this id, damaged or not. Does not read its body. */
   async exists(id: EntityId, options: ExistsOptions = noOptions): Promise<boolean> {
     checkOptions('exists', options, optionsOf.exists)
     const bytes = parseId(id)
@@ -256,14 +262,14 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * A token for `after`: it stands for everything that was acknowledged before this call, whoever has written it. A few dozen characters that
-   * may be kept, as in a session's cookie, and used in any process. Asks no database.
+   * Makes a token for the option `after`. It stands for every write acknowledged before this call, by any process. Has a few dozen
+   * characters, may be stored, as in a cookie, and works in every process. Asks no database.
    */
   sessionToken(): string {
     return this.#replicas.sessionToken()
   }
 
-  /** Every entity of the store, in no order. */
+  /** Yields every entity of the store, in no order. */
   scan(options: ScanOptions = noOptions): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
     this.calls.checkOpen()
@@ -272,9 +278,9 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * What becomes of entities, from the time that `from` says on, without an end: at least once, in the order of writing per entity,
-   * each as it is when it is read and not every state between. No committed write is missed, however slow it was. Break out of the loop, or use `signal`,
-   * to end it. An error that may pass is tried again (`onRetry`).
+   * Yields the changes of all entities without end, beginning at `from`. Each is delivered at least once, in the order of the entity's
+   * versions, with the state when it is read; intermediate states may be skipped. Misses no committed write, however slow it was. Retries
+   * transient errors (`onRetry`). To end it, break out of the loop or use `signal`.
    */
   changes(options: ChangesOptions = noOptions): AsyncIterable<EntityChange> {
     checkOptions('changes', options, optionsOf.changes)
@@ -282,10 +288,7 @@ export class DataStore extends StoreQueries {
     return changesOf(this.context, this.#reader, options, () => this.calls.checkOpen())
   }
 
-  /**
-   * Every entity that this process cannot read, with its stored bytes, in no order: what `scan` leaves out with
-   * `onDamaged: 'skip'`. Reads the whole store; some MiB of bodies are in hand at once.
-   */
+  /** Yields every entity that this process cannot decode, with its stored bytes, in no order. Reads the whole store. */
   scanDamaged(options: CallOptions = noOptions): AsyncIterable<DamagedEntity> {
     checkOptions('scanDamaged', options, optionsOf.call)
     this.calls.checkOpen()
@@ -294,10 +297,9 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Deletes an entity that `scanDamaged` has found, and answers whether it did. It does not where the entity is no longer
-   * as it was found, byte by byte; where another process may be able to read it (`BODY_UNKNOWN`, `BODY_TOO_LARGE`); and where the
-   * version is not one that a write has given, which `repairVersion` puts right. Its index rows are left to the cleaner. Keep
-   * `found.body`: after this nobody has it.
+   * Deletes an entity that `scanDamaged` has found. Returns false, and deletes nothing, if its version or bytes have changed since, if another
+   * process may be able to read it (`BODY_UNKNOWN`, `BODY_TOO_LARGE`), or if no write can have given its version, which `repairVersion`
+   * corrects. The cleaner deletes its index rows. Keep `found.body`, because the store has no other copy.
    */
   async deleteDamaged(found: DamagedEntity, options: CallOptions = noOptions): Promise<boolean> {
     checkOptions('deleteDamaged', options, optionsOf.call)
@@ -307,17 +309,16 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Does a piece of work, such as a page or a job, and writes down what it causes in the store: the calls that are made within it,
-   * and each statement that was sent for them, with its shard, its rows and its time. A statement that several calls share is in the
-   * trace of each. The trace grows while the work goes on. Traces may stand within each other, and each has what is within it. Answers
-   * what the work answers.
+   * Runs a piece of work, such as a page or a job, and records its calls, and the statements sent for them with shard, rows and time. A
+   * statement that several calls share is in the trace of each. The trace grows while the work runs. Traces may be nested; the outer one
+   * contains the inner. Returns the result of the work.
    */
   async trace<T>(work: (trace: Trace) => Promise<T>): Promise<T> {
     if (typeof work !== 'function') throw badArgument('trace', 'a function', work)
     return this.observing.trace(work)
   }
 
-  /** What this store has done since it was opened, and what it does now. No database is asked. */
+  /** Returns numbers of this store since it was opened. Asks no database. */
   stats(): StoreStats {
     return {
       callsUnderWay: this.calls.underWay,
@@ -334,17 +335,15 @@ export class DataStore extends StoreQueries {
     }
   }
 
-  /**
-   * Resolves when the index rows that writes acknowledged so far left behind are deleted, which takes somewhat longer than
-   * the store's `queryTimeMs`. Nobody has to wait for that.
-   */
+  /** Resolves when the lost index rows of writes acknowledged so far are deleted, after `queryTimeMs`. Programs rarely need it. */
   async settled(): Promise<void> {
     await this.#removals.settled()
   }
 
   /**
-   * Refuses further calls with `CLOSED`, waits for those that are under way, and closes the connections. Consumers and
-   * cleaners are ended with it, and waited for up to five seconds. Index rows that are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
+   * Rejects further calls with `CLOSED`, waits for the calls in progress, and closes the connections. Ends consumers and cleaners on this
+   * store, and waits up to five seconds for them. The cleaner deletes lost index rows that are not due yet; to have this process delete
+   * them, await `settled` first.
    */
   async close(): Promise<void> {
     this.failureNotes.stop()
@@ -355,7 +354,7 @@ export class DataStore extends StoreQueries {
     await this.#closing
   }
 
-  /** `close`, for `await using store = await DataStore.open(…)`. */
+  /** Closes the store, for `await using store = await DataStore.open(…)`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
@@ -374,7 +373,7 @@ export class DataStore extends StoreQueries {
     }
   }
 
-  /** A call that writes one entity. */
+  /** Makes a call that writes one entity. */
   #call(name: string, id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
     return this.calls.pass(name, () => this.#write(id, decide, options))
   }
@@ -389,7 +388,7 @@ export class DataStore extends StoreQueries {
     }
   }
 
-  /** What a token stands for may be newer than what a cache has. */
+  /** Chooses the reader of a call. With a token it bypasses the cache, whose rows may be older than the token. */
   #readerFor(call: string, { fresh = false, after }: GetOptions): EntityReader {
     this.#replicas.requireOwn(call, after)
     if (fresh) return this.#freshReader

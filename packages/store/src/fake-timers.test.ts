@@ -12,7 +12,7 @@ afterEach(() => {
   mock.timers.reset()
 })
 
-/** Each replaces timers and clocks of the platform by its own, which stand still. */
+/** Install fake timers and clocks of a library, which stand still. */
 const fakes: Readonly<Record<string, () => void>> = {
   'of Vitest, Jest and Sinon': () => void vi.useFakeTimers({ now: 0 }),
   'of Node': () =>
@@ -20,7 +20,7 @@ const fakes: Readonly<Record<string, () => void>> = {
 }
 
 test.each(Object.entries(fakes))(
-  'a store writes, reads and closes while fake timers %s stand still, and its versions go by the real clock',
+  'a store writes, reads and closes under fake timers %s, with versions of the real clock',
   async (_, install) => {
     const began = systemTime.now()
     install()

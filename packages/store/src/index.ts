@@ -1,6 +1,6 @@
 export { DataStore } from './data-store.ts'
 export { unchanged } from './unchanged.ts'
-// What a program says in its calls, so that this package and a driver are enough.
+// Everything that calls need, so that a program can do with this package and a driver.
 export {
   isLooseleafError,
   LooseleafError,
@@ -58,7 +58,7 @@ export type { CallFailures } from './failures/call-tally.ts'
 export type { FailureReport } from './failures/failure-note.ts'
 export { probeShards, type ShardProbe } from './failures/probe-shards.ts'
 export { readFailures, type ReadFailuresOptions } from './failures/read-failures.ts'
-export { readReplicas, type ReplicaReport } from './reading/read-replicas.ts'
+export { readReplicas, type ReplicaReport } from './reading/replica-report.ts'
 export type { ReplicaStats } from './reading/replica-reads.ts'
 export type { FollowedStats } from './reading/cache-follower.ts'
 export type { CacheOptions, CacheStats } from './reading/entity-cache.ts'

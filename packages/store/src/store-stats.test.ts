@@ -5,7 +5,7 @@ import { DataStore } from './data-store.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
-test('the numbers of a store tell its lanes, its cache, and what is under way', async () => {
+test('stats have the lanes, the cache and the calls in progress of a store', async () => {
   const cache = { maxBytes: 10_000, maxStalenessMs: 60_000 }
   const store = await DataStore.open({
     shards: memoryShards(1),
@@ -48,7 +48,7 @@ test('the numbers of a store tell its lanes, its cache, and what is under way', 
   expect(lanes).toEqual({
     'index_by_name upsert': [1, 3, 0],
     'entities insert': [1, 3, 0],
-    // The first three from there, and that of the page.
+    // The three of the first `getMany`, and one for the page.
     'entities read': [2, 4, 0],
     'index_by_name scan': [1, 1, 0],
   })

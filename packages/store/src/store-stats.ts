@@ -5,27 +5,27 @@ import type { CacheStats } from './reading/entity-cache.ts'
 import type { ReplicaStats } from './reading/replica-reads.ts'
 import type { RemovalStats } from './writing/row-removals.ts'
 
-/** What a store of this process has done since it was opened, and what it does now; no database is asked. */
+/** Numbers of a store of this process since it was opened. Reading them asks no database. */
 export interface StoreStats {
-  /** Calls that have begun and not ended. */
+  /** Calls in progress. */
   readonly callsUnderWay: number
-  /** Calls that have ended, failed ones included; each bag of `putMany` is one more. */
+  /** Calls that have ended, including failed ones. Each bag of `putMany` counts as one more call. */
   readonly calls: number
-  /** Calls that have failed because of a shard, by code and shard, most first; mistakes of the caller are not among them. */
+  /** Calls that failed because of a shard, by code and shard, most frequent first. Mistakes of the caller do not count. */
   readonly failures: readonly CallFailures[]
   readonly shards: readonly ShardStats[]
-  /** Index rows that entities have lost. */
+  /** Lost index rows that wait to be deleted. */
   readonly removals: RemovalStats
-  /** Where the store has a cache. */
+  /** Undefined for a store without a cache. */
   readonly cache: CacheStats | undefined
 }
 
 export interface ShardStats {
   readonly name: string
-  /** Undefined for a driver that has none to speak of, as that of SQLite. */
+  /** Undefined for a driver without a pool, such as the one for SQLite. */
   readonly connections: ConnectionState | undefined
-  /** Of each lane that has sent something. */
+  /** Numbers of each lane that has been used. */
   readonly lanes: readonly LaneStats[]
-  /** The servers that follow it, see `from: 'replica'`; empty for a shard without. */
+  /** The replicas of the shard, see `from: 'replica'`. */
   readonly replicas: readonly ReplicaStats[]
 }

@@ -25,93 +25,93 @@ import type { unchanged } from './unchanged.ts'
 export interface DataStoreOptions {
   /** The databases, in an order that stays the same: `mysqlShards([...])`, `sqliteShards({...})`. */
   readonly shards: DriverFactory
-  /** The indexes that this process queries. Others of the store are kept up to date all the same. */
+  /** The indexes that this process queries. Its writes maintain the other indexes of the store as well. */
   readonly indexes?: readonly IndexDefinitionData[] | undefined
-  /** Default: `bucketRouter({ shards })`. It has to be the same for ever. */
+  /** Decides the shard of each key. Must never change for a store. Default: `bucketRouter({ shards })`. */
   readonly router?: Router | undefined
-  /** Default: `msgpackZlibCodec()`. May be changed at any time: bodies say by themselves what they are. */
+  /** Turns bags into bodies. May be changed at any time, because a body names its format. Default: `msgpackZlibCodec()`. */
   readonly codec?: Codec | undefined
   /**
-   * Keeps what `get` and `getMany` have read in memory, and answers them from there. Writes, queries and all else go by what is
-   * stored now. Default: nothing is kept. What `memcachedCache(…)` gives keeps it where other processes find it too.
+   * Keeps entities that `get` and `getMany` have read in memory, and answers these calls from there; a cache from `memcachedCache(…)` is
+   * shared with other processes. All other calls read the database. Default: no cache.
    */
   readonly cache?: CacheOptions | SharedCacheFactory | undefined
   /**
-   * Create missing tables, add the given indexes that the store does not have, and begin those anew that have lost a table.
-   * While a shard does not answer nothing of that is done, and a warning says so. Default: false.
+   * Creates missing tables, adds the given indexes that the store lacks, and replaces indexes whose table is missing. While a shard does
+   * not answer, does nothing and warns. Default: false.
    */
   readonly migrate?: boolean | undefined
   /**
-   * With `migrate`: begin shards anew that are empty, although others hold entities of a store in use. Their data has to be lost
-   * for good; an address that leads to another database looks the same, so it is refused by default.
+   * With `migrate`: accepts an empty shard although others hold entities of a store in use. Use it only if the data of the shard is lost for
+   * good. Rejected by default, because an address that leads to another database looks the same.
    */
   readonly acceptEmptyShards?: boolean | undefined
   /**
-   * `index-first` (default): index rows are written before the entity is committed, so nothing is ever missing.
-   * `entity-first`: the order of FriendFeed's article. The entity is committed first and its rows follow; a query may
-   * miss it in between, and after a crash until the cleaner has passed. Rows that it lost are left to the cleaner too.
+   * `index-first` (default): writes index rows before the entity is committed, so that no query misses it.
+   * `entity-first`: commits the entity first, as in FriendFeed's article. A query may miss it until its rows are written, or after a crash
+   * until the cleaner has passed. The cleaner also deletes its lost rows.
    */
   readonly writeOrder?: WriteOrder | undefined
   /**
-   * What to do when the shard of an index row cannot be written. `fail`: nothing is committed, the error is retryable.
-   * `defer`: the entity is committed together with a note on its own shard, `put` answers `indexed: false`, and queries on
-   * that index say `complete: false` until the cleaner has written the row. Only for `index-first`. One for all processes of
-   * the store: the first that gives it sets it, and waits for five seconds where the store is in use, until the queries of all
-   * others know of it; after that it has to agree, and `setPolicies` changes it. Default: what the store has, or `fail`.
+   * Policy for index rows whose shard cannot be written. `fail`: the write fails with a retryable error, and commits nothing. `defer`: the
+   * entity is committed together with a note on its own shard, `put` returns `indexed: false`, and queries on that index return
+   * `complete: false` until the cleaner has written the row. `defer` needs `index-first`.
+   *
+   * The same for all processes of the store. The first process that gives it sets it; in a store in use it then waits five seconds, until
+   * all queries look for pending rows. Later values have to agree; `setPolicies` changes it. Default: the store's policy, or `fail`.
    */
   readonly onIndexFailure?: 'fail' | 'defer' | undefined
   /**
-   * Milliseconds for which an acknowledged commit may still be lost by a failover to a replica that lags. Index rows that a
-   * write made superfluous stay until it is older than that, and the cleaner deletes them. One for all processes of the store,
-   * as `onIndexFailure`. Default: what the store has, or 0: they go at once, or when no query needs them any more.
+   * Milliseconds for which a failover to a lagging replica may still lose an acknowledged commit. The cleaner deletes lost index rows after
+   * that time. The same for all processes of the store, as `onIndexFailure`. Default: the store's policy, or 0: writers delete lost rows at
+   * once, or when no query needs them any more.
    */
   readonly deleteDelayMs?: number | undefined
   /**
-   * Milliseconds that one call of a query may take to be complete, for every process of the store: index rows that an
-   * entity has lost are kept for somewhat longer, so that a query under way still meets it by them when it moves. A query
-   * that takes longer says `complete: false`; `getAll` and exact counts reject. Set when the store is made, and the same for
-   * ever: it has an effect with `migrate` on new shards only, and has to agree elsewhere. Default: 5,000.
+   * Milliseconds that a query may take and still be complete, in every process of the store. Lost index rows are kept for somewhat longer, so
+   * that a query finds an entity that moves meanwhile. A query that takes longer returns `complete: false`; `getAll` and exact counts reject.
+   * Set with `migrate` when the store is made, and never changed; later values have to agree. Default: 5,000.
    */
   readonly queryTimeMs?: number | undefined
   /**
-   * Milliseconds after which a write begins no further attempt. An attempt is lost when another write of the entity, or a
-   * change of the catalog, comes first, when the database undoes it (a deadlock, or a wait for a lock that was too long), or its answer is
-   * lost and it turns out not to have taken place. Then the write
-   * fails with `DEADLINE`, which is retryable, nothing having been written; with `OUTCOME_UNKNOWN` where an attempt is
-   * left of which nobody knows. An attempt that is under way goes on to its end: each of its statements has the driver's own
-   * deadline. A `signal` ends the wait of a single call at any time. Default: 30,000.
+   * Milliseconds after which a write begins no further attempt. An attempt fails if another write of the entity or a change of the catalog
+   * comes first, if the database undoes it (after a deadlock or a long wait for a lock), or if its answer was lost and it was not committed.
+   *
+   * After that time the write rejects with the retryable `DEADLINE`, and nothing was written, or with `OUTCOME_UNKNOWN` if an attempt may
+   * still be committed. An attempt in flight is not cut short, because the driver has a deadline for each statement. A `signal` ends the wait
+   * of one call at any time. Default: 30,000.
    */
   readonly writeTimeoutMs?: number | undefined
-  /** Is told of calls, statements and what happens beneath them, as they happen. */
+  /** Receives calls, statements and events as they happen. */
   readonly observer?: Observer | undefined
   /**
-   * Calls that take more milliseconds are told of, with their statements, 10 within a minute at the most. Those of `scan` and
-   * `scanDamaged` are not, since they take as long as who reads them. Default: none is.
+   * Milliseconds above which a call is reported with its statements; at most 10 reports within a minute. Never reports `scan` and
+   * `scanDamaged`, which take as long as their reader. Default: no reports.
    */
   readonly slowCallMs?: number | undefined
-  /** Takes them; goes with `slowCallMs`. Default: a warning for each. */
+  /** Receives slow calls; needs `slowCallMs`. Default: a warning for each. */
   readonly onSlowCall?: ((call: SlowCall) => void) | undefined
-  /** Takes warnings, such as unsafe durability settings of a database. Default: `process.emitWarning`. */
+  /** Receives warnings, such as those of unsafe durability settings of a database. Default: `process.emitWarning`. */
   readonly onWarning?: ((message: string) => void) | undefined
-  /** Default: the machine's time. */
+  /** Default: the machine's clocks and timers. */
   readonly time?: Time | undefined
-  /** Default: the machine's own. */
+  /** Default: the machine's random numbers. */
   readonly random?: Randomness | undefined
 }
 
 export type WriteOrder = 'index-first' | 'entity-first'
 
 export interface NewIdOptions {
-  /** Make it on the shard of this id, now and after shards were added. */
+  /** Makes the id on the shard of this one. */
   readonly near?: EntityId | undefined
 }
 
 export interface PutOptions extends CallOptions {
-  /** The entity's id; wins over an `id` in the bag. Default: a fresh one. */
+  /** The entity's id. Overrides an `id` in the bag. Default: a fresh id. */
   readonly id?: EntityId | undefined
   /**
-   * Write only if this is still the entity's version; `VERSION_MISMATCH` otherwise. 0: only if there is no entity. Leave it out to
-   * write in any case: a version that is undefined is refused, so that a missing form field does not switch the check off.
+   * Writes only if the entity has this version, and rejects with `VERSION_MISMATCH` otherwise. 0 writes only if there is no entity. Leave it
+   * out to write in any case. An explicit undefined is rejected, so that a missing form field does not switch the check off.
    */
   readonly ifVersion?: number
 }
@@ -122,8 +122,8 @@ export interface InsertOptions extends CallOptions {
 
 export interface ChangeOptions extends CallOptions {
   /**
-   * Write only if this is still the entity's version; `VERSION_MISMATCH` otherwise. Leave it out to write in any case: a version that is
-   * undefined is refused, so that a missing form field does not switch the check off.
+   * Writes only if the entity has this version, and rejects with `VERSION_MISMATCH` otherwise. Leave it out to write in any case. An explicit
+   * undefined is rejected, so that a missing form field does not switch the check off.
    */
   readonly ifVersion?: number
 }
@@ -131,75 +131,72 @@ export interface ChangeOptions extends CallOptions {
 export interface ExistsOptions extends CallOptions, ReplicaReadOptions {}
 
 export interface GetOptions extends CallOptions, ReplicaReadOptions {
-  /**
-   * Read from the database, also where the store has a cache, which then keeps what was found. Default: false. What is read from a replica
-   * goes past the cache in any case, and is not kept.
-   */
+  /** Reads from the database even if the store has a cache, and puts the result into the cache. Reads from replicas never use the cache. Default: false. */
   readonly fresh?: boolean | undefined
 }
 
 export interface GetManyOptions extends GetOptions {
-  /** What becomes of the call when one of the entities is damaged; one that is left out is undefined. Default: `fail`. */
+  /** Handling of damaged entities. `skip` or a function returns undefined in their place. Default: `fail`. */
   readonly onDamaged?: OnDamaged | undefined
 }
 
 export interface ScanOptions extends CallOptions {
-  /** What becomes of the scan when it meets an entity that is damaged. Default: `fail`. */
+  /** Handling of damaged entities. `skip` or a function leaves them out. Default: `fail`. */
   readonly onDamaged?: OnDamaged | undefined
 }
 
 /** An entity that this process cannot read, as `scanDamaged` finds it. */
 export interface DamagedEntity {
   readonly id: EntityId
-  /** As it is stored; one that no write has given, such as 0, is what is wrong with it. */
+  /** The stored version. If no write can have given it, such as 0, it is the damage itself. */
   readonly version: number
-  /** When the database wrote it. */
+  /** Time of writing, by the database's clock. */
   readonly updated: Date
   /** The shard's name. */
   readonly shard: string
-  /** As it is stored; null for a tombstone whose version is wrong. */
+  /** The stored body; null for a tombstone with a damaged version. */
   readonly body: Uint8Array | null
   /**
-   * Why. `BODY_DAMAGED`: no process can read it with this codec. `BODY_UNKNOWN`, `BODY_TOO_LARGE`: one with another format or
-   * limit may.
+   * The error of decoding it. `BODY_DAMAGED`: no process can read it with this codec. `BODY_UNKNOWN` or `BODY_TOO_LARGE`: a process with
+   * another codec, key or limit may.
    */
   readonly error: LooseleafError
 }
 
 export interface PutResult {
   readonly id: EntityId
-  /** The entity's version now. */
+  /** The entity's version after the call. */
   readonly version: number
-  /** True when there was no entity under this id before. */
+  /** True if there was no entity under this id before. */
   readonly created: boolean
-  /** False when index rows are still to be written by the cleaner; see `onIndexFailure` and `writeOrder`. */
+  /** False if the cleaner has to write some index rows; see `onIndexFailure` and `writeOrder`. */
   readonly indexed: boolean
-  /** For `after`: reads from replicas, by any process, that are given it know this write. */
+  /** Pass it as `after` to reads from replicas, in any process, so that they know this write. */
   readonly token: string
 }
 
-/** Changes the properties of an entity; returns the new bag, or `unchanged` to leave the entity as it is. */
+/** Edits the bag of an entity. Returns the new bag, or `unchanged` to write nothing. */
 export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | typeof unchanged
 
 export interface StoreStatus {
   readonly storeId: string
-  /** What all processes of the store do. */
+  /** The policies of all processes of the store. */
   readonly policies: StorePolicies
   readonly shards: readonly ShardStatus[]
-  /** As the shards that answer have them; as this process knows them while no shard answers. */
+  /** The indexes by the shards that answer; by the memory of this process while no shard answers. */
   readonly indexes: readonly IndexStatus[]
 }
 
 export interface ShardStatus {
   readonly name: string
-  /** Why it cannot be asked; its other values are unknown then. Undefined when it answers. */
+  /** The error of the shard, whose other values are then unknown; undefined if it answers. */
   readonly error: LooseleafError | undefined
   readonly epoch: number | undefined
   readonly entities: number | undefined
   readonly tombstones: number | undefined
-  /** When the oldest of these was written; undefined where there is none as well. */
+  /** Time of writing of the oldest tombstone; undefined if there is none. */
   readonly oldestTombstone: Date | undefined
-  /** Settings that endanger what was promised; empty when all is well. */
+  /** Warnings of unsafe settings. */
   readonly warnings: readonly string[]
 }
 
@@ -208,19 +205,19 @@ export interface IndexStatus {
   readonly generation: number
   readonly table: string
   readonly state: IndexState
-  /** `user_id uuid, published time`, with `[]` for properties that hold arrays. */
+  /** Properties with their types, such as `user_id uuid, published time`, with `[]` for properties that hold arrays. */
   readonly columns: string
   readonly shardOn: string
-  /** There where rows hold these properties, too. */
+  /** Included properties of a covering index. */
   readonly include?: readonly string[]
-  /** There where only entities with these values have rows. */
+  /** Values that an entity needs to have rows in a partial index. */
   readonly on?: IndexPredicate
-  /** There where cleaners delete entities by the index: the path of the time at which they expire. */
+  /** Path of the time at which entities expire, if cleaners delete expired entities by this index. */
   readonly expires?: string
-  /** There for the claims of a unique index, which are beside its rows and have a state of their own. */
+  /** True for the claims of a unique index, which have a table and a state besides those of its rows. */
   readonly unique?: true
-  /** There when it is hidden: written, queried by nobody, and whole when it is restored. See `hideIndex`. */
+  /** True while the index is hidden: written but not queried. See `hideIndex`. */
   readonly hidden?: true
-  /** There when its filling is paused in every process. See `pauseIndex`. */
+  /** True while its filling is paused in every process. See `pauseIndex`. */
   readonly paused?: true
 }

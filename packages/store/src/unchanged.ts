@@ -1,2 +1,2 @@
-/** What the function of `update` returns to leave the entity as it is. The same in every copy of the package. */
+/** Returned by the edit of `update` to leave the entity unchanged. Every copy of the package has the same symbol. */
 export const unchanged: unique symbol = Symbol.for('looseleaf.unchanged')

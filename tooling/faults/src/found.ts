@@ -14,7 +14,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Whatever ends the attempts of a write, one whose answer was lost makes it `OUTCOME_UNKNOWN`, unless reading back tells.',
     heldBy: {
       file: 'packages/store/src/writing/entity-writer.test.ts',
-      name: 'counts once, however late the statement arrives',
+      name: 'an update whose statement arrives late counts once',
     },
   },
   {
@@ -49,7 +49,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Counts over all shards of such an index look at the entities.',
     heldBy: {
       file: 'packages/store/src/data-store.test.ts',
-      name: 'counts an entity once, on however many shards its rows are',
+      name: 'a count has an entity once whose rows are on several shards',
     },
   },
   {
@@ -57,7 +57,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Every call refuses options that it does not have.',
     heldBy: {
       file: 'packages/store/src/bad-input.test.ts',
-      name: 'refuses a misspelt ifVersion instead of overwriting what it was to protect',
+      name: 'put rejects a misspelt ifVersion instead of overwriting the entity',
     },
   },
   {
@@ -96,7 +96,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Names of tables are taken in the catalog before they are used, and the columns of a table are looked at.',
     heldBy: {
       file: 'packages/store/src/catalog/manage-indexes.test.ts',
-      name: 'is not misled by tables that an attempt with another definition has left behind',
+      name: 'tables left by a failed addition do not affect a later definition with the same name',
     },
   },
   {
@@ -119,7 +119,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Epochs are times of the shard, and never come again.',
     heldBy: {
       file: 'packages/store/src/catalog/lost-tables.test.ts',
-      name: 'does not give the next change the epoch of the one that it lost, and is written by who knew that one',
+      name: 'a restored shard never reuses a lost epoch, and accepts writes of a process that knew it',
     },
   },
   {
@@ -164,7 +164,7 @@ export const found: readonly FoundMistake[] = [
     now: 'The index begins anew, and is not answered from until it was filled.',
     heldBy: {
       file: 'packages/store/src/catalog/lost-tables.test.ts',
-      name: 'begins anew with migrate, and is not answered from until it was filled, in no process',
+      name: 'migrate replaces an index with a missing table, and no process queries it until it is filled',
     },
   },
   {
@@ -200,7 +200,7 @@ export const found: readonly FoundMistake[] = [
     now: 'A change counts when every shard has it, and is made again until then.',
     heldBy: {
       file: 'packages/store/src/catalog/lost-tables.test.ts',
-      name: 'does not let a drop go on that it has forgotten, though others have changed the catalog since',
+      name: 'a drop whose change a shard has lost does not drop tables of a ready index',
     },
   },
   {
@@ -227,7 +227,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Rows that an entity has lost stay for as long as a query may take.',
     heldBy: {
       file: 'packages/store/src/reading/moving-entities.test.ts',
-      name: 'an entity that moves to a shard that was read, from one that was not',
+      name: 'an entity that moves to a shard that was read already',
     },
   },
   {
@@ -245,7 +245,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Only a page of replicas alone does without that answer.',
     heldBy: {
       file: 'packages/store/src/reading/replicas.test.ts',
-      name: 'a primary that is read where replicas cannot be has to say whether rows may be pending',
+      name: 'a query that reads a primary instead of a replica asks it for pending rows',
     },
   },
   {
@@ -254,7 +254,7 @@ export const found: readonly FoundMistake[] = [
     now: 'While an index is filled, a write also writes the rows of what it replaces.',
     heldBy: {
       file: 'packages/store/src/writing/states-that-may-return.test.ts',
-      name: 'while an index is filled, what a failover may bring back has its rows, as they were',
+      name: 'while an index is filled, a write keeps the rows of the state that it replaces',
     },
   },
   {
@@ -263,7 +263,7 @@ export const found: readonly FoundMistake[] = [
     now: 'What comes into use and what it relies on are looked at in one change of the catalog; where that is gone, it comes anew with it.',
     heldBy: {
       file: 'packages/store/src/catalog/shared-claims.test.ts',
-      name: 'drops what has the claims that it was to share, they come anew (%i)',
+      name: 'adding an index makes new claims if another process drops the shared ones (%i)',
     },
   },
   {
@@ -272,7 +272,7 @@ export const found: readonly FoundMistake[] = [
     now: 'What a change of the catalog takes out, and what it brings, is decided by the catalog that it replaces.',
     heldBy: {
       file: 'packages/store/src/catalog/two-at-once.test.ts',
-      name: 'two that change %s leave what is whole',
+      name: 'two processes that change %s at once leave consistent indexes',
     },
   },
 ]

@@ -53,7 +53,7 @@ export function findMutants(file: string, source: string): readonly Mutant[] {
   })
 }
 
-/** The functions and methods around it, from the outermost: `createEntityWriter.attempt.won`. */
+/** The functions and methods around it, from the outermost: `createEntityWriter.writeInAttempts.committed`. */
 function functionOf({ ancestors }: Place): string {
   const names = ancestors.flatMap((node, i) => nameOf(node, ancestors[i - 1]) ?? [])
   return names.length === 0 ? '(module)' : names.toReversed().join('.')

@@ -7,7 +7,7 @@ import { DataStore } from '../data-store.ts'
 
 const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn: 'id' })
 
-/** More rows on one shard than a lane lines up. */
+/** More rows on one shard than the queue of a lane holds. */
 const PUTS = 40
 const ROWS = 1000
 
@@ -40,8 +40,8 @@ const codesOf = (results: readonly PromiseSettledResult<unknown>[]): string[] =>
   ),
 ]
 
-describe('writes of more index rows than a lane lines up', () => {
-  it('wait for room, and all are written and found', async () => {
+describe('writes of more index rows than the queue of a lane holds', () => {
+  it('writes of more rows than a queue holds wait for room, and all are found', async () => {
     await open()
     const results = await putAll()
     expect(codesOf(results)).toEqual(['ok'])
@@ -50,13 +50,13 @@ describe('writes of more index rows than a lane lines up', () => {
       const [found] = await store.getAll(byTag, { tags: `${number}/999` }, { scatter: true })
       expect(found?.id).toBe(result.status === 'fulfilled' && result.value.id)
     }
-    // Lost rows take their turn too.
+    // Deletes of lost rows wait for room too.
     await Promise.all(results.map((result) => result.status === 'fulfilled' && store.delete(result.value.id)))
     await store.settled()
     expect(await store.count(byTag, {}, { scatter: true })).toBe(0)
   }, 60_000)
 
-  it('all fail, with nothing written, when the shard of the rows is down', async () => {
+  it('writes of more rows than a queue holds all fail and write nothing if the shard of the rows is down', async () => {
     await open()
     plan = ({ operation }) =>
       operation === 'upsert'
@@ -72,7 +72,7 @@ describe('writes of more index rows than a lane lines up', () => {
     expect(codesOf(await putAll())).toEqual(['ok'])
   }, 60_000)
 
-  it('stop waiting when their signal fires', async () => {
+  it('writes that wait for room in a queue end when their signal aborts', async () => {
     await open()
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     plan = ({ operation }) => (operation === 'upsert' ? { before: () => held } : undefined)

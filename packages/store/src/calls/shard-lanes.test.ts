@@ -7,7 +7,7 @@ const spec: IndexTableSpec = { table: 'index_a', columns: [{ name: 'a', type: 'i
 const scan = (limit: number): IndexScan => ({ prefix: [], order: 'asc', limit })
 const id = (number: number): Uint8Array => Buffer.alloc(16, number)
 
-/** The lanes of a shard whose statements only tell how many items they were of. */
+/** Returns the lanes of a shard whose statements only record their number of items. */
 function lanesOfNothing() {
   const sent: number[] = []
   const answer =
@@ -21,19 +21,19 @@ function lanesOfNothing() {
   const shard: unknown = {
     name: 'shard 0',
     entities: { read: none, readBounded: none, readVersions: none, exist: answer(false), insert: none },
-    index: () => ({ scan: (one: IndexScan) => rows([one]), scanMany: rows, upsert: none }),
+    index: () => ({ scan: (scanned: IndexScan) => rows([scanned]), scanMany: rows, upsert: none }),
   }
   return { lanes: createShardLanes(shard as Shard), sent }
 }
 
-/** Makes so many calls at once; answers how many items went before the event loop turned. */
+/** Makes this many concurrent calls, and returns the number of items sent before the next turn of the event loop. */
 async function sentAtOnce(
   calls: number,
   call: (lanes: ShardLanes, i: number) => Promise<unknown>,
 ): Promise<number> {
   const { lanes, sent } = lanesOfNothing()
   const all = Promise.all(Array.from({ length: calls }, (_, i) => call(lanes, i)))
-  // Whatever needs no turn has been done by then.
+  // Runs everything that needs no turn of the event loop.
   for (let i = 0; i < 20; i++) await Promise.resolve()
   const atOnce = sent.reduce((sum, items) => sum + items, 0)
   for (let i = 0; i < 3; i++) await turn()
@@ -42,12 +42,12 @@ async function sentAtOnce(
   return atOnce
 }
 
-describe('how long a statement of several calls waits for more', () => {
+describe('the wait of a statement for more calls', () => {
   test.each([
     ['reads', (lanes: ShardLanes, i: number) => lanes.read.submit(id(i))],
     ['versions', (lanes: ShardLanes, i: number) => lanes.version.submit(id(i))],
     ['looks', (lanes: ShardLanes, i: number) => lanes.exists.submit(id(i))],
-  ])('64 %s go at once, fewer do not', async (_, call) => {
+  ])('64 %s go at once, and fewer wait', async (_, call) => {
     expect(await sentAtOnce(64, call)).toBe(64)
     expect(await sentAtOnce(63, call)).toBe(0)
   })
@@ -57,13 +57,13 @@ describe('how long a statement of several calls waits for more', () => {
     [16, 4],
     [4, 16],
     [1, 64],
-  ])('of scans of %i rows it takes %i', async (limit, enough) => {
+  ])('scans of %i rows go at once if there are %i', async (limit, enough) => {
     const call = (lanes: ShardLanes) => lanes.index(spec).scan.submit(scan(limit))
     expect(await sentAtOnce(enough, call)).toBe(enough)
     expect(await sentAtOnce(enough - 1, call)).toBe(0)
   })
 
-  test('writes wait, however many', async () => {
+  test('any number of writes waits', async () => {
     const row = { key: [1n], entityId: id(1), version: 1 }
     const commit = (i: number) => ({ id: id(i), base: 0, version: 1, body: id(i), epoch: 1 })
     expect(await sentAtOnce(100, (lanes) => lanes.index(spec).upsert.submit(row))).toBe(0)

@@ -17,42 +17,42 @@ import {
 import type { Commit } from '@looseleaf/protocol'
 import type { Observing } from '../observing/observing.ts'
 
-/** The lanes of one shard: a lane per table and kind of statement. */
+/** The lanes of one shard: one per table and kind of statement. */
 export interface ShardLanes {
   /** The shard's name. */
   readonly shard: string
-  /** Without the body where it is a long one; that one comes through `readLong`. */
+  /** Reads entities. Leaves out long bodies, which `readLong` reads. */
   readonly read: Lane<Uint8Array, EntityRow | BoundedRow | undefined>
   readonly readLong: Lane<LongBody, EntityRow | undefined>
-  /** Only its version; undefined where there is nothing. */
+  /** Reads the version of an entity or tombstone; undefined if there is neither. */
   readonly version: Lane<Uint8Array, number | undefined>
-  /** Whether it is there and not a tombstone. */
+  /** Tells whether there is an entity that is no tombstone. */
   readonly exists: Lane<Uint8Array, boolean>
   readonly insert: Lane<Commit, void>
   readonly replace: Lane<Commit, boolean>
-  /** Whether an index table has pending rows here. */
+  /** Tells whether this shard has pending rows of an index table. */
   readonly pending: Lane<string, boolean>
-  /** The lanes of an index table. */
+  /** Returns the lanes of an index table. */
   index(spec: IndexTableSpec): IndexLanes
-  /** Of each lane that has sent something. */
+  /** Returns the numbers of each lane that has been used. */
   stats(): readonly LaneStats[]
-  /** Takes keys of a table of claims, see `ClaimTable.take`. */
+  /** Returns the lane that takes keys of a table of claims; see `ClaimTable.take`. */
   claims(spec: IndexTableSpec): Lane<IndexRow, IndexRow | undefined>
 }
 
 export interface LaneStats {
-  /** `entities` for that one, whatever it is called; the table of an index or of its claims. */
+  /** `entities`, or the table of an index or of its claims. */
   readonly table: string
-  /** What its statements do, such as `read`, `insert` or `scan`. */
+  /** Kind of statement, such as `read`, `insert` or `scan`. */
   readonly kind: string
   readonly statements: number
-  /** Rows, ids or scans that went with them. */
+  /** Rows, ids or scans sent by these statements. */
   readonly items: number
-  /** Those that wait to be sent. */
+  /** Items that wait to be sent. */
   readonly waiting: number
 }
 
-/** An entity whose body was left out of an answer, and its length. */
+/** An entity whose long body was left out of an answer. */
 export interface LongBody {
   readonly id: Uint8Array
   readonly bytes: number
@@ -64,41 +64,41 @@ export interface IndexLanes {
   readonly scan: Lane<IndexScan, readonly IndexRow[]>
 }
 
-/** Rows per statement: enough to pay for the round trip and the flush many times over, few enough to answer soon. */
+/** Rows per statement: enough to share the round trip and the flush, few enough to answer soon. */
 const MAX_BATCH = 256
-/** Entities that are read by one statement. With 256, 64 callers of pages of 20 sent a quarter more statements. */
+/** Entities read by one statement. With 256, 64 callers of pages of 20 sent a quarter more statements. */
 const MAX_READ_BATCH = 512
-/** Bodies per statement, in bytes; far below any packet limit, also as the text of a statement, where they are twice as long. */
+/** Bytes of bodies per statement. Far below any packet limit, even as the text of a statement, which doubles them. */
 const MAX_BYTES = 2 * 1024 * 1024
-/** Bodies of one answer, in bytes, or one body; a few of these may be in hand at once for each shard. */
+/** Bytes of bodies per answer; one longer body comes alone. Each shard may hold a few such answers in memory. */
 const MAX_READ_BYTES = 4 * 1024 * 1024
-/** Scans per statement: more gain nothing. */
+/** Scans per statement. More are no faster. */
 const MAX_SCANS = 128
-/** Rows of one statement of scans, or one scan: so many that none waits long for those of others. Of a covering index a fifth. */
+/** Rows per statement of scans, so that a scan does not wait long for the others; a fifth for covering indexes. One longer scan goes alone. */
 const MAX_SCAN_ROWS = 5_000
-/** Bytes of a row, and of what it includes, about. */
+/** Estimated bytes of an index row, and of its included properties. */
 const ROW_BYTES = 200
 const INCLUDED_BYTES = 800
-/** Items lined up in a lane; calls beyond wait for room. */
+/** Items in the queue of a lane. Further calls wait for room. */
 const MAX_QUEUE = 20_000
 /**
- * Rows with which a look-up by id or a statement of scans waits for no more calls. Some callers then have their answers decoded while the shard reads
- * for the others: see decision 48. Writes share a flush, and long bodies are few, so these wait.
+ * Rows with which a look-up by id or a statement of scans goes out without waiting for more calls. The process then decodes some answers
+ * while the shard reads the others: see decision 48. Writes share a flush, and long bodies are few, so these always wait.
  */
 const ENOUGH_ROWS = 64
-/** Rows of a scan that count for it: it may find fewer than its limit. */
+/** Rows that a scan counts towards `ENOUGH_ROWS` at most, because it may find fewer than its limit. */
 const SURE_ROWS = 16
-/** Turns of the event loop that a statement under load waits for more calls where it is short of them; with three it gains nothing any more. */
+/** Turns of the event loop that a statement under load waits for more calls. A third turn gains nothing. */
 const GATHER_TURNS = 2
 
-/** A lane to this table, for statements of this kind. */
+/** Makes a lane for one table and kind of statement. */
 type MakeLane = <Item, Result>(
   table: string,
   kind: string,
   options: Pick<LaneOptions<Item, Result>, 'run'> & Partial<LaneOptions<Item, Result>>,
 ) => Lane<Item, Result>
 
-/** `observing`: for whoever traces calls down to statements. */
+/** Makes the lanes of a shard. `observing` attributes statements to calls, for traces and observers. */
 export function createShardLanes(
   shard: Shard,
   observing?: Pick<Observing, 'workFor' | 'happened'>,
@@ -109,7 +109,7 @@ export function createShardLanes(
   const entityWrite = {
     maxBytes: MAX_BYTES,
     keyOf: (row: { id: Uint8Array }) => idKey(row.id),
-    // A statement with something deferred is a transaction; the others are spared that.
+    // A statement with deferred rows needs a transaction. The others go without one.
     groupOf: (row: { epoch: number; deferred?: readonly string[] | undefined }) =>
       (row.deferred?.length ?? 0) === 0 ? row.epoch : `deferred ${row.epoch}`,
     bytesOf: (row: { body: Uint8Array | null }) => row.body?.length ?? 0,
@@ -125,9 +125,9 @@ export function createShardLanes(
       onHalved: (code: ErrorCode, items: number) =>
         observing?.happened({ kind: 'halved', code, items, shard: shard.name }),
     }
-    const one = createLane({ ...limits, name, ...options })
-    made.push({ table, kind, lane: one })
-    return one
+    const created = createLane({ ...limits, name, ...options })
+    made.push({ table, kind, lane: created })
+    return created
   }
 
   return {
@@ -167,8 +167,8 @@ export function createShardLanes(
     }),
     pending: lane('pending', 'tables', {
       run: async (tables: readonly string[]) => {
-        const there = new Set(await shard.pending.tables())
-        return tables.map((table) => there.has(table))
+        const pendingTables = new Set(await shard.pending.tables())
+        return tables.map((table) => pendingTables.has(table))
       },
     }),
     index(spec) {
@@ -230,8 +230,8 @@ function createIndexLanes(table: IndexTable, spec: IndexTableSpec, lane: MakeLan
 }
 
 /**
- * The calls that one answer sets free come back within a turn or two of the event loop, and not all in the same one. To
- * wait for them makes a quarter to two fifths fewer statements of 64 callers, worth far more than the wait.
+ * Waits for calls that are about to arrive. Callers that one statement has answered call again within two turns of the event loop, but
+ * not all in the same turn. With 64 callers the wait saves a quarter to two fifths of the statements.
  */
 async function gather(): Promise<void> {
   for (let turn = 0; turn < GATHER_TURNS; turn++)
@@ -239,6 +239,6 @@ async function gather(): Promise<void> {
 }
 
 function epochOf(rows: readonly { readonly epoch: number }[]): number {
-  // Lanes group by epoch, so the first row speaks for all.
+  // Lanes group rows by epoch, so all rows have the epoch of the first.
   return rows[0]?.epoch ?? 0
 }

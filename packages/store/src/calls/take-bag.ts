@@ -1,18 +1,18 @@
 import { copyEntity, parseId, type Bag, type EntityId, type Router } from '@looseleaf/core'
 
-/** What a call was given to write. */
+/** A copy of the bag that a call was given, under its id. */
 export interface TakenBag {
   readonly id: Uint8Array
-  /** Nobody gave it an id. */
+  /** True if the id was made for this call. */
   readonly isFresh: boolean
-  /** As `copyBag` has made them. */
+  /** The copy that `copyBag` has made. */
   readonly properties: Bag
 }
 
-/** The bag as it is now, under the id that is given, or its own, or a fresh one. Throws what `copyBag` throws, and `BAD_ID`. */
+/** Copies a bag. Its id is the one given, or the one in the bag, or a fresh one. Throws the errors of `copyBag`, and `BAD_ID`. */
 export function takeBag(router: Router, bag: unknown, given: EntityId | undefined): TakenBag {
-  const { id: own, properties } = copyEntity(bag)
-  const named = given === undefined ? own : given
-  if (named === undefined) return { id: router.newId(), isFresh: true, properties }
-  return { id: parseId(named), isFresh: false, properties }
+  const { id: bagId, properties } = copyEntity(bag)
+  const id = given === undefined ? bagId : given
+  if (id === undefined) return { id: router.newId(), isFresh: true, properties }
+  return { id: parseId(id), isFresh: false, properties }
 }

@@ -3,7 +3,7 @@ import { MAX_CONDITIONS, requireDefinition } from '@looseleaf/index-engine'
 
 const EXPECTED = `an array of 1 to ${MAX_CONDITIONS} conditions, each { index, where }`
 
-/** The conditions of an intersection. Throws `BAD_OPTION` for what is none, and `BAD_INDEX`; what they ask is looked at later. */
+/** Copies the conditions of an intersection. Throws `BAD_OPTION` and `BAD_INDEX`. The query checks each `where` later. */
 export function takeConditions(
   conditions: unknown,
 ): readonly { readonly index: IndexDefinitionData; readonly where: object }[] {
@@ -23,7 +23,7 @@ export function takeConditions(
     if (other !== undefined) {
       throw new LooseleafError(
         'BAD_OPTION',
-        `A condition of intersect is { index, where }, and has no "${other}"; options of the page come behind the conditions.`,
+        `A condition of intersect is { index, where }, and has no "${other}"; options of the page come after the conditions.`,
       )
     }
     return { index, where: where as object }

@@ -1,9 +1,9 @@
 import { badArgument, LooseleafError } from '@looseleaf/core'
 
-/** Conditions of one call. */
+/** Conditions per call. */
 const MAX_WHERES = 1_000
 
-/** A copy of the conditions of a call that takes many. Throws `BAD_OPTION`; what they ask is looked at later. */
+/** Copies the conditions of a call that takes many. Throws `BAD_OPTION`. The query checks each `where` later. */
 export function takeWheres(call: string, wheres: unknown): readonly object[] {
   if (!Array.isArray(wheres)) throw badArgument(call, 'an array of conditions', wheres)
   if (wheres.length > MAX_WHERES) {

@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
-/** The entities that the two indexes lead to, each once. */
+/** Returns the entities that both indexes find, each once. */
 async function indexed(): Promise<readonly unknown[]> {
   const found = await store.getAll(byTime, {}, { scatter: true })
   const tagged = await store.getAll(byTag, {}, { scatter: true })
@@ -37,7 +37,7 @@ async function indexed(): Promise<readonly unknown[]> {
   return found.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** A bag, and what changes everything in it that can be changed. */
+/** Returns a bag, and a function that changes every mutable value in it. */
 function changeable(): { readonly bag: Bag; spoil(): void } {
   const at = new Date(5)
   const bytes = Buffer.from('abc')
@@ -59,7 +59,7 @@ function changeable(): { readonly bag: Bag; spoil(): void } {
 
 const asGiven = { at: new Date(5), bytes: Uint8Array.of(97, 98, 99), tags: ['a', 'b'], nested: { list: [1] } }
 
-describe('what is done to a bag after the call changes nothing of what is written:', () => {
+describe('changes to a bag after the call have no effect:', () => {
   it.each<[string, (bag: Bag, id: EntityId) => Promise<unknown>]>([
     ['put', (bag) => store.put(bag)],
     ['put with an id', (bag, id) => store.put(bag, { id })],
@@ -81,7 +81,7 @@ describe('what is done to a bag after the call changes nothing of what is writte
     expect(await indexed()).toEqual([{ id: expect.any(String), ...asGiven }])
   })
 
-  it('update, whose function keeps what it has returned', async () => {
+  it('an update whose edit changes the returned bag later writes the bag as it was returned', async () => {
     const { id } = await store.put({ n: 1 })
     const { bag, spoil } = changeable()
     plan = ({ operation }) => {
@@ -92,7 +92,7 @@ describe('what is done to a bag after the call changes nothing of what is writte
     expect(await indexed()).toEqual([{ id, ...asGiven }])
   })
 
-  it('nor of what is written in a later attempt', async () => {
+  it('changes to a bag after the call have no effect on a later attempt', async () => {
     const { bag, spoil } = changeable()
     let attempts = 0
     plan = ({ operation }) => {
@@ -110,7 +110,7 @@ describe('what is done to a bag after the call changes nothing of what is writte
   })
 })
 
-describe('what answers otherwise each time is stored as it is indexed:', () => {
+describe('a bag whose values differ at each read is stored as it is indexed:', () => {
   let answers = 0
   beforeEach(() => {
     answers = 0
@@ -188,7 +188,7 @@ describe('what answers otherwise each time is stored as it is indexed:', () => {
     expect(await indexed()).toEqual([])
   })
 
-  it('the promise of an async function in an update is no bag, and its failure ends nothing', async () => {
+  it('an async edit is BAD_PROPERTY, and its rejection is not unhandled', async () => {
     const { id } = await store.put({ n: 1 })
     const failing = (async () => {
       throw new Error('on purpose')
@@ -205,7 +205,7 @@ describe('what answers otherwise each time is stored as it is indexed:', () => {
     expect(unhandled).toEqual([])
   })
 
-  it('a bag is asked for its id once', async () => {
+  it('the id of a bag is read once', async () => {
     const ids = [store.newId(), store.newId()]
     const bag = {
       tags: ['x'],

@@ -1,8 +1,8 @@
 import { elapsedBy, LooseleafError, type Time } from '@looseleaf/core'
 
 /**
- * Tells when so many milliseconds have passed since now, and rather too early: by a clock that nobody sets, and by the
- * machine's, which goes on while the machine sleeps.
+ * Returns a check whether this many milliseconds have passed, by either of two clocks: a monotonic one, and the machine's, which also runs
+ * while the machine sleeps. If they differ, the check is true too early rather than too late.
  */
 export function createAge(time: Time, milliseconds: number): () => boolean {
   const elapsed = elapsedBy(time)
@@ -11,17 +11,17 @@ export function createAge(time: Time, milliseconds: number): () => boolean {
   return () => elapsed() - from >= milliseconds || time.now() - wallFrom >= milliseconds
 }
 
-/** The same, where a clock that was set back, which says nothing, counts as if it had. */
+/** Does the same, and is also true if the machine's clock was set back. */
 export function createCarefulAge(time: Time, milliseconds: number): () => boolean {
   const isOld = createAge(time, milliseconds)
   const from = time.now()
   return () => isOld() || time.now() < from
 }
 
-/** The error of a read of everything that took longer than lost rows are kept. */
+/** Makes the error of a read of all matches that took longer than lost rows are kept. */
 export function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
   return new LooseleafError(
     'DEADLINE',
-    `Index ${index}: to read everything takes longer than the ${queryTimeMs} ms (queryTimeMs) for which this store keeps the rows of entities that move, so some might be missed. Read it page by page with \`query\`.`,
+    `Index ${index}: reading took longer than ${queryTimeMs} ms (queryTimeMs), so entities that have moved may be missing. Read page by page with \`query\` and its cursor.`,
   )
 }

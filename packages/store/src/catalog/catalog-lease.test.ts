@@ -13,7 +13,7 @@ it.each([
   ['ahead', 120 * MINUTE],
   ['behind', -120 * MINUTE],
 ])(
-  'a process that dies with the lease of the catalog while the server clock is two hours %s holds up no index once the clock is right',
+  'a lease of a dead process, claimed while the server clock was two hours %s, delays no index once the clock is right',
   async (_, offMs) => {
     const start = Date.now()
     let clockMs = start + offMs

@@ -1,12 +1,12 @@
 import { elapsedBy, isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 
-/** One process at a time adds or drops indexes; a dead one is waited for this long. */
+/** Milliseconds after which the lease of a dead process ends. One process at a time adds or drops indexes. */
 const LEASE_MS = 60_000
 const TASK = 'catalog'
 const RETRY_MS = 250
 
-/** Does something to the indexes of a store while no other process does. Throws `SHARD_BUSY` when none gets done. */
+/** Works under the lease of the catalog. Throws `SHARD_BUSY` if another process has it for two minutes. */
 export async function exclusively<T>(
   context: EngineContext,
   options: CallOptions,
@@ -17,7 +17,7 @@ export async function exclusively<T>(
   const elapsed = elapsedBy(context.time)
   const deadline = elapsed() + 2 * LEASE_MS
 
-  /** A claim whose answer was lost is made again: for the same owner it makes no difference how often. */
+  /** Claims the lease. A claim whose answer was lost is repeated, since claims of one owner are idempotent. */
   async function claim(): Promise<boolean> {
     try {
       return (await tasks.claim(TASK, owner, LEASE_MS, options)) !== undefined
@@ -38,7 +38,7 @@ export async function exclusively<T>(
   try {
     return await work()
   } finally {
-    // What the work has come to counts; a lease that cannot be given up runs out.
+    // The outcome of the work counts. If the lease cannot be released, it expires.
     await tasks.save(TASK, owner, '', 0).catch(() => undefined)
   }
 }

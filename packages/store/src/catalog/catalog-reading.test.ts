@@ -6,7 +6,7 @@ import { DataStore } from '../data-store.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
 
-/** A process whose first reading of the catalog, from now on, is answered when it is let go. */
+/** Opens a store whose next read of the catalog waits for `letGo`. */
 async function openSlow(): Promise<{ slow: DataStore; other: DataStore; letGo(): void; loads(): number }> {
   const memory = await memoryShards(1).connect()
   const other = await DataStore.open({ shards: keepOpen(memory), migrate: true })
@@ -24,7 +24,7 @@ async function openSlow(): Promise<{ slow: DataStore; other: DataStore; letGo():
 const namesOf = (catalog: DataStore['context']['catalog']): string[] =>
   catalog.current().indexes.map(({ name }) => name)
 
-test('a reading of the catalog begins after it was asked for, and knows what was so then', async () => {
+test('a reload of the catalog starts a new read if one is in flight, and concurrent reloads share it', async () => {
   const { slow, other, letGo, loads } = await openSlow()
   const { catalog } = slow.context
   const early = catalog.reload()
@@ -35,13 +35,13 @@ test('a reading of the catalog begins after it was asked for, and knows what was
   await early
   expect(namesOf(catalog)).toEqual([])
   for (const { indexes } of await late) expect(indexes).toMatchObject([{ name: 'by_name' }])
-  // Those that wait share one.
+  // The waiting reloads share one read.
   expect(loads()).toBe(2)
   await catalog.reload()
   expect(loads()).toBe(3)
 })
 
-test('a reading that fails does not keep the next one from being made', async () => {
+test('a failed reload does not prevent the next one', async () => {
   const memory = await memoryShards(1).connect()
   let isDown = false
   const faulty = faultyDriver(memory, ({ operation }) =>

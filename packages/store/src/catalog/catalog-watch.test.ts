@@ -18,7 +18,7 @@ async function open(driver: Driver = memory): Promise<DataStore> {
   return DataStore.open({ shards: keepOpen(driver), migrate: true })
 }
 
-it('has read the whole catalog when it says that rows may be pending', async () => {
+it('the watch has read the whole catalog when it returns that rows may be pending', async () => {
   const slow = faultyDriver(memory, ({ operation }) =>
     operation === 'load' ? { after: () => new Promise((resolve) => setImmediate(resolve)) } : undefined,
   )
@@ -28,7 +28,7 @@ it('has read the whole catalog when it says that rows may be pending', async () 
   expect(context.catalog.current().mayDefer).toBe(true)
 })
 
-it('takes a shard that has lost its catalog for one where nobody has deferred', async () => {
+it('a shard that has lost its catalog counts as one without pending rows', async () => {
   const { context } = await open()
   await memory.shards[1]!.dropIndexTable({ table: 'looseleaf_meta', columns: [] })
   await memory.shards[1]!.createTables()
@@ -36,14 +36,14 @@ it('takes a shard that has lost its catalog for one where nobody has deferred', 
 })
 
 describe('a look at one shard', () => {
-  /** Of that shard alone. */
+  /** Changes the catalog of one shard alone. */
   async function change(number: number, changed: Partial<ShardCatalog>): Promise<void> {
     const { catalog } = memory.shards[number]!
     const current = (await catalog.load())!
     await catalog.change({ ...current, ...changed, epoch: current.epoch + 1 }, current.epoch)
   }
 
-  /** Loads of the first shard fail from now on, where that is said. */
+  /** Opens a store, counts its loads of catalogs by shard, and lets the loads of shards in `broken` fail. */
   async function watched(): Promise<{
     readonly store: DataStore
     readonly loads: number[]
@@ -62,7 +62,7 @@ describe('a look at one shard', () => {
     return { store, loads, broken }
   }
 
-  it('that finds it changed is made again where the others cannot be asked', async () => {
+  it('a look that finds a change is repeated while other shards do not answer', async () => {
     const { store, loads, broken } = await watched()
     await change(1, {})
     broken.add(0)
@@ -78,14 +78,14 @@ describe('a look at one shard', () => {
     expect(loads[1]).toBe(after)
   })
 
-  it('that fails asks no other shard', async () => {
+  it('a look that fails asks no other shard', async () => {
     const { store, loads, broken } = await watched()
     broken.add(1)
     await expect(createCatalogWatch(store.context).mayBePending(1)).rejects.toThrow('broken')
     expect(loads[0]).toBe(0)
   })
 
-  it('goes by what others say as well', async () => {
+  it('a look takes the answer of the whole catalog into account', async () => {
     const { store } = await watched()
     await change(0, { mayDefer: false })
     await store.context.catalog.reload()
@@ -93,9 +93,9 @@ describe('a look at one shard', () => {
   })
 
   it.each([
-    ['it', 1, 1],
-    ['another one, when it has changed', 0, 2],
-  ])('that finds %s too new ends what goes by the catalog in the whole process', async (_, number, looks) => {
+    ['its shard', 1, 1],
+    ['another shard, after a change,', 0, 2],
+  ])('a look that finds %s too new makes every use of the catalog fail', async (_, number, looks) => {
     const { store } = await watched()
     await change(number, { requires: [{ name: 'folding', since: '7.8.9' }] })
     if (looks === 2) await change(1, {})

@@ -3,21 +3,21 @@ import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
 import { createCarefulAge } from './age.ts'
 
 /*
- * Writers know every change of the catalog, because their writes carry its epoch. A process that only reads looks at the
- * catalog of a shard every now and then; and whoever changes what readers have to know waits for longer than that, once
- * all shards have been told, before relying on it.
+ * 1. Writers know every change of the catalog, because their writes carry its epoch.
+ * 2. A process that only reads looks at the catalog of a shard if its own is older than `LOOK_MS`.
+ * 3. A process that changes something readers must know waits `NOTICE_MS` after the change is on all shards, and relies on it then.
  */
 
-/** How old what a process knows may be when a query begins, in milliseconds. */
+/** Largest age, in milliseconds, of the catalog that a query begins with. */
 const LOOK_MS = 2_000
-/** After so long every process knows; well above the other, as clocks do not run quite the same. */
+/** Milliseconds after which every process knows a change. Well above `LOOK_MS`, because clocks run at different rates. */
 export const NOTICE_MS = 5_000
 
-/** Keeps the catalog of a process that only reads from growing old. */
+/** Keeps the catalog of a process that only reads current. */
 export interface CatalogWatch {
   /**
-   * Answers whether index rows of committed entities may be pending, as of this call, or some seconds before it. Asks no other
-   * shard than this one, which the query needs anyway. Throws `STORE_TOO_NEW`.
+   * Returns true if index rows of committed entities may be pending, by a catalog that is at most some seconds old. Asks only this shard,
+   * which the query needs anyway. Throws `STORE_TOO_NEW`.
    */
   mayBePending(shard: number): Promise<boolean>
 }
@@ -28,21 +28,21 @@ interface CatalogCheck {
 }
 
 export function createCatalogWatch({ driver, time, catalog }: EngineContext): CatalogWatch {
-  /** Of the last look after which the catalog at hand was that of the shard. */
+  /** The age check of the last look that found the catalog in memory current. */
   let isOld = (): boolean => true
   const underWay = new Map<number, CatalogCheck>()
 
-  async function look(number: number, ownIsOld: CatalogCheck['isOld']): Promise<boolean> {
+  async function look(number: number, lookIsOld: CatalogCheck['isOld']): Promise<boolean> {
     try {
       const found = await loadShardCatalog(driver.shards[number] as Shard)
       const isKnown = (): boolean => found?.epoch === catalog.current().epochs[number]
-      // What one shard says is enough to go by. If the others cannot be asked, they will be at the next look.
-      // What is too new the copy at hand says when it is asked for.
+      // The answer of one shard is enough. If the others do not answer, the next look reads them.
+      // A catalog that is too new throws at the next `current`.
       if (!isKnown()) await catalog.reload().catch(() => undefined)
-      if (isKnown()) isOld = ownIsOld
+      if (isKnown()) isOld = lookIsOld
       return found?.mayDefer !== undefined || catalog.current().mayDefer
     } catch (error) {
-      // For the whole process, not for this query alone.
+      // Makes every call of the process fail, not just this query.
       if (isLooseleafError(error, 'STORE_TOO_NEW')) await catalog.reload()
       throw error
     } finally {

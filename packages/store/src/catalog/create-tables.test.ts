@@ -8,7 +8,7 @@ import { DataStore } from '../data-store.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
 const spec = tableSpec({ ...byName, table: 'index_by_name' })
 
-/** The connections of a user who may not create tables, whether they are there or not. */
+/** Connects as a user without the right to create tables, existing or not. */
 const limited = (memory: Driver): DriverFactory => ({
   shardCount: 2,
   connect: async () => ({
@@ -25,7 +25,7 @@ const limited = (memory: Driver): DriverFactory => ({
   }),
 })
 
-test('a user who may not create tables takes a store into use whose tables were made by hand', async () => {
+test('a user without the right to create tables opens a store whose tables were made by hand', async () => {
   const memory = await memoryShards(2).connect()
   for (const shard of memory.shards) {
     await shard.createTables()
@@ -38,7 +38,7 @@ test('a user who may not create tables takes a store into use whose tables were 
   }
 })
 
-test('a table that is not there is told as what the database says', async () => {
+test('a user without the right to create tables gets the error of the database if a table is missing', async () => {
   const memory = await memoryShards(2).connect()
   const open = (): Promise<DataStore> =>
     DataStore.open({ shards: limited(memory), indexes: [byName], migrate: true })

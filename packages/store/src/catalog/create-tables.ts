@@ -2,13 +2,13 @@ import { isLooseleafError, type CallOptions, type CatalogEntry, type Shard } fro
 import { hasIndexTable, tableSpec } from '@looseleaf/index-engine'
 
 /*
- * Databases refuse to create a table "if it does not exist" to a user without the privilege, also where it exists. So one
- * who may not create tables finds those that somebody has made by hand with the statements of `looseleaf schema`.
+ * Databases reject `CREATE TABLE IF NOT EXISTS` for a user without the privilege, even if the table exists. For such a user these functions
+ * look whether an administrator has made the tables with the statements of `looseleaf schema`.
  */
 
-/** Creates the entity, catalog, task, pending and definition tables of a shard where they are missing, and the columns of the catalog table. */
+/** Creates the missing tables of a shard, other than those of indexes, and the missing columns of the catalog table. */
 export async function createTables(shard: Shard, options?: CallOptions): Promise<void> {
-  await unlessThere(shard.createTables(options), async () => {
+  await unlessPresent(shard.createTables(options), async () => {
     const looks = [
       shard.entities.pageByAdded(0, 1, { ...options, maxBody: 0 }),
       shard.tasks.load('', options),
@@ -17,27 +17,27 @@ export async function createTables(shard: Shard, options?: CallOptions): Promise
       // The catalog table of an earlier version lacks columns.
       shard.catalog.load(options).then((catalog) => catalog && shard.entities.floor(options)),
     ]
-    // A missing catalog table shows when the catalog is written.
+    // Writing the catalog later fails if its table is missing.
     const answers = await Promise.allSettled(looks)
     return answers.every(({ status }) => status === 'fulfilled')
   })
 }
 
-/** Creates the table of an index on a shard where it is missing. */
+/** Creates the table of an index on a shard if it is missing. */
 export async function createIndexTable(
   shard: Shard,
   entry: CatalogEntry,
   options?: CallOptions,
 ): Promise<void> {
-  await unlessThere(shard.createIndexTable(tableSpec(entry), options), () =>
+  await unlessPresent(shard.createIndexTable(tableSpec(entry), options), () =>
     hasIndexTable(shard, entry, options),
   )
 }
 
-async function unlessThere(creation: Promise<void>, isThere: () => Promise<boolean>): Promise<void> {
+async function unlessPresent(creation: Promise<void>, isPresent: () => Promise<boolean>): Promise<void> {
   try {
     await creation
   } catch (error) {
-    if (!isLooseleafError(error, 'SHARD_DENIED') || !(await isThere())) throw error
+    if (!isLooseleafError(error, 'SHARD_DENIED') || !(await isPresent())) throw error
   }
 }

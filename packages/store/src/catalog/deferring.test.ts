@@ -9,10 +9,10 @@ import type { DataStoreOptions } from '../types.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
 let memory: Driver
-/** All processes live by this clock, in milliseconds. */
+/** The clock of all processes, in milliseconds. */
 let now: number
 let pauses: number[]
-/** What each process does while another one waits. */
+/** Runs while a process waits. */
 let meanwhile: () => Promise<void>
 
 const time: Time = {
@@ -44,7 +44,7 @@ const refuseUpserts: FaultPlan = ({ operation }) =>
 const isComplete = async (store: DataStore, name = 'one'): Promise<boolean> =>
   (await store.query(byName, { name })).cost.complete
 
-/** A process that reads, and the number of catalogs that it has loaded. */
+/** Opens a store that only reads, and counts its loads of catalogs. */
 async function openReader(): Promise<{ reader: DataStore; loads: () => number }> {
   let loads = 0
   const reader = await open({}, ({ table, operation }) => {
@@ -66,7 +66,7 @@ afterEach(async () => {
 })
 
 describe('a process that defers', () => {
-  it('is told of by queries of one that was open before, and has read no catalog since', async () => {
+  it('a query of a process that was open before sees that another one defers', async () => {
     await open({ migrate: true })
     const { reader } = await openReader()
     expect(await isComplete(reader)).toBe(true)
@@ -76,12 +76,12 @@ describe('a process that defers', () => {
     expect(await isComplete(reader)).toBe(false)
   })
 
-  it('waits until no other can take an answer for complete by what it knew, whenever it asked', async () => {
+  it('a process defers only once no query of any process can wrongly say that it is complete', async () => {
     await open({ migrate: true })
     const readers = await Promise.all(Array.from({ length: 40 }, async () => (await openReader()).reader))
     let asked = 0
     const ask = async (): Promise<void> => {
-      // Of either shard, at every step of the announcement; that one may not have heard of it yet.
+      // Queries both shards at every step of the announcement, which a shard may not have yet.
       for (const name of ['a', 'b', 'c', 'd']) await isComplete(readers[asked++]!, name)
     }
     const deferring = await open({ onIndexFailure: 'defer' }, (call) =>
@@ -92,7 +92,7 @@ describe('a process that defers', () => {
     for (const reader of readers) expect(await isComplete(reader)).toBe(false)
   })
 
-  it('waits once in the life of a store', async () => {
+  it('deferring waits once in the life of a store', async () => {
     await open({ migrate: true })
     await open({ onIndexFailure: 'defer' })
     expect(pauses).toEqual([5_000])
@@ -101,7 +101,7 @@ describe('a process that defers', () => {
     expect(pauses).toEqual([5_000])
   })
 
-  it('need not wait in a store that it has made', async () => {
+  it('deferring does not wait in a new store', async () => {
     const store = await open({ onIndexFailure: 'defer', migrate: true }, refuseUpserts)
     expect(pauses).toEqual([])
     const { reader } = await openReader()
@@ -109,7 +109,7 @@ describe('a process that defers', () => {
     expect(await isComplete(reader)).toBe(false)
   })
 
-  it('waits although another has begun to and died', async () => {
+  it('deferring waits again if a process has crashed during its wait', async () => {
     await open({ migrate: true })
     meanwhile = () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.'))
     await expect(open({ onIndexFailure: 'defer' })).rejects.toMatchObject({ code: 'CLOSED' })
@@ -118,7 +118,7 @@ describe('a process that defers', () => {
     expect(pauses).toEqual([5_000, 5_000])
   })
 
-  it('waits like another that is at it', async () => {
+  it('two processes that begin to defer at the same time both wait', async () => {
     await open({ migrate: true })
     meanwhile = async () => {
       meanwhile = async () => {}
@@ -129,8 +129,8 @@ describe('a process that defers', () => {
   })
 })
 
-describe('what is said of it', () => {
-  /** What each change of shard 0 says, in order. */
+describe('the announcement of deferring', () => {
+  /** Records `mayDefer` of each change of shard 0, in order. */
   function watch(said: unknown[]): FaultPlan {
     return ({ shard, table, operation, args }) => {
       if (shard === 0 && table === 'catalog' && operation === 'change')
@@ -139,7 +139,7 @@ describe('what is said of it', () => {
     }
   }
 
-  it('is said once, and known to the process itself', async () => {
+  it('deferring is announced once, and known to its own process', async () => {
     await open({ migrate: true })
     const said: unknown[] = []
     const { context } = await open({ onIndexFailure: 'defer' }, watch(said))
@@ -147,7 +147,7 @@ describe('what is said of it', () => {
     expect(context.catalog.current()).toMatchObject({ mayDefer: true, everyoneLooks: true })
   })
 
-  it('is not said again where another has begun to and died', async () => {
+  it('deferring is not announced again if a process has crashed during its wait', async () => {
     await open({ migrate: true })
     meanwhile = () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.'))
     await expect(open({ onIndexFailure: 'defer' })).rejects.toMatchObject({ code: 'CLOSED' })
@@ -157,7 +157,7 @@ describe('what is said of it', () => {
     expect(said).toEqual([true])
   })
 
-  it('is not taken back by one that has not heard that another has said it', async () => {
+  it('a process with an older catalog does not take the announcement of deferring back', async () => {
     await open({ migrate: true })
     const said: unknown[] = []
     let other: Promise<DataStore> | undefined
@@ -172,7 +172,7 @@ describe('what is said of it', () => {
 })
 
 describe('a process that reads', () => {
-  it('asks for pending rows where there may be some, and nowhere else', async () => {
+  it('a query asks for pending rows only once the store may have some', async () => {
     await open({ migrate: true })
     let asked = 0
     let loads = 0
@@ -189,13 +189,13 @@ describe('a process that reads', () => {
     loads = 0
     await isComplete(reader)
     expect(asked).toBeGreaterThan(0)
-    // It has read the whole catalog then.
+    // One look, and a read of the whole catalog.
     expect(loads).toBe(1 + 2)
     await isComplete(reader)
     expect(loads).toBe(1 + 2)
   })
 
-  it('is not told of a look that has failed by later ones', async () => {
+  it('a failed look at the catalog does not fail later queries', async () => {
     await open({ migrate: true })
     let isDown = false
     const reader = await open({}, ({ table, operation }) =>
@@ -209,9 +209,9 @@ describe('a process that reads', () => {
     expect(await isComplete(reader)).toBe(true)
   })
 
-  it('finds out that rows are pending although it cannot read the whole catalog', async () => {
+  it('a query sees that rows are pending although the whole catalog cannot be read', async () => {
     await open({ migrate: true })
-    // None fails while it opens.
+    // Loads succeed while the store opens.
     let loads = -Infinity
     const reader = await open({}, ({ table, operation }) =>
       table === 'catalog' && operation === 'load' && loads++ > 0
@@ -225,7 +225,7 @@ describe('a process that reads', () => {
     expect(loads).toBeGreaterThan(1)
   })
 
-  it('looks at the catalog of one shard every two seconds while it is asked', async () => {
+  it('queries look at the catalog of one shard at most every two seconds', async () => {
     await open({ migrate: true })
     const { reader, loads } = await openReader()
     await Promise.all(Array.from({ length: 10 }, () => isComplete(reader)))
@@ -236,13 +236,13 @@ describe('a process that reads', () => {
     now += 1
     await isComplete(reader)
     expect(loads()).toBe(2)
-    // A clock that was set back says nothing of what has passed.
+    // After a clock was set back, the age of the look is unknown.
     now -= 3_600_000
     await isComplete(reader)
     expect(loads()).toBe(3)
   })
 
-  it('needs no shard for it that its query does not need', async () => {
+  it('a look at the catalog needs no shard that the query does not need', async () => {
     const store = await open({ migrate: true })
     await store.put({ name: 'one' })
     const { indexes } = store.context.catalog.current()
@@ -265,11 +265,11 @@ describe('a process that reads', () => {
         : undefined,
     )
     isDown = true
-    // The entity itself may be on either shard.
+    // Only the catalog of the other shard is down: the entity may be there.
     expect(await isComplete(reader)).toBe(true)
   })
 
-  it('is not told what was so when another query began, which has waited for long', async () => {
+  it('a query does not share an older look at the catalog that has waited for long', async () => {
     await open({ migrate: true })
     const answer = Promise.withResolvers<void>()
     let first = true

@@ -3,12 +3,11 @@ import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engi
 import { NOTICE_MS } from './catalog-watch.ts'
 
 /**
- * Queries look for pending rows only in a store whose catalog says that there may be some. So nobody may defer before
- * every process has read that.
- *
- * Makes it known, once in the life of a store, that queries have to look for pending rows: `mayDefer` is there as false
- * when all shards have heard of it. When this resolves every process has, and it may become true. A store that was made to
- * defer has it from the beginning.
+ * Makes every process look for pending rows. Needed once in the life of a store; one that was made to defer has `mayDefer` from the
+ * beginning.
+ * 1. Queries look for pending rows only if the catalog has `mayDefer`, so a row deferred earlier would be missed in silence.
+ * 2. This writes `mayDefer: false` to all shards, and waits until every process has read it.
+ * 3. When it resolves, `mayDefer` may become true, and writers may defer.
  */
 export async function announceDeferring(
   { driver, catalog, time }: EngineContext,

@@ -19,26 +19,26 @@ import { createIndexTable } from './create-tables.ts'
 import { requireMayCreate } from './table-rights.ts'
 
 /*
- * Steps of whoever has the lease of the catalog. Another process may have thought that this one was dead and taken the lease, so each
- * change of the catalog goes by the indexes of its moment, and not by what was read before.
+ * Steps of the process that has the lease of the catalog. If this process is blocked, its lease may expire and another process may take it.
+ * So each change of the catalog starts from the indexes at that moment, and not from those read before.
  */
 
-/** The catalog as all shards have it now: who changes it relies on no older word of one that does not answer. */
+/** Reads the current catalog of all shards. Rejects if a shard does not answer, since a change must not rely on older knowledge of it. */
 export async function readWhole({ driver, catalog }: EngineContext, options: CallOptions): Promise<Catalog> {
   const read = await loadCatalog(driver, options)
   catalog.adopt(read)
   return read
 }
 
-/** What goes, and what comes in use with the same change of the catalog. */
+/** Indexes to take out of use, and indexes that come into use with the same change of the catalog. */
 interface Exchange {
   readonly going: readonly CatalogEntry[]
   readonly coming: readonly CatalogEntry[]
 }
 
 /**
- * Nobody may query what goes any more, and what comes is there; then the tables of what goes are dropped, then it is no longer
- * written. `exchange` is asked with the indexes of the moment.
+ * Takes indexes out of use in three steps: first queries of `going` are rejected and `coming` is in use, then the tables of `going` are
+ * dropped, then writers stop writing them. `exchange` is called with the current indexes for each attempt to change the catalog.
  */
 export async function takeOut(
   context: EngineContext,
@@ -47,28 +47,28 @@ export async function takeOut(
 ): Promise<void> {
   let going: readonly CatalogEntry[] = []
   let tables = tablesOf(going)
-  // Another process may have been through with it already: what is dropped stays so.
+  // Another process may have finished the drop, so a dropped index stays dropped.
   const withState = (indexes: readonly CatalogEntry[], state: IndexState): readonly CatalogEntry[] =>
     indexes.map((entry) =>
       tables.has(entry.table) && entry.state !== 'dropped' ? { ...entry, state } : entry,
     )
-  // A shard may forget it before the others hear of it; to go on then would be to drop tables that are read.
+  // A failover may lose the change on one shard before the others have it. Its table must not be dropped while it is queried there.
   const holds = ({ indexes }: Pick<Catalog, 'indexes'>): boolean =>
     !indexes.some((entry) => tables.has(entry.table) && isInUse(entry))
   const retired = await changeCatalog(
     context.driver,
     (indexes) => {
-      const asked = exchange(indexes)
-      // What an earlier try has retired stays on its way out, though a shard may have forgotten it since.
+      const wanted = exchange(indexes)
+      // Indexes that an earlier attempt of this change has retired stay on their way out, even if a shard has lost that change.
       const begun = indexes.filter((entry) => entry.state === 'retiring' && tables.has(entry.table))
-      going = [...new Set([...asked.going, ...begun])]
+      going = [...new Set([...wanted.going, ...begun])]
       tables = tablesOf(going)
-      return withState(withComing(indexes, asked.coming, tables), 'retiring')
+      return withState(withComing(indexes, wanted.coming, tables), 'retiring')
     },
     { ...options, holds },
   )
   context.catalog.adopt(retired)
-  // A reader with an older catalog must not find the table there but no longer written: it goes before the writing ends.
+  // The table goes before writers stop. Otherwise a reader with an older catalog would query a table that is no longer written.
   await dropTables(context, going, options)
   const dropped = await changeCatalog(context.driver, (indexes) => withState(indexes, 'dropped'), {
     ...options,
@@ -78,8 +78,8 @@ export async function takeOut(
 }
 
 /**
- * Creates the tables for definitions to come. Their names are taken first, by entries that are `dropped`: whatever becomes
- * of this attempt, and however long it is held up, no other one ever uses them. The answer has those entries.
+ * Creates the tables of new generations, and returns their entries. First reserves the names of the tables by `dropped` entries in the
+ * catalog, so that no other attempt ever uses them, even if this one fails or is blocked.
  */
 export async function prepareTables(
   context: EngineContext,
@@ -98,8 +98,8 @@ export async function prepareTables(
     {
       ...options,
       holds: ({ indexes }) => {
-        const taken = tablesOf(indexes)
-        return coming.every(({ table }) => taken.has(table))
+        const reserved = tablesOf(indexes)
+        return coming.every(({ table }) => reserved.has(table))
       },
     },
   )
@@ -110,8 +110,8 @@ export async function prepareTables(
 }
 
 /**
- * The indexes, with those to come in use: `building`. One that another process has added meanwhile, which thought that
- * this one was dead, is left alone in its use, unless it is one of those that go.
+ * Returns the indexes with `coming` in the state `building`. Leaves out a coming index if another process has added the same one, unless
+ * that one is going.
  */
 export function withComing(
   indexes: readonly CatalogEntry[],
@@ -121,13 +121,13 @@ export function withComing(
   const tables = tablesOf(coming)
   const others = indexes.filter(({ table }) => !going.has(table))
   return indexes.map((entry) =>
-    tables.has(entry.table) && entry.state === 'dropped' && !isThere(entry, others)
+    tables.has(entry.table) && entry.state === 'dropped' && !isInUseAmong(entry, others)
       ? { ...entry, state: 'building' }
       : entry,
   )
 }
 
-/** Drops the tables that have not come into use: their names are of no use to anybody else. */
+/** Drops the tables of indexes that have not come into use. Their names are never used again. */
 export async function dropUnused(
   context: EngineContext,
   coming: readonly CatalogEntry[],
@@ -155,8 +155,8 @@ async function dropTables(
   }
 }
 
-/** Whether one of these entries is in use and is enough for this one. */
-export function isThere(entry: IndexDefinitionData, indexes: readonly CatalogEntry[]): boolean {
+/** Returns true if one of these entries is in use and has the same rows as this one. */
+export function isInUseAmong(entry: IndexDefinitionData, indexes: readonly CatalogEntry[]): boolean {
   return indexes.some((other) => isInUse(other) && sameEntry(other, entry))
 }
 

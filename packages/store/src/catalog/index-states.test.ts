@@ -5,7 +5,7 @@ import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
-// What administrators do to indexes that others have done something to.
+// Administrators change indexes that other processes have changed.
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const byLinkAndTime = defineIndex('by_link', {
@@ -15,7 +15,7 @@ const byLinkAndTime = defineIndex('by_link', {
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 
 let driver: ReferenceDriver
-/** Milliseconds; sleeps are over at once, and take as long as they were to. */
+/** Milliseconds. Sleeps end at once, and move the clock by their length. */
 let now: number
 let plan: FaultPlan
 
@@ -33,7 +33,7 @@ beforeEach(() => {
   driver = createReferenceDriver({ shards: 2, now: () => now * 1000 })
 })
 
-/** Another store stands for another process; `plan` is for those that say so. */
+/** Opens a store as another process, with the faults of `plan` if asked to. */
 function open(indexes: (typeof byLink | typeof byRank)[] = [], isFaulty = false): Promise<DataStore> {
   const used = isFaulty ? faultyDriver(driver, (call) => plan(call)) : driver
   const shards: DriverFactory = { shardCount: 2, connect: async () => used }
@@ -53,7 +53,7 @@ function isDropOf(table: string, { operation, args }: FaultyCall): boolean {
   return operation === 'dropIndexTable' && (args[0] as IndexTableSpec).table === table
 }
 
-/** Whether a table is there, on each shard. */
+/** Tells for each shard whether it has the table. */
 async function isThere(entry: CatalogEntry): Promise<boolean[]> {
   const looks = driver.shards.map((shard) =>
     shard
@@ -68,7 +68,7 @@ async function isThere(entry: CatalogEntry): Promise<boolean[]> {
 }
 
 describe('adding', () => {
-  it('an index that is on its way out makes its next generation', async () => {
+  it('adding an index that is retiring makes its next generation', async () => {
     const store = await open([byLink])
     await change('index_by_link', 'retiring')
     await store.addIndex(byLink)
@@ -77,14 +77,14 @@ describe('adding', () => {
     expect(states()).toEqual(['index_by_link retiring', 'index_by_link_2 building'])
   })
 
-  it('an index that was dropped makes its next generation', async () => {
+  it('adding an index that was dropped makes its next generation', async () => {
     const store = await open([byLink])
     expect(await store.dropIndex('by_link')).toBe(true)
     await store.addIndex(byLink)
     expect(states()).toEqual(['index_by_link dropped', 'index_by_link_2 building'])
   })
 
-  it('changes what becomes of misfits of that index alone', async () => {
+  it('adding an index with another onMisfit changes only that index', async () => {
     const store = await open([byLink, byRank])
     await store.addIndex(
       defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link', onMisfit: 'skip' }),
@@ -102,7 +102,7 @@ describe('adding', () => {
     ).toEqual(['refuse', 'skip'])
   })
 
-  it('that was held up for longer than anybody waits, while another has added the same, leaves no table', async () => {
+  it('adding an index that another process adds after the lease has expired leaves no table', async () => {
     const store = await open([], true)
     let others: DataStore | undefined
     plan = ({ table, operation, shard, args }) => {
@@ -127,12 +127,12 @@ describe('adding', () => {
       [false, false],
       [true, true],
     ])
-    // Of another definition under the name both come into use.
+    // A second definition with the name comes into use beside the first.
     await store.addIndex(byLinkAndTime)
     expect(states().at(-1)).toBe('index_by_link_3 building')
   })
 
-  it('that died with its tables made leaves its name to nobody', async () => {
+  it('adding an index that ends in a crash reserves its table name for ever', async () => {
     const store = await open([], true)
     plan = ({ operation }) =>
       operation === 'createIndexTable' ? { before: () => Promise.reject(new Error('died')) } : undefined
@@ -145,7 +145,7 @@ describe('adding', () => {
 })
 
 describe('dropping', () => {
-  it('by a name takes every generation, by a definition that one, and nothing else', async () => {
+  it('dropping by name drops every generation, and by definition one', async () => {
     const store = await open([byLink, byRank])
     await store.addIndex(byLinkAndTime)
     expect(await store.dropIndex(byLink)).toBe(true)
@@ -168,7 +168,7 @@ describe('dropping', () => {
     expect(await store.dropIndex('by_link')).toBe(false)
   })
 
-  it('takes the tables away when nobody queries them any more, and while they are still written', async () => {
+  it('dropping an index drops its tables while it is retiring', async () => {
     const store = await open([byLink], true)
     const when: string[][] = []
     plan = (call) =>
@@ -179,7 +179,7 @@ describe('dropping', () => {
     expect(store.context.catalog.current().indexes).toEqual([])
   })
 
-  it('tells queries that it is on its way out', async () => {
+  it('a query of a retiring index says that it is being dropped', async () => {
     const store = await open([byLink])
     await change('index_by_link', 'retiring')
     await store.context.catalog.reload()
@@ -189,14 +189,14 @@ describe('dropping', () => {
     })
   })
 
-  it('goes on where another has begun', async () => {
+  it('dropping an index continues the drop of another process', async () => {
     const store = await open([byLink])
     await change('index_by_link', 'retiring')
     expect(await store.dropIndex('by_link')).toBe(true)
     expect(states()).toEqual(['index_by_link dropped'])
   })
 
-  it('does not bring back what another has dropped meanwhile, and added anew', async () => {
+  it('dropping an index does not touch a new generation that another process has added meanwhile', async () => {
     const store = await open([byLink], true)
     let others: Promise<void> | undefined
     const dropAndAdd = async (): Promise<void> => {
@@ -212,8 +212,8 @@ describe('dropping', () => {
   })
 })
 
-describe('an index that has lost a table', () => {
-  it('begins anew, beside others and beside one on its way out, which goes', async () => {
+describe('an index with a missing table', () => {
+  it('open replaces an index with a missing table, and finishes the drop of a retiring one', async () => {
     await open([byLink, byRank])
     await change('index_by_rank', 'retiring')
     for (const entry of stored()) await driver.shards[1]!.dropIndexTable(tableSpec(entry))
@@ -228,7 +228,7 @@ describe('an index that has lost a table', () => {
     expect(store.context.catalog.current().indexes).toMatchObject([{ table: 'index_by_link_2' }])
   })
 
-  it('is left to a process that was quicker', async () => {
+  it('an index with a missing table is replaced once by two processes', async () => {
     await open([byLink])
     await driver.shards[0]!.dropIndexTable(tableSpec(stored()[0]!))
     let others: Promise<DataStore> | undefined

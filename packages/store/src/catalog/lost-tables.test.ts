@@ -27,7 +27,7 @@ afterEach(async () => {
   await memory.close()
 })
 
-/** Another store on the same shards stands for another process. */
+/** Opens a store on the same shards, as another process. */
 async function open(options: { migrate?: boolean; driver?: Driver } = {}): Promise<DataStore> {
   const driver = options.driver ?? memory
   return DataStore.open({
@@ -43,7 +43,7 @@ async function openWithEntities(): Promise<DataStore> {
   return store
 }
 
-/** A table of any name. */
+/** The spec of a table, as far as dropping it needs. */
 const named = (table: string): IndexTableSpec => ({ table, columns: [] })
 
 async function lose(table: string, shards: readonly number[] = [0, 1]): Promise<void> {
@@ -57,7 +57,7 @@ describe.each([
   ['one shard', [1]],
   ['every shard', [0, 1]],
 ])('an index whose table is missing on %s', (_, shards) => {
-  it('is not answered from, and says what to do', async () => {
+  it('queries of an index with a missing table reject with the way to repair it', async () => {
     const store = await openWithEntities()
     await lose('index_by_link', shards)
     const all = store.getAll(byLink, {}, { scatter: true })
@@ -66,7 +66,7 @@ describe.each([
     await expect(store.count(byLink, {}, { scatter: true })).rejects.toEqual(withCode('INDEX_NOT_FOUND'))
   })
 
-  it('begins anew with migrate, and is not answered from until it was filled, in no process', async () => {
+  it('migrate replaces an index with a missing table, and no process queries it until it is filled', async () => {
     const reader = await openWithEntities()
     const epoch = reader.context.catalog.current().epochs[0]!
     await lose('index_by_link', shards)
@@ -88,7 +88,7 @@ describe.each([
     ])
   })
 
-  it('is not passed by in silence by writers, as long as it is in use', async () => {
+  it('writes fail while an index in use has a missing table', async () => {
     const writer = await openWithEntities()
     await lose('index_by_link', shards)
     const writes = LINKS.map((link) => writer.put({ link, rank: 3 }))
@@ -101,7 +101,7 @@ describe.each([
     expect(written).toHaveLength(LINKS.length - refused.length)
   })
 
-  it('is not passed by in silence by writers while it is being filled', async () => {
+  it('writes fail while an index being filled has a missing table', async () => {
     const writer = await openWithEntities()
     await lose('index_by_link', shards)
     await open({ migrate: true })
@@ -110,7 +110,7 @@ describe.each([
     await expect(writer.put({ link: 'b', rank: 3 })).rejects.toEqual(withCode('INDEX_NOT_FOUND'))
   })
 
-  it('is written by processes that know it by its old table', async () => {
+  it('processes with an older catalog write the new generation of a replaced index', async () => {
     const writer = await openWithEntities()
     await lose('index_by_link', shards)
     const store = await open({ migrate: true })
@@ -125,9 +125,9 @@ describe.each([
     ])
   })
 
-  it('is never taken for an empty one by a process that knew it as ready, whatever the moment', async () => {
+  it('no process takes an index with a missing table for an empty one while it is replaced', async () => {
     await openWithEntities()
-    // A query makes a process read the catalog again, so each moment has a process of its own.
+    // A query makes its process read the catalog again, so each step has its own process.
     const readers = await Promise.all(Array.from({ length: 24 }, () => open()))
     await lose('index_by_link', shards)
     let moments = 0
@@ -155,7 +155,7 @@ describe.each([
     expect(await states(store)).toEqual(['index_by_link_2 building', 'index_by_rank ready'])
   })
 
-  it('begins anew once, however many processes migrate at the same time', async () => {
+  it('an index with a missing table is replaced once by concurrent processes', async () => {
     await openWithEntities()
     await lose('index_by_link', shards)
     const stores = await Promise.all(Array.from({ length: 4 }, () => open({ migrate: true })))
@@ -164,7 +164,7 @@ describe.each([
     }
   })
 
-  it('begins anew although a process died of it half way, at any step', async () => {
+  it('an index with a missing table is replaced after a crash at any step', async () => {
     for (let step = 1, died = true; died; step++) {
       const driver = await memoryShards(2).connect()
       memory = driver
@@ -179,7 +179,7 @@ describe.each([
       )
       const opened = open({ migrate: true, driver: dying }).then(() => false)
       died = await Promise.race([opened, dying.crashed.then(() => true)])
-      // Its lease runs out, which is not waited for here.
+      // Ends the lease of the dead process without waiting for it.
       await driver.shards[0]!.dropIndexTable(named('looseleaf_tasks'))
       const store = await open({ migrate: true })
       const found = await store.indexes()
@@ -194,7 +194,7 @@ describe.each([
 })
 
 describe('a store whose catalogs are lost', () => {
-  it('does not take its indexes for ready where there are entities', async () => {
+  it('migrate makes the indexes of a store with entities and without catalogs building', async () => {
     await openWithEntities()
     await lose('looseleaf_meta')
     await lose('index_by_link')
@@ -205,7 +205,7 @@ describe('a store whose catalogs are lost', () => {
 })
 
 describe('a shard that was put back to a backup', () => {
-  it('does not make an index ready whose writers did not all know it, when it is the leading one', async () => {
+  it('a restored first shard does not make an index ready that some writers do not know', async () => {
     const store = await open({ migrate: true })
     const [first, second] = memory.shards
     const before = (await first!.catalog.load())!
@@ -225,7 +225,7 @@ describe('a shard that was put back to a backup', () => {
     })
   })
 
-  it('does not give the next change the epoch of the one that it lost, and is written by who knew that one', async () => {
+  it('a restored shard never reuses a lost epoch, and accepts writes of a process that knew it', async () => {
     const store = await open({ migrate: true })
     const before = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
     const other = await open()
@@ -234,7 +234,7 @@ describe('a shard that was put back to a backup', () => {
     for (const [shard, { catalog }] of memory.shards.entries()) {
       await catalog.change(before[shard]!, lost[shard]!)
     }
-    // The lost epochs are greater than those that the shards have now.
+    // The lost epochs are greater than the current epochs of the shards.
     const { id } = await other.put({ link: 'a', rank: 1 })
     expect(await store.get(id)).toMatchObject({ link: 'a' })
 
@@ -243,7 +243,7 @@ describe('a shard that was put back to a backup', () => {
     expect(epochs.every((epoch, shard) => epoch > lost[shard]!)).toBe(true)
   })
 
-  it('does not let a drop go on that it has forgotten, though others have changed the catalog since', async () => {
+  it('a drop whose change a shard has lost does not drop tables of a ready index', async () => {
     const store = await openWithEntities()
     const statesWhenDropped: string[][] = []
     let forgotten = false

@@ -7,7 +7,7 @@ import { DataStore } from '../data-store.ts'
 import { addIndexes } from './manage-indexes.ts'
 import { replaceLostIndexes } from './replace-lost-indexes.ts'
 
-// What other processes do to the indexes while one changes them, and changes that others have made already.
+// Other processes change the indexes before or while a process changes them.
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
@@ -22,13 +22,13 @@ afterEach(async () => {
   await memory.close()
 })
 
-/** A process of its own on the same shards, whose calls are under the plan. */
+/** Opens a store on the same shards, as another process, with the faults of `plan`. */
 async function open(migrate = false): Promise<DataStore> {
   const driver = faultyDriver(memory, (call) => plan(call))
   return DataStore.open({ shards: keepOpen(driver), indexes: [byLink, byRank], migrate })
 }
 
-/** What the shards say of the indexes, those that are dropped too. */
+/** Returns the states of an index's generations on each shard, dropped ones included. */
 async function stored(name = 'by_link'): Promise<string[][]> {
   const catalogs = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
   return catalogs.map((catalog) =>
@@ -44,7 +44,7 @@ async function epochs(): Promise<number[]> {
   return Promise.all(memory.shards.map(async ({ catalog }) => (await catalog.load())!.epoch))
 }
 
-/** Another process puts an index of this table into a state. */
+/** Sets the state of an index as another process. */
 async function setState(table: string, state: IndexState): Promise<void> {
   await changeCatalog(memory, (indexes) =>
     indexes.map((entry) => (entry.table === table ? { ...entry, state } : entry)),
@@ -60,14 +60,14 @@ const isThere = (table: string): Promise<boolean[]> =>
     memory.shards.map((shard) => hasIndexTable(shard, { ...byLink, generation: 1, table, state: 'ready' })),
   )
 
-/** Runs before the change of shard 0's catalog with this number, counted from 1 from now on. */
+/** Runs `work` before the change of shard 0's catalog with this number, counted from 1. */
 function beforeChange(number: number, work: () => Promise<void>): void {
   let changes = 0
   plan = ({ shard, operation }) =>
     shard === 0 && operation === 'change' && ++changes === number ? { before: work } : undefined
 }
 
-/** Another process has added the same index, as it thought that this one was dead. */
+/** Adds the same index as another process that has taken over the lease. */
 async function addElsewhere(): Promise<void> {
   const entry = { ...byLink, generation: 9, table: 'index_by_link_9', state: 'building' as const }
   for (const shard of memory.shards)
@@ -75,7 +75,7 @@ async function addElsewhere(): Promise<void> {
   await changeCatalog(memory, (indexes) => [...indexes, entry])
 }
 
-/** Statements that drop a table of this name take their time. */
+/** Makes statements slow that drop this table. */
 function slowDrop(table: string): void {
   const before = plan
   plan = (call) =>
@@ -84,8 +84,8 @@ function slowDrop(table: string): void {
       : before(call)
 }
 
-describe('what others have done already', () => {
-  it('is known to whoever finds that nothing is left to do', async () => {
+describe('changes of other processes', () => {
+  it('a call that finds nothing to do knows the changes of other processes', async () => {
     const store = await open(true)
     const [adding, dropping] = [await open(), await open()]
     await store.dropIndex('by_rank')
@@ -95,7 +95,7 @@ describe('what others have done already', () => {
     expect(dropping.context.catalog.current().indexes).toHaveLength(1)
   })
 
-  it('is not done again: an index with a lost table begins anew once', async () => {
+  it('an index with a missing table that another process has replaced is not replaced again', async () => {
     const [one, other] = [await open(true), await open()]
     await lose('index_by_link')
     await replaceLostIndexes(one.context)
@@ -105,7 +105,7 @@ describe('what others have done already', () => {
     expect(await stored()).toEqual(both('1 dropped', '2 building'))
   })
 
-  it('takes no turn of those who change indexes where no table is lost', async () => {
+  it('replacing indexes takes no lease if no table is missing', async () => {
     const { context } = await open(true)
     let claims = 0
     plan = ({ operation }) => {
@@ -116,7 +116,7 @@ describe('what others have done already', () => {
     expect(claims).toBe(0)
   })
 
-  it('takes no word to the shards where they have all definitions', async () => {
+  it('addIndexes only reads the catalog if the store has all definitions', async () => {
     const { context } = await open(true)
     const sent = new Set<string>()
     plan = ({ table, operation }) => {
@@ -128,8 +128,8 @@ describe('what others have done already', () => {
   })
 })
 
-describe('definitions that are to be there', () => {
-  it('take effect where only onMisfit is another', async () => {
+describe('addIndexes', () => {
+  it('addIndexes changes onMisfit of an existing index', async () => {
     const { context } = await open(true)
     await addIndexes(context, [{ ...byLink, onMisfit: 'skip' }])
     expect(context.catalog.current().indexes.find(({ name }) => name === 'by_link')).toMatchObject({
@@ -138,7 +138,7 @@ describe('definitions that are to be there', () => {
     })
   })
 
-  it('begin anew where the index that has them is on its way out', async () => {
+  it('addIndexes makes a new generation of a retiring index', async () => {
     const { context } = await open(true)
     await setState('index_by_link', 'retiring')
     await addIndexes(context, [byLink])
@@ -147,7 +147,7 @@ describe('definitions that are to be there', () => {
 })
 
 describe('an index that another process adds meanwhile', () => {
-  it('is left alone by one that adds it, whose tables are gone when it is done', async () => {
+  it('adding an index that another process adds meanwhile leaves that one, and drops its own tables', async () => {
     const store = await open(true)
     await store.dropIndex('by_link')
     beforeChange(2, addElsewhere)
@@ -157,7 +157,7 @@ describe('an index that another process adds meanwhile', () => {
     expect(await isThere('index_by_link_2')).toEqual([false, false])
   })
 
-  it('is left alone by one that begins it anew, whose tables are gone when it is done', async () => {
+  it('replacing an index that another process adds meanwhile leaves that one, and drops its own tables', async () => {
     const { context } = await open(true)
     await lose('index_by_link')
     beforeChange(2, addElsewhere)
@@ -167,7 +167,7 @@ describe('an index that another process adds meanwhile', () => {
     expect(await isThere('index_by_link_2')).toEqual([false, false])
   })
 
-  it('stays ready, where it has brought this very one into use', async () => {
+  it('an index that another process has made ready meanwhile stays ready', async () => {
     const store = await open(true)
     await store.dropIndex('by_link')
     beforeChange(2, () => setState('index_by_link_2', 'ready'))
@@ -176,7 +176,7 @@ describe('an index that another process adds meanwhile', () => {
   })
 })
 
-it('an index comes into use when its table is there on every shard', async () => {
+it('an index comes into use once its table is on every shard', async () => {
   const store = await open(true)
   await store.dropIndex('by_link')
   const seen: boolean[][] = []
@@ -191,7 +191,7 @@ it('an index comes into use when its table is there on every shard', async () =>
 })
 
 describe('an index that another process drops meanwhile', () => {
-  it('does not come back while it is added', async () => {
+  it('an index that another process drops while it is added stays retiring', async () => {
     const store = await open(true)
     await store.dropIndex('by_link')
     beforeChange(2, () => setState('index_by_link_2', 'retiring'))
@@ -199,7 +199,7 @@ describe('an index that another process drops meanwhile', () => {
     expect(await stored()).toEqual(both('1 dropped', '2 retiring'))
   })
 
-  it('stays dropped while this one drops it', async () => {
+  it('an index that another process has dropped stays dropped while this one drops it', async () => {
     const store = await open(true)
     beforeChange(1, () => setState('index_by_link', 'dropped'))
     const change = plan
@@ -212,7 +212,7 @@ describe('an index that another process drops meanwhile', () => {
     expect(seen).toEqual([both('1 dropped'), both('1 dropped')])
   })
 
-  it('does not come back when it was just begun anew', async () => {
+  it('an index that another process drops while it is replaced stays dropped', async () => {
     const { context } = await open(true)
     await lose('index_by_link')
     beforeChange(3, () => setState('index_by_link_2', 'dropped'))
@@ -222,7 +222,7 @@ describe('an index that another process drops meanwhile', () => {
   })
 })
 
-it('an index on its way out that has lost a table goes, and takes no new name', async () => {
+it('a retiring index with a missing table is dropped without a new generation', async () => {
   const { context } = await open(true)
   await setState('index_by_link', 'retiring')
   await context.catalog.reload()
@@ -234,11 +234,11 @@ it('an index on its way out that has lost a table goes, and takes no new name', 
   }
   await replaceLostIndexes(context)
   expect(await stored()).toEqual(both('1 dropped'))
-  // To `retiring`, then to `dropped`.
+  // One change to `retiring`, and one to `dropped`.
   expect(changes).toBe(2)
 })
 
-it('two indexes that begin anew both come, although a shard has forgotten the name of one of them', async () => {
+it('two replaced indexes both come into use although a shard has lost the reserved name of one', async () => {
   const { context } = await open(true)
   await lose('index_by_link')
   await lose('index_by_rank')

@@ -23,7 +23,7 @@ const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean }
 let folder: string
 const opened: DataStore[] = []
 
-/** Another store on the same files stands for another process: it has a catalog, lanes and connections of its own. */
+/** Opens a store on the same files, as another process with its own catalog, lanes and connections. */
 async function open(
   options: { migrate?: boolean; indexes?: (typeof byUser | typeof byLink)[] } = {},
 ): Promise<DataStore> {
@@ -32,7 +32,7 @@ async function open(
   return store
 }
 
-/** Makes an index ready, as the cleaner does when it has been filled. */
+/** Makes an index ready, as the cleaner does once it is filled. */
 async function makeReady(store: DataStore, name: string): Promise<void> {
   const change = await changeCatalog(store.context.driver, (indexes) =>
     indexes.map((entry) =>
@@ -51,19 +51,19 @@ afterEach(async () => {
 })
 
 describe('opening', () => {
-  it('refuses shards without tables, and says what to do', async () => {
+  it('open rejects shards without tables, and says what to do', async () => {
     await expect(open()).rejects.toEqual(withCode('NOT_MIGRATED'))
     await expect(open()).rejects.toThrow(/migrate: true/)
   })
 
-  it('makes the indexes of a new store ready at once', async () => {
+  it('open makes the indexes of a new store ready at once', async () => {
     const store = await open({ migrate: true, indexes: [byUser] })
     expect(await store.indexes()).toMatchObject([
       { name: 'by_user', generation: 1, state: 'ready', table: 'index_by_user' },
     ])
   })
 
-  it('takes two definitions under one name for two generations', async () => {
+  it('open takes two definitions with one name for two generations', async () => {
     const store = await DataStore.open({
       shards: sqliteShards({ folder, shards: 2 }),
       indexes: [byLink, byLinkAndTime],
@@ -78,7 +78,7 @@ describe('opening', () => {
     expect(await store.getAll(byLink, { link: 'x' })).toHaveLength(1)
   })
 
-  it('adds an index that a store in use does not have as building', async () => {
+  it('open adds a missing index of a store in use as building', async () => {
     await (await open({ migrate: true, indexes: [byUser] })).close()
     const store = await open({ migrate: true, indexes: [byUser, byLink] })
     expect(await store.indexes()).toMatchObject([
@@ -88,7 +88,7 @@ describe('opening', () => {
     await expect(store.query(byLink, { link: 'x' })).rejects.toEqual(withCode('INDEX_NOT_READY'))
   })
 
-  it('says which indexes can be queried, without a question to a database', async () => {
+  it('isReady tells which indexes can be queried without asking a database', async () => {
     const store = await open({ migrate: true, indexes: [byUser] })
     const isReady = (): boolean => store.isReady(byLink)
     const seen = [isReady(), store.isReady(byUser)]
@@ -106,7 +106,7 @@ describe('opening', () => {
     expect(() => store.isReady({ name: 'by_link' } as typeof byLink)).toThrow(/isReady/)
   })
 
-  it('lets several processes migrate at the same time', async () => {
+  it('several processes may migrate at the same time', async () => {
     const stores = await Promise.all(
       Array.from({ length: 4 }, () => open({ migrate: true, indexes: [byUser, byLink] })),
     )
@@ -115,7 +115,7 @@ describe('opening', () => {
     expect(await stores[0]?.indexes()).toHaveLength(2)
   })
 
-  it('refuses shards in another order', async () => {
+  it('open rejects shards in another order', async () => {
     await (await open({ migrate: true })).close()
     const { rename } = await import('node:fs/promises')
     await rename(join(folder, 'shard-0.sqlite'), join(folder, 'x'))
@@ -124,7 +124,7 @@ describe('opening', () => {
     await expect(open()).rejects.toEqual(withCode('LAYOUT_MISMATCH'))
   })
 
-  it('refuses a router that routes otherwise than the data was written', async () => {
+  it('open rejects a router that routes differently from the stored data', async () => {
     await (await open({ migrate: true })).close()
     const { moduloRouter } = await import('@looseleaf/router')
     const other = DataStore.open({
@@ -136,19 +136,19 @@ describe('opening', () => {
 })
 
 describe('adding an index', () => {
-  it('makes a process that does not know it write it all the same', async () => {
+  it('a process that does not know an added index writes it', async () => {
     const writer = await open({ migrate: true, indexes: [byUser] })
     await writer.put({ link: 'before', user_id: writer.newId() })
     const admin = await open()
     await admin.addIndex(byLink)
-    // The writer has not looked at the catalog since; its epoch is behind, so its next commit is refused and tried again.
+    // The catalog of the writer is old. Its epoch is behind, so its next commit is rejected and repeated.
     const { id } = await writer.put({ link: 'after', user_id: writer.newId() })
     await makeReady(admin, 'by_link')
     expect((await admin.getAll(byLink, { link: 'after' })).map((entity) => entity.id)).toEqual([id])
     expect((await writer.getAll(byLink, { link: 'after' })).map((entity) => entity.id)).toEqual([id])
   })
 
-  it('is no change when the store has the same definition', async () => {
+  it('adding an index that the store has unchanged changes nothing', async () => {
     const store = await open({ migrate: true, indexes: [byUser] })
     const before = (await store.status()).shards[0]?.epoch
     await store.addIndex(byUser)
@@ -156,7 +156,7 @@ describe('adding an index', () => {
     expect(await store.indexes()).toHaveLength(1)
   })
 
-  it('takes a change of onMisfit for what it is', async () => {
+  it('adding an index with another onMisfit makes no new generation', async () => {
     const store = await open({ migrate: true, indexes: [byUser] })
     await expect(store.put({ user_id: 7 })).rejects.toEqual(withCode('BAD_INDEX_VALUE'))
     const lenient = defineIndex('by_user', {
@@ -171,7 +171,7 @@ describe('adding an index', () => {
     expect(await store.getAll(byUser, { user_id: id })).toEqual([])
   })
 
-  it('adds a changed definition as a generation of its own, and keeps the old one in use', async () => {
+  it('adding a changed definition makes a new generation, and the old one stays in use', async () => {
     const store = await open({ migrate: true, indexes: [byLink] })
     await store.put({ link: 'x', time: new Date(5) })
     await store.addIndex(byLinkAndTime)
@@ -184,7 +184,7 @@ describe('adding an index', () => {
     ])
   })
 
-  it('lets many processes add at the same time without losing one', async () => {
+  it('concurrent additions of indexes by many processes lose none', async () => {
     const stores = await Promise.all(Array.from({ length: 3 }, () => open({ migrate: true })))
     const definitions = Array.from({ length: 6 }, (_, n) =>
       defineIndex(`by_p${n}`, { properties: { [`p${n}`]: 'integer' }, shardOn: 'id' }),
@@ -197,7 +197,7 @@ describe('adding an index', () => {
     expect(new Set(epochs).size).toBe(1)
   })
 
-  it('is finished by the next process when it died between two shards', async () => {
+  it('the next process finishes an addition that crashed between two shards', async () => {
     const store = await open({ migrate: true })
     const [first] = store.context.driver.shards
     const catalog = await first!.catalog.load()
@@ -210,7 +210,7 @@ describe('adding an index', () => {
 })
 
 describe('dropping an index', () => {
-  it('ends queries, in other processes too, and lets their writes go on', async () => {
+  it('dropping an index ends queries in other processes, and their writes continue', async () => {
     const other = await open({ migrate: true, indexes: [byUser, byLink] })
     const { id } = await other.put({ link: 'x', user_id: other.newId() })
     const admin = await open()
@@ -222,13 +222,13 @@ describe('dropping an index', () => {
     expect(await other.indexes()).toMatchObject([{ name: 'by_user' }])
   })
 
-  it('goes on writing it while a process that does not know that may still query it', async () => {
+  it('a dropped index is written while a process with an older catalog may still query it', async () => {
     const reader = await open({ migrate: true, indexes: [byLink] })
     const writer = await open()
     await writer.put({ link: 'x' })
     let looks = 0
     const look = async (): Promise<void> => {
-      // The writer knows the state `retiring` before it begins, and the reader has not heard of it.
+      // The writer knows the state `retiring`, and the reader does not.
       await writer.context.catalog.reload()
       await writer.put({ link: 'x' })
       expect(writer.context.catalog.current().indexes).toMatchObject([{ state: 'retiring' }])
@@ -249,7 +249,7 @@ describe('dropping an index', () => {
     expect(looks).toBe(1)
   })
 
-  it('and adding it again is noticed by a process that only reads', async () => {
+  it('a process that only reads notices that an index was dropped and added again', async () => {
     const reader = await open({ migrate: true, indexes: [byLink] })
     const { id } = await reader.put({ link: 'x' })
     expect(await reader.count(byLink, { link: 'x' })).toBe(1)
@@ -263,7 +263,7 @@ describe('dropping an index', () => {
     expect((await reader.getAll(byLink, { link: 'y' })).map((entity) => entity.id)).toEqual([id])
   })
 
-  it('makes the cursors of its pages void, and no page is taken for the end', async () => {
+  it('dropping and adding an index makes its cursors BAD_CURSOR', async () => {
     const store = await open({ migrate: true, indexes: [byLink] })
     for (let i = 0; i < 5; i++) await store.put({ link: 'x' })
     const { cursor } = await store.query(byLink, { link: 'x' }, { limit: 2 })
@@ -276,14 +276,14 @@ describe('dropping an index', () => {
     await expect(next()).rejects.toEqual(withCode('BAD_CURSOR'))
   })
 
-  it('drops the one generation that is named by its definition', async () => {
+  it('dropping an index by its definition drops one generation', async () => {
     const store = await open({ migrate: true, indexes: [byLink] })
     await store.addIndex(byLinkAndTime)
     await store.dropIndex(byLink)
     expect(await store.indexes()).toMatchObject([{ generation: 2 }])
   })
 
-  it('is not misled by tables that an attempt with another definition has left behind', async () => {
+  it('tables left by a failed addition do not affect a later definition with the same name', async () => {
     const asInteger = defineIndex('by_score', { properties: { score: 'integer' }, shardOn: 'id' })
     const asNumber = defineIndex('by_score', { properties: { score: 'number' }, shardOn: 'id' })
     const store = await open({ migrate: true })
@@ -304,7 +304,7 @@ describe('dropping an index', () => {
     expect(found.map(({ score }) => score)).toEqual(scores)
   })
 
-  it('never uses a table name again', async () => {
+  it('a table name of a dropped index is never used again', async () => {
     const store = await open({ migrate: true, indexes: [byLink] })
     await store.dropIndex('by_link')
     await store.addIndex(byLink)
@@ -312,8 +312,8 @@ describe('dropping an index', () => {
   })
 })
 
-describe('a user without the right to', () => {
-  /** The same files, by a user to whom shard 1 refuses what begins like this. */
+describe('a user without rights on tables', () => {
+  /** Opens the same files as a user to whom shard 1 denies operations that begin like this. */
   async function limited(operation: string): Promise<DataStore> {
     const factory = sqliteShards({ folder, shards: 2 })
     const driver = faultyDriver(await factory.connect(), (call) =>
@@ -334,7 +334,7 @@ describe('a user without the right to', () => {
     ),
   })
 
-  it('drop tables drops no index, which stays as it is', async () => {
+  it('a user without the right to drop tables drops no index', async () => {
     const store = await open({ migrate: true, indexes: [byLink] })
     await store.put({ link: 'x' })
     const before = store.context.catalog.current()
@@ -344,7 +344,7 @@ describe('a user without the right to', () => {
     expect(await store.dropIndex('by_link')).toBe(true)
   })
 
-  it('create tables adds no index, and takes no name', async () => {
+  it('a user without the right to create tables adds no index, and reserves no name', async () => {
     const store = await open({ migrate: true, indexes: [byUser] })
     const before = store.context.catalog.current()
     await expect((await limited('create')).addIndex(byLink)).rejects.toMatchObject(lacking('CREATE'))
@@ -356,7 +356,7 @@ describe('a user without the right to', () => {
     ])
   })
 
-  it('create tables adds an index whose tables were made by hand', async () => {
+  it('a user without the right to create tables adds an index whose tables were made by hand', async () => {
     const store = await open({ migrate: true, indexes: [byUser] })
     for (const shard of store.context.driver.shards)
       await shard.createIndexTable(tableSpec({ ...byLink, table: 'index_by_link' }))
@@ -364,26 +364,29 @@ describe('a user without the right to', () => {
     expect(await store.indexes()).toMatchObject([{}, { table: 'index_by_link', state: 'building' }])
   })
 
-  it.each(['drop', 'create'])('%s tables begins no index anew that has lost a table', async (operation) => {
-    const store = await open({ migrate: true, indexes: [byLink] })
-    await store.context.driver.shards[0]!.dropIndexTable(tableSpec({ ...byLink, table: 'index_by_link' }))
-    const before = store.context.catalog.current()
-    const user = await limited(operation)
-    await expect(replaceLostIndexes(user.context)).rejects.toMatchObject(lacking(operation.toUpperCase()))
-    expect(await store.context.catalog.reload()).toEqual(before)
-    await replaceLostIndexes(store.context)
-    expect(await store.indexes()).toMatchObject([{ generation: 2, state: 'building' }])
-  })
+  it.each(['drop', 'create'])(
+    'a user without the right to %s tables replaces no index with a missing table',
+    async (operation) => {
+      const store = await open({ migrate: true, indexes: [byLink] })
+      await store.context.driver.shards[0]!.dropIndexTable(tableSpec({ ...byLink, table: 'index_by_link' }))
+      const before = store.context.catalog.current()
+      const user = await limited(operation)
+      await expect(replaceLostIndexes(user.context)).rejects.toMatchObject(lacking(operation.toUpperCase()))
+      expect(await store.context.catalog.reload()).toEqual(before)
+      await replaceLostIndexes(store.context)
+      expect(await store.indexes()).toMatchObject([{ generation: 2, state: 'building' }])
+    },
+  )
 })
 
 describe('an index that the store does not have', () => {
-  it('is told by name, with those that there are', async () => {
+  it('a query of an unknown index names it and the existing ones', async () => {
     const store = await open({ migrate: true, indexes: [byUser] })
     await expect(store.query(byLink, { link: 'x' })).rejects.toThrow(/no index by_link.*by_user/)
     await expect(store.query(byLink, { link: 'x' })).rejects.toEqual(withCode('INDEX_NOT_FOUND'))
   })
 
-  it('is told apart from one with another definition', async () => {
+  it('a query of an index with another definition says so', async () => {
     const store = await open({ migrate: true, indexes: [byLink] })
     await expect(store.query(byLinkAndTime, { link: 'x' })).rejects.toThrow(/another definition/)
   })

@@ -10,7 +10,7 @@ import {
 import { exclusively } from './catalog-lease.ts'
 import {
   dropUnused,
-  isThere,
+  isInUseAmong,
   prepareTables,
   readWhole,
   tablesOf,
@@ -18,13 +18,12 @@ import {
   withComing,
 } from './exchange-indexes.ts'
 import { requireMayDrop } from './table-rights.ts'
-import { areClaimsOfAny, entriesMeant, type WhichIndex } from './which-index.ts'
+import { areClaimsOfAny, selectEntries, type WhichIndex } from './which-index.ts'
 
 /**
- * Adds indexes while the store is in use: creates their tables, then makes every writer write them (state `building`), all
- * at once. The cleaner fills them and makes them ready. Nothing happens for a definition that the store has as it is; one
- * that is hidden is shown again, and a change of `onMisfit` alone takes effect at once; any other changed definition
- * becomes a new generation beside the old one.
+ * Adds indexes while the store is in use. Creates their tables, then makes every writer write all of them (state `building`). The cleaner
+ * fills them and makes them ready. Does nothing for a definition that the store has unchanged. A hidden index is shown again, and a
+ * change of `onMisfit` alone takes effect at once. Any other change becomes a new generation beside the old one.
  */
 export async function addIndex(
   context: EngineContext,
@@ -37,8 +36,8 @@ export async function addIndex(
 }
 
 /**
- * What is missing of these definitions, all at once. False where another process, which thought that this one was dead, has dropped
- * meanwhile what was there of them: an index without the claims that it would have shared must not come into use.
+ * Brings the missing entries of these definitions into use, in one change of the catalog. Returns false if another process that has taken
+ * over the lease has dropped the present ones, because an index must not come into use without the claims that it shares.
  */
 async function bringIntoUse(
   context: EngineContext,
@@ -47,9 +46,9 @@ async function bringIntoUse(
 ): Promise<boolean> {
   const { indexes } = await readWhole(context, options)
   const wanted = definitions.flatMap(entriesOf)
-  const there = wanted.filter((each) => isThere(each, indexes))
+  const present = wanted.filter((each) => isInUseAmong(each, indexes))
   const missing = wanted.filter(
-    (each, i) => !there.includes(each) && wanted.findIndex((other) => sameEntry(other, each)) === i,
+    (each, i) => !present.includes(each) && wanted.findIndex((other) => sameEntry(other, each)) === i,
   )
   if (missing.length === 0) {
     await makeAsWanted(context, definitions, options)
@@ -60,7 +59,7 @@ async function bringIntoUse(
   const changed = await changeCatalog(
     context.driver,
     (all) => {
-      isWhole = there.every((each) => isThere(each, all))
+      isWhole = present.every((each) => isInUseAmong(each, all))
       return isWhole
         ? withComing(
             all.map((entry) => asWanted(entry, definitions)),
@@ -75,22 +74,22 @@ async function bringIntoUse(
   return isWhole
 }
 
-/** As `addIndex`, without a word to the shards about those that the store has as they are. */
+/** Does `addIndex` for the definitions that the store does not have unchanged. If it has all of them, it only reads the catalog. */
 export async function addIndexes(
   context: EngineContext,
   definitions: readonly IndexDefinitionData[],
 ): Promise<void> {
   const { indexes } = await context.catalog.reload()
-  const asTheyAre = indexes.filter((entry) => asWanted(entry, definitions) === entry)
+  const unchanged = indexes.filter((entry) => asWanted(entry, definitions) === entry)
   const isKnown = (definition: IndexDefinitionData): boolean =>
-    entriesOf(definition).every((each) => isThere(each, asTheyAre))
+    entriesOf(definition).every((each) => isInUseAmong(each, unchanged))
   const absent = definitions.filter((definition) => !isKnown(definition))
   if (absent.length > 0) await addIndex(context, absent)
 }
 
 /**
- * Drops an index while the store is in use: first no process may query it any more, then its tables go, then it is no
- * longer written. Claims that a generation has to have which stays are left. False if there is none.
+ * Drops an index while the store is in use; see `takeOut` for the steps. Leaves claims that another generation in use needs. Returns false
+ * if there is no such index.
  */
 export async function dropIndex(
   context: EngineContext,
@@ -99,16 +98,16 @@ export async function dropIndex(
 ): Promise<boolean> {
   return exclusively(context, options, async () => {
     const { indexes } = await readWhole(context, options)
-    const meant = entriesMeant(which, indexes)
-    if (meant.length === 0) return false
+    const selected = selectEntries(which, indexes)
+    if (selected.length === 0) return false
     await requireMayDrop(context.driver.shards, options)
-    const tables = tablesOf(meant)
+    const tables = tablesOf(selected)
     await takeOut(
       context,
-      (now) => {
-        // Another process may have dropped some by then, and added others.
-        const known = now.filter(({ state, table }) => state !== 'dropped' || tables.has(table))
-        const going = entriesMeant(which, known)
+      (current) => {
+        // Another process may have dropped some of them, and added others.
+        const known = current.filter(({ state, table }) => state !== 'dropped' || tables.has(table))
+        const going = selectEntries(which, known)
         const staying = known.filter((entry) => !going.includes(entry))
         return {
           going: going.filter((entry) => !(isInUse(entry) && areClaimsOfAny(entry, staying))),
@@ -121,7 +120,7 @@ export async function dropIndex(
   })
 }
 
-/** What becomes of misfits is a matter of the writers alone, and a hidden index is whole: the rows are the same. */
+/** Shows hidden indexes, and sets their `onMisfit`. Neither changes rows: a hidden index is whole, and only writers look at `onMisfit`. */
 async function makeAsWanted(
   context: EngineContext,
   definitions: readonly IndexDefinitionData[],
@@ -138,8 +137,8 @@ async function makeAsWanted(
 }
 
 /**
- * The entry, shown and with the `onMisfit` of its definition among these; the same object where it is like that. Claims have no
- * misfits, and several definitions may share them.
+ * Returns the entry, not hidden, with the `onMisfit` of its definition; the same object if that changes nothing. Claims keep their
+ * `onMisfit`, because several definitions may share them.
  */
 function asWanted(entry: CatalogEntry, definitions: readonly IndexDefinitionData[]): CatalogEntry {
   const wanted = definitions.find((definition) => isEntryOf(entry, definition))

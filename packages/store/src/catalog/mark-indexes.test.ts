@@ -18,7 +18,7 @@ beforeEach(() => {
   driver = createReferenceDriver({ shards: 2 })
 })
 
-/** Another store stands for another process: it has a catalog of its own, as of when it has last read it. */
+/** Opens a store as another process, whose catalog is as old as its last read. */
 function open(
   indexes: Definition[] = [],
   { migrate = true, onWarning }: { migrate?: boolean; onWarning?: (text: string) => void } = {},
@@ -32,7 +32,7 @@ const found = async (store: DataStore, link: string): Promise<(string | undefine
   (await store.getAll(byLink, { link })).map((entity) => entity.id)
 
 describe('a hidden index', () => {
-  it('is queried by nobody who has heard of it, which says how to bring it back', async () => {
+  it('queries of a hidden index reject with the command that restores it', async () => {
     const store = await open([byLink])
     const stale = await open()
     const { id } = await store.put({ link: 'a' })
@@ -43,11 +43,11 @@ describe('a hidden index', () => {
       message: expect.stringMatching(/hidden.*looseleaf index restore by_link --generation 1/),
     })
     await expect(store.count(byLink, { link: 'a' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
-    // To go by an older catalog does no harm: the index is as whole as ever.
+    // A process with an older catalog may query the index, which is whole.
     expect(await found(stale, 'a')).toEqual([id])
   })
 
-  it('is written by all, also by those with an older catalog, and right as soon as it is back', async () => {
+  it('a hidden index is written by all processes, and whole when it is restored', async () => {
     const store = await open([byLink])
     const [stale, hider] = [await open(), await open()]
     const before = await store.put({ link: 'a' })
@@ -64,14 +64,14 @@ describe('a hidden index', () => {
     expect(entries()).toEqual([expect.not.objectContaining({ hidden: true })])
   })
 
-  it('that is unique still refuses keys that are taken', async () => {
+  it('a hidden unique index still rejects taken keys', async () => {
     const store = await open([byRank])
     await store.put({ rank: 1 })
     await store.hideIndex('by_rank')
     await expect(store.put({ rank: 1 })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
   })
 
-  it('is shown again to a program that adds it, or opens with it and migrate, as a dropped one would be added', async () => {
+  it('adding a hidden index, or opening with it and migrate, shows it again', async () => {
     const store = await open([byLink])
     const { id } = await store.put({ link: 'a' })
     await store.hideIndex('by_link')
@@ -82,7 +82,7 @@ describe('a hidden index', () => {
     expect(entries()).toMatchObject([{ generation: 1, state: 'ready' }])
   })
 
-  it('is told at open to a program that would query it', async () => {
+  it('open warns of a hidden index of the program', async () => {
     const store = await open([byLink, byRank])
     await store.hideIndex('by_link')
     const warnings: string[] = []
@@ -90,7 +90,7 @@ describe('a hidden index', () => {
     expect(warnings).toEqual([expect.stringMatching(/^Index by_link is hidden/)])
   })
 
-  it('is one generation by definition, all by name, and none that is not there', async () => {
+  it('hideIndex selects one generation by definition and all by name, and returns false if there is none', async () => {
     const store = await open([byLink])
     await store.addIndex(byLinkAndTime)
     expect(await store.hideIndex(byLink)).toBe(true)
@@ -105,7 +105,7 @@ describe('a hidden index', () => {
     })
   })
 
-  it('changes no epoch when it is hidden already', async () => {
+  it('hiding a hidden index changes no epoch', async () => {
     const store = await open([byLink])
     await store.hideIndex('by_link')
     const { epochs } = store.context.catalog.current()
@@ -113,7 +113,7 @@ describe('a hidden index', () => {
     expect(store.context.catalog.current().epochs).toEqual(epochs)
   })
 
-  it('that is dropped is not to be restored', async () => {
+  it('a hidden index that was dropped cannot be restored', async () => {
     const store = await open([byLink])
     await store.hideIndex('by_link')
     expect(await store.dropIndex('by_link')).toBe(true)
@@ -121,7 +121,7 @@ describe('a hidden index', () => {
     await expect(found(store, 'a')).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
   })
 
-  it('that has lost a table is not begun anew unless somebody wants it', async () => {
+  it('a hidden index with a missing table is replaced only if a program has it', async () => {
     const store = await open([byLink, byRank])
     await store.hideIndex('by_link')
     await driver.shards[1]!.dropIndexTable({ table: 'index_by_link', columns: [] })
@@ -133,7 +133,7 @@ describe('a hidden index', () => {
 })
 
 describe('a paused filling', () => {
-  it('is told by the index and by queries, and ends with resumeIndex', async () => {
+  it('a paused filling shows in the index and in errors of queries until resumeIndex', async () => {
     const store = await open([])
     await store.put({ link: 'a' })
     await store.addIndex(byLink)
@@ -147,7 +147,7 @@ describe('a paused filling', () => {
     expect(entries()).toEqual([expect.not.objectContaining({ paused: true })])
   })
 
-  it('is none where an index is ready', async () => {
+  it('pauseIndex returns false for a ready index', async () => {
     const store = await open([byLink])
     expect(await store.pauseIndex('by_link')).toBe(false)
     expect(entries()).toEqual([expect.not.objectContaining({ paused: true })])
@@ -155,7 +155,7 @@ describe('a paused filling', () => {
 })
 
 describe('several indexes', () => {
-  it('are added in one change, and each of a list once', async () => {
+  it('addIndex adds a list of indexes in one change, and repeated ones once', async () => {
     const store = await open([])
     const changes: number[] = []
     const original = driver.shards[0]!.catalog.change
@@ -164,7 +164,7 @@ describe('several indexes', () => {
       return original(catalog, ...rest)
     }
     await store.addIndex([byLink, byRank, byLink])
-    // First their names are taken.
+    // The first change reserves the names.
     expect(changes).toEqual([0, 3])
     expect((await store.indexes()).map(({ table }) => table)).toEqual([
       'index_by_link',
@@ -173,7 +173,7 @@ describe('several indexes', () => {
     ])
   })
 
-  it('are none where one of them is no definition', async () => {
+  it('addIndex adds nothing if one of the values is no definition', async () => {
     const store = await open([])
     await expect(store.addIndex([byLink, {} as never])).rejects.toMatchObject({ code: 'BAD_INDEX' })
     expect(await store.indexes()).toEqual([])

@@ -1,9 +1,9 @@
 import { checkOptions, type CallOptions, type CatalogEntry } from '@looseleaf/core'
 import { changeCatalog, isInUse, type EngineContext } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
-import { areClaimsOfAny, entriesMeant, requireWhich, type WhichIndex } from './which-index.ts'
+import { areClaimsOfAny, selectEntries, requireWhich, type WhichIndex } from './which-index.ts'
 
-/** What may be said of an index in use besides its state, and which call says so or takes it back. */
+/** The mark that each call sets on an index in use, or removes from it. */
 const MARKS = {
   hideIndex: { mark: 'hidden', isMarked: true },
   restoreIndex: { mark: 'hidden', isMarked: false },
@@ -12,10 +12,9 @@ const MARKS = {
 } as const
 
 /**
- * Marks what is meant of an index, or takes the mark from it, in one change of the catalog. A filling that has ended cannot be
- * paused. Claims that several generations share are hidden with the last of them only. False where there is nothing to mark.
- *
- * It waits for nobody else who changes indexes: what is on its way out by then is left alone.
+ * Sets or removes a mark on the selected entries of an index, in one change of the catalog. Returns false if there is no entry to mark.
+ * Only a `building` index can be paused. Claims that generations share are hidden with the last of these. Takes no lease: a retiring index
+ * stays as it is.
  */
 export async function markIndex(
   context: EngineContext,
@@ -26,24 +25,25 @@ export async function markIndex(
   checkOptions(call, options, optionsOf.call)
   requireWhich(call, which)
   const { mark, isMarked } = MARKS[call]
-  let isThere = false
+  let isFound = false
   const changed = await changeCatalog(
     context.driver,
     (indexes) => {
-      const meant = new Set(entriesMeant(which, indexes.filter(isInUse)))
-      const shown = indexes.filter((entry) => !entry.hidden && !meant.has(entry))
-      const isToMark = (entry: CatalogEntry): boolean =>
-        meant.has(entry) &&
+      const selected = new Set(selectEntries(which, indexes.filter(isInUse)))
+      const shown = indexes.filter((entry) => !entry.hidden && !selected.has(entry))
+      const isMarkable = (entry: CatalogEntry): boolean =>
+        selected.has(entry) &&
         (mark === 'hidden' ? !isMarked || !areClaimsOfAny(entry, shown) : entry.state === 'building')
-      isThere = indexes.some(isToMark)
-      const isOther = (entry: CatalogEntry): boolean => isToMark(entry) && (entry[mark] === true) !== isMarked
-      if (!indexes.some(isOther)) return undefined
-      return indexes.map((entry) => (isOther(entry) ? withMark(entry, mark, isMarked) : entry))
+      isFound = indexes.some(isMarkable)
+      const changes = (entry: CatalogEntry): boolean =>
+        isMarkable(entry) && (entry[mark] === true) !== isMarked
+      if (!indexes.some(changes)) return undefined
+      return indexes.map((entry) => (changes(entry) ? withMark(entry, mark, isMarked) : entry))
     },
     options,
   )
   context.catalog.adopt(changed)
-  return isThere
+  return isFound
 }
 
 function withMark(entry: CatalogEntry, mark: 'hidden' | 'paused', isMarked: boolean): CatalogEntry {

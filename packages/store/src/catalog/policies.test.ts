@@ -9,7 +9,7 @@ import type { DataStoreOptions } from '../types.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
 let memory: Driver
-/** Milliseconds that processes have slept. */
+/** Milliseconds of each sleep of any process. */
 let slept: number[]
 let isDown: boolean
 
@@ -20,7 +20,7 @@ const time: Time = {
   },
 }
 
-/** A process of the store; index rows cannot be written while it is down. */
+/** Opens a store as a process. Its index rows cannot be written while `isDown`. */
 function open(
   options: Partial<DataStoreOptions> = {},
   plan: FaultPlan = () => undefined,
@@ -40,7 +40,7 @@ async function rowCount(store: DataStore): Promise<number> {
   return (await Promise.all(scans)).flat().length
 }
 
-/** An entity that moves leaves its old row, or does not. */
+/** Moves an entity, and returns true if its lost row stays. */
 async function keepsRows(store: DataStore): Promise<boolean> {
   const before = await rowCount(store)
   const { id } = await store.put({ name: 'one' })
@@ -58,7 +58,7 @@ beforeEach(async () => {
 afterEach(() => memory.close())
 
 describe('the policies of a store', () => {
-  it('are those that it was made with, for every process', async () => {
+  it('every process has the policies that the store was made with', async () => {
     const maker = await open({ migrate: true, deleteDelayMs: 60_000, onIndexFailure: 'defer' })
     const other = await open()
     for (const store of [maker, other]) {
@@ -72,7 +72,7 @@ describe('the policies of a store', () => {
     expect(await other.put({ name: 'one' })).toMatchObject({ indexed: false })
   })
 
-  it('are those of the first process that says any, where the maker has not', async () => {
+  it('the first process that gives policies sets them if the store has none', async () => {
     const maker = await open({ migrate: true })
     expect((await maker.status()).policies).toMatchObject({ deleteDelayMs: 0, onIndexFailure: 'fail' })
     expect(await keepsRows(maker)).toBe(false)
@@ -86,7 +86,7 @@ describe('the policies of a store', () => {
     [{ deleteDelayMs: 60_000 }, { deleteDelayMs: 0 }, /deleteDelayMs is 60000 .*got 0\..*setPolicies/],
     [{ deleteDelayMs: 0 }, { deleteDelayMs: 60_000 }, /deleteDelayMs is 0 .*got 60000/],
     [{ onIndexFailure: 'fail' }, { onIndexFailure: 'defer' }, /onIndexFailure is "fail" .*got "defer"/],
-  ] as const)('%o are not %o to another process', async (first, second, message) => {
+  ] as const)('a store with %o rejects a process with %o', async (first, second, message) => {
     await open({ migrate: true, ...first })
     await open({ ...first })
     const epochs = (await stored()).map((catalog) => catalog?.epoch)
@@ -97,7 +97,7 @@ describe('the policies of a store', () => {
     expect((await stored()).map((catalog) => catalog?.epoch)).toEqual(epochs)
   })
 
-  it('are those of one of two processes that say others at the same time', async () => {
+  it('concurrent processes with different policies cannot both open a store', async () => {
     await open({ migrate: true })
     const both = await Promise.allSettled([open({ deleteDelayMs: 1 }), open({ deleteDelayMs: 2 })])
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
@@ -105,7 +105,7 @@ describe('the policies of a store', () => {
     expect((await stored()).map((catalog) => catalog?.deleteDelayMs)).toEqual([winner, winner])
   })
 
-  it('are those of another process that comes in between', async () => {
+  it('a process is rejected if another one sets different policies in between', async () => {
     await open({ migrate: true })
     let other: Promise<DataStore> | undefined
     const second = open({ deleteDelayMs: 2 }, ({ operation }) => {
@@ -116,7 +116,7 @@ describe('the policies of a store', () => {
     expect((await stored()).map((catalog) => catalog?.deleteDelayMs)).toEqual([1, 1])
   })
 
-  it('keep processes away that do not know of a delay', async () => {
+  it('deleteDelayMs keeps processes away that do not know it', async () => {
     const store = await open({ migrate: true, deleteDelayMs: 60_000 })
     for (const catalog of await stored())
       expect(catalog?.requires).toEqual([{ name: 'delete-delay', since: '0.1.0' }])
@@ -132,30 +132,33 @@ describe('a process that is opened with policies while a shard does not answer',
       : undefined
 
   it.each<[string, Partial<DataStoreOptions>, Partial<DataStoreOptions>, number]>([
-    ['that the store has not', {}, { deleteDelayMs: 5 }, 1],
-    ['of which the store has others', { deleteDelayMs: 4 }, { deleteDelayMs: 5 }, 1],
-    ['that the store has', { deleteDelayMs: 5 }, { deleteDelayMs: 5 }, 0],
-  ])('%s, starts, and is warned where they are not looked at', async (_, made, given, warnings) => {
-    await open({ migrate: true, ...made })
-    const told: string[] = []
-    const before = await stored()
-    await open({ ...given, onWarning: (message) => told.push(message) }, away)
-    expect(
-      told.filter((message) => /policies .* not looked at.*memory 0 is away/.test(message)),
-    ).toHaveLength(warnings)
-    expect(await stored()).toEqual(before)
-  })
+    ['that the store lacks', {}, { deleteDelayMs: 5 }, 1],
+    ['different from those of the store', { deleteDelayMs: 4 }, { deleteDelayMs: 5 }, 1],
+    ['equal to those of the store', { deleteDelayMs: 5 }, { deleteDelayMs: 5 }, 0],
+  ])(
+    'a process with policies %s opens without a silent shard, and is warned if they are ignored',
+    async (_, made, given, warnings) => {
+      await open({ migrate: true, ...made })
+      const told: string[] = []
+      const before = await stored()
+      await open({ ...given, onWarning: (message) => told.push(message) }, away)
+      expect(told.filter((message) => /policies are ignored.*memory 0 is away/.test(message))).toHaveLength(
+        warnings,
+      )
+      expect(await stored()).toEqual(before)
+    },
+  )
 })
 
-describe('policies that are changed', () => {
-  it('hold for processes that were open before', async () => {
+describe('setPolicies', () => {
+  it('setPolicies applies to processes that were open before', async () => {
     const one = await open({ migrate: true, deleteDelayMs: 0, onIndexFailure: 'fail' })
     const other = await open()
     await one.setPolicies({ deleteDelayMs: 60_000 })
     expect(await keepsRows(other)).toBe(true)
     await one.setPolicies({ onIndexFailure: 'defer' })
     expect((await one.status()).policies).toMatchObject({ deleteDelayMs: 60_000, onIndexFailure: 'defer' })
-    // It reads the catalog with its next commit.
+    // The next commit makes it read the catalog.
     await other.put({ name: 'two' })
     isDown = true
     expect(await other.put({ name: 'one' })).toMatchObject({ indexed: false })
@@ -163,15 +166,15 @@ describe('policies that are changed', () => {
     await expect(other.put({ name: 'one' })).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
     isDown = false
     expect(await keepsRows(other)).toBe(false)
-    // What was deferred is still to come.
+    // The deferred row is not written yet.
     expect((await other.query(byName, { name: 'one' })).cost.complete).toBe(false)
   })
 
-  it('that end deferring hold on a shard as soon as it has heard of them', async () => {
+  it('the end of deferring applies to a shard as soon as its catalog has it', async () => {
     const store = await open({ migrate: true, onIndexFailure: 'defer' })
     const [first] = memory.shards
     const current = (await first!.catalog.load())!
-    // As a process does that dies half way.
+    // A process that crashes between two shards leaves this.
     await first!.catalog.change(
       { ...current, onIndexFailure: 'fail', epoch: current.epoch + 1 },
       current.epoch,
@@ -192,7 +195,7 @@ describe('policies that are changed', () => {
     expect([...new Set(outcomes)].toSorted()).toEqual(['0 refused', '1 false'])
   })
 
-  it('wait once until queries of all processes know that rows may be pending', async () => {
+  it('setPolicies waits once until queries of all processes look for pending rows', async () => {
     const store = await open({ migrate: true })
     await store.setPolicies({ deleteDelayMs: 1 })
     expect(slept).toEqual([])
@@ -203,7 +206,7 @@ describe('policies that are changed', () => {
     expect(slept).toEqual([5_000])
   })
 
-  it('change nothing where they are the same', async () => {
+  it('setPolicies changes nothing if the policies are the same', async () => {
     const store = await open({ migrate: true, deleteDelayMs: 5 })
     const before = await stored()
     await store.setPolicies({ deleteDelayMs: 5, onIndexFailure: undefined })
@@ -217,7 +220,7 @@ describe('policies that are changed', () => {
     [{ onIndexFailure: 'ignore' }, /onIndexFailure of setPolicies has to be 'fail' or 'defer'/],
     [{ queryTimeMs: 7 }, /setPolicies has no option "queryTimeMs"/],
     [undefined, /setPolicies takes options as an object/],
-  ])('are refused where they are %o', async (policies, message) => {
+  ])('setPolicies rejects %o', async (policies, message) => {
     const store = await open({ migrate: true })
     await expect(store.setPolicies(policies as never)).rejects.toMatchObject({
       code: 'BAD_OPTION',

@@ -5,9 +5,8 @@ import { announceDeferring } from './deferring.ts'
 export type PolicyChange = { readonly [Name in keyof StorePolicies]?: StorePolicies[Name] | undefined }
 
 /**
- * What is given when a store is opened: it becomes the policy of a store that has none yet. Throws `LAYOUT_MISMATCH` where
- * the store has another one. While a shard does not answer nothing is compared or changed, and where it would be a warning
- * says so.
+ * Sets the policies given to `open` where the store has none yet. Throws `LAYOUT_MISMATCH` if the store has another one. While a shard
+ * does not answer, compares and changes nothing, and warns if there was something to do.
  */
 export async function agreeOnPolicies(
   context: EngineContext,
@@ -19,7 +18,7 @@ export async function agreeOnPolicies(
   if (silent.length > 0) {
     if (includes(known, given)) return
     onWarning(
-      `The policies that were given are not looked at, and those of the store hold: that needs every shard. ${silent[0]?.message}`,
+      `The given policies are ignored, and those of the store apply: a shard does not answer. ${silent[0]?.message}`,
     )
     return
   }
@@ -28,8 +27,8 @@ export async function agreeOnPolicies(
 }
 
 /**
- * When it resolves, no process commits by what was before. What is left out, or undefined, stays. One that fails may have
- * begun: the next change of the catalog, or the next who opens the store, finishes it.
+ * Changes policies. A policy that is left out or undefined stays. When it resolves, no process commits by the old policies. If it fails, it
+ * may have begun; the next change of the catalog, or the next `open`, then finishes it.
  */
 export async function changePolicies(
   context: EngineContext,
@@ -70,7 +69,7 @@ function requireAgreed(stored: StoredPolicies, given: PolicyChange): void {
 
 type StoredPolicies = Pick<ShardCatalog, 'mayDefer' | keyof StorePolicies>
 
-/** What a catalog says when policies are changed, or given to a store that is made. */
+/** Returns the policies of a catalog after a change; `before` is empty for a new store. */
 export function withPolicies(before: StoredPolicies, change: PolicyChange): StoredPolicies {
   const { deleteDelayMs = before.deleteDelayMs, onIndexFailure = before.onIndexFailure } = change
   const { keepTombstonesMs = before.keepTombstonesMs } = change
@@ -78,7 +77,7 @@ export function withPolicies(before: StoredPolicies, change: PolicyChange): Stor
     deleteDelayMs,
     onIndexFailure,
     keepTombstonesMs,
-    // It stays for ever, for rows may be pending for long.
+    // Stays true for ever, because rows may stay pending for long.
     mayDefer: change.onIndexFailure === 'defer' ? true : before.mayDefer,
   }
 }

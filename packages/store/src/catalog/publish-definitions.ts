@@ -12,7 +12,7 @@ import {
 import { changeCatalogContents, type CatalogHolder } from '@looseleaf/index-engine'
 import { NOTICE_MS } from './catalog-watch.ts'
 
-/** What publishing goes by. */
+/** Ports that publishing needs. */
 export interface Publishing {
   readonly driver: Driver
   readonly catalog: CatalogHolder
@@ -20,9 +20,9 @@ export interface Publishing {
 }
 
 /**
- * Stores definitions on every shard where they are missing, and confirms to the codec those that are on all of them with the very same content.
- * Before the first one, makes it known that a process has to understand such, and waits until every process has read that. Answers the
- * ids that are confirmed. Needs every shard.
+ * Stores codec entries on every shard that lacks them, and confirms to the codec those that all shards have with the same content. Returns
+ * the confirmed ids. Before the first one, notes in the catalog that processes have to understand codec entries, and waits until every
+ * process has read it. Needs every shard.
  */
 export async function publishDefinitions(
   { driver, catalog, time }: Publishing,
@@ -30,7 +30,7 @@ export async function publishDefinitions(
   definitions: readonly Definition[],
   options?: CallOptions,
 ): Promise<readonly string[]> {
-  // Where tables are missing nothing is announced.
+  // Fails before anything is announced if a table is missing.
   for (const shard of driver.shards) await readOrExplain(shard, definitions, options)
   if (!catalog.current().hasDefinitions) {
     const changed = await changeCatalogContents(
@@ -52,7 +52,7 @@ export async function publishDefinitions(
   return confirmed
 }
 
-/** What is there in the end, and stays. */
+/** Adds the missing codec entries to a shard, and returns the durable rows of all of them. */
 async function addTo(
   shard: Shard,
   definitions: readonly Definition[],
@@ -62,7 +62,7 @@ async function addTo(
   const before = await shard.definitions.read(ids, options)
   const missing = definitions.filter(({ id }) => !before.some((row) => row.id === id))
   await shard.definitions.add(missing, options)
-  // Another process may have added them, and its commit may not be on disk.
+  // Another process may have added some, whose commit may not be durable yet.
   await shard.flush(options)
   return shard.definitions.read(ids, options)
 }

@@ -12,10 +12,11 @@ import { requireMayDrop } from './table-rights.ts'
 import { areClaimsOfAny } from './which-index.ts'
 
 /**
- * Begins indexes anew whose table is missing on a shard, as after a restore of backups that left it out: each goes as
- * `dropIndex` lets it go, and the same definition comes as a new generation, `building` until the cleaner has filled it.
- * The missing table is not created again under its name: a process that read the catalog before would take it, empty,
- * for the index, whereas a table that is not there makes it read the catalog.
+ * Replaces indexes whose table is missing on a shard, as after a restore of backups without it. Takes each out of use as `dropIndex` does,
+ * and adds the same definition as a new generation, `building` until the cleaner has filled it.
+ *
+ * Does not create the missing table again: a process with an older catalog would take the empty table for the whole index. Without a
+ * table it reads the catalog.
  */
 export async function replaceLostIndexes(context: EngineContext, options: CallOptions = {}): Promise<void> {
   const lostOf = ({ indexes }: Catalog): Promise<readonly CatalogEntry[]> =>
@@ -23,26 +24,30 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
 
   if ((await lostOf(context.catalog.current())).length === 0) return
   await exclusively(context, options, async () => {
-    // Another process may have been about to drop it, or has done this already.
+    // Another process may have dropped or replaced them since.
     const catalog = await readWhole(context, options)
     const lost = tablesOf(await lostOf(catalog))
     if (lost.size === 0) return
     await requireMayDrop(context.driver.shards, options)
-    const coming = await prepareTables(context, toBeginAnew(catalog.indexes, lost), options)
+    const coming = await prepareTables(context, replaceable(catalog.indexes, lost), options)
     await takeOut(
       context,
-      (now) => {
-        // Another process may have dropped, hidden or restored some by then.
-        const again = toBeginAnew(now, lost).filter((entry) => coming.some((each) => sameEntry(each, entry)))
-        const going = now.filter(({ table }) => lost.has(table))
-        const others = now.filter(({ table }) => !lost.has(table))
-        const alone = others.filter(
+      (current) => {
+        // Another process may have dropped, hidden or restored some of them.
+        const replaced = replaceable(current, lost).filter((entry) =>
+          coming.some((each) => sameEntry(each, entry)),
+        )
+        const going = current.filter(({ table }) => lost.has(table))
+        const others = current.filter(({ table }) => !lost.has(table))
+        const unneededClaims = others.filter(
           (entry) =>
-            isInUse(entry) && areClaimsOfAny(entry, going) && !areClaimsOfAny(entry, [...others, ...again]),
+            isInUse(entry) &&
+            areClaimsOfAny(entry, going) &&
+            !areClaimsOfAny(entry, [...others, ...replaced]),
         )
         return {
-          going: [...going, ...alone],
-          coming: coming.filter((entry) => again.some((each) => sameEntry(each, entry))),
+          going: [...going, ...unneededClaims],
+          coming: coming.filter((entry) => replaced.some((each) => sameEntry(each, entry))),
         }
       },
       options,
@@ -51,8 +56,8 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
   })
 }
 
-/** Of those with these tables, which are lost: a hidden one is of no use to anybody then, and who wants it again adds it. */
-function toBeginAnew(indexes: readonly CatalogEntry[], lost: ReadonlySet<string>): readonly CatalogEntry[] {
+/** Returns the indexes with missing tables that get a new generation. A hidden one gets none, unless others need it as their claims. */
+function replaceable(indexes: readonly CatalogEntry[], lost: ReadonlySet<string>): readonly CatalogEntry[] {
   const others = indexes.filter(({ table }) => !lost.has(table))
   return indexes.filter(
     (entry) => lost.has(entry.table) && isInUse(entry) && (!entry.hidden || areClaimsOfAny(entry, others)),

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { replaceLostIndexes } from './replace-lost-indexes.ts'
 
-// Generations of a unique index that have the same keys share their claims; those with other keys have their own.
+// Generations of a unique index with the same keys share their claims. Generations with other keys have their own.
 
 const mail = { properties: { mail: 'string' }, shardOn: 'mail' } as const
 const plain = defineIndex('by_mail', { ...mail, unique: true })
@@ -42,14 +42,14 @@ function open(
   return DataStore.open({ shards, indexes, migrate, onWarning })
 }
 
-/** Runs before the change of shard 0's catalog with this number, counted from 1 from now on. */
+/** Runs `work` before the change of shard 0's catalog with this number, counted from 1. */
 function beforeChange(number: number, work: () => Promise<void>): void {
   let changes = 0
   plan = ({ shard, operation }) =>
     shard === 0 && operation === 'change' && ++changes === number ? { before: work } : undefined
 }
 
-/** As the cleaner does when all is filled. */
+/** Makes all indexes ready, as the cleaner does once they are filled. */
 async function makeReady(store: DataStore): Promise<void> {
   const change = await changeCatalog(store.context.driver, (indexes) =>
     indexes.map((entry) => (entry.state === 'building' ? { ...entry, state: 'ready' } : entry)),
@@ -70,7 +70,7 @@ async function expectUnique(store: DataStore): Promise<void> {
   await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
 }
 
-/** An entity, and these generations, all of them ready. */
+/** Opens a store with these generations, all ready, and one entity. */
 async function openWith(...indexes: readonly IndexDefinitionData[]): Promise<DataStore> {
   const store = await open([])
   for (const index of indexes) await store.addIndex(index)
@@ -79,7 +79,7 @@ async function openWith(...indexes: readonly IndexDefinitionData[]): Promise<Dat
   return store
 }
 
-it('a generation that includes other properties is unique by the claims that are there', async () => {
+it('a generation with another include shares the existing claims', async () => {
   const store = await openWith(plain)
   await store.addIndex(listed)
   expect(await states(store)).toEqual([
@@ -94,7 +94,7 @@ describe('claims that generations share', () => {
   it.each([
     ['definitions', [plain, listed, wider]],
     ['numbers', [1, 2, 3].map((generation) => ({ name: 'by_mail', generation }))],
-  ])('stay until the last of them is dropped, by %s', async (_, [first, second, third]) => {
+  ])('shared claims stay until the last generation is dropped, by %s', async (_, [first, second, third]) => {
     const store = await openWith(plain, listed, wider)
     await store.dropIndex(first!)
     await expectUnique(store)
@@ -107,7 +107,7 @@ describe('claims that generations share', () => {
     await store.put({ mail: 'ada' })
   })
 
-  it('stay for one that is hidden, which may be restored', async () => {
+  it('shared claims stay for a hidden generation', async () => {
     const store = await openWith(plain, listed)
     await store.hideIndex(plain)
     await store.dropIndex(listed)
@@ -115,7 +115,7 @@ describe('claims that generations share', () => {
     await expectUnique(store)
   })
 
-  it('are hidden with the last of them, and shown with the first', async () => {
+  it('shared claims are hidden with the last generation, and shown with the first', async () => {
     const store = await openWith(plain, listed)
     await store.hideIndex(plain)
     expect(await states(store)).toContain('claims_by_mail ready')
@@ -136,7 +136,7 @@ describe('claims that generations share', () => {
     expect(await states(store)).toContain('claims_by_mail ready')
   })
 
-  it('are paused with any of them that is named, and with none that is not there', async () => {
+  it('shared claims are paused with any selected generation', async () => {
     const store = await open([])
     await store.put({ mail: 'ada' })
     await store.addIndex(listed)
@@ -148,7 +148,7 @@ describe('claims that generations share', () => {
     expect(await states(store)).toEqual(['claims_by_mail building', 'index_by_mail building'])
   })
 
-  it('are left as they are by programs that differ in what becomes of misfits', async () => {
+  it('shared claims are not changed by programs with different onMisfit', async () => {
     const store = await openWith(plain, { ...listed, onMisfit: 'skip' })
     const before = (await store.context.catalog.reload()).epochs
     await open([plain])
@@ -156,7 +156,7 @@ describe('claims that generations share', () => {
     expect((await store.context.catalog.reload()).epochs).toEqual(before)
   })
 
-  it('are known to a program that opens with any of them', async () => {
+  it('open with any of the generations that share claims warns of nothing', async () => {
     await openWith(plain, listed)
     const warnings: string[] = []
     for (const index of [plain, listed])
@@ -167,10 +167,10 @@ describe('claims that generations share', () => {
   it.each([
     ['stay for', 'drops the other', plain, ['claims_by_mail ready', 'index_by_mail_2 ready']],
     ['go with', 'drops all of its name', 'by_mail', []],
-  ])('%s a generation that another process adds while one %s', async (_, __, which, left) => {
+  ])('claims %s a generation that another process adds while this one %s', async (_, __, which, left) => {
     const store = await openWith(plain)
     beforeChange(1, async () => {
-      // It thought that the one that drops was dead, and has the lease.
+      // The other process has taken over the lease.
       const [rows] = entriesOf(listed)
       const entry = { ...rows!, generation: 2, table: 'index_by_mail_2', state: 'ready' as const }
       for (const each of driver.shards) await each.createIndexTable(tableSpec(entry))
@@ -181,23 +181,26 @@ describe('claims that generations share', () => {
   })
 })
 
-describe('when another process, while this one changes an index,', () => {
-  /** That it is gone, as far as catalogs say so. */
+describe('an index that two processes change at once', () => {
+  /** Marks all indexes as dropped in the catalogs, and leaves their tables. */
   const dropAll = async (): Promise<void> => {
     await changeCatalog(driver, (indexes) => indexes.map((entry) => ({ ...entry, state: 'dropped' })))
   }
 
-  it.each([1, 2])('drops what has the claims that it was to share, they come anew (%i)', async (change) => {
-    const store = await openWith(plain)
-    beforeChange(change, dropAll)
-    await store.addIndex(listed)
-    expect(await states(store)).toEqual(['claims_by_mail_2 building', 'index_by_mail_3 building'])
-    await makeReady(store)
-    await store.put({ mail: 'eve' })
-    await expect(store.put({ mail: 'eve' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
-  })
+  it.each([1, 2])(
+    'adding an index makes new claims if another process drops the shared ones (%i)',
+    async (change) => {
+      const store = await openWith(plain)
+      beforeChange(change, dropAll)
+      await store.addIndex(listed)
+      expect(await states(store)).toEqual(['claims_by_mail_2 building', 'index_by_mail_3 building'])
+      await makeReady(store)
+      await store.put({ mail: 'eve' })
+      await expect(store.put({ mail: 'eve' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+    },
+  )
 
-  it('drops the rows whose claims it was to add, they come anew', async () => {
+  it('adding claims makes new rows if another process drops the rows', async () => {
     const { unique: _, ...rows } = plain
     const store = await openWith(rows)
     beforeChange(2, dropAll)
@@ -205,7 +208,7 @@ describe('when another process, while this one changes an index,', () => {
     expect(await states(store)).toEqual(['claims_by_mail_2 building', 'index_by_mail_2 building'])
   })
 
-  it('hides the claims that it was to share, they are shown', async () => {
+  it('adding an index shows shared claims that another process has hidden', async () => {
     const store = await openWith(plain)
     const other = await open([plain])
     beforeChange(2, async () => void (await other.hideIndex('by_mail')))
@@ -217,7 +220,7 @@ describe('when another process, while this one changes an index,', () => {
     ])
   })
 
-  it('drops an index that only began anew, it stays away', async () => {
+  it('an index that another process drops while it is replaced has no new generation', async () => {
     const store = await openWith(listed)
     for (const shard of driver.shards) await shard.dropIndexTable({ table: 'index_by_mail', columns: [] })
     beforeChange(2, dropAll)
@@ -240,7 +243,7 @@ describe('when another process, while this one changes an index,', () => {
 it.each([
   ['a derived key', lower],
   ['another order', downward],
-])('a generation of %s has claims of its own, which go with it', async (_, other) => {
+])('a generation of %s has its own claims, which are dropped with it', async (_, other) => {
   const store = await openWith(plain, other)
   expect(await states(store)).toEqual([
     'claims_by_mail ready',
@@ -255,8 +258,8 @@ it.each([
   await expectUnique(store)
 })
 
-describe('a generation that is half dropped, as after a migration that has died', () => {
-  /** Its definition is in use again, as the next generation. */
+describe('a retiring generation of a drop that has crashed', () => {
+  /** Leaves a retiring generation, whose definition is in use again as the next one. */
   async function halfDropped(): Promise<DataStore> {
     const store = await openWith(listed)
     await changeCatalog(driver, (indexes) => indexes.map((entry) => ({ ...entry, state: 'retiring' })))
@@ -273,7 +276,7 @@ describe('a generation that is half dropped, as after a migration that has died'
     return next
   }
 
-  it('goes alone by its number, with its own claims', async () => {
+  it('dropping a retiring generation by its number drops its own claims and no others', async () => {
     const store = await halfDropped()
     expect(await store.dropIndex({ name: 'by_mail', generation: 1 })).toBe(true)
     expect(await states(store)).toEqual(['claims_by_mail_2 ready', 'index_by_mail_2 ready'])
@@ -281,25 +284,25 @@ describe('a generation that is half dropped, as after a migration that has died'
     await expect(store.put({ mail: 'eve' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
   })
 
-  it('goes by its definition with the one that has come in its place', async () => {
+  it('dropping by definition drops a retiring generation and its successor', async () => {
     const store = await halfDropped()
     await store.dropIndex(listed)
     expect(await states(store)).toEqual([])
   })
 
-  it('is not what hiding is about', async () => {
+  it('hideIndex does not hide a retiring generation', async () => {
     const store = await halfDropped()
     expect(await store.hideIndex({ name: 'by_mail', generation: 1 })).toBe(false)
     expect(await states(store)).toContain('claims_by_mail_2 ready')
   })
 })
 
-describe('a hidden unique index that has lost a table', () => {
+describe('a hidden unique index with a missing table', () => {
   const lose = async (table: string): Promise<void> => {
     for (const shard of driver.shards) await shard.dropIndexTable({ table, columns: [] })
   }
 
-  it('gets claims anew where its rows are there, so that it is unique when it is restored', async () => {
+  it('a hidden unique index with missing claims gets new ones', async () => {
     const store = await openWith(listed)
     await store.hideIndex('by_mail')
     await lose('claims_by_mail')
@@ -307,7 +310,7 @@ describe('a hidden unique index that has lost a table', () => {
     expect(await states(store)).toEqual(['claims_by_mail_2 building', 'index_by_mail ready hidden'])
   })
 
-  it('goes with its claims where its rows are not', async () => {
+  it('a hidden unique index with missing rows is dropped with its claims', async () => {
     const store = await openWith(listed)
     await store.hideIndex('by_mail')
     await lose('index_by_mail')
@@ -315,7 +318,7 @@ describe('a hidden unique index that has lost a table', () => {
     expect(await states(store)).toEqual([])
   })
 
-  it('leaves its claims to another generation', async () => {
+  it('a hidden unique index with missing rows leaves its claims to another generation', async () => {
     const store = await openWith(plain, listed)
     await store.hideIndex(plain)
     await lose('index_by_mail')

@@ -16,8 +16,8 @@ import {
 import type { IndexStatus, ShardStatus, StoreStatus } from '../types.ts'
 
 /**
- * Counts everything; slow on large tables. A shard that cannot be asked has its error in `shards`. While no shard answers, the catalog
- * is the copy that this process has.
+ * Reads the catalog and counts the entities of every shard, which is slow on large tables. A shard that fails has its error in `shards`.
+ * While no shard answers, the catalog is the copy of this process.
  */
 export async function readStatus(context: EngineContext, options?: CallOptions): Promise<StoreStatus> {
   const answers = await Promise.all(context.driver.shards.map((shard) => readShard(shard, options)))
@@ -47,13 +47,13 @@ async function readShard(
     return { status: { name, error: undefined, ...counted, warnings }, catalog }
   } catch (error) {
     if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
-    const nothing = {
+    const unknown = {
       epoch: undefined,
       entities: undefined,
       tombstones: undefined,
       oldestTombstone: undefined,
     }
-    return { status: { name, error, ...nothing, warnings: [] }, catalog: undefined }
+    return { status: { name, error, ...unknown, warnings: [] }, catalog: undefined }
   }
 }
 

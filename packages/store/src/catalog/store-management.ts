@@ -19,9 +19,9 @@ import { indexStatus, readStatus } from './status.ts'
 import { trainDictionary, type TrainedDictionary, type TrainOptions } from './train-dictionary.ts'
 import { requireWhich, type WhichIndex } from './which-index.ts'
 
-/** The calls about a store itself, its indexes and its policies; `StoreQueries` and `DataStore` add those about entities. */
+/** The calls about a store, its indexes and its policies. `StoreQueries` and `DataStore` add the calls about entities. */
 export abstract class StoreManagement {
-  /** For those who work beneath the store: the cleaner, the command line, tests. */
+  /** For packages that work beneath the store: the cleaner, the command line, tests. */
   readonly context: EngineContext
   protected readonly calls: StoreCalls
   protected readonly observing: Observing
@@ -31,7 +31,7 @@ export abstract class StoreManagement {
   protected constructor(context: EngineContext, observing: Observing) {
     this.context = context
     this.observing = observing
-    // Notes are for people, and a simulated time has none who read them.
+    // Notes are for operators, and a simulated store has none.
     const takesNotes = context.time === systemTime
     this.failureNotes = createFailureNotes(context, () => this.tally)
     this.tally = createCallTally(
@@ -42,8 +42,8 @@ export abstract class StoreManagement {
   }
 
   /**
-   * Adds an index, or several in one change of the catalog, while the store is in use. Each is `building` until the cleaner
-   * has filled it; several are filled by one reading of the entities. One that the store has is shown again if it is hidden.
+   * Adds indexes while the store is in use, in one change of the catalog. Each is `building` until the cleaner has filled it; one pass
+   * over the entities fills several. Shows an index again that the store has hidden.
    */
   async addIndex(
     definitions: IndexDefinitionData | readonly IndexDefinitionData[],
@@ -55,35 +55,35 @@ export abstract class StoreManagement {
   }
 
   /**
-   * Hides an index, before it is dropped: queries of it are refused (`INDEX_NOT_READY`), and writers go on writing it. One that
-   * is `building` is not filled meanwhile. By definition its generation, by name all, or one as `{ name, generation }`; false if
-   * there is none.
+   * Hides an index, as a test before it is dropped: queries of it reject with `INDEX_NOT_READY`, writers still write it, and cleaners do
+   * not fill it. A definition selects its generation, a name all generations, `{ name, generation }` one. Returns false if there is none.
    */
   async hideIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass('hideIndex', () => markIndex(this.context, 'hideIndex', which, options))
   }
 
   /**
-   * Shows a hidden index again, as it was: one that was ready can be queried at once. `addIndex`, and `open` with `migrate`, do
-   * so for their definitions. False if there is none, or it is being dropped.
+   * Shows a hidden index again in its former state: a ready index can be queried at once. `addIndex`, and `open` with `migrate`, do this
+   * for their definitions. Returns false if there is no such index, or it is being dropped.
    */
   async restoreIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass('restoreIndex', () => markIndex(this.context, 'restoreIndex', which, options))
   }
 
-  /** Stops the filling of an index, in every process within seconds; what is done is kept. False if none is `building`. */
+  /** Stops the filling of an index in every process within seconds, and keeps its progress. Returns false if no such index is `building`. */
   async pauseIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass('pauseIndex', () => markIndex(this.context, 'pauseIndex', which, options))
   }
 
-  /** Lets a cleaner go on with a filling that was paused. False if no such index is `building`. */
+  /** Lets cleaners continue a paused filling. Returns false if no such index is `building`. */
   async resumeIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass('resumeIndex', () => markIndex(this.context, 'resumeIndex', which, options))
   }
 
   /**
-   * Drops an index while the store is in use, at once and for good; by definition its generation, by name all of them, or one
-   * as `{ name, generation }`. Generations of a unique index that have the same keys share their claims, which go with the last.
+   * Drops an index and its tables while the store is in use. A definition selects its generation, a name all generations,
+   * `{ name, generation }` one. Generations of a unique index with the same keys share their claims, which go with the last of them.
+   * Returns false if there is no such index.
    */
   async dropIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     checkOptions('dropIndex', options, optionsOf.call)
@@ -92,10 +92,9 @@ export abstract class StoreManagement {
   }
 
   /**
-   * Changes what all processes of the store do. When it resolves, no commit goes by what was before, and rows that later commits
-   * make superfluous stay as long as it says. With `onIndexFailure: 'defer'` for the first time it waits for five seconds,
-   * until the queries of all processes know of it. It needs every shard; one that fails may have begun, and is finished by
-   * the next change of the catalog or the next `open`.
+   * Changes the policies of all processes of the store. When it resolves, no process commits by the old ones. The first
+   * `onIndexFailure: 'defer'` waits five seconds, until the queries of all processes look for pending rows. Needs every shard. If it fails,
+   * it may have begun; the next change of the catalog, or the next `open`, then finishes it.
    */
   async setPolicies(policies: PolicyChange, options: CallOptions = {}): Promise<void> {
     checkOptions('setPolicies', policies, optionsOf.policies)
@@ -104,16 +103,16 @@ export abstract class StoreManagement {
   }
 
   /**
-   * Makes a dictionary of what the entities that were written last have in common, and stores it on every shard. Codecs with
-   * `dictionary: true` compress by it from then on: this process at once, others when they meet a body of it or are
-   * opened. Earlier ones are kept, since bodies refer to them. The first time it waits for five seconds. It needs every shard.
+   * Makes a dictionary from the text that recently written entities have in common, and stores it on every shard. Codecs with
+   * `dictionary: true` then compress with it: this process at once, another one when it opens the store or reads such a body. Older
+   * dictionaries stay, since bodies refer to them. The first time it waits five seconds. Needs every shard.
    */
   async trainDictionary(options: TrainOptions = {}): Promise<TrainedDictionary> {
     checkOptions('trainDictionary', options, optionsOf.train)
     return this.calls.pass('trainDictionary', () => trainDictionary(this.context, options))
   }
 
-  /** The indexes of the store as they are now. */
+  /** Reads the indexes of the store and their states. */
   async indexes(options: CallOptions = {}): Promise<IndexStatus[]> {
     checkOptions('indexes', options, optionsOf.call)
     return this.calls.pass('indexes', async () => {
@@ -123,8 +122,8 @@ export abstract class StoreManagement {
   }
 
   /**
-   * Reports the shards with their counted entities and warnings, the policies and the indexes. A shard that cannot be asked has its error
-   * in `shards`. While no shard answers, policies and indexes are those that this process knows; it does not reject then.
+   * Reports the shards with their warnings and numbers of entities, the policies and the indexes. A shard that fails has its error in
+   * `shards`. While no shard answers, it does not reject: policies and indexes are then those that this process knows.
    */
   async status(options: CallOptions = {}): Promise<StoreStatus> {
     checkOptions('status', options, optionsOf.call)
@@ -132,8 +131,8 @@ export abstract class StoreManagement {
   }
 
   /**
-   * Does work of several calls as one call: `close` waits for all of it, and lets in the calls that it makes meanwhile. Rejects with
-   * `CLOSED` where the store is closed already.
+   * Runs work that makes several calls as one call: `close` waits for all of it, and still accepts its calls. Rejects with `CLOSED` if the
+   * store is closed already.
    */
   async holdOpen<T>(work: () => Promise<T>): Promise<T> {
     if (typeof work !== 'function') throw badArgument('holdOpen', 'a function', work)

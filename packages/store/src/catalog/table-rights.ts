@@ -8,14 +8,14 @@ import {
 import { hasIndexTable } from '@looseleaf/index-engine'
 
 /*
- * A change of the indexes goes in steps, and one that is stopped half way for want of a right leaves an index that no
- * query may use. So rights are tried first, by statements that change nothing for whoever has them.
+ * A change of the indexes has several steps. Without a right it would stop half way, and leave an index that no query may use. So rights
+ * are tried first, by statements that change nothing.
  */
 
-/** The names of tables that are not of an index begin like this, and none is ever called so. */
+/** A table that never exists: names of tables that are not of indexes have this prefix. */
 const NO_TABLE = 'looseleaf_no_table'
 
-/** Throws `SHARD_DENIED` where a shard's user may not drop tables. */
+/** Throws `SHARD_DENIED` if a shard's user may not drop tables. */
 export async function requireMayDrop(shards: readonly Shard[], options: CallOptions): Promise<void> {
   await Promise.all(
     shards.map(async (shard) => {
@@ -24,7 +24,7 @@ export async function requireMayDrop(shards: readonly Shard[], options: CallOpti
   )
 }
 
-/** Throws `SHARD_DENIED` where a shard's user may not create tables, unless those to come were made by hand. */
+/** Throws `SHARD_DENIED` if a shard's user may not create tables, unless the tables of `coming` were made by hand. */
 export async function requireMayCreate(
   shards: readonly Shard[],
   coming: readonly CatalogEntry[],
@@ -33,7 +33,7 @@ export async function requireMayCreate(
   await Promise.all(
     shards.map(async (shard) => {
       try {
-        // All of these are there: a user without the right is refused all the same.
+        // These tables exist already. A user without the right is rejected even so.
         await naming('create', shard, shard.createTables(options))
       } catch (error) {
         if (!isLooseleafError(error, 'SHARD_DENIED')) throw error
@@ -43,9 +43,10 @@ export async function requireMayCreate(
   )
 }
 
-async function naming(right: 'create' | 'drop', shard: Shard, tried: Promise<void>): Promise<void> {
+/** Explains which right is missing if the statement was denied. */
+async function naming(right: 'create' | 'drop', shard: Shard, statement: Promise<void>): Promise<void> {
   try {
-    await tried
+    await statement
   } catch (cause) {
     if (!isLooseleafError(cause, 'SHARD_DENIED')) throw cause
     throw new LooseleafError(

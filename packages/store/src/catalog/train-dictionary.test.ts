@@ -46,7 +46,7 @@ async function fill(store: DataStore, count: number): Promise<void> {
   await store.putMany(Array.from({ length: count }, (_, n) => bagOf(n)))
 }
 
-test('a trained dictionary is on every shard, small bodies shrink by it, and any process reads them', async () => {
+test('a trained dictionary is on every shard, compresses small bodies, and every process reads them', async () => {
   const store = await open()
   const bystander = await open({})
   await fill(store, 100)
@@ -63,20 +63,20 @@ test('a trained dictionary is on every shard, small bodies shrink by it, and any
   expect(after.length).toBeLessThan(before.length * 0.75)
   for (const reader of [store, bystander, await open({}), await open(undefined, msgpackZlibCodec())])
     expect(await reader.get(written)).toMatchObject(bagOf(501))
-  // One that is opened now writes by it, too; one whose codec has none does not.
+  // A store that opens now compresses with it, too. A store whose codec has no dictionaries does not.
   const [mine, other] = [await open(), await open({})]
   expect((await bodyOf(mine, (await mine.put(bagOf(502))).id))[1]).toBe(2)
   expect((await bodyOf(other, (await other.put(bagOf(503))).id))[1]).toBe(0)
 })
 
-test('bodies that are long before compression are passed over, however short they are stored', async () => {
+test('training skips bodies that are long before compression', async () => {
   const store = await open()
   await fill(store, 40)
   await store.putMany(Array.from({ length: 40 }, (_, n) => ({ ...bagOf(n), text: 'again '.repeat(3_000) })))
   expect(await store.trainDictionary({ bytes: 1024 })).toMatchObject({ sample: 40, unreadable: 0 })
 })
 
-test('the last one that was trained is written by, and bodies of those before it are read', async () => {
+test('writes use the last trained dictionary, and bodies of earlier ones are read', async () => {
   const store = await open()
   await fill(store, 60)
   const first = await store.trainDictionary({ bytes: 512 })
@@ -93,7 +93,7 @@ test('the last one that was trained is written by, and bodies of those before it
   )
 })
 
-test('too few entities, or nothing in common, store nothing; so do a codec without and options out of range', async () => {
+test('training rejects too few entities, a codec without dictionaries and invalid options, and stores nothing', async () => {
   const store = await open()
   await fill(store, 10)
   await expect(store.trainDictionary()).rejects.toMatchObject({
@@ -117,7 +117,7 @@ test('too few entities, or nothing in common, store nothing; so do a codec witho
   for (const { definitions } of driver.shards) expect(await definitions.all()).toEqual([])
 })
 
-test('a store without the table says so, writes on, and is put right by migrate', async () => {
+test('training names a missing table, writes continue, and migrate repairs it', async () => {
   const store = await open()
   await fill(store, 60)
   await driver.shards[1]!.dropIndexTable({ table: 'looseleaf_codec', columns: [] })

@@ -11,28 +11,29 @@ import { bytesInHand, type EngineContext } from '@looseleaf/index-engine'
 import { publishDefinitions } from './publish-definitions.ts'
 
 export interface TrainOptions extends CallOptions {
-  /** Entities that are looked at, at the most: those that were written last and have up to 16 KiB before compression, as many of each shard. Default: 2,000. */
+  /** Largest number of entities to learn from: those written last with up to 16 KiB before compression, as many from each shard. Default: 2,000. */
   readonly sample?: number | undefined
-  /** The most bytes of the dictionary, up to 32,768. Default: 4,096; twice as many save a hundredth more and take 5 µs longer for each body. */
+  /** Largest size of the dictionary in bytes, up to 32,768. Default: 4,096. Twice as many save a hundredth more, and cost 5 µs per body. */
   readonly bytes?: number | undefined
 }
 
 export interface TrainedDictionary {
   readonly id: string
   readonly bytes: number
-  /** Entities that it was made of. */
+  /** Entities that it was made from. */
   readonly sample: number
-  /** Entities that were looked at and could not be read. */
+  /** Entities of the sample that could not be decoded. */
   readonly unreadable: number
 }
 
-/** Bodies that are longer before compression are passed over: a dictionary helps those that are too small to be compressed by themselves. */
+/** Bytes before compression. Longer bodies are skipped: a dictionary helps bodies that are too small to be compressed alone. */
 const MAX_BODY = 16 * 1024
+/** Rows per statement. */
 const PAGE = 500
-/** Of less nothing can be learned. */
+/** Fewer bags have too little text in common. */
 const MIN_SAMPLE = 20
 
-/** Throws `BAD_OPTION` for a codec without any. */
+/** Returns the codec entries of a codec. Throws `BAD_OPTION` if it has none. */
 function definitionsOf(codec: Codec): CodecDefinitions {
   if ('definitions' in codec) return codec.definitions as CodecDefinitions
   throw new LooseleafError(

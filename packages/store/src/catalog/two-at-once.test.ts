@@ -7,8 +7,8 @@ import { expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { replaceLostIndexes } from './replace-lost-indexes.ts'
 
-// Two processes change one unique index at the same time, each in the belief that it has the lease. One stops between any two of its
-// statements, the other makes some of its own, then the first one ends, then the other.
+// Two processes change one unique index at the same time, as after a lease that has expired. The first stops between any two of its
+// statements, the second makes some of its own, then the first ends, then the second.
 
 const mail = { properties: { mail: 'string' }, shardOn: 'mail', unique: true } as const
 const plain = defineIndex('by_mail', mail)
@@ -30,7 +30,7 @@ const changes: Readonly<Record<string, (store: DataStore) => Promise<unknown>>> 
 interface Start {
   readonly indexes: readonly IndexDefinitionData[]
   readonly isHidden?: boolean
-  /** Tables that are gone. */
+  /** Missing tables. */
   readonly lost?: readonly string[]
 }
 
@@ -50,9 +50,9 @@ const starts: readonly (readonly [string, Start])[] = [
   ['two without their claims', { indexes: [plain, listed], lost: ['claims_by_mail'] }],
 ]
 
-/** A process that makes a statement when it is told to. */
+/** A process that is advanced statement by statement. */
 interface Process {
-  /** Makes so many statements, or those that are left. */
+  /** Makes this many statements, or the remaining ones. */
   play(statements: number): Promise<void>
 }
 
@@ -90,7 +90,7 @@ function openOn(driver: Driver): Promise<DataStore> {
   return DataStore.open({ shards, indexes: [], migrate: true, onWarning: () => undefined })
 }
 
-/** Two shards that give the lease to whoever asks. */
+/** Makes two shards that give the lease to every process. */
 function withoutLease(): Driver {
   const driver = createReferenceDriver({ shards: 2 })
   const claim: TaskTable['claim'] = async (_, owner) => ({ progress: '', owner })
@@ -109,7 +109,7 @@ async function begin(driver: Driver, { indexes, isHidden }: Start): Promise<void
   if (isHidden) await store.hideIndex('by_mail')
 }
 
-/** What no order of the two changes could have left. */
+/** Returns the inconsistencies that no order of the two changes may leave. */
 async function wrongs({ shards }: Driver, { lost = [] }: Start): Promise<string[]> {
   const wrong: string[] = []
   const [first, second] = await Promise.all(shards.map(({ catalog }) => catalog.load()))
@@ -118,18 +118,18 @@ async function wrongs({ shards }: Driver, { lost = [] }: Start): Promise<string[
   const claims = used.filter(({ unique }) => unique)
   const rows = used.filter(({ unique }) => !unique)
   for (const entry of rows) {
-    const own = claims.filter((each) => isClaimsOf(each, entry))
-    if (own.length !== 1) wrong.push(`${entry.table} has ${own.length} tables of claims`)
-    if (!entry.hidden && own.some(({ hidden }) => hidden))
+    const claimsOfEntry = claims.filter((each) => isClaimsOf(each, entry))
+    if (claimsOfEntry.length !== 1) wrong.push(`${entry.table} has ${claimsOfEntry.length} tables of claims`)
+    if (!entry.hidden && claimsOfEntry.some(({ hidden }) => hidden))
       wrong.push(`${entry.table} is shown, its claims are not`)
   }
   for (const each of claims)
     if (!rows.some((entry) => isClaimsOf(each, entry))) wrong.push(`${each.table} is of no index`)
   for (const entry of first!.indexes) {
-    const there = await Promise.all(shards.map((shard) => hasIndexTable(shard, entry)))
-    if (isInUse(entry) && there.includes(false) && !lost.includes(entry.table))
-      wrong.push(`${entry.table} is not there`)
-    if (!isInUse(entry) && there.includes(true)) wrong.push(`${entry.table} is left, ${entry.state}`)
+    const present = await Promise.all(shards.map((shard) => hasIndexTable(shard, entry)))
+    if (isInUse(entry) && present.includes(false) && !lost.includes(entry.table))
+      wrong.push(`${entry.table} is missing`)
+    if (!isInUse(entry) && present.includes(true)) wrong.push(`${entry.table} is left, ${entry.state}`)
   }
   return wrong
 }
@@ -137,7 +137,7 @@ async function wrongs({ shards }: Driver, { lost = [] }: Start): Promise<string[
 const LIVES = 200
 const MAX_STATEMENTS = 45
 
-it.each(starts)('two that change %s leave what is whole', async (_, start) => {
+it.each(starts)('two processes that change %s at once leave consistent indexes', async (_, start) => {
   const random = createRandom(7)
   const names = Object.keys(changes)
   for (let life = 0; life < LIVES; life++) {

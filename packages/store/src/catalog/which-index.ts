@@ -1,13 +1,10 @@
 import { isRecord, type CatalogEntry, type IndexDefinitionData } from '@looseleaf/core'
 import { isClaimsOf, isInUse, requireDefinition, sameRows } from '@looseleaf/index-engine'
 
-/**
- * Which index a call is about: a name means all generations under it, a definition what it describes, and `{ name, generation }`
- * that generation alone.
- */
+/** Selects indexes: a name selects all of its generations, a definition its own generation, and `{ name, generation }` one. */
 export type WhichIndex = string | IndexDefinitionData | { readonly name: string; readonly generation: number }
 
-/** Throws `BAD_INDEX` for what names no index. */
+/** Throws `BAD_INDEX` if the value cannot select an index. */
 export function requireWhich(call: string, which: unknown): asserts which is WhichIndex {
   if (typeof which === 'string') return
   const { name, generation } = isRecord(which) ? which : {}
@@ -15,9 +12,9 @@ export function requireWhich(call: string, which: unknown): asserts which is Whi
   requireDefinition(call, which)
 }
 
-/** Those of these entries that are meant: of rows, and the claims that belong to them, perhaps not to them alone. */
-export function entriesMeant(which: WhichIndex, indexes: readonly CatalogEntry[]): readonly CatalogEntry[] {
-  const rows = indexes.filter((entry) => !entry.unique && areMeant(entry, which))
+/** Returns the selected entries: those of rows, and their claims, which other generations may share. */
+export function selectEntries(which: WhichIndex, indexes: readonly CatalogEntry[]): readonly CatalogEntry[] {
+  const rows = indexes.filter((entry) => !entry.unique && isSelected(entry, which))
   const claims = indexes.filter(
     (entry) =>
       entry.unique && (entry.name === which || rows.some((definition) => isClaimsOf(entry, definition))),
@@ -25,14 +22,14 @@ export function entriesMeant(which: WhichIndex, indexes: readonly CatalogEntry[]
   return [...rows, ...claims]
 }
 
-/** Generations are counted by their rows. */
-function areMeant(rows: CatalogEntry, which: WhichIndex): boolean {
+/** Compares an entry of rows, which have the number of the generation. */
+function isSelected(rows: CatalogEntry, which: WhichIndex): boolean {
   if (typeof which === 'string') return rows.name === which
   if (!('generation' in which)) return sameRows(rows, which)
   return rows.name === which.name && rows.generation === which.generation
 }
 
-/** Whether an entry is of claims that one of these others has to have: of rows with the same keys. */
+/** Returns true if the entry is of claims that one of these others needs: an index in use with the same keys. */
 export function areClaimsOfAny(entry: CatalogEntry, others: readonly CatalogEntry[]): boolean {
   return others.some((other) => !other.unique && isInUse(other) && isClaimsOf(entry, other))
 }

@@ -3,12 +3,12 @@ import { isLooseleafError, type ErrorCode, type Fate } from '@looseleaf/core'
 /** Calls that have failed with one code on one shard. */
 export interface CallFailures {
   readonly code: ErrorCode
-  /** Undefined where the error names none. */
+  /** Undefined if the error names no shard. */
   readonly shard: string | undefined
   readonly count: number
   /** Milliseconds since 1970, by the clock of the process. */
   readonly lastAt: number
-  /** Message of the last error, cut short. It names things, and no values. */
+  /** Message of the last error, cut to 300 characters. Contains no values. */
   readonly message: string
 }
 
@@ -17,15 +17,15 @@ export interface CallTally {
   /** Calls that have ended since the store was opened. */
   readonly calls: number
   ended(): void
-  /** Takes the error of a call. Mistakes of the caller and answers such as `NOT_FOUND` are not counted. */
+  /** Counts the error of a call, unless it is a mistake of the caller, or an answer such as `NOT_FOUND`. */
   failed(error: unknown): void
-  /** Counts each item of a call as a call of its own. */
+  /** Counts each item of a call as another call. */
   readonly items: (fates: readonly Fate<unknown>[]) => void
-  /** Since the store was opened, most first. */
+  /** Returns the failures since the store was opened, most frequent first. */
   failures(): readonly CallFailures[]
 }
 
-/** Whether a code says that a shard, or the store on it, did not serve a call. A new code does not compile before it is placed here. */
+/** True for codes of calls that failed because of a shard, or of the store on it. The type makes sure that every code is here. */
 const isOfShards: Readonly<Record<ErrorCode, boolean>> = {
   SHARD_UNAVAILABLE: true,
   SHARD_FULL: true,
@@ -50,7 +50,7 @@ const isOfShards: Readonly<Record<ErrorCode, boolean>> = {
   BAD_CURSOR: false,
   BAD_INDEX_VALUE: false,
   BODY_TOO_LARGE: false,
-  // Rules about bodies find these.
+  // Other rules of `looseleaf status --check` report damaged bodies.
   BODY_DAMAGED: false,
   BODY_UNKNOWN: false,
   ALREADY_EXISTS: false,
@@ -58,7 +58,7 @@ const isOfShards: Readonly<Record<ErrorCode, boolean>> = {
   DUPLICATE_KEY: false,
   VERSION_MISMATCH: false,
   SCHEMA_MISMATCH: false,
-  // Its items are counted one by one.
+  // `items` counts its failures.
   SOME_FAILED: false,
   INDEX_NOT_FOUND: false,
   INDEX_NOT_READY: false,
@@ -69,9 +69,9 @@ const isOfShards: Readonly<Record<ErrorCode, boolean>> = {
 
 const MAX_MESSAGE = 300
 
-/** `onFailure` is called with every failure that is counted. */
+/** Makes a tally, which calls `onFailure` for every failure that it counts. */
 export function createCallTally(now: () => number, onFailure: () => unknown): CallTally {
-  // Codes times shards bound its size.
+  // Bounded by the number of codes and shards.
   const byPlace = new Map<string, CallFailures>()
   let calls = 0
 

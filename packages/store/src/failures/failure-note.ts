@@ -1,35 +1,36 @@
 import type { ErrorCode } from '@looseleaf/core'
 import type { CallFailures } from './call-tally.ts'
 
-/** Calls of one process that have failed, as it has noted them on a shard. */
+/** Failed calls of one process, as noted on a shard. */
 export interface FailureReport {
   /** Host and process id. */
   readonly process: string
-  /** When the process noted it last. */
+  /** Time of the last note of the process. */
   readonly at: Date
   /** True once the process has had no failure for a minute. */
   readonly isOver: boolean
-  /** Length of the time that the note tells of, in milliseconds: a minute as a rule. */
+  /** Length of the reported period in milliseconds, usually a minute. */
   readonly periodMs: number
-  /** Calls that ended in that time, failed ones included. */
+  /** Calls that ended in the period, including failed ones. */
   readonly calls: number
-  /** Failures of that time, most first. A note that is over keeps the failures of the one before. */
+  /** Failures in the period, most frequent first. If `isOver`, those of the note before. */
   readonly failures: readonly CallFailures[]
 }
 
-/** A report with the key of its store, which tells stores of one process apart. */
+/** A report with a key that is different for each store of a process. */
 export interface FailureNote extends FailureReport {
   readonly key: string
 }
 
-/** Task whose progress has the notes. */
+/** Name of the task whose progress holds the notes. */
 export const NOTES_TASK = 'failing calls'
 
 const MAX_PROCESSES = 20
+/** Failures per note. */
 const MAX_FAILURES = 10
 const KEPT_MS = 60 * 60_000
 
-/** The notes of a task; what cannot be read is left out. */
+/** Parses the notes of a task, and leaves out those that cannot be read. */
 export function notesFromText(text: string): readonly FailureNote[] {
   if (text === '') return []
   try {
@@ -40,9 +41,9 @@ export function notesFromText(text: string): readonly FailureNote[] {
   }
 }
 
-/** The notes with this one in the place of its predecessor: the newest of an hour, twenty at the most. */
+/** Replaces the note of the same key by this one. Keeps at most 20 notes, the newest of those within an hour of this one. */
 export function notesToText(notes: readonly FailureNote[], own: FailureNote): string {
-  // A note of a clock that was ahead would stay.
+  // Drops notes of a clock that was ahead, which would stay otherwise.
   const isRecent = (at: Date): boolean => Math.abs(own.at.getTime() - at.getTime()) < KEPT_MS
   const others = notes.filter(({ key, at }) => key !== own.key && isRecent(at))
   const newest = [own, ...others].toSorted((a, b) => b.at.getTime() - a.at.getTime()).slice(0, MAX_PROCESSES)
@@ -76,7 +77,7 @@ function failuresOf(stored: unknown): readonly CallFailures[] {
   if (typeof code !== 'string' || typeof count !== 'number') return []
   return [
     {
-      // A later version may know more codes.
+      // A later version may have written an unknown code.
       code: code as ErrorCode,
       shard: typeof shard === 'string' ? shard : undefined,
       count,

@@ -15,7 +15,7 @@ let driver: ReferenceDriver
 let plan: FaultPlan
 let store: DataStore
 
-/** Goes on when a test says so; each entry is the length of a pause, in milliseconds. */
+/** A clock whose pauses end at `step`. `pauses` has their milliseconds. */
 function steppedTime(): { time: Time; pauses: number[]; step(): Promise<void> } {
   const pauses: number[] = []
   let wake: (() => void) | undefined
@@ -30,7 +30,7 @@ function steppedTime(): { time: Time; pauses: number[]; step(): Promise<void> } 
     const before = pauses.length
     wake?.()
     wake = undefined
-    // A note is a few calls of a driver in memory.
+    // Noting makes a few calls of a driver in memory, which need some turns.
     for (let turn = 0; turn < 100 && pauses.length === before; turn++)
       await new Promise((resolve) => setImmediate(resolve))
   }
@@ -52,7 +52,7 @@ beforeEach(async () => {
   onTestFinished(() => store.close())
 })
 
-test('failing calls are noted after a while, then at intervals, and once when they have ended', async () => {
+test('failing calls are noted after ten seconds, then once a minute, and a last time when they have ended', async () => {
   const { time, pauses, step } = steppedTime()
   const { tally } = notesBy(time)
   for (let call = 0; call < 10; call++) {
@@ -78,7 +78,7 @@ test('failing calls are noted after a while, then at intervals, and once when th
   expect(pauses).toEqual([10, 60, 60, 10])
 })
 
-test('a note is left on another shard than the one that fails, and passes over one that refuses it', async () => {
+test('a note goes to a shard that does not fail, and to the next one if that rejects it', async () => {
   const [first, second] = store.context.driver.shards as readonly [Shard, Shard]
   const asked: number[] = []
   plan = ({ shard, table, operation }) => {
@@ -96,7 +96,7 @@ test('a note is left on another shard than the one that fails, and passes over o
   expect(await readFailures(store.context)).toHaveLength(1)
 })
 
-test('a note that no shard takes is tried again soon, and nothing of it is lost', async () => {
+test('a note that no shard takes is retried soon with all of its failures', async () => {
   plan = ({ table }) => (table === 'tasks' ? { before: () => Promise.reject(full) } : undefined)
   const { time, pauses, step } = steppedTime()
   const { tally } = notesBy(time)
@@ -109,7 +109,7 @@ test('a note that no shard takes is tried again soon, and nothing of it is lost'
   expect(await readFailures(store.context)).toMatchObject([{ failures: [{ count: 2 }] }])
 })
 
-test('a call that fails while the last note is written is noted as well', async () => {
+test('a call that fails while the last note is written is noted too', async () => {
   const { time, pauses, step } = steppedTime()
   const { tally } = notesBy(time)
   tally.failed(full)
@@ -126,7 +126,7 @@ test('a call that fails while the last note is written is noted as well', async 
   expect(await readFailures(store.context)).toMatchObject([{ isOver: false, failures: [{ count: 1 }] }])
 })
 
-test('each process has a note of its own, and there are twenty at the most', async () => {
+test('the notes of the last twenty processes are kept', async () => {
   for (let process = 0; process < 25; process++) {
     const { time, step } = steppedTime()
     notesBy(time).tally.failed(full)
@@ -135,7 +135,7 @@ test('each process has a note of its own, and there are twenty at the most', asy
   expect(await readFailures(store.context)).toHaveLength(20)
 })
 
-test('a note of a clock that was hours ahead is dropped by the next one, as an old one is', () => {
+test('a note drops older notes and notes of a clock that was hours ahead', () => {
   const noteOf = (key: string, hours: number): FailureNote => ({
     key,
     process: key,
@@ -150,7 +150,7 @@ test('a note of a clock that was hours ahead is dropped by the next one, as an o
   expect(kept.map(({ key }) => key)).toEqual(['early', 'own', 'late'])
 })
 
-test('mistakes of a caller and answers are not failing calls, and each bag of putMany is a call', async () => {
+test('mistakes of a caller are no failing calls, and each bag of putMany counts as a call', async () => {
   await expect(store.get('no id' as never)).rejects.toThrow()
   await expect(store.insert({ id: 'no id' } as never)).rejects.toThrow()
   expect(store.stats().failures).toEqual([])
@@ -165,7 +165,7 @@ test('mistakes of a caller and answers are not failing calls, and each bag of pu
   expect(failures).toMatchObject([{ code: 'SHARD_FULL', shard: 'one', count: 4 }])
 })
 
-test('a probe writes on each shard, and tells the error of one that refuses', async () => {
+test('a probe writes on each shard, and returns the error of a shard that rejects it', async () => {
   const well = await probeShards(store.context)
   expect(well.map(({ error }) => error)).toEqual([undefined, undefined])
   plan = ({ shard, table, operation }) =>

@@ -5,7 +5,7 @@ import type { CallFailures, CallTally } from './call-tally.ts'
 import { NOTES_TASK, notesFromText, notesToText, type FailureNote } from './failure-note.ts'
 
 export interface NoteFailuresOptions {
-  /** Milliseconds from the first failure to its note, and from a note that no shard has taken to the next attempt. */
+  /** Milliseconds from the first failure to its note, and between attempts to note while no shard takes the note. */
   readonly firstMs?: number | undefined
   /** Milliseconds between two notes. */
   readonly everyMs?: number | undefined
@@ -14,19 +14,19 @@ export interface NoteFailuresOptions {
 
 /** Notes failing calls on a shard, for other processes to read. */
 export interface FailureNotes {
-  /** A call has failed. */
+  /** Begins to note failures, after a call has failed. Idempotent while noting. */
   begin(): void
   stop(): void
 }
 
-/** A shard that does not take the note within this time is passed over. */
+/** Milliseconds for a shard to take the note, before the next shard is tried. */
 const SHARD_MS = 5_000
 const LEASE_MS = 5_000
 
 /**
- * Notes ten seconds after a first failure, then once a minute while calls fail, and once when none has failed for a minute.
- * A process without failures writes nothing. Shards that fail are asked last. A note that no shard takes is tried again after
- * ten seconds: a full disk takes small changes now and then.
+ * Notes failures ten seconds after the first one, then once a minute while calls fail, and a last time after a minute without failures. A
+ * process without failures writes nothing. Tries failing shards last. A note that no shard takes is retried after ten seconds, because a
+ * full disk takes small changes now and then.
  */
 export function createFailureNotes(
   context: EngineContext,
@@ -45,7 +45,7 @@ export function createFailureNotes(
   function sinceLastNote(): Pick<FailureNote, 'failures' | 'calls'> {
     const failures = tally()
       .failures()
-      .map((one) => ({ ...one, count: one.count - (noted.get(placeOf(one)) ?? 0) }))
+      .map((each) => ({ ...each, count: each.count - (noted.get(placeOf(each)) ?? 0) }))
       .filter(({ count }) => count > 0)
     return { failures, calls: tally().calls - notedCalls }
   }
@@ -62,7 +62,7 @@ export function createFailureNotes(
       key ??= context.random.uuid()
       const isTaken = await note({ key, process: processName, at: new Date(now), isOver, ...last })
       if (isTaken || isOver) {
-        noted = new Map(all.map((one) => [placeOf(one), one.count]))
+        noted = new Map(all.map((each) => [placeOf(each), each.count]))
         notedCalls = calls
         begun = now
       }
@@ -71,26 +71,26 @@ export function createFailureNotes(
     }
   }
 
-  /** Answers whether a shard has taken the note. */
-  async function note(own: FailureNote): Promise<boolean> {
-    const failing = new Set(own.failures.map(({ shard }) => shard))
+  /** Returns true if a shard has taken the note. */
+  async function note(failureNote: FailureNote): Promise<boolean> {
+    const failing = new Set(failureNote.failures.map(({ shard }) => shard))
     const { shards } = context.driver
     const ordered = shards.toSorted((a, b) => Number(failing.has(a.name)) - Number(failing.has(b.name)))
     for (const shard of ordered) {
       if (ended.signal.aborted) return false
-      if (await noteOn(shard, own)) return true
+      if (await noteOn(shard, failureNote)) return true
     }
     return false
   }
 
-  async function noteOn({ tasks }: Shard, own: FailureNote): Promise<boolean> {
+  async function noteOn({ tasks }: Shard, failureNote: FailureNote): Promise<boolean> {
     const signal = AbortSignal.any([platformTime.abortAfter(SHARD_MS), ended.signal])
     const owner = context.random.uuid()
     try {
       const state = await untilAborted(tasks.claim(NOTES_TASK, owner, LEASE_MS, { signal }), signal)
-      // Another process notes at this moment.
+      // Another process holds the lease of the notes.
       if (state === undefined) return false
-      const text = notesToText(notesFromText(state.progress), own)
+      const text = notesToText(notesFromText(state.progress), failureNote)
       return await untilAborted(tasks.save(NOTES_TASK, owner, text, 0, { signal }), signal)
     } catch {
       return false
@@ -105,7 +105,7 @@ export function createFailureNotes(
         .catch(() => {})
         .finally(() => {
           isUnderWay = false
-          // While the last note was written.
+          // A call may have failed while the last note was written.
           if (sinceLastNote().failures.length > 0) begin()
         })
     void context.events.detached(work)

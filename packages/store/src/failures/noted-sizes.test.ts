@@ -12,7 +12,7 @@ test('sizes are noted once an hour, and kept for two days', () => {
   expect(sizes.every(({ at }, i) => i === 0 || at - sizes[i - 1]!.at === HOUR)).toBe(true)
 })
 
-test('growth is that of a day, from the oldest size that is an hour old', () => {
+test('growth is per day since the oldest size, if that is at least an hour old', () => {
   const first = { at: 0, bytes: 1_000 }
   expect(growthOf([], first)).toBeUndefined()
   expect(growthOf([first], { at: HOUR - 1, bytes: 5_000 })).toBeUndefined()
@@ -20,7 +20,7 @@ test('growth is that of a day, from the oldest size that is an hour old', () => 
   expect(growthOf([first], { at: 12 * HOUR, bytes: 500 })).toBe(-1_000)
 })
 
-test('text that cannot be read, and sizes of a clock that was ahead, count as none', () => {
+test('text that cannot be read and sizes of a clock that was ahead are ignored', () => {
   for (const text of ['', 'no JSON', '{}', '[1,[2],["a",3]]']) expect(sizesFromText(text)).toEqual([])
   expect(sizesFromText(sizesToText([{ at: 9 * HOUR, bytes: 1 }], { at: HOUR, bytes: 2 }))).toEqual([
     { at: HOUR, bytes: 2 },

@@ -1,4 +1,4 @@
-/** How large a shard was. */
+/** The size of a shard at some time. */
 export interface NotedSize {
   /** Milliseconds since 1970. */
   readonly at: number
@@ -9,7 +9,7 @@ const HOUR_MS = 60 * 60_000
 const DAY_MS = 24 * HOUR_MS
 const KEPT_MS = 2 * DAY_MS
 
-/** Returns the noted sizes; an empty list for a text that cannot be read. */
+/** Parses noted sizes. Returns an empty list for a text that cannot be read. */
 export function sizesFromText(text: string): readonly NotedSize[] {
   try {
     const sizes = JSON.parse(text === '' ? '[]' : text) as unknown
@@ -23,7 +23,7 @@ export function sizesFromText(text: string): readonly NotedSize[] {
   }
 }
 
-/** Adds a size where the last one is an hour old, and drops those that are older than two days or of a clock that was ahead. */
+/** Adds a size if the last one is at least an hour old. Drops sizes older than two days, and sizes noted by a clock that was ahead. */
 export function sizesToText(sizes: readonly NotedSize[], next: NotedSize | undefined): string {
   const kept = next === undefined ? sizes : sizes.filter(({ at }) => at <= next.at && next.at - at < KEPT_MS)
   const last = kept.at(-1)
@@ -31,7 +31,7 @@ export function sizesToText(sizes: readonly NotedSize[], next: NotedSize | undef
   return JSON.stringify([...kept, ...(isDue ? [next] : [])].map(({ at, bytes }) => [at, bytes]))
 }
 
-/** Bytes a day from the oldest size to this one; undefined where they are less than an hour apart. */
+/** Returns the growth in bytes per day from the oldest size to this one; undefined if they are less than an hour apart. */
 export function growthOf(sizes: readonly NotedSize[], now: NotedSize): number | undefined {
   const first = sizes.find(({ at }) => now.at - at < KEPT_MS)
   if (first === undefined || now.at - first.at < HOUR_MS) return undefined

@@ -11,25 +11,25 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { NOTES_TASK } from './failure-note.ts'
 import { growthOf, sizesFromText, sizesToText, type NotedSize } from './noted-sizes.ts'
 
-/** How a shard takes a small write, and how large it is. */
+/** The outcome of a small write on a shard, and the shard's size. */
 export interface ShardProbe {
   readonly name: string
-  /** Error of the write; undefined where the shard has taken it. */
+  /** Error of the write; undefined if it succeeded. */
   readonly error: LooseleafError | undefined
-  /** Bytes of all tables, by the statistics of the database; undefined where it does not say. */
+  /** Bytes of all tables by the statistics of the database; undefined if it has none. */
   readonly bytes: number | undefined
-  /** Growth in bytes a day since the oldest note of a size, from an hour to two days ago; undefined before there is one. */
+  /** Growth in bytes per day since the oldest noted size, from an hour to two days ago; undefined if there is none. */
   readonly bytesPerDay: number | undefined
 }
 
 const PROBE_TASK = 'probe'
 const LEASE_MS = 5_000
-/** A shard that has not answered for so long is told as one that hangs. */
+/** Milliseconds after which a shard counts as not answering. */
 const LATE_MS = 5_000
 
 /**
- * Changes one small row on each shard, as any write does, and notes in it once an hour how large the shard is. It needs the rights of a process
- * that writes. A write that fits into the space a table has may pass while its disk is full; failing calls tell of that.
+ * Changes one small row on each shard, and notes the size of the shard in it once an hour. Needs the rights of a process that writes. May
+ * succeed while the disk is full, if the write fits into the space of its table; failing calls then show the full disk.
  */
 export async function probeShards(
   context: EngineContext,
@@ -59,13 +59,13 @@ async function probeShard(
   )
   const bytes = isLooseleafError(sizes) ? undefined : sizes?.bytes
   const now = context.time.now()
-  const own = bytes === undefined ? undefined : { at: now, bytes }
-  const before = await untilAborted(write(context, tasks, own, ends), ends).catch(errorOf)
+  const size = bytes === undefined ? undefined : { at: now, bytes }
+  const before = await untilAborted(write(context, tasks, size, ends), ends).catch(errorOf)
   if (isLooseleafError(before)) return { name, error: before, bytes, bytesPerDay: undefined }
-  return { name, error: undefined, bytes, bytesPerDay: own && growthOf(before, own) }
+  return { name, error: undefined, bytes, bytesPerDay: size && growthOf(before, size) }
 }
 
-/** Answers the sizes that were noted before. */
+/** Writes the probe, and returns the sizes noted before. */
 async function write(
   context: EngineContext,
   tasks: TaskTable,
@@ -73,11 +73,11 @@ async function write(
   signal: AbortSignal,
 ): Promise<readonly NotedSize[]> {
   const owner = context.random.uuid()
-  // The row for notes is made with it, since a full disk takes changes of a row more often than new rows.
+  // Makes the row for the notes of failures too, since a full disk takes changes of a row more often than new rows.
   const states = await tasks.claimAll([PROBE_TASK, NOTES_TASK], owner, LEASE_MS, { signal })
   const sizes = sizesFromText(states.get(PROBE_TASK)?.progress ?? '')
   const progress = new Map(
-    // A row that is missing here is written by another process at this moment.
+    // Rows whose lease another process holds are missing here.
     [...states].map(([task, { progress: text }]) => [
       task,
       task === PROBE_TASK ? sizesToText(sizes, size) : text,

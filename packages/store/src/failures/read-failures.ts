@@ -3,11 +3,11 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { NOTES_TASK, notesFromText, type FailureNote, type FailureReport } from './failure-note.ts'
 
 export interface ReadFailuresOptions extends CallOptions {
-  /** A shard that has not answered for so many milliseconds is left out; 5,000 by default. */
+  /** Milliseconds after which a shard that has not answered is left out. Default: 5,000. */
   readonly lateMs?: number | undefined
 }
 
-/** Reads failing calls that processes have noted within an hour, newest first. A shard that does not answer is left out. */
+/** Reads the failing calls that processes have noted within the last hour, newest first. Leaves out a shard that does not answer. */
 export async function readFailures(
   context: Pick<EngineContext, 'driver'>,
   options: ReadFailuresOptions = {},

@@ -39,7 +39,7 @@ const operations = ({ statements }: Pick<Trace, 'statements'>): string[] =>
   statements.map(({ operation }) => operation)
 
 describe('a trace', () => {
-  test('has the calls of a piece of work, and the statements that were sent for them', async () => {
+  test('a trace has the calls of a piece of work and their statements', async () => {
     const store = await open()
     const trace = await store.trace(async (running) => {
       const { id } = await store.put({ name: 'ada' })
@@ -50,7 +50,7 @@ describe('a trace', () => {
       ['put', undefined, undefined],
       ['get', undefined, undefined],
     ])
-    // The row of the index, the entity, and its reading.
+    // Upsert of the index row, insert of the entity, and read.
     expect(trace.statements.map(({ operation, table }) => [operation, table])).toEqual([
       ['INSERT', 'index_by_name'],
       ['INSERT', 'entities'],
@@ -64,7 +64,7 @@ describe('a trace', () => {
     expect(trace.calls.every(({ durationMs }) => durationMs! > 0)).toBe(true)
   })
 
-  test('shares a statement with whoever else it was sent for, and says how many those are', async () => {
+  test('a trace has each statement that its calls share with others, and the number of these others', async () => {
     const store = await open()
     const ids = await Promise.all(['ada', 'bo', 'cy'].map(async (name) => (await store.put({ name })).id))
     const traceOf = (own: readonly string[]): Promise<Trace> =>
@@ -87,12 +87,12 @@ describe('a trace', () => {
     expect(two.statements[0]!.calls).toEqual(two.calls)
   })
 
-  test('has nothing of the work of others, whoever of them came first', async () => {
+  test('a trace has nothing of other work', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'ada' })
     const trace = await store.trace(async (running) => {
       const own = store.get(id)
-      // In the context of nobody, while the line that the trace has begun is being drained.
+      // Later calls, outside of the trace, may run in the lane's loop that this call has started.
       await own
       return running
     })
@@ -101,7 +101,7 @@ describe('a trace', () => {
     expect(operations(trace)).toEqual(['SELECT'])
   })
 
-  test('ends with its work: what that has left behind is not part of it', async () => {
+  test('a trace ends with its work, without calls that continue in the background', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'ada' })
     const trace = await store.trace(async (running) => {
@@ -115,7 +115,7 @@ describe('a trace', () => {
     expect(operations(trace)).toEqual(['SELECT', 'INSERT', 'UPDATE'])
   })
 
-  test('within another one is part of it', async () => {
+  test('a trace contains the traces nested in it', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'ada' })
     const [outer, inner] = await store.trace(async (first) => {
@@ -126,7 +126,7 @@ describe('a trace', () => {
     expect([outer.statements.length, inner.statements.length]).toEqual([2, 1])
   })
 
-  test('tells what failed, and hands on what the work throws', async () => {
+  test('a trace has the code of a failed call, and rethrows the error of the work', async () => {
     const store = await open()
     let trace: Trace | undefined
     const work = store.trace(async (running) => {
@@ -137,7 +137,7 @@ describe('a trace', () => {
     expect(trace!.calls).toMatchObject([{ name: 'update', failure: 'NOT_FOUND' }])
   })
 
-  test('tells of rows that led nowhere', async () => {
+  test('a trace has an event for discarded rows', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'ada' })
     const { entityId, key } = {
@@ -152,7 +152,7 @@ describe('a trace', () => {
     expect(trace.calls).toMatchObject([{ name: 'query', index: 'by_name' }])
   })
 
-  test('has a scan that goes on in it, as one call, with its pages', async () => {
+  test('a trace has a scan as one call with its pages', async () => {
     const store = await open()
     await store.putMany(['ada', 'bo', 'cy'].map((name) => ({ name })))
     const scanned = store.scan()
@@ -173,7 +173,7 @@ describe('a trace', () => {
     expect(trace.statements).toHaveLength(2)
   })
 
-  test('has what is read within it of a scan that was begun before, and not what is read after it', async () => {
+  test('a trace has only the pages of an older scan that are read within it', async () => {
     const store = await open()
     await store.putMany(Array.from({ length: 1_200 }, (_, number) => ({ name: `n${number}` })))
     const items = store.scan()[Symbol.asyncIterator]()
@@ -191,7 +191,7 @@ describe('a trace', () => {
     expect(second.calls[0]!.durationMs).toBeGreaterThan(0)
   })
 
-  test('needs a function', async () => {
+  test('trace rejects an argument that is no function', async () => {
     const store = await open()
     await expect(store.trace(1 as never)).rejects.toMatchObject({ code: 'BAD_OPTION' })
   })
@@ -211,7 +211,7 @@ describe('an observer', () => {
     return { told, observer: observer as Observer }
   }
 
-  test('is told of calls and their statements', async () => {
+  test('an observer receives calls and their statements', async () => {
     const { told, observer } = listening()
     const store = await open(observer)
     const { id } = await store.put({ name: 'ada' })
@@ -228,7 +228,7 @@ describe('an observer', () => {
     ])
   })
 
-  test('is told of a scan from its first item to its end, also one that is left', async () => {
+  test('an observer receives a scan from its first item to its end, including a break', async () => {
     const { told, observer } = listening()
     const store = await open(observer)
     await store.putMany([{ name: 'ada' }, { name: 'bo' }])
@@ -249,7 +249,7 @@ describe('an observer', () => {
     ])
   })
 
-  test('hears of a scan that fails', async () => {
+  test('an observer receives the failure of a scan', async () => {
     const { told, observer } = listening()
     const store = await open(observer)
     await store.put({ name: 'ada' })
@@ -261,7 +261,7 @@ describe('an observer', () => {
     expect(told).toEqual(['scan began', 'scan of 1 ended ABORTED'])
   })
 
-  test('is told how many share a statement, of whom only those have a part in it that it wants to follow', async () => {
+  test('an observer receives the number of calls that share a statement, and the tokens of those that it follows', async () => {
     const told: unknown[] = []
     const observer: Observer<string> = {
       callBegan: ({ name }) => (name === 'get' ? undefined : name),
@@ -282,11 +282,11 @@ describe('an observer', () => {
     ])
     told.length = 0
     for await (const _ of store.scan()) await store.get(id)
-    // A call within another one is not that one's.
+    // A call within the loop of a scan is no part of the scan.
     expect(told).toContainEqual([1, [], 1])
   })
 
-  test('hears of the definitions of the codec that a write has made, and not as a part of it', async () => {
+  test('an observer receives statements that store shapes of the codec without the token of a call', async () => {
     const tokensOfDefinitions: (readonly unknown[])[] = []
     const observer: Observer = {
       callBegan: ({ name }) => name,
@@ -302,7 +302,7 @@ describe('an observer', () => {
     expect(tokensOfDefinitions.flat()).toEqual([])
   })
 
-  test('is told of a statement that was refused for one of its rows', async () => {
+  test('an observer receives an event when a statement is halved because of one row', async () => {
     const { told, observer } = listening()
     const memory = await memoryShards(1).connect()
     const plan: FaultPlan = ({ table, operation, number }) =>
@@ -315,7 +315,7 @@ describe('an observer', () => {
     expect(told.filter((line) => line.startsWith('halved'))).toEqual(['halved of 1,2'])
   })
 
-  test('that throws is told of once, and keeps nothing from being done', async () => {
+  test('an observer that throws makes one warning, and calls succeed', async () => {
     const warnings: string[] = []
     const observer = { statementSent: () => fail(), callBegan: () => fail(), callEnded: () => fail() }
     const fail = (): never => {
@@ -329,12 +329,12 @@ describe('an observer', () => {
     ])
   })
 
-  test('without any of the functions is refused', async () => {
+  test('an observer without any of its methods is rejected', async () => {
     await expect(open({ statementsSent: () => {} } as Observer)).rejects.toMatchObject({ code: 'BAD_OPTION' })
   })
 })
 
-test('an observer that answers a promise which rejects is told of once, and ends no process', async () => {
+test('an observer whose promise rejects makes one warning, without an unhandled rejection', async () => {
   const warnings: string[] = []
   const failing = async (): Promise<never> => {
     throw new Error('later')

@@ -12,47 +12,47 @@ import {
 import { logStatement, type CallLog, type SlowCalls } from './slow-calls.ts'
 import { createTraceLog, type OpenCall, type Trace, type TraceLog } from './trace.ts'
 
-/** Tells an observer, and the traces that are open, what a store does. While there is neither, nothing is made or measured. */
+/** Reports calls, statements and events to the observer and the open traces. Without an observer and traces it measures nothing. */
 export interface Observing extends StoreEvents {
   /** For the driver. */
   readonly statements: StatementListener
   /** For the lanes. */
   readonly workFor: WorkFor
-  /** A call begins. Undefined while nobody listens. */
+  /** Reports the beginning of a call. Returns undefined while nothing observes. */
   begin(name: string, index: string | undefined): CallUnderWay | undefined
-  /** Does the work of a call that has begun: what is sent meanwhile is its own. */
-  within<T>(under: CallUnderWay, work: () => T): T
-  /** A call has ended; `failed` is what it has thrown. */
-  end(under: CallUnderWay, failed?: { readonly error: unknown }): void
+  /** Runs the work of a call, and attributes statements sent by it to the call. */
+  within<T>(call: CallUnderWay, work: () => T): T
+  /** Reports the end of a call; `failed` has the error that it threw. */
+  end(call: CallUnderWay, failed?: { readonly error: unknown }): void
   /**
-   * The same items, as one call from the first one that is asked for while `isWanted` until the end. It is in every trace in
-   * which an item is asked for.
+   * Returns the same items, reported as one call from the first item requested while `isWanted` to the end. The call is in every trace
+   * within which an item is requested.
    */
   each<T>(call: BegunCall, items: AsyncIterable<T>): AsyncIterable<T>
   trace<T>(work: (trace: Trace) => Promise<T>): Promise<T>
 }
 
-/** A call that is under way, as long as somebody wants to know. */
+/** A call in progress that is observed. */
 export interface CallUnderWay extends BegunCall {
   readonly startedAt: number
   readonly token: unknown
-  /** The traces that it is part of, one within the other, and the call in each; undefined where it is in none. */
+  /** Its record in each trace that it is part of; undefined if it is in none. */
   traced: Map<TraceLog, OpenCall> | undefined
-  /** Its statements, for as long as it may turn out to be slow. */
+  /** Its statements, kept in case the call is slow. */
   readonly log: CallLog | undefined
 }
 
-/** For whom an asynchronous context works. */
+/** The calls that an asynchronous context works for. */
 interface Work {
   readonly calls: readonly CallUnderWay[]
-  /** So many calls beside them, of which nobody wants to know more. */
+  /** Number of other calls, which nothing observes. */
   readonly more: number
 }
 
-const NOBODY: Work = { calls: [], more: 0 }
+const NO_WORK: Work = { calls: [], more: 0 }
 const NO_TRACES: readonly TraceLog[] = []
 
-/** `onFault` takes what the observer has thrown, the first time. */
+/** Makes the reporting of a store. `onFault` receives the first error that the observer throws. */
 export function createObserving(
   observer: Observer | undefined,
   onFault: (error: unknown) => void,
@@ -66,23 +66,23 @@ export function createObserving(
   const isAlwaysWanted = observer !== undefined || slowCalls !== undefined
   const isWanted = (): boolean => isAlwaysWanted || openTraces > 0
 
-  const tell = <A extends unknown[], T>(told: (...args: A) => T, ...args: A): T | undefined =>
-    guardedMethod(observerFailed, observer, told, ...args)
+  const notify = <A extends unknown[], T>(method: (...args: A) => T, ...args: A): T | undefined =>
+    guardedMethod(observerFailed, observer, method, ...args)
 
   function observerFailed(error: unknown): void {
     if (!hasFailed) onFault(error)
     hasFailed = true
   }
 
-  /** The traces of these calls, with those calls that are in each. */
+  /** Returns the traces of these calls, each with its records of them. */
   function tracesOf(calls: readonly CallUnderWay[]): Map<TraceLog, OpenCall[]> {
     const traces = new Map<TraceLog, OpenCall[]>()
-    for (const { traced } of calls) {
-      if (traced === undefined) continue
-      for (const [log, call] of traced) {
-        const own = traces.get(log)
-        if (own === undefined) traces.set(log, [call])
-        else own.push(call)
+    for (const { traced: records } of calls) {
+      if (records === undefined) continue
+      for (const [log, call] of records) {
+        const traced = traces.get(log)
+        if (traced === undefined) traces.set(log, [call])
+        else traced.push(call)
       }
     }
     return traces
@@ -91,29 +91,29 @@ export function createObserving(
   const tokensOf = (calls: readonly CallUnderWay[]): unknown[] =>
     calls.flatMap(({ token }) => (token === undefined ? [] : [token]))
 
-  /** Does the work of a call. A context of its own costs as much as the rest of this, so only those have one that are to be told apart. */
-  function within<T>(under: CallUnderWay, work: () => T): T {
-    const { token, traced, log } = under
+  /** Runs the work of a call, in an asynchronous context only if statements are attributed to it: a context costs as much as all else here. */
+  function within<T>(call: CallUnderWay, work: () => T): T {
+    const { token, traced, log } = call
     if (token !== undefined || traced !== undefined || log !== undefined)
-      return working.run({ calls: [under], more: 0 }, work)
+      return working.run({ calls: [call], more: 0 }, work)
     return working.getStore() === undefined ? work() : working.run(undefined, work)
   }
 
-  /** `log`: where it is to be told when it was slow. */
+  /** Begins a call. `log` collects its statements, for slow calls. */
   function begin({ name, index }: BegunCall, log?: CallLog): CallUnderWay {
     const startedAt = platformTime.elapsed()
-    const token = observer?.callBegan && tell(observer.callBegan, { name, index })
-    const under: CallUnderWay = { name, index, startedAt, token, traced: undefined, log }
-    joinTraces(under)
-    return under
+    const token = observer?.callBegan && notify(observer.callBegan, { name, index })
+    const call: CallUnderWay = { name, index, startedAt, token, traced: undefined, log }
+    joinTraces(call)
+    return call
   }
 
-  /** Has the call be in the traces that are open around what is done now. */
-  function joinTraces(under: CallUnderWay): void {
+  /** Adds the call to the traces of the current asynchronous context. */
+  function joinTraces(call: CallUnderWay): void {
     if (openTraces === 0) return
-    const traced = (under.traced ??= new Map())
+    const traced = (call.traced ??= new Map())
     for (const log of tracing.getStore() ?? NO_TRACES)
-      if (!traced.has(log)) traced.set(log, log.begin(under, under.startedAt))
+      if (!traced.has(log)) traced.set(log, log.begin(call, call.startedAt))
   }
 
   function end(
@@ -122,25 +122,26 @@ export function createObserving(
   ): void {
     const failure = failed && failureOf(failed.error)
     const durationMs = platformTime.elapsed() - startedAt
-    if (traced !== undefined) for (const own of traced.values()) Object.assign(own, { durationMs, failure })
+    if (traced !== undefined)
+      for (const record of traced.values()) Object.assign(record, { durationMs, failure })
     const ended = { name, index, startedAt, durationMs, failure }
-    if (observer?.callEnded !== undefined) tell(observer.callEnded, ended, token)
+    if (observer?.callEnded !== undefined) notify(observer.callEnded, ended, token)
     if (log !== undefined) slowCalls?.ended(ended, log)
   }
 
   function iterate<T>(call: BegunCall, items: AsyncIterator<T>): AsyncIterator<T> {
-    let under: CallUnderWay | undefined
+    let current: CallUnderWay | undefined
 
     function ended(failed?: { error: unknown }): void {
-      if (under !== undefined) end(under, failed)
-      under = undefined
+      if (current !== undefined) end(current, failed)
+      current = undefined
     }
 
     async function next(): Promise<IteratorResult<T>> {
-      under ??= begin(call)
-      joinTraces(under)
+      current ??= begin(call)
+      joinTraces(current)
       try {
-        const result = await within(under, () => items.next())
+        const result = await within(current, () => items.next())
         if (result.done) ended()
         return result
       } catch (error) {
@@ -150,8 +151,8 @@ export function createObserving(
     }
 
     return {
-      next: () => (under !== undefined || isWanted() ? next() : items.next()),
-      // Whoever leaves the loop early has had what was wanted.
+      next: () => (current !== undefined || isWanted() ? next() : items.next()),
+      // A loop that breaks early counts as a call without a failure.
       async return() {
         ended()
         await items.return?.()
@@ -169,13 +170,13 @@ export function createObserving(
         return isWanted()
       },
       sent(statement) {
-        const { calls, more } = working.getStore() ?? NOBODY
+        const { calls, more } = working.getStore() ?? NO_WORK
         const all = calls.length + more
         if (slowCalls !== undefined)
           for (const { log } of calls) if (log !== undefined) logStatement(log, statement, all - 1)
-        for (const [log, own] of tracesOf(calls)) log.sent(statement, own, all - own.length)
+        for (const [log, traced] of tracesOf(calls)) log.sent(statement, traced, all - traced.length)
         if (observer?.statementSent !== undefined)
-          tell(observer.statementSent, statement, tokensOf(calls), all)
+          notify(observer.statementSent, statement, tokensOf(calls), all)
       },
     },
     workFor: {
@@ -183,10 +184,10 @@ export function createObserving(
         return isWanted()
       },
       current: () => working.getStore(),
-      run(ones, more, work) {
+      run(works, more, work) {
         const calls = new Set<CallUnderWay>()
         let others = more
-        for (const each of ones as ReadonlySet<Work>) {
+        for (const each of works as ReadonlySet<Work>) {
           for (const call of each.calls) calls.add(call)
           others += each.more
         }
@@ -200,9 +201,9 @@ export function createObserving(
     each: (call, items) => ({ [Symbol.asyncIterator]: () => iterate(call, items[Symbol.asyncIterator]()) }),
     happened(event) {
       if (!isWanted()) return
-      const { calls } = working.getStore() ?? NOBODY
+      const { calls } = working.getStore() ?? NO_WORK
       for (const log of tracesOf(calls).keys()) log.happened(event)
-      if (observer?.happened !== undefined) tell(observer.happened, event, tokensOf(calls))
+      if (observer?.happened !== undefined) notify(observer.happened, event, tokensOf(calls))
     },
     detached: (work) => working.exit(() => tracing.exit(work)),
     async trace(work) {

@@ -18,7 +18,7 @@ beforeEach(() => {
 
 const call = { name: 'query', index: 'by_name', startedAt: 1, durationMs: 812.4, failure: undefined }
 
-/** Statements that took 1 ms, 2 ms and so on. */
+/** Makes statements that took 1 ms, 2 ms and so on. */
 function logOf(count: number): CallLog {
   const log: CallLog = { statements: [], more: 0 }
   const statement = { shard: 's0', text: 'SELECT a FROM `index_by_name` WHERE b = ?', rows: 20, sentAt: 2 }
@@ -31,7 +31,7 @@ describe('slow calls', () => {
   const make = (onSlowCall?: (slow: SlowCall) => unknown) =>
     createSlowCalls({ slowCallMs: 500, onSlowCall, onWarning, now: () => now })
 
-  test('are those that took longer, and are told with their statements', () => {
+  test('a call that takes longer than slowCallMs is reported with its statements', () => {
     const slow = make((each) => told.push(each))
     slow.ended({ ...call, durationMs: 500 }, logOf(1))
     slow.ended(call, logOf(1))
@@ -57,7 +57,7 @@ describe('slow calls', () => {
     expect(warnings).toEqual([])
   })
 
-  test('are told ten times within any minute, and then how many were left out', () => {
+  test('ten slow calls are reported within a minute, and the next report counts those left out', () => {
     const slow = make((each) => told.push(each))
     for (now = 0; now < 60_000; now += 1_000) slow.ended(call, logOf(0))
     expect(told).toHaveLength(10)
@@ -65,13 +65,13 @@ describe('slow calls', () => {
     expect(told.map(({ leftOut }) => leftOut)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 0])
   })
 
-  test('have their first 100 statements, and a count of the others', () => {
+  test('a slow call has its first 100 statements and the number of the others', () => {
     const slow = make((each) => told.push(each))
     slow.ended(call, logOf(130))
     expect([told[0]!.statements.length, told[0]!.moreStatements]).toEqual([100, 30])
   })
 
-  test('are warned of with the statements that took longest, where nobody takes them', () => {
+  test('the warning of a slow call has its longest statements', () => {
     const slow = make()
     slow.ended(call, logOf(7))
     slow.ended({ ...call, index: undefined, failure: 'DEADLINE' }, logOf(0))
@@ -87,7 +87,7 @@ describe('slow calls', () => {
     expect(warnings.at(-1)).toMatch(/ Slow calls before it that were left out: 2\.$/)
   })
 
-  test('whoever takes them may fail', async () => {
+  test('an exception in onSlowCall becomes a warning', async () => {
     const full = new Error('full')
     make(() => {
       throw full
@@ -98,7 +98,7 @@ describe('slow calls', () => {
   })
 })
 
-describe('of a store', () => {
+describe('slow calls of a store', () => {
   const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
   async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
@@ -109,7 +109,7 @@ describe('of a store', () => {
   }
   const onSlowCall = (slow: SlowCall): void => void told.push(slow)
 
-  test('each has the statements of its own, none of another call, and no value', async () => {
+  test('a slow call has only its own statements, and no values', async () => {
     const store = await open({ slowCallMs: 0, onSlowCall })
     const { id } = await store.put({ name: 'very secret' })
     await Promise.all([store.get(id), store.get(id)])
@@ -136,7 +136,7 @@ describe('of a store', () => {
     expect(JSON.stringify(told)).not.toContain(id)
   })
 
-  test('quick ones are not told, nor is a scan, which takes as long as who reads it', async () => {
+  test('quick calls and scans are not reported', async () => {
     const store = await open({ slowCallMs: 60_000, onSlowCall })
     await store.put({ name: 'ada' })
     const all = await open({ slowCallMs: 0, onSlowCall })
@@ -144,7 +144,7 @@ describe('of a store', () => {
     expect(told).toEqual([])
   })
 
-  test('they are warned of by default', async () => {
+  test('slow calls make warnings by default', async () => {
     const store = await open({ slowCallMs: 0 })
     await store.put({ name: 'ada' })
     expect(warnings.filter((warning) => warning.includes('slowCallMs'))).toEqual([
@@ -152,7 +152,7 @@ describe('of a store', () => {
     ])
   })
 
-  test('options that are not right are refused', async () => {
+  test('invalid options of slow calls are rejected', async () => {
     for (const options of [{ slowCallMs: -1 }, { slowCallMs: 1, onSlowCall: 1 as never }, { onSlowCall }])
       await expect(open(options)).rejects.toMatchObject({
         code: 'BAD_OPTION',

@@ -7,32 +7,32 @@ import {
   platformTime,
 } from '@looseleaf/core'
 
-/** A call that took longer than `slowCallMs`. It has no values, and no ids. */
+/** A call that took longer than `slowCallMs`. Contains no values and no ids. */
 export interface SlowCall extends EndedCall {
-  /** Those that were sent for it, in the order in which they ended; the first 100. */
+  /** The first 100 statements sent for it, in the order of their ends. */
   readonly statements: readonly SlowStatement[]
-  /** How many more there were. */
+  /** Number of further statements. */
   readonly moreStatements: number
-  /** Slow calls since the one told before that nobody was told of, because 10 were told within a minute. */
+  /** Slow calls since the last report that were not reported, because there were 10 reports within a minute. */
   readonly leftOut: number
 }
 
 export interface SlowStatement extends StatementSummary, Omit<SentStatement, 'text'> {
-  /** How many other calls it worked for. */
+  /** Number of other calls that share it. */
   readonly others: number
 }
 
 export interface SlowCallOptions {
-  /** Calls that take more milliseconds are told. */
+  /** Milliseconds above which a call is slow. */
   readonly slowCallMs: number
-  /** Default: a warning. */
+  /** Receives slow calls. Default: a warning for each. */
   readonly onSlowCall: ((call: SlowCall) => unknown) | undefined
   readonly onWarning: (message: string) => void
   /** In milliseconds. Default: `performance.now()`. */
   readonly now?: () => number
 }
 
-/** Tells of calls that were slow, of some of them where there are many. */
+/** Reports slow calls, at most `MAX_REPORTS` a minute. */
 export interface SlowCalls {
   ended(call: EndedCall, log: CallLog): void
 }
@@ -43,12 +43,13 @@ export interface CallLog {
   more: number
 }
 
-/** So many slow calls are told of within a minute at the most: where one is slow, thousands may be. */
-const TOLD = 10
+/** Reports within a minute. One slow shard makes thousands of calls slow. */
+const MAX_REPORTS = 10
 const MINUTE_MS = 60_000
+/** Statements kept per call. */
 const MAX_STATEMENTS = 100
-/** Statements of a warning, the longest of the call. */
-const WARNED = 5
+/** Statements in a warning: the longest of the call. */
+const MAX_SHOWN = 5
 
 export function logStatement(log: CallLog, statement: SentStatement, others: number): void {
   if (log.statements.length < MAX_STATEMENTS) log.statements.push({ statement, others })
@@ -61,11 +62,11 @@ export function createSlowCalls({
   onWarning,
   now = platformTime.elapsed,
 }: SlowCallOptions): SlowCalls {
-  /** When the last ones were told, the first of them first. */
-  let toldAt: readonly number[] = []
+  /** Moments of the reports within the last minute, oldest first. */
+  let reportedAt: readonly number[] = []
   let leftOut = 0
 
-  function tell(call: SlowCall): void {
+  function report(call: SlowCall): void {
     if (onSlowCall === undefined) return onWarning(warningOf(call, slowCallMs))
     guarded(
       () => onSlowCall(call),
@@ -77,13 +78,13 @@ export function createSlowCalls({
     ended(call, { statements, more }) {
       if (call.durationMs <= slowCallMs) return
       const at = now()
-      toldAt = toldAt.filter((before) => before > at - MINUTE_MS)
-      if (toldAt.length >= TOLD) {
+      reportedAt = reportedAt.filter((before) => before > at - MINUTE_MS)
+      if (reportedAt.length >= MAX_REPORTS) {
         leftOut++
         return
       }
-      toldAt = [...toldAt, at]
-      const told: SlowCall = {
+      reportedAt = [...reportedAt, at]
+      const slowCall: SlowCall = {
         ...call,
         statements: statements.map(({ statement: { text, ...statement }, others }) => ({
           ...statement,
@@ -94,7 +95,7 @@ export function createSlowCalls({
         leftOut,
       }
       leftOut = 0
-      tell(told)
+      report(slowCall)
     },
   }
 }
@@ -102,7 +103,7 @@ export function createSlowCalls({
 function warningOf(call: SlowCall, slowCallMs: number): string {
   const { name, index, durationMs, failure, statements, moreStatements, leftOut } = call
   const took = `${index === undefined ? name : `${name} of ${index}`} took ${Math.round(durationMs)} ms, more than slowCallMs of ${slowCallMs}`
-  const longest = statements.toSorted((one, other) => other.durationMs - one.durationMs).slice(0, WARNED)
+  const longest = statements.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, MAX_SHOWN)
   const shown = longest.map(
     ({ operation, table, shard, rows, durationMs: ms }) =>
       `${table === undefined ? operation : `${operation} ${table}`} on ${shard}: ${Math.round(ms)} ms, ${rows} rows`,

@@ -3,19 +3,19 @@ import { createGate, type Gate } from '@looseleaf/core'
 import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
 
-/** The calls of a store: lets them in until it is closed, and tells who observes it. */
+/** Accepts the calls of a store until it is closed, counts them, and reports them to its observers. */
 export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'underWay'> {
-  /** Does the work of a call of this name; rejects with `CLOSED` once `close` was called. `index`: the name of the one that it asks. */
+  /** Runs the work of a call with this name, on this index. Rejects with `CLOSED` after `close`. */
   pass<T>(name: string, work: () => Promise<T>, index?: string): Promise<T>
-  /** Does work of several calls as if it were one: once it has begun, its calls are let in. */
+  /** Runs work that makes several calls as one call. Its calls are accepted even after `close`. */
   hold<T>(work: () => Promise<T>): Promise<T>
   /**
-   * `pass` in parts, for calls so short that its promise would show: what `begin` answers goes to `within`, which does the work, and to `end`,
-   * whatever came of it. Throws `CLOSED` once `close` was called.
+   * Begins a call that is so short that the promise of `pass` would be measurable. Pass the result to `within`, which runs the work, and then
+   * always to `end`. Throws `CLOSED` after `close`.
    */
   begin(name: string, index?: string): CallUnderWay | undefined
   within<T>(under: CallUnderWay | undefined, work: () => T): T
-  /** `failed`: what the work has thrown. */
+  /** Ends a call; `failed` has the error that the work threw. */
   end(under: CallUnderWay | undefined, failed?: { readonly error: unknown }): void
 }
 
@@ -25,7 +25,7 @@ export function createStoreCalls(observing: Observing, tally: CallTally): StoreC
   let held = 0
 
   function enter(): void {
-    // Asked only where it can matter.
+    // Reading the asynchronous context costs time, so it is read only while work is held.
     if (held > 0 && holding.getStore()?.isUnderWay) gate.enterWithin()
     else gate.enter()
   }

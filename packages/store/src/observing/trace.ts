@@ -8,13 +8,13 @@ import {
   platformTime,
 } from '@looseleaf/core'
 
-/** What a piece of work has caused so far; see `DataStore.trace`. */
+/** The calls, statements and events of a piece of work so far; see `DataStore.trace`. */
 export interface Trace {
-  /** When it began, by `performance.now()`. */
+  /** Beginning of the work, by `performance.now()`. */
   readonly startedAt: number
-  /** In the order in which they began. */
+  /** In the order of their beginnings. */
   readonly calls: readonly TracedCall[]
-  /** In the order in which they ended: its own, and those that it shared with others. */
+  /** In the order of their ends. Includes statements shared with calls outside of the trace. */
   readonly statements: readonly TracedStatement[]
   readonly events: readonly StoreEvent[]
   /** Calls, statements and events that were not kept, because there were more than 10,000. */
@@ -23,32 +23,32 @@ export interface Trace {
 
 export interface TracedCall extends BegunCall {
   readonly startedAt: number
-  /** Undefined while it is under way. */
+  /** Undefined until the call has ended. */
   readonly durationMs: number | undefined
   readonly failure: EndedCall['failure']
 }
 
 export interface TracedStatement extends SentStatement, StatementSummary {
-  /** Those of the trace's calls that it worked for. */
+  /** The calls of this trace that share it. */
   readonly calls: readonly TracedCall[]
-  /** How many calls it worked for that are not of this trace. */
+  /** Number of calls outside of this trace that share it. */
   readonly others: number
 }
 
-/** What a trace keeps at the most of calls, statements and events together. */
+/** Calls, statements and events that a trace keeps, all together. */
 export const MAX_TRACED = 10_000
 
-/** A trace that is written. */
+/** Writes a trace. */
 export interface TraceLog {
   readonly trace: Trace
   begin(call: BegunCall, startedAt: number): OpenCall
   sent(statement: SentStatement, calls: readonly TracedCall[], others: number): void
   happened(event: StoreEvent): void
-  /** The work has ended: what it left behind in the background is not part of it. */
+  /** Ends the trace. Work that continues in the background is no longer part of it. */
   end(): void
 }
 
-/** A call in a trace, which is told its end. */
+/** A call in a trace whose end is filled in later. */
 export type OpenCall = { -readonly [Property in keyof TracedCall]: TracedCall[Property] }
 
 export function createTraceLog(): TraceLog {
@@ -59,9 +59,9 @@ export function createTraceLog(): TraceLog {
 
   let hasEnded = false
 
-  function keep<T>(list: T[], one: T): void {
+  function keep<T>(list: T[], item: T): void {
     if (hasEnded) return
-    if (calls.length + statements.length + events.length < MAX_TRACED) list.push(one)
+    if (calls.length + statements.length + events.length < MAX_TRACED) list.push(item)
     else trace.leftOut++
   }
 
@@ -72,8 +72,8 @@ export function createTraceLog(): TraceLog {
       keep(calls, call)
       return call
     },
-    sent: (statement, of, others) =>
-      keep(statements, { ...statement, ...summarise(statement.text), calls: of, others }),
+    sent: (statement, sharing, others) =>
+      keep(statements, { ...statement, ...summarise(statement.text), calls: sharing, others }),
     happened: (event) => keep(events, event),
     end() {
       hasEnded = true

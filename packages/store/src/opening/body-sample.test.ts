@@ -4,7 +4,7 @@ import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
-test('an opening reads the oldest bodies of each shard and what was written last once, whatever it looks for in them', async () => {
+test('open reads the oldest bodies of each shard and those written last once', async () => {
   const reference = createReferenceDriver({ shards: 2 })
   let pages: string[] = []
   const counting = faultyDriver(reference, ({ shard, operation }) => {
@@ -27,7 +27,7 @@ test('an opening reads the oldest bodies of each shard and what was written last
   await using _ = await open()
   expect(pages.toSorted()).toEqual(once)
 
-  // Where the oldest cannot be read, the codec is judged by the others, which were looked at before.
+  // If the oldest bodies cannot be read, the codec is checked by the newest ones, which were read before.
   await catalog.reload()
   const { epochs } = catalog.current()
   for (const [shard, { entities }] of reference.shards.entries()) {

@@ -1,21 +1,21 @@
 import { isLooseleafError, isOutage, type CallOptions, type EntityPageRow, type Shard } from '@looseleaf/core'
 
 export interface SampleOptions extends CallOptions {
-  /** So many of the oldest entities of a shard, and of those that were written last. */
+  /** Number of the oldest entities to read, and of those written last. */
   readonly rows: number
-  /** Bytes; longer bodies are left out of their rows. */
+  /** Bytes. Longer bodies are left out of their rows. */
   readonly maxBody: number
 }
 
-/** Some rows of a shard, each page read once, when it is asked for first. Empty where the shard does not answer. */
+/** A sample of the rows of a shard. Reads each page once, when it is first needed. Pages are empty if the shard does not answer. */
 export interface BodySample {
   readonly shard: string
-  /** As many as a page has, at the most. */
+  /** Largest number of rows of a page. */
   readonly rows: number
   oldest(): Promise<readonly EntityPageRow[]>
-  /** What was written last. The rows of a small shard are among its oldest too. */
+  /** Reads the rows written last. On a small shard these may be the oldest too. */
   newest(): Promise<readonly EntityPageRow[]>
-  /** False once the shard did not answer. */
+  /** False after the shard has not answered. */
   readonly answers: boolean
 }
 
@@ -24,7 +24,7 @@ export function sampleBodies({ name, entities }: Shard, { rows, ...options }: Sa
   let newest: Promise<readonly EntityPageRow[]> | undefined
   let answers = true
 
-  /** A shard that has just fallen silent, or has lost its table, says so to the calls that need it. */
+  /** Returns no rows if the shard does not answer or has lost its table, because calls that need it will report that. */
   async function rowsBy(page: Promise<readonly EntityPageRow[]>): Promise<readonly EntityPageRow[]> {
     try {
       return await page

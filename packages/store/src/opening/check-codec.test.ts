@@ -31,7 +31,7 @@ async function fill(codec: Codec | undefined, count = 20): Promise<void> {
   for (let n = 0; n < count; n++) await store.put({ n, text: `number ${n}` })
 }
 
-/** Of so many entities, those with these numbers get such a body; by default theirs without its first byte. */
+/** Puts `of` entities, and replaces the bodies of those with these numbers, by default by the body without its first byte. */
 async function damage(
   numbers: readonly number[],
   of: number,
@@ -51,7 +51,7 @@ async function damage(
   }
 }
 
-/** Bags that only this key reads. */
+/** Makes a codec whose bodies only this key reads. */
 function encrypted(key: Buffer): Codec {
   const format: BodyFormat = {
     id: 16,
@@ -71,7 +71,7 @@ function encrypted(key: Buffer): Codec {
   return envelopeCodec({ format, alsoReads: [] })
 }
 
-test('a codec that does not know the format of the store opens nothing, and says what is stored', async () => {
+test('a codec that does not know the format of the store cannot open it, and the error names the format', async () => {
   await fill(undefined)
   await expect(open(envelopeCodec({ format: jsonFormat, alsoReads: [] }))).rejects.toMatchObject({
     code: 'BODY_UNKNOWN',
@@ -81,7 +81,7 @@ test('a codec that does not know the format of the store opens nothing, and says
   })
 })
 
-test('another key opens nothing; the right one does', async () => {
+test('a store opens with the right key and with no other', async () => {
   const key = randomBytes(32)
   await fill(encrypted(key))
   await expect(open(encrypted(randomBytes(32)))).rejects.toMatchObject({
@@ -92,7 +92,7 @@ test('another key opens nothing; the right one does', async () => {
   expect(warnings).toEqual([])
 })
 
-test('bytes without an envelope cannot be told from damage: each shard has a warning', async () => {
+test('bodies without an envelope count as damaged, with a warning for each shard', async () => {
   const plain: Codec = {
     name: 'plain',
     encode: (bag) => Buffer.from(JSON.stringify(bag)),
@@ -105,7 +105,7 @@ test('bytes without an envelope cannot be told from damage: each shard has a war
   )
 })
 
-test('an own codec that throws whatever it likes has its words kept out of the message', async () => {
+test("the message of an error that a custom codec throws stays out of the store's message", async () => {
   await fill(undefined)
   const naive: Codec = {
     name: 'naive',
@@ -121,40 +121,40 @@ test('an own codec that throws whatever it likes has its words kept out of the m
   })
 })
 
-test('codecs that read several formats open a store of any of them', async () => {
+test('a codec that reads several formats opens a store with all of them', async () => {
   await fill(undefined)
   await fill(envelopeCodec({ format: jsonFormat, compression: 'none' }))
   await open()
   expect(warnings).toEqual([])
 })
 
-test('an empty store is opened by every codec, and so is one with an empty shard', async () => {
+test('every codec opens an empty store, and a store with an empty shard', async () => {
   await open(encrypted(randomBytes(32)))
   await fill(undefined, 1)
   await open()
   expect(warnings).toEqual([])
 })
 
-test('one damaged body among others is nothing to tell at the opening', async () => {
+test('open does not warn of one damaged body among others', async () => {
   await damage([0], 20)
   await open()
   expect(warnings).toEqual([])
 })
 
-test.each([1, 2, 20])('where all of %i bodies are damaged, the store opens with warnings', async (count) => {
+test.each([1, 2, 20])('a store of %i bodies that are all damaged opens with warnings', async (count) => {
   await damage(
     Array.from({ length: count }, (_, n) => n),
     count,
   )
   await open()
   expect(warnings).not.toEqual([])
-  for (const warning of warnings) expect(warning).toMatch(/does not read .* on shard .*looseleaf damaged/)
+  for (const warning of warnings) expect(warning).toMatch(/reads none of .* on shard .*looseleaf damaged/)
 })
 
-test('a store whose oldest bodies cannot be read opens by its newest', async () => {
+test('a store whose oldest bodies cannot be read opens if its newest can', async () => {
   const json = envelopeCodec({ format: jsonFormat, alsoReads: [] })
   const oldest = Array.from({ length: 40 }, (_, n) => n)
-  // Damaged last, they are the newest, until others follow.
+  // The damaged bodies are also the newest, until others follow.
   await damage(oldest, 40, () => json.encode({}))
   await expect(open(envelopeCodec({ format: msgpackFormat, alsoReads: [] }))).rejects.toMatchObject({
     code: 'BODY_UNKNOWN',
@@ -164,7 +164,7 @@ test('a store whose oldest bodies cannot be read opens by its newest', async () 
   expect(warnings).toEqual([])
 })
 
-test('one unknown format among damaged bodies opens nothing, and is what the message tells', async () => {
+test('one unknown format among damaged bodies prevents opening, and is the cause of the error', async () => {
   await damage([0], 1)
   await damage([0], 1, () => encrypted(randomBytes(32)).encode({}))
   await expect(open()).rejects.toMatchObject({ code: 'BODY_UNKNOWN', cause: { code: 'BODY_UNKNOWN' } })

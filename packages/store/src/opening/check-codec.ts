@@ -7,7 +7,7 @@ import {
 } from '@looseleaf/core'
 import type { BodySample } from './body-sample.ts'
 
-/** What the bodies that were looked at on one shard came to. */
+/** The checked bodies of one shard. */
 interface CheckedBodies {
   readonly shard: string
   readonly readable: number
@@ -15,65 +15,65 @@ interface CheckedBodies {
 }
 
 /**
- * Makes sure that this codec reads what the store holds, by the oldest bodies of each shard that answers, and the newest where it
- * reads none of those. Throws `BODY_UNKNOWN` when it reads none on any shard, and says of one at least that it is no damage: it is
- * another codec, or has another key. Damage alone, which any codec may meet, is a warning, so that it can be repaired; so is a
- * shard that has nothing readable among others that have. Where there is nothing yet, all is well. Bodies that are told elsewhere are
- * passed over: what they refer to is lost, which is no other codec.
+ * Checks that the codec reads the stored bodies: the oldest of each shard, and the newest if it reads none of the oldest.
+ *
+ * Throws `BODY_UNKNOWN` if it reads no body on any shard and at least one is not damaged, because the codec or its key is then another
+ * one. Only warns if all failures are damage, so that the store can be opened for repair, or if one shard alone has no readable body.
+ * An empty store passes. Skips bodies for which `isReportedElsewhere` is true: they refer to lost codec entries.
  */
 export async function checkCodec(
   samples: readonly BodySample[],
   codec: Codec,
   onWarning: (message: string) => void,
-  isToldElsewhere: (body: Uint8Array) => boolean = () => false,
+  isReportedElsewhere: (body: Uint8Array) => boolean = () => false,
 ): Promise<void> {
-  const looked = await Promise.all(samples.map((sample) => lookAt(sample, codec, isToldElsewhere)))
-  const unread = looked.filter(({ readable, failures }) => readable === 0 && failures.length > 0)
+  const checked = await Promise.all(samples.map((sample) => checkSample(sample, codec, isReportedElsewhere)))
+  const unread = checked.filter(({ readable, failures }) => readable === 0 && failures.length > 0)
   const other = unread.find(({ failures }) => failures.some(isNoDamage))
-  if (other !== undefined && looked.every(({ readable }) => readable === 0)) {
+  if (other !== undefined && checked.every(({ readable }) => readable === 0)) {
     throw new LooseleafError(
       'BODY_UNKNOWN',
       `The codec ${codec.name} reads none of the stored bodies that were tried: ${summary(other)} Open the store with the codec, and the key if it has one, that wrote them.`,
       { shard: other.shard, cause: other.failures.find(isNoDamage) },
     )
   }
-  for (const one of unread) {
+  for (const bodies of unread) {
     onWarning(
-      `The codec ${codec.name} does not read the bodies that were looked at: ${summary(one)} They are damaged, or another codec wrote them. \`looseleaf damaged\` lists what cannot be read.`,
+      `The codec ${codec.name} reads none of the bodies that were tried: ${summary(bodies)} They are damaged, or another codec wrote them. \`looseleaf damaged\` lists what cannot be read.`,
     )
   }
 }
 
-/** A codec says `BODY_DAMAGED` of what no codec of its kind has written. */
+/** Returns false for `BODY_DAMAGED`, the error for a body that no codec of this kind can have written. */
 function isNoDamage(error: unknown): boolean {
   return !isLooseleafError(error, 'BODY_DAMAGED')
 }
 
 function summary({ shard, failures }: CheckedBodies): string {
   const error = failures.find(isNoDamage) ?? failures[0]
-  return `${failures.length} on shard ${shard}. Of one: ${whyOf(error)}`
+  return `${failures.length} on shard ${shard}. The error of one: ${decodingProblem(error)}`
 }
 
-/** What else a codec throws may tell what is stored, which is nothing for logs: whoever needs it has the error's `cause`. */
-export function whyOf(error: unknown): string {
+/** Returns a message without values. The message of any other error of a codec may hold stored values, so it stays in `cause`. */
+export function decodingProblem(error: unknown): string {
   return isLooseleafError(error) ? error.message : `The codec threw ${describeKind(error)}.`
 }
 
-async function lookAt(
+async function checkSample(
   sample: BodySample,
   codec: Codec,
-  isToldElsewhere: (body: Uint8Array) => boolean,
+  isReportedElsewhere: (body: Uint8Array) => boolean,
 ): Promise<CheckedBodies> {
   const readAll = (rows: readonly EntityPageRow[]): Omit<CheckedBodies, 'shard'> =>
     readBodies(
-      rows.flatMap(({ body }) => (body && !isToldElsewhere(body) ? [body] : [])),
+      rows.flatMap(({ body }) => (body && !isReportedElsewhere(body) ? [body] : [])),
       codec,
     )
   const { shard, rows } = sample
   const oldest = await sample.oldest()
   const first = readAll(oldest)
   if (first.readable > 0 || oldest.length < rows) return { shard, ...first }
-  // A bad page of a disk has entities that were written one after the other: others may be whole.
+  // A bad page of a disk holds entities that were written one after the other, so the newest may be whole.
   const newest = await sample.newest()
   const seen = new Set(oldest.map(({ addedId }) => addedId))
   const second = readAll(newest.filter(({ addedId }) => !seen.has(addedId)))
@@ -88,7 +88,7 @@ function readBodies(bodies: readonly Uint8Array[], codec: Codec): Omit<CheckedBo
       codec.decode(body)
       readable++
     } catch (error) {
-      // One that is above the codec's limit was recognised.
+      // The codec has recognised a body that is above its limit.
       if (isLooseleafError(error, 'BODY_TOO_LARGE')) readable++
       else failures.push(error)
     }

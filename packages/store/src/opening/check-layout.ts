@@ -1,8 +1,8 @@
 import { LooseleafError, type Driver, type Router, type ShardCatalog } from '@looseleaf/core'
 
 /**
- * Makes sure that these shards are those of one store, in its order and with its router. What a shard has not said, because
- * it has no catalog or does not answer, is left open. Throws `LAYOUT_MISMATCH`.
+ * Checks that these shards belong to one store, in its order and with its router. Skips a shard without a known catalog, because it is
+ * empty or does not answer. Throws `LAYOUT_MISMATCH`.
  */
 export function checkLayouts(
   driver: Driver,
@@ -17,7 +17,7 @@ export function checkLayouts(
   }
 }
 
-/** As `checkLayouts`, of one shard; another one of the store tells to which store it has to belong. */
+/** Does `checkLayouts` for one shard. It has to belong to the store of `other`. */
 export function checkLayout(
   driver: Driver,
   router: Router,
@@ -56,7 +56,7 @@ export function checkLayout(
   }
 }
 
-export function refuse(driver: Driver, number: number, what: string): never {
+export function refuse(driver: Driver, number: number, problem: string): never {
   const shard = driver.shards[number]?.name
-  throw new LooseleafError('LAYOUT_MISMATCH', `Shard ${number} (${shard}): ${what}`, { shard })
+  throw new LooseleafError('LAYOUT_MISMATCH', `Shard ${number} (${shard}): ${problem}`, { shard })
 }

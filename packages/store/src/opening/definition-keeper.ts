@@ -17,19 +17,21 @@ import type { CatalogHolder } from '@looseleaf/index-engine'
 import { publishDefinitions } from '../catalog/publish-definitions.ts'
 import { suppliedShard } from './supplied-shard.ts'
 
-/** After a publication that failed the next one begins so much later. */
+/** Milliseconds after a failed publication before the next one. */
 const RETRY_MS = 10_000
-/** While it writes, a process looks this often whether all shards still have what its bodies refer to. */
+/** Milliseconds after which a process that writes checks whether all shards still have the codec entries of its bodies. */
 const CHECK_MS = 30_000
-/** An id that no shard had is not looked for again for so long, and so many of these are kept in mind. */
+/** Milliseconds for which an id that no shard has is not looked up again, and the number of such ids that are remembered. */
 const UNKNOWN_MS = 1_000
 const MAX_UNKNOWN = 1_000
+/** Different warnings of one process. */
+const MAX_WARNINGS = 100
 
-/** Keeps the codec of a store supplied with the definitions that its bodies refer to. */
+/** Supplies the codec of a store with the codec entries that bodies refer to, and stores new ones on every shard. */
 export interface DefinitionKeeper {
-  /** The same shards: what is read from them comes when its definitions are known, and writes are seen. */
+  /** The same shards. Rows read from them arrive once their codec entries are known, and the keeper notices writes. */
   readonly driver: Driver
-  /** Loads all that the shards have; those that do not answer are left out. */
+  /** Loads the codec entries of the shards that answer. */
   loadAll(catalog: CatalogHolder, answering: readonly Shard[]): Promise<void>
 }
 
@@ -45,35 +47,35 @@ export function createDefinitionKeeper(
   { time, onWarning, detached }: KeeperOptions,
 ): DefinitionKeeper {
   const elapsed = elapsedBy(time)
-  const quietTime = inBackground(time)
+  const backgroundTime = inBackground(time)
   const stop = new AbortController()
-  /** Known, and perhaps not on every shard. */
+  /** Known codec entries that some shard may lack. */
   const unsettled = new Map<string, Definition>()
-  const looking = new Map<string, Promise<void>>()
+  const searches = new Map<string, Promise<void>>()
   const unknownUntil = new Map<string, number>()
-  const told = new Set<string>()
+  const warned = new Set<string>()
   let holder: CatalogHolder | undefined
   let publishing: Promise<void> | undefined
-  let nextAt = -Infinity
+  let publishAt = -Infinity
   let checkAt = elapsed() + CHECK_MS
 
-  function tellOnce(message: string): void {
-    if (told.has(message) || told.size > 100) return
-    told.add(message)
+  function warnOnce(message: string): void {
+    if (warned.has(message) || warned.size > MAX_WARNINGS) return
+    warned.add(message)
     onWarning(message)
   }
 
   function take(shard: Shard, stored: StoredDefinition): boolean {
     if (codec.learn(stored)) return true
-    tellOnce(
-      `${shard.name}: the row ${JSON.stringify(stored.id.slice(0, 40))} of looseleaf_codec is not what its id stands for, or of a kind that this process does not know. It is not used.`,
+    warnOnce(
+      `${shard.name}: the row ${JSON.stringify(stored.id.slice(0, 40))} of looseleaf_codec is not used: its content does not match its id, or this process does not know its kind.`,
     )
     return false
   }
 
   /**
-   * From the shard whose body refers to it, where it nearly always is, or from any other. Rejects with what a shard has failed with,
-   * unless another one has it: a body is of an unknown format only if all were asked and none knows.
+   * Reads a codec entry from the shard whose body refers to it, or else from the others. If none has it, rejects with the error of a shard
+   * that failed: a body is of an unknown format only if every shard was asked.
    */
   async function find(id: string, first: Shard): Promise<void> {
     const others = inner.shards.filter((shard) => shard !== first)
@@ -96,31 +98,34 @@ export function createDefinitionKeeper(
   }
 
   async function load(ids: ReadonlySet<string>, shard: Shard): Promise<void> {
-    const searches = Array.from(ids, (id) => {
+    const needed = Array.from(ids, (id) => {
       if ((unknownUntil.get(id) ?? -Infinity) > elapsed()) return undefined
-      let search = looking.get(id)
+      let search = searches.get(id)
       if (search === undefined) {
-        search = find(id, shard).finally(() => looking.delete(id))
-        looking.set(id, search)
+        search = find(id, shard).finally(() => searches.delete(id))
+        searches.set(id, search)
       }
       return search
     })
-    await Promise.all(searches)
+    await Promise.all(needed)
   }
 
-  /** Beside whatever goes on; nobody waits for it. */
+  /** Publishes in the background, if there is something to publish. */
   function publish(): void {
     if (publishing !== undefined || holder === undefined || stop.signal.aborted) return
     const wanted = codec.writes ? codec.wanted() : []
-    if ((wanted.length === 0 && unsettled.size === 0) || elapsed() < nextAt) return
-    const some = new Map([...unsettled.values(), ...wanted].map((one) => [one.id, one]))
+    if ((wanted.length === 0 && unsettled.size === 0) || elapsed() < publishAt) return
+    const entries = new Map([...unsettled.values(), ...wanted].map((entry) => [entry.id, entry]))
     const catalog = holder
-    publishing = detached(() => publishAll(catalog, some)).finally(() => {
+    publishing = detached(() => publishAll(catalog, entries)).finally(() => {
       publishing = undefined
     })
   }
 
-  /** A shard that fails over to an older state may have lost what is confirmed, and all that is written from then on would need it. */
+  /**
+   * Publishes after a write, and now and then all codec entries again: a failover may lose a confirmed one, and every later body would refer
+   * to it.
+   */
   function onWritten(): void {
     if (codec.writes && elapsed() >= checkAt) {
       checkAt = elapsed() + CHECK_MS
@@ -129,19 +134,19 @@ export function createDefinitionKeeper(
     publish()
   }
 
-  async function publishAll(catalog: CatalogHolder, some: ReadonlyMap<string, Definition>): Promise<void> {
+  async function publishAll(catalog: CatalogHolder, entries: ReadonlyMap<string, Definition>): Promise<void> {
     const { signal } = stop
     try {
-      const through = { driver: inner, catalog, time: quietTime }
-      const confirmed = await publishDefinitions(through, codec, [...some.values()], { signal })
-      for (const id of some.keys()) unsettled.delete(id)
-      // Some shard has another content under an id: it is no use to ask after each write.
-      if (confirmed.length < some.size) nextAt = elapsed() + RETRY_MS
+      const ports = { driver: inner, catalog, time: backgroundTime }
+      const confirmed = await publishDefinitions(ports, codec, [...entries.values()], { signal })
+      for (const id of entries.keys()) unsettled.delete(id)
+      // A shard has another content under an id, so a retry after each write would not help.
+      if (confirmed.length < entries.size) publishAt = elapsed() + RETRY_MS
     } catch (error) {
-      nextAt = elapsed() + RETRY_MS
+      publishAt = elapsed() + RETRY_MS
       if (isOutage(error) || signal.aborted) return
-      const why = isLooseleafError(error) ? error.message : describeKind(error)
-      tellOnce(`Definitions of the codec were not published: ${why}`)
+      const problem = isLooseleafError(error) ? error.message : describeKind(error)
+      warnOnce(`Shapes or dictionaries of the codec were not stored: ${problem}`)
     }
   }
 

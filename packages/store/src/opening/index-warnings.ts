@@ -1,7 +1,7 @@
 import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
 import { findStandIn, isClaimsOf, isInUse, sameRows, type EngineContext } from '@looseleaf/index-engine'
 
-/** Says of the indexes of a program what it would find out with its first query, or never. */
+/** Returns warnings about the indexes of a program that it would notice with its first query, or not at all. */
 export function indexWarnings(
   context: EngineContext,
   definitions: readonly IndexDefinitionData[],
@@ -13,24 +13,24 @@ export function indexWarnings(
   ]
 }
 
-/** Queries do not show that an index is not unique although this program takes it for that. */
+/** Warns if an index is unique in the program but not in the store, which no query would show. */
 function missingClaims(
   { catalog }: EngineContext,
   definitions: readonly IndexDefinitionData[],
 ): readonly string[] {
   const { indexes } = catalog.current()
   return definitions.flatMap((definition) => {
-    const isOwn = (entry: CatalogEntry): boolean =>
+    const hasItsClaims = (entry: CatalogEntry): boolean =>
       entry.state !== 'retiring' && isClaimsOf(entry, definition)
-    const state = definition.unique ? indexes.find(isOwn)?.state : 'ready'
+    const state = definition.unique ? indexes.find(hasItsClaims)?.state : 'ready'
     if (state === 'ready') return []
     return state === undefined
-      ? `Index ${definition.name} is unique in this program, and not in the store, where entities may share its keys: add it, by \`migrate: true\`, \`addIndex\` or \`looseleaf index add\`.`
-      : `Index ${definition.name} is not unique yet: entities that were there before may share its keys until the cleaner has filled its claims and found no duplicates.`
+      ? `Index ${definition.name} is unique in this program but not in the store, so entities may share its keys: add it by \`migrate: true\`, \`addIndex\` or \`looseleaf index add\`.`
+      : `Index ${definition.name} is not unique yet: older entities may share its keys until the cleaner has filled its claims and found no duplicates.`
   })
 }
 
-/** The program would meet these with its first query only. */
+/** Warns of hidden indexes, whose queries are rejected. */
 function hiddenIndexes(
   { catalog }: EngineContext,
   definitions: readonly IndexDefinitionData[],
@@ -41,18 +41,18 @@ function hiddenIndexes(
     .filter((entry) => definitions.some((definition) => sameRows(entry, definition)))
     .map(
       ({ name, generation }) =>
-        `Index ${name} is hidden, and queries of it are refused: bring it back with \`looseleaf index restore ${name} --generation ${generation}\`, \`store.restoreIndex\` or \`migrate: true\`.`,
+        `Index ${name} is hidden, and queries of it are rejected: bring it back with \`looseleaf index restore ${name} --generation ${generation}\`, \`store.restoreIndex\` or \`migrate: true\`.`,
     )
 }
 
-/** The order of its pages is another one for as long as this lasts. */
+/** Warns of indexes that an older generation serves, because pages then have the order of that generation. */
 function olderGenerations(
   { catalog }: EngineContext,
   definitions: readonly IndexDefinitionData[],
 ): readonly string[] {
   const { indexes } = catalog.current()
   return indexes.flatMap((entry) => {
-    if (entry.state !== 'building' || entry.unique || !definitions.some((one) => sameRows(entry, one)))
+    if (entry.state !== 'building' || entry.unique || !definitions.some((each) => sameRows(entry, each)))
       return []
     const older = findStandIn(entry, indexes)
     if (older === undefined) return []

@@ -7,13 +7,13 @@ import { beforeEach, expect, it } from 'vitest'
 import { initialise } from './initialise.ts'
 import { openStore } from './open-store.ts'
 
-// What is sent when a store is made or opened, and in what order, to shards that take their time.
+// The order of statements when a store is made or opened, with slow shards.
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const router = bucketRouter({ shards: 3 })
 
 let reference: ReferenceDriver
-/** `operation` when a call is sent, `operation ended` when it has been done. */
+/** `operation` when a call begins, `operation ended` when it has ended. */
 let log: string[]
 
 beforeEach(() => {
@@ -21,7 +21,7 @@ beforeEach(() => {
   log = []
 })
 
-/** The further back a shard is, the longer its calls take. */
+/** Makes a driver whose later shards are slower. */
 const slow = () =>
   faultyDriver(reference, ({ shard, operation }) => {
     log.push(operation)
@@ -38,7 +38,7 @@ const init = (): Promise<void> =>
 
 const stored = (): (ShardCatalog | undefined)[] => reference.shards.map((shard) => shard.contents())
 
-it('every table is there before a catalog speaks of it, and the first catalog before the others', async () => {
+it('a new store creates every table before the first catalog, and that before the others', async () => {
   await init()
   expect(log.indexOf('createIndexTable')).toBeGreaterThan(log.lastIndexOf('createTables ended'))
   expect(log.indexOf('init')).toBeGreaterThan(log.lastIndexOf('createIndexTable ended'))
@@ -48,7 +48,7 @@ it('every table is there before a catalog speaks of it, and the first catalog be
   expect(new Set(stored().map((catalog) => catalog?.storeId)).size).toBe(1)
 })
 
-it('no table of an index is made again in a store that there is', async () => {
+it('open creates no index table again in an existing store', async () => {
   await init()
   log = []
   await init()
@@ -56,7 +56,7 @@ it('no table of an index is made again in a store that there is', async () => {
   expect(log).not.toContain('createIndexTable')
 })
 
-it('a shard without a catalog gets that of the first, although one between them is behind', async () => {
+it('a shard without a catalog gets that of the first shard, although a shard between them is older', async () => {
   await init()
   const [first, second] = stored()
   reference = createReferenceDriver({ shards: 3 })
@@ -66,7 +66,7 @@ it('a shard without a catalog gets that of the first, although one between them 
   expect(stored().map((catalog) => catalog?.epoch)).toEqual([9, 5, 9])
 })
 
-it('without `migrate` a store that is in step is read, and nothing else', async () => {
+it('open without `migrate` only reads the catalogs if they agree', async () => {
   await init()
   log = []
   await openStore(slow(), {

@@ -23,15 +23,14 @@ import type { OpenStoreOptions } from './open-store.ts'
 import { withPolicies } from '../catalog/policies.ts'
 
 const HINT =
-  'Does its address lead where it did? If its data is lost for good, `looseleaf init --accept-empty-shards` begins it anew.'
+  'Check that its address still leads to the same database. If its data is lost for good, `looseleaf init --accept-empty-shards` makes an empty shard.'
 
 export type InitialiseOptions = Pick<OpenStoreOptions, 'acceptEmptyShards' | 'policies' | 'queryTimeMs'>
 
 /**
- * Creates the tables of a store where they are missing and writes the first catalog. On a store that nobody has
- * written to yet the indexes are ready at once: there is nothing to fill; and `defers` goes into the
- * first catalog. Several processes may do this at once. Throws `LAYOUT_MISMATCH` where an empty shard takes the place of
- * one of a store in use, unless that is accepted.
+ * Creates the missing tables of a store, and writes the first catalog with its policies and indexes. In a store without entities the
+ * indexes are ready at once. Several processes may do this concurrently. Throws `LAYOUT_MISMATCH` if an empty shard replaces one of a
+ * store in use, unless `acceptEmptyShards` is set.
  */
 export async function initialise(
   driver: Driver,
@@ -42,7 +41,7 @@ export async function initialise(
   let catalogs = await load(driver, router)
   const other = catalogs.findIndex((catalog) => catalog !== undefined)
   if (other > 0 && !acceptEmptyShards) {
-    // Another process may be doing the same, in the order of the shards: then the first has its catalog by now.
+    // Another process that makes the store writes shard 0 first, so its catalog is there by now.
     catalogs = await load(driver, router)
     if (catalogs[0] === undefined) {
       refuse(
@@ -56,8 +55,8 @@ export async function initialise(
   const existing = catalogs.find((catalog) => catalog !== undefined)
   await Promise.all(driver.shards.map((shard) => createTables(shard)))
   const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
-  const said = { ...withPolicies({}, policies), indexes }
-  const first = { ...said, requires: requirementsOf(said) }
+  const contents = { ...withPolicies({}, policies), indexes }
+  const first = { ...contents, requires: requirementsOf(contents) }
   let source = existing
   for (const [shardNumber, shard] of driver.shards.entries()) {
     const catalog: ShardCatalog = {
@@ -70,15 +69,15 @@ export async function initialise(
       ...contentsOf(source ?? first),
       queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
     }
-    // Whoever writes shard 0 first has named the store; the others take its word.
+    // The first process to write shard 0 determines the store's id and contents. The others copy its catalog.
     await shard.catalog.init(catalog)
     source ??= await loadShardCatalog(shard)
   }
 }
 
 /**
- * A store is made on all its shards before anything is written. So where one holds entities, all have had a catalog, and an
- * empty one is not what it was, or not the one that was meant. Catalogs that were lost beside their entities are made again.
+ * Throws `LAYOUT_MISMATCH` for an empty shard of a store in use. A store gets its catalogs on all shards before its first entity, so such a
+ * shard has lost its data, or its address leads to another database. A shard that has entities but no catalog gets a new one.
  */
 async function refuseEmptyShards(
   driver: Driver,
@@ -89,7 +88,7 @@ async function refuseEmptyShards(
   const inUse = hold.findIndex((holds, number) => holds && catalogs[number] !== undefined)
   if (inUse === -1) return
   for (const [number, shard] of driver.shards.entries()) {
-    // By now another process that was just making the store has made it.
+    // Another process may have written the catalog since.
     if (hold[number] || (await loadShardCatalog(shard)) !== undefined) continue
     refuse(
       driver,
@@ -109,8 +108,8 @@ async function holdsEntities(shard: Shard): Promise<boolean> {
 }
 
 /**
- * The indexes of a store that has no catalog yet, with their tables. Where the catalog was lost with entities left, as
- * after a restore without the `looseleaf_*` tables, they have to be filled.
+ * Creates the indexes and their tables for a store without a catalog. They are `building` if there are entities, as after a restore without
+ * the `looseleaf_*` tables.
  */
 async function createFirstIndexes(
   driver: Driver,
@@ -118,8 +117,8 @@ async function createFirstIndexes(
 ): Promise<readonly CatalogEntry[]> {
   const hold = await Promise.all(driver.shards.map(holdsEntities))
   const state = hold.includes(true) ? 'building' : 'ready'
-  // A second definition under a name is its second generation, for `addIndex` to make.
-  const first = [...new Map(definitions.toReversed().map((one) => [one.name, one])).values()].toReversed()
+  // `addIndex` makes a second generation of a second definition with the same name.
+  const first = [...new Map(definitions.toReversed().map((each) => [each.name, each])).values()].toReversed()
   const indexes = first
     .flatMap(entriesOf)
     .map((entry): CatalogEntry => ({ ...entry, generation: 1, table: tableName(entry, 1), state }))

@@ -6,7 +6,7 @@ import { lateShard } from './late-shard.ts'
 
 let memory: Driver
 let plan: FaultPlan
-/** What was sent, in order. */
+/** Operations in the order in which they were sent. */
 let sent: string[]
 let checked: (ShardCatalog | undefined)[]
 let answers: number
@@ -37,7 +37,7 @@ afterEach(async () => {
   await memory.close()
 })
 
-it('is asked who it is once, before the first calls, whatever they are of', async () => {
+it('a late shard is checked once before its first calls of any kind', async () => {
   const shard = late()
   await Promise.all([shard.pending.tables(), shard.tasks.load('any'), shard.entities.read([])])
   await shard.createIndexTable(spec)
@@ -47,14 +47,14 @@ it('is asked who it is once, before the first calls, whatever they are of', asyn
   expect([checked, answers]).toEqual([[undefined], 1])
 })
 
-it('is asked who it is before claims are taken', async () => {
+it('a late shard is checked before claims are taken', async () => {
   await memory.shards[0]!.createIndexTable(unique)
   const row = { key: [Buffer.from('a')], entityId: Buffer.alloc(16, 1), version: 1 }
   expect(await late().claims(unique).take([row])).toEqual([row])
   expect(sent).toEqual(['load', 'take'])
 })
 
-it('is not asked for what needs no answer', async () => {
+it('a late shard is not checked for methods that ask the database nothing', async () => {
   const shard = late()
   expect(shard.schema([spec])).toEqual(memory.shards[0]!.schema([spec]))
   expect(shard.index(spec)).toBe(shard.index(spec))
@@ -63,7 +63,7 @@ it('is not asked for what needs no answer', async () => {
   expect(sent).toEqual([])
 })
 
-it('is asked again by the call after one that found it away, and is sent nothing until it has answered', async () => {
+it('a late shard that does not answer is checked again by the next call, and gets no other statement before', async () => {
   const shard = late()
   plan = () => ({ before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) })
   await expect(shard.flush()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
@@ -73,7 +73,7 @@ it('is asked again by the call after one that found it away, and is sent nothing
   expect([sent, answers]).toEqual([['load', 'load', 'flush'], 1])
 })
 
-it('holds a call no longer than its signal', async () => {
+it('a call that waits for the check of a late shard ends with its signal', async () => {
   const shard = late()
   const controller = new AbortController()
   plan = () => ({ before: () => new Promise(() => {}) })

@@ -2,22 +2,22 @@ import { untilAborted, type CallOptions, type Shard, type ShardCatalog } from '@
 import { loadShardCatalog } from '@looseleaf/index-engine'
 
 export interface LateShardOptions {
-  /** Throws when the shard is not the one that it should be; undefined when it has no catalog. */
+  /** Throws if this is another shard. The catalog is undefined if the shard has none. */
   readonly check: (catalog: ShardCatalog | undefined) => void
-  /** Called once, when it has answered and is the right one. */
+  /** Called once, when the shard has answered and passed the check. */
   readonly onAnswer: () => void
 }
 
-/** What asks the database nothing. */
+/** Methods that ask the database nothing. */
 const LOCAL: ReadonlySet<PropertyKey> = new Set(['index', 'claims', 'schema', 'connections'])
 
 /**
- * A shard that did not answer when the store was opened. An address may lead anywhere when it leads somewhere again, so
- * before the first call is sent, and none is while this fails, the shard has to say that it is the one that was meant.
+ * Wraps a shard that did not answer when the store was opened. Checks its catalog before the first call is sent, and rejects calls until the
+ * check passes: when the address works again, it may lead to another database.
  */
 export function lateShard(shard: Shard, { check, onAnswer }: LateShardOptions): Shard {
   let isKnown = false
-  let asking: Promise<void> | undefined
+  let checking: Promise<void> | undefined
   const indexes = new Map<string, ReturnType<Shard['index']>>()
   const claims = new Map<string, ReturnType<Shard['claims']>>()
 
@@ -28,8 +28,8 @@ export function lateShard(shard: Shard, { check, onAnswer }: LateShardOptions): 
   }
 
   async function untilKnown(signal: AbortSignal | undefined): Promise<void> {
-    asking ??= ask().finally(() => (asking = undefined))
-    await untilAborted(asking, signal)
+    checking ??= ask().finally(() => (checking = undefined))
+    await untilAborted(checking, signal)
   }
 
   function guard<Port extends object>(port: Port, tables: Partial<Port> = {}): Port {

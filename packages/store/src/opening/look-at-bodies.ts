@@ -9,44 +9,44 @@ import {
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { sampleBodies, type BodySample } from './body-sample.ts'
-import { whyOf } from './check-codec.ts'
+import { decodingProblem } from './check-codec.ts'
 
-/** Longer bodies are passed over. */
+/** Bytes. Longer bodies are skipped. */
 const MAX_BODY = 16 * 1024
 
 export interface LookOptions extends CallOptions {
-  /** Bodies of a shard that are looked at: so many of the oldest, and of those that were written last. */
+  /** Number of the oldest bodies of each shard to look at, and of those written last. */
   readonly rows: number
 }
 
-/** A definition that is not stored as it was. */
+/** A codec entry that is damaged or lost. */
 export interface BrokenDefinition {
   readonly id: string
-  /** `shape`, `dictionary`, or what a damaged row says. */
+  /** `shape`, `dictionary`, or the kind in a damaged row. */
   readonly kind: string
-  /** Names of the shards whose row of it is not what its id stands for, or of a kind that this process does not know. */
+  /** Names of the shards whose row does not match its id, or has a kind that this process does not know. */
   readonly damagedOn: readonly string[]
-  /** Whether some shard has it as it was. If none has, what refers to it is `BODY_UNKNOWN`. */
+  /** True if no shard has it whole. Bodies that refer to it are then `BODY_UNKNOWN`. */
   readonly isLost: boolean
-  /** Bodies that were looked at and refer to it. */
+  /** Number of bodies in the sample that refer to it. */
   readonly bodies: number
 }
 
-/** What a look at some bodies has found. */
+/** The result of a look at a sample of bodies. */
 export interface BodiesLook {
-  /** Bodies that were looked at. */
+  /** Number of bodies in the sample. */
   readonly bodies: number
-  /** False where a shard did not answer: there may be more to find. */
+  /** False if a shard did not answer, so that there may be more to find. */
   readonly isWhole: boolean
-  /** Those that most bodies refer to first. Empty where a shard did not say what it has. */
+  /** Broken codec entries, most referred to first. Empty if the codec entries of a shard could not be read. */
   readonly broken: readonly BrokenDefinition[]
-  /** Bodies that cannot be decoded, although they refer to nothing that is lost. */
+  /** Bodies that cannot be decoded, and refer to no lost codec entry. */
   readonly undecodable: number
-  /** Why one of these cannot be decoded; undefined where there is none. */
+  /** The problem of one of these; undefined if there is none. */
   readonly why: string | undefined
 }
 
-/** What bodies refer to, and how many do. */
+/** The codec entries that bodies refer to, with the number of bodies. */
 type References = Map<string, { readonly kind: string; bodies: number }>
 
 interface LookAtShard {
@@ -55,7 +55,7 @@ interface LookAtShard {
   readonly failures: readonly { readonly refersTo: readonly string[]; readonly error: unknown }[]
 }
 
-/** What a shard has of a definition. */
+/** The row of a codec entry on one shard. */
 interface StoredRow {
   readonly shard: string
   readonly id: string
@@ -64,8 +64,8 @@ interface StoredRow {
 }
 
 /**
- * Decodes the oldest bodies of each shard and those that were written last, and looks whether what they refer to is still stored, as
- * it was. What this process knows already does not count for that: others may not. A shard that falls silent is left out.
+ * Decodes the oldest bodies of each shard and those written last, and checks that the codec entries that they refer to are stored whole.
+ * Codec entries in the memory of this process do not count, since other processes may lack them. Leaves out a shard that does not answer.
  */
 export async function lookAtBodies(
   { driver: { shards }, codec }: Pick<EngineContext, 'driver' | 'codec'>,
@@ -75,7 +75,7 @@ export async function lookAtBodies(
   return lookAtSamples(samples, shards, codec, call)
 }
 
-/** The same for samples of these shards that serve others too. */
+/** Does `lookAtBodies` with existing samples of these shards. */
 export async function lookAtSamples(
   samples: readonly BodySample[],
   shards: readonly Shard[],
@@ -83,7 +83,7 @@ export async function lookAtSamples(
   call: CallOptions = {},
 ): Promise<BodiesLook> {
   const looks = await Promise.all(samples.map((sample) => lookAt(sample, codec)))
-  // After the bodies: what they refer to was stored before them.
+  // Read after the bodies, because a codec entry is stored before the bodies that refer to it.
   const stored = await storedRows(shards, codec, call)
   const broken = stored === undefined ? [] : brokenOf(looks, stored)
   const lost = new Set(broken.filter(({ isLost }) => isLost).map(({ id }) => id))
@@ -95,7 +95,7 @@ export async function lookAtSamples(
     isWhole: samples.every(({ answers }) => answers) && (stored !== undefined || !('definitions' in codec)),
     broken,
     undecodable: others.length,
-    why: others[0] && whyOf(others[0].error),
+    why: others[0] && decodingProblem(others[0].error),
   }
 }
 
@@ -121,7 +121,7 @@ async function lookAt(sample: BodySample, codec: Codec): Promise<LookAtShard> {
         codec.decode(body)
       } catch (error) {
         const refersTo = [shape, dictionary].filter((id) => id !== undefined)
-        // One that is above the codec's limit was recognised.
+        // The codec has recognised a body that is above its limit.
         if (!isLooseleafError(error, 'BODY_TOO_LARGE')) failures.push({ refersTo, error })
       }
     }
@@ -132,7 +132,7 @@ async function lookAt(sample: BodySample, codec: Codec): Promise<LookAtShard> {
   return { bodies, references, failures }
 }
 
-/** Undefined where a shard does not answer, which may have what the others lack, and for a codec that refers to nothing. */
+/** Reads the codec entries of every shard. Returns undefined if a shard does not answer, or if the codec has no codec entries. */
 async function storedRows(
   shards: readonly Shard[],
   codec: Codec,
@@ -165,12 +165,12 @@ function brokenOf(looks: readonly LookAtShard[], stored: readonly StoredRow[]): 
     references.set(id, { kind, bodies: sum })
   }
   return Array.from(new Set([...references.keys(), ...rows.keys()]), (id) => {
-    const own = rows.get(id) ?? []
+    const copies = rows.get(id) ?? []
     return {
       id,
-      kind: references.get(id)?.kind ?? own[0]?.kind ?? '',
-      damagedOn: own.filter(({ isWhole }) => !isWhole).map(({ shard }) => shard),
-      isLost: !own.some(({ isWhole }) => isWhole),
+      kind: references.get(id)?.kind ?? copies[0]?.kind ?? '',
+      damagedOn: copies.filter(({ isWhole }) => !isWhole).map(({ shard }) => shard),
+      isLost: !copies.some(({ isWhole }) => isWhole),
       bodies: references.get(id)?.bodies ?? 0,
     }
   })
@@ -178,7 +178,7 @@ function brokenOf(looks: readonly LookAtShard[], stored: readonly StoredRow[]): 
     .toSorted((a, b) => b.bodies - a.bodies)
 }
 
-/** What is wrong with a definition and what to do, for people. */
+/** Describes, for people, the problem of a broken codec entry and its repair. */
 export function brokenText(
   { id, kind, damagedOn, isLost, bodies }: BrokenDefinition,
   look: BodiesLook,

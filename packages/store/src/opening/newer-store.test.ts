@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => memory.close())
 
-/** What a newer version may write, some day. */
+/** Changes a catalog as a newer version may. */
 async function change(shard: Shard, changed: object): Promise<void> {
   const catalog = (await shard.catalog.load()) as ShardCatalog
   await shard.catalog.change({ ...catalog, ...changed, epoch: catalog.epoch + 1 }, catalog.epoch)
@@ -40,7 +40,7 @@ const newer = [
 ] as const
 
 test.each([0, 1].flatMap((number) => newer.map(([name, ...rest]) => [name, number, ...rest] as const)))(
-  '%s on shard %i is refused at open, with or without migrate',
+  'open rejects %s on shard %i, with or without migrate',
   async (_, number, what, message) => {
     await change(memory.shards[number]!, what)
     const before = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
@@ -52,7 +52,7 @@ test.each([0, 1].flatMap((number) => newer.map(([name, ...rest]) => [name, numbe
         message: expect.stringContaining(message),
       })
     }
-    // Nobody has brought the other shard to it either.
+    // The catalog of the other shard is unchanged, too.
     expect(await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))).toEqual(before)
   },
 )
@@ -67,7 +67,7 @@ const calls = {
 }
 
 test.each(Object.keys(calls) as (keyof typeof calls)[])(
-  '%s of a process that was open before is refused within seconds, and all that follow',
+  '%s of a process that was open before rejects within seconds, and so do all later calls',
   async (call) => {
     await store.put({ name: 'one' }, { id })
     for (const shard of memory.shards) await change(shard, newer[0][1])
@@ -78,7 +78,7 @@ test.each(Object.keys(calls) as (keyof typeof calls)[])(
   },
 )
 
-test('a process goes on when nothing is required any more', async () => {
+test('calls succeed again once the requirement is gone', async () => {
   for (const shard of memory.shards) await change(shard, newer[0][1])
   await expect(calls.put()).rejects.toMatchObject({ code: 'STORE_TOO_NEW' })
   for (const shard of memory.shards) await change(shard, { requires: undefined })
@@ -87,13 +87,13 @@ test('a process goes on when nothing is required any more', async () => {
   expect(await calls.count()).toBe(0)
 })
 
-test('status tells it of the shard that says so', async () => {
+test('status has the error STORE_TOO_NEW of one shard', async () => {
   await change(memory.shards[1]!, newer[0][1])
   const { shards } = await store.status()
   expect(shards.map(({ error }) => error?.code)).toEqual([undefined, 'STORE_TOO_NEW'])
 })
 
-test('a status while every shard is too new has the error of each, and the catalog that was known', async () => {
+test('status has the error of each shard and the known catalog while every shard is too new', async () => {
   for (const shard of memory.shards) await change(shard, newer[0][1])
   await expect(store.context.catalog.reload()).rejects.toMatchObject({ code: 'STORE_TOO_NEW' })
   const { shards, indexes } = await store.status()
@@ -101,11 +101,11 @@ test('a status while every shard is too new has the error of each, and the catal
   expect(indexes.map(({ name }) => name)).toEqual(['by_name'])
 })
 
-test('what is required goes with every change of the catalog to all shards', async () => {
+test('a change of the catalog brings requirements to all shards', async () => {
   const [first] = memory.shards
   const { epoch, indexes } = (await first!.catalog.load()) as ShardCatalog
   const requires = [{ name: 'delete-delay', since: '0.1.0' }]
-  // As a process does that dies half way.
+  // A process that crashes between two shards leaves this.
   await change(first!, { requires, deleteDelayMs: 5 })
   await store.addIndex(defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' }))
   for (const { catalog } of memory.shards) {
@@ -116,7 +116,7 @@ test('what is required goes with every change of the catalog to all shards', asy
   }
 })
 
-test('indexes of values within objects are required to be understood as long as there are any', async () => {
+test('a store requires paths while it has an index over a value within an object', async () => {
   const nested = defineIndex('nested', { properties: { 'author.name': 'string' }, shardOn: 'author.name' })
   await store.addIndex(nested)
   const required = async (): Promise<unknown[]> =>

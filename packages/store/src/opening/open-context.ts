@@ -16,7 +16,7 @@ import { sampleBodies, type BodySample } from './body-sample.ts'
 import { checkCodec } from './check-codec.ts'
 import { createDefinitionKeeper } from './definition-keeper.ts'
 import { brokenText, lookAtSamples } from './look-at-bodies.ts'
-import { openStore, tellAllWarnings } from './open-store.ts'
+import { openStore, warnOfShards } from './open-store.ts'
 import { undefinedKinds } from './undefined-kinds.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
@@ -24,26 +24,28 @@ import { indexWarnings } from './index-warnings.ts'
 import { wentBackWarnings } from './went-back-warnings.ts'
 import type { DataStoreOptions } from '../types.ts'
 
-/** Bodies of a shard, oldest and newest, that are looked at, and their bytes at the most; and lost definitions that are named. */
+/** Oldest and newest bodies of a shard to look at. */
 const ROWS = 8
+/** Bytes of the largest body to look at. */
 const MAX_BODY = 64 * 1024
+/** Lost codec entries to warn of. */
 const MAX_NAMED = 5
 
-/** A row that is damaged on some shards alone is told of where it is read. */
-async function tellLost(
+/** Warns of codec entries that no shard has whole. Reading a row that is damaged on some shards alone warns by itself. */
+async function warnOfLostEntries(
   samples: readonly BodySample[],
   shards: readonly Shard[],
   codec: Codec,
   onWarning: (message: string) => void,
 ): Promise<void> {
   const look = await lookAtSamples(samples, shards, codec)
-  for (const one of look.broken.filter(({ isLost }) => isLost).slice(0, MAX_NAMED)) {
-    const { about, what, todo } = brokenText(one, look)
+  for (const lost of look.broken.filter(({ isLost }) => isLost).slice(0, MAX_NAMED)) {
+    const { about, what, todo } = brokenText(lost, look)
     onWarning(`The ${about}: ${what}. To do: ${todo}.`)
   }
 }
 
-/** Connects, opens the store that is there, and brings about what the options ask for. Closes the connections when that fails. */
+/** Connects, opens or makes the store, and applies the options. Closes the connections if that fails. */
 export async function openContext(
   options: DataStoreOptions,
   onWarning: (message: string) => void,
@@ -62,7 +64,7 @@ export async function openContext(
   const policies = { deleteDelayMs, onIndexFailure }
   const connected = await shards.connect({
     statements: observing.statements,
-    // Calls may pass again when a timer of the connections has found out, which nobody waits for.
+    // A timer of the driver closes the breaker, outside of any call, so that event belongs to no call.
     onRefusing: (shard, isRefusing) =>
       isRefusing
         ? observing.happened({ kind: 'breaker', outcome: 'opened', shard })
@@ -84,23 +86,23 @@ export async function openContext(
     const catalog = createCatalogHolder(opened.driver, opened.catalog)
     const given = options.codec ?? msgpackZlibCodec()
     const answers = <One>(_: One, number: number): boolean => !silent.has(number)
-    // A codec that refers to nothing beside its bodies needs no supplies.
-    const own = given.forStore?.()
+    // A codec without codec entries needs no keeper.
+    const storeCodec = given.forStore?.()
     const keeper =
-      own &&
-      createDefinitionKeeper(opened.driver, own.definitions, {
+      storeCodec &&
+      createDefinitionKeeper(opened.driver, storeCodec.definitions, {
         time,
         onWarning,
         detached: observing.detached,
       })
     const { driver } = keeper ?? opened
     close = () => driver.close()
-    const codec = own ?? given
+    const codec = storeCodec ?? given
     await keeper?.loadAll(catalog, opened.driver.shards.filter(answers))
     const answering = driver.shards.filter(answers)
     const samples = answering.map((shard) => sampleBodies(shard, { rows: ROWS, maxBody: MAX_BODY }))
-    const definitions = catalog.current().hasDefinitions ? own?.definitions : undefined
-    if (definitions) await tellLost(samples, answering, codec, onWarning)
+    const definitions = catalog.current().hasDefinitions ? storeCodec?.definitions : undefined
+    if (definitions) await warnOfLostEntries(samples, answering, codec, onWarning)
     const isLost = (body: Uint8Array): boolean => (definitions?.missing(body).length ?? 0) > 0
     await checkCodec(samples, codec, onWarning, isLost)
     const context: EngineContext = {
@@ -119,7 +121,7 @@ export async function openContext(
       await replaceLostIndexes(context)
       await addIndexes(context, indexes)
     }
-    await tellAllWarnings(opened, onWarning)
+    await warnOfShards(opened, onWarning)
     for (const warning of await wentBackWarnings(driver, silent)) onWarning(warning)
     for (const warning of indexWarnings(context, indexes)) onWarning(warning)
     for (const warning of undefinedKinds(context, indexes)) onWarning(warning)

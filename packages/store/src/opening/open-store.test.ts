@@ -43,7 +43,7 @@ async function openCatalog(from: Driver, by: Router, queryTimeMs?: number): Prom
 
 const stored = (): ShardCatalog[] => reference.shards.map((shard) => shard.contents()!)
 
-/** Puts something else into a shard's catalog. */
+/** Changes fields of a shard's catalog. */
 async function put(shard: number, fields: Partial<ShardCatalog>): Promise<void> {
   const { catalog } = reference.shards[shard]!
   const current = (await catalog.load())!
@@ -57,7 +57,7 @@ async function putEntity(shard: number): Promise<void> {
 }
 
 describe('the first catalog of a store', () => {
-  it('is the same on every shard, but for its number', async () => {
+  it("the first catalog is the same on every shard, except for the shard's number", async () => {
     await init([byLink, byRank])
     const [first] = stored()
     expect(first).toMatchObject({
@@ -78,27 +78,27 @@ describe('the first catalog of a store', () => {
         expect(await shard.index(tableSpec(entry)).count({ prefix: [] })).toBe(0)
   })
 
-  it('has of two definitions under one name the first alone', async () => {
+  it('the first catalog has only the first of two definitions with one name', async () => {
     const other = defineIndex('by_link', { properties: { link: 'string', at: 'time' }, shardOn: 'link' })
     await init([byLink, byRank, other])
     const found = stored()[0]!.indexes.map(({ name, properties }) => `${name} ${properties.length}`)
     expect(found.toSorted()).toEqual(['by_link 1', 'by_rank 1'])
   })
 
-  it('says from the start what its maker has said', async () => {
+  it('the first catalog has the policies and the queryTimeMs of its maker', async () => {
     await init([], { ...plain, policies: { onIndexFailure: 'defer' }, queryTimeMs: 700 })
     for (const catalog of stored())
       expect(catalog).toMatchObject({ mayDefer: true, onIndexFailure: 'defer', queryTimeMs: 700 })
   })
 
-  it('is not made again, and another process has no say in it', async () => {
+  it('an existing catalog stays as it is when another process opens with other options', async () => {
     await init()
     const before = stored()
     await init([byRank], { ...plain, policies: { onIndexFailure: 'defer' }, queryTimeMs: 700 })
     expect(stored()).toEqual(before)
   })
 
-  it('is that of the process that was first on shard 0, on all shards', async () => {
+  it('the catalog of the process that was first on shard 0 is copied to all shards', async () => {
     let other: ShardCatalog | undefined
     plan = ({ table, operation, shard }) =>
       table === 'catalog' && operation === 'init' && shard === 0 && other === undefined
@@ -117,8 +117,8 @@ describe('the first catalog of a store', () => {
   })
 })
 
-describe('a store that has lost catalogs', () => {
-  it('gets those of further shards from the first', async () => {
+describe('a store with missing catalogs', () => {
+  it('missing catalogs of later shards are copied from the first', async () => {
     await init([byLink], { ...plain, policies: { onIndexFailure: 'defer' }, queryTimeMs: 700 })
     await put(0, { epoch: 9 })
     const [first] = stored()
@@ -130,7 +130,7 @@ describe('a store that has lost catalogs', () => {
   })
 
   it.each([0, 1, 2])(
-    'and has entities left on shard %d does not take its indexes for ready',
+    'a store with missing catalogs and entities on shard %d makes its indexes building',
     async (shard) => {
       await init()
       await putEntity(shard)
@@ -143,8 +143,8 @@ describe('a store that has lost catalogs', () => {
   )
 })
 
-describe('a store that is there', () => {
-  it('gets back what one shard has lost beside its entities, while others are in use', async () => {
+describe('an existing store', () => {
+  it('a shard with entities and without a catalog gets it back while others are in use', async () => {
     await init()
     for (const shard of [1, 2]) await putEntity(shard)
     const before = stored()
@@ -156,7 +156,7 @@ describe('a store that is there', () => {
     expect(stored()).toEqual(before)
   })
 
-  it('is not asked for entities where every shard has its catalog', async () => {
+  it('open reads no entities if every shard has its catalog', async () => {
     await init()
     let asked = 0
     plan = ({ operation }) => {
@@ -168,7 +168,7 @@ describe('a store that is there', () => {
   })
 })
 
-it('a database without any tables does not take the place of a shard of a store in use', async () => {
+it('a database without tables is rejected as a shard of a store in use', async () => {
   const [one, other] = await Promise.all([memoryShards(2).connect(), memoryShards(2).connect()])
   const store = await DataStore.open({ shards: keepOpen(one), migrate: true })
   for (let i = 0; i < 20; i++) await store.put({ name: 'one' })
@@ -180,7 +180,7 @@ it('a database without any tables does not take the place of a shard of a store 
   await Promise.all([one.close(), other.close()])
 })
 
-it('a store is not made where it cannot be told whether shards are empty', async () => {
+it('no store is made if it is unknown whether shards are empty', async () => {
   plan = ({ operation }) =>
     operation.startsWith('page') ? { before: () => Promise.reject(new Error('no answer')) } : undefined
   await expect(init()).rejects.toThrow('no answer')
@@ -198,7 +198,7 @@ const refusal = async (work: Promise<unknown>): Promise<string> => {
 }
 
 describe('an empty shard in the place of one of a store in use', () => {
-  /** Shards that hold what these did, but for one of them, which is another database. */
+  /** Replaces one shard by an empty database. The others keep their contents. */
   function replace(shard: number): void {
     const states = reference.shards.map((each) => each.state())
     reference = createReferenceDriver({ shards: 3 })
@@ -215,23 +215,29 @@ describe('an empty shard in the place of one of a store in use', () => {
   it.each([
     [0, 'it is empty, but shard reference shard 1 belongs to a store already.'],
     [2, 'it is empty, but shard 1 (reference shard 1) holds entities of a store in use.'],
-  ])('is refused as shard %i, and nothing is made of it', async (number, what) => {
-    replace(number)
-    const others = stored().filter((_, n) => n !== number)
-    expect(await refusal(init())).toContain(`Shard ${number} (reference shard ${number}): ${what}`)
-    expect(reference.shards[number]!.contents()).toBeUndefined()
-    expect(stored().filter((_, n) => n !== number)).toEqual(others)
-  })
+  ])(
+    'an empty shard %i of a store in use is rejected, and nothing is written to it',
+    async (number, what) => {
+      replace(number)
+      const others = stored().filter((_, n) => n !== number)
+      expect(await refusal(init())).toContain(`Shard ${number} (reference shard ${number}): ${what}`)
+      expect(reference.shards[number]!.contents()).toBeUndefined()
+      expect(stored().filter((_, n) => n !== number)).toEqual(others)
+    },
+  )
 
-  it.each([0, 2])('is begun anew as shard %i where that is accepted', async (number) => {
-    const { storeId } = stored()[1]!
-    replace(number)
-    await init([byRank], { ...plain, acceptEmptyShards: true })
-    expect(stored().map((catalog) => catalog.storeId)).toEqual([storeId, storeId, storeId])
-    expect(stored()[number]!.indexes).toEqual(stored()[1]!.indexes)
-  })
+  it.each([0, 2])(
+    'an empty shard %i of a store in use gets a catalog with acceptEmptyShards',
+    async (number) => {
+      const { storeId } = stored()[1]!
+      replace(number)
+      await init([byRank], { ...plain, acceptEmptyShards: true })
+      expect(stored().map((catalog) => catalog.storeId)).toEqual([storeId, storeId, storeId])
+      expect(stored()[number]!.indexes).toEqual(stored()[1]!.indexes)
+    },
+  )
 
-  it('is one that another process is just making, of a store that nobody has written to', async () => {
+  it('an empty shard that another process is just making is accepted', async () => {
     replace(2)
     const [, second] = stored()
     let pages = 0
@@ -248,44 +254,54 @@ describe('an empty shard in the place of one of a store in use', () => {
   })
 })
 
-describe('shards that are not those of one store', () => {
+describe('shards of different stores', () => {
   beforeEach(async () => {
     await init()
   })
 
   it.each<[string, number, Partial<ShardCatalog>, string]>([
     [
-      'of a store of another size',
+      'a shard of a store of another size',
       1,
       { shardCount: 4 },
       'it belongs to a store of 4 shards, but 3 were given',
     ],
-    ['of another number', 2, { shardNumber: 1 }, 'it is number 1 of its store, but was given as number 2'],
-    ['of another store', 1, { storeId: 'other' }, 'it belongs to another store (other) than shard 0 ('],
     [
-      'that are routed otherwise',
+      'a shard with another number',
+      2,
+      { shardNumber: 1 },
+      'it is number 1 of its store, but was given as number 2',
+    ],
+    [
+      'a shard of another store',
+      1,
+      { storeId: 'other' },
+      'it belongs to another store (other) than shard 0 (',
+    ],
+    [
+      'a shard with another router',
       2,
       { router: 'other' },
       'its store is routed by other, but the router given is',
     ],
-  ])('%s are refused', async (_, shard, fields, what) => {
+  ])('%s is rejected', async (_, shard, fields, what) => {
     await put(shard, fields)
     const named = `Shard ${shard} (reference shard ${shard}): ${what}`
     expect(await refusal(init())).toContain(named)
     expect(await refusal(openCatalog(driver(), router))).toContain(named)
   })
 
-  it('are refused where the first is empty and another is not', async () => {
+  it('shards are rejected if the first is empty and another one is not', async () => {
     const given = createReferenceDriver({ shards: 3 })
     await given.shards[2]!.catalog.init(stored()[2]!)
     reference = given
     expect(await refusal(init())).toContain(
-      'Shard 0 (reference shard 0): it is empty, but shard reference shard 2 belongs to a store already. Does',
+      'Shard 0 (reference shard 0): it is empty, but shard reference shard 2 belongs to a store already. Check',
     )
     expect(reference.shards[0]!.contents()).toBeUndefined()
   })
 
-  it('are taken where another process is just making them, in the order of the shards', async () => {
+  it('shards that another process is just making, in their order, are accepted', async () => {
     let loads = 0
     plan = ({ table, operation, shard }) =>
       table === 'catalog' && operation === 'load' && shard === 0 && loads++ === 0
@@ -310,7 +326,7 @@ describe('shards that are not those of one store', () => {
     expect(loads).toBeGreaterThan(1)
   })
 
-  it('are routed by a router with another fingerprint', async () => {
+  it('a router with another fingerprint is rejected', async () => {
     expect(await refusal(openCatalog(driver(), moduloRouter({ shards: 3 })))).toContain('Shard 0')
   })
 })
@@ -322,7 +338,7 @@ describe('opening', () => {
     await init([byLink], { ...plain, queryTimeMs: 700 })
   })
 
-  it('changes nothing where the shards agree', async () => {
+  it('open changes nothing if the shards agree', async () => {
     let changes = 0
     plan = ({ operation }) => {
       if (operation === 'change') changes++
@@ -332,7 +348,7 @@ describe('opening', () => {
     expect(changes).toBe(0)
   })
 
-  it('finishes a change that died half way', async () => {
+  it('open finishes a change that a crash has interrupted', async () => {
     const indexes = stored()[0]!.indexes.map((entry): CatalogEntry => ({ ...entry, state: 'retiring' }))
     await put(0, { epoch: 5, indexes })
     expect(await openCatalog(driver(), router)).toMatchObject({
@@ -341,7 +357,7 @@ describe('opening', () => {
     })
   })
 
-  it('takes the queryTimeMs of the store, or the same once more, and no other', async () => {
+  it('open accepts no queryTimeMs other than that of the store', async () => {
     expect(await openCatalog(driver(), router, 700)).toMatchObject({ queryTimeMs: 700 })
     expect(await refusal(openCatalog(driver(), router, 800))).toMatch(/queryTimeMs of 700.*got 800/)
   })

@@ -24,30 +24,30 @@ import type { PolicyChange } from '../catalog/policies.ts'
 
 export interface OpenStoreOptions {
   readonly router: Router
-  /** Whether to create what is missing. */
+  /** True to create missing tables. */
   readonly migrate: boolean
-  /** Whether an empty shard may become one of a store in use. */
+  /** True to let an empty shard become one of a store in use. */
   readonly acceptEmptyShards: boolean
-  /** Those of a store that is made now. */
+  /** Indexes of a new store. */
   readonly indexes: readonly IndexDefinitionData[]
-  /** Those of a store that is made now. */
+  /** Policies of a new store. */
   readonly policies: PolicyChange
   readonly queryTimeMs: number | undefined
   readonly onWarning: (message: string) => void
   readonly detached: StoreEvents['detached']
 }
 
-/** The shards of one store, and what they say of it. */
+/** The shards of one store, and its catalog. */
 export interface OpenedStore {
   readonly driver: Driver
   readonly catalog: Catalog
-  /** Shards that have not answered, by number, and what has kept them from it. */
+  /** Errors of the shards that have not answered, by number. */
   readonly silent: ShardAnswers['silent']
 }
 
 /**
- * Makes sure that these shards are those of one store, made with this `queryTimeMs` if one is given, and reads its catalog.
- * A shard that does not answer is left for later, as long as another one does; nothing is created or changed then.
+ * Checks that these shards belong to one store, made with this `queryTimeMs` if one is given, and reads its catalog. If some shards do not
+ * answer, checks these when they do, and creates and changes nothing. At least one has to answer.
  */
 export async function openStore(driver: Driver, options: OpenStoreOptions): Promise<OpenedStore> {
   const answers = await askShards(driver)
@@ -60,7 +60,7 @@ export async function openStore(driver: Driver, options: OpenStoreOptions): Prom
   return opened
 }
 
-/** Loads the catalog, and finishes a change of it that died half way. */
+/** Loads the catalog, and finishes a change of it that a crash has interrupted. */
 async function openWhole(driver: Driver, options: OpenStoreOptions): Promise<Catalog> {
   if (options.migrate) await initialise(driver, options.router, options.indexes, options)
   const catalog = await loadCatalog(driver)
@@ -75,10 +75,7 @@ function checkQueryTime(catalog: Catalog, queryTimeMs: number | undefined): void
   )
 }
 
-/**
- * Opens a store some of whose shards do not answer. What is known of it is what the others say; see decision 15 for why that
- * is enough.
- */
+/** Opens a store of which some shards do not answer, with the catalog of the others. Decision 15 has the reason why that is enough. */
 function openWithout(
   driver: Driver,
   { catalogs, silent }: ShardAnswers,
@@ -88,18 +85,18 @@ function openWithout(
     if (catalogs[number] === undefined && !silent.has(number))
       throw migrate ? notNow(silent) : notMigrated(shard)
   }
-  // One at the least has answered, and each that has answered has one.
-  const heard = catalogs.find((catalog) => catalog !== undefined) as ShardCatalog
+  // At least one shard has answered, and each that has answered has a catalog.
+  const known = catalogs.find((catalog) => catalog !== undefined) as ShardCatalog
   if (migrate) onWarning(notNow(silent).message)
   const shards = driver.shards.map((shard, number) =>
     silent.has(number)
       ? lateShard(shard, {
           check(catalog) {
             if (catalog === undefined) throw notMigrated(shard)
-            checkLayout(driver, router, number, catalog, heard)
+            checkLayout(driver, router, number, catalog, known)
           },
-          // Nobody waits for these.
-          onAnswer: () => void detached(() => tellWarnings(shard, onWarning)).catch(() => undefined),
+          // Runs in the background: no call waits for warnings.
+          onAnswer: () => void detached(() => warnOfSettings(shard, onWarning)).catch(() => undefined),
         })
       : shard,
   )
@@ -107,7 +104,7 @@ function openWithout(
   return { driver: { shards, close: () => driver.close() }, catalog, silent }
 }
 
-/** What it says when tables or the catalog should be changed while shards do not answer. */
+/** Makes the error of `migrate` while shards do not answer. */
 function notNow(silent: ShardAnswers['silent']): LooseleafError {
   const [error] = silent.values()
   return new LooseleafError(
@@ -117,8 +114,8 @@ function notNow(silent: ShardAnswers['silent']): LooseleafError {
   )
 }
 
-/** Tells of settings that endanger what is promised, and of shards that do not answer. */
-export async function tellAllWarnings(
+/** Warns of shards that do not answer, and of unsafe settings of the others. */
+export async function warnOfShards(
   { driver, silent }: OpenedStore,
   onWarning: (message: string) => void,
 ): Promise<void> {
@@ -128,14 +125,14 @@ export async function tellAllWarnings(
       onWarning(`Calls that need this shard fail until it answers. ${error.message}`)
       continue
     }
-    await tellWarnings(shard, onWarning).catch((reason: unknown) => {
-      // One that has answered, and does not any more, keeps no store from opening.
+    await warnOfSettings(shard, onWarning).catch((reason: unknown) => {
+      // The store opens even if a shard stops answering now.
       if (!isOutage(reason)) throw reason
-      onWarning(`The settings of a shard could not be looked at. ${reason.message}`)
+      onWarning(`The settings of a shard could not be read. ${reason.message}`)
     })
   }
 }
 
-async function tellWarnings(shard: Shard, onWarning: (message: string) => void): Promise<void> {
+async function warnOfSettings(shard: Shard, onWarning: (message: string) => void): Promise<void> {
   for (const warning of await shard.warnings()) onWarning(warning)
 }

@@ -32,7 +32,7 @@ beforeEach(() => {
   warnings = []
 })
 
-/** Announcements are not waited for. */
+/** A clock whose sleeps end at once, so that announcements do not wait. */
 const time: Time = { now: () => Date.now(), sleep: async () => {} }
 
 async function open(shapes = true, driver: Driver = reference, by: Time = time): Promise<DataStore> {
@@ -59,14 +59,14 @@ async function put(store: DataStore, n: number): Promise<string> {
   return (await store.put(bagOf(n) as { n: number })).id
 }
 
-/** The first byte of the stored body. */
+/** Returns the first byte of the stored body. */
 async function formatOf(store: DataStore, id: string): Promise<number | undefined> {
   const bytes = parseId(id)
   const [row] = await reference.shards[store.context.router.shardOfId(bytes)]!.entities.read([bytes])
   return row?.body?.[0]
 }
 
-/** Puts until a body has a shape; answers the ids of all, the shaped one last. */
+/** Puts entities until a body has a shape. Returns all ids, that of the shaped body last. */
 async function putUntilShaped(store: DataStore): Promise<string[]> {
   const ids: string[] = []
   for (let n = 0; n < 200; n++) {
@@ -79,7 +79,7 @@ async function putUntilShaped(store: DataStore): Promise<string[]> {
 
 const rowsOf = (shard: number): Map<string, unknown> => reference.shards[shard]!.definitions.rows
 
-/** The one of the entities; that of the rows of the covering index has other names. */
+/** Returns the shape of the entities. The shape of the covering index's rows has other names. */
 function theShape(): StoredDefinition {
   const rows = [...reference.shards[0]!.definitions.rows.values()]
   const [row, ...more] = rows.filter(({ bytes }) => String(bytes).includes('place'))
@@ -87,7 +87,7 @@ function theShape(): StoredDefinition {
   return row!
 }
 
-/** One entity on each shard whose body refers to the shape. */
+/** Puts one entity on each shard whose body refers to the shape. */
 async function shapedOnBoth(store: DataStore): Promise<string[]> {
   await putUntilShaped(store)
   const found = new Map<number, string>()
@@ -100,7 +100,7 @@ async function shapedOnBoth(store: DataStore): Promise<string[]> {
 
 const withoutMeta = (entity: Entity | undefined): object | undefined => entity && { ...entity }
 
-test('bodies refer to a shape only once every shard has it and the catalog requires to know of it', async () => {
+test('bodies refer to a shape only once every shard has it and the catalog requires processes to know shapes', async () => {
   const ready: boolean[] = []
   const watched = faultyDriver(reference, ({ table, operation, args }) => {
     const rows = operation === 'insert' && table === 'entities' ? (args[0] as EntityInsert[]) : []
@@ -120,7 +120,7 @@ test('bodies refer to a shape only once every shard has it and the catalog requi
   expect(ready.length).toBeGreaterThan(0)
   expect(ready).not.toContain(false)
   expect([...rowsOf(0).keys()]).toEqual([...rowsOf(1).keys()])
-  // All of them are read, those before it too, by a process that begins now, whether it writes shapes or not.
+  // New processes read all bodies, with and without shapes, whether their codec writes shapes or not.
   for (const reader of [store, await open(), await open(false)]) {
     for (const [n, stored] of ids.entries()) {
       expect(withoutMeta(await reader.get(stored))).toEqual({ ...bagOf(n), id: stored })
@@ -129,7 +129,7 @@ test('bodies refer to a shape only once every shard has it and the catalog requi
   expect(warnings).toEqual([])
 })
 
-test('a codec without shapes writes self-contained bodies and reads those of others, which it learns as it meets them', async () => {
+test('a codec without shapes writes self-contained bodies, and learns the shapes of other bodies', async () => {
   const plain = await open(false)
   const [first] = await shapedOnBoth(await open())
   expect(withoutMeta(await plain.get(first!))).toMatchObject({ place: { city: 'Ulm', street: 'Main' } })
@@ -137,7 +137,7 @@ test('a codec without shapes writes self-contained bodies and reads those of oth
   expect(await formatOf(plain, first!)).toBe(1)
 })
 
-test('a process that meets an unknown shape loads it, in every way of reading', async () => {
+test('every way of reading loads an unknown shape', async () => {
   const readers = await Promise.all(Array.from({ length: 6 }, () => open(false)))
   const writer = await open()
   const [id, other] = await shapedOnBoth(writer)
@@ -156,13 +156,13 @@ test('a process that meets an unknown shape loads it, in every way of reading', 
   expect(await readers[5]!.get(id!)).toMatchObject({ title: 'changed', user: 'u' })
 })
 
-test('two processes that register the same shape at the same time both come to write it', async () => {
+test('two processes that store the same shape at the same time both write with it', async () => {
   const [one, two] = [await open(), await open()]
   await Promise.all([putUntilShaped(one), putUntilShaped(two)])
   for (const shard of [0, 1]) expect(rowsOf(shard).has(theShape().id)).toBe(true)
 })
 
-test('a shape that one shard has lost is found on the other, and put back', async () => {
+test('a shape that one shard has lost is found on another shard and put back', async () => {
   const [first] = await shapedOnBoth(await open())
   const lost = theShape()
   rowsOf(0).clear()
@@ -171,7 +171,7 @@ test('a shape that one shard has lost is found on the other, and put back', asyn
   await vi.waitFor(() => expect(rowsOf(0).has(lost.id)).toBe(true))
 })
 
-test('a shape that every shard has lost is put back by a process that goes on writing with it', async () => {
+test('a shape that every shard has lost is put back by a process that writes with it', async () => {
   let passed = 0
   const store = await open(true, reference, { ...time, elapsed: () => performance.now() + passed })
   const [first] = await shapedOnBoth(store)
@@ -188,7 +188,7 @@ test('a shape that every shard has lost is put back by a process that goes on wr
   for (const one of [first!, id]) expect(withoutMeta(await reader.get(one))).toMatchObject({ user: 'u' })
 })
 
-test('a shape that is lost while a process is at it is loaded from the other shard', async () => {
+test('a shape that is lost while a process is open is loaded from the other shard', async () => {
   const reader = await open(false)
   const [first] = await shapedOnBoth(await open())
   const lost = theShape()
@@ -197,7 +197,7 @@ test('a shape that is lost while a process is at it is loaded from the other sha
   await vi.waitFor(() => expect(rowsOf(0).has(lost.id)).toBe(true))
 })
 
-test('a shape that nobody has is BODY_UNKNOWN, which names it; entities that do not need it are read', async () => {
+test('an entity with a lost shape is BODY_UNKNOWN, and entities without it are read', async () => {
   const writer = await open()
   const ids = await putUntilShaped(writer)
   const { id } = theShape()
@@ -208,12 +208,12 @@ test('a shape that nobody has is BODY_UNKNOWN, which names it; entities that do 
     message: expect.stringContaining(`the shape ${id}`) as string,
   })
   expect(await reader.get(ids[0]!)).toBeDefined()
-  // Nothing of the kind may be deleted as damaged: another process may have it.
+  // Such bodies must not be deleted as damaged, because another process may have the shape.
   const damaged = []
   for await (const one of reader.scanDamaged()) damaged.push(one)
   expect(damaged.length).toBeGreaterThan(0)
   for (const one of damaged) expect(await reader.deleteDamaged(one)).toBe(false)
-  // Who still knows it puts it back as soon as it is met; here by hand, as from a backup.
+  // Puts the shape back, as from a backup.
   const known = writer.context.codec as unknown as { definitions: { known(): Definition[] } }
   for (const shard of reference.shards) await shard.definitions.add(known.definitions.known())
   await vi.waitFor(async () => expect(await reader.get(ids.at(-1)!)).toBeDefined(), {
@@ -222,7 +222,7 @@ test('a shape that nobody has is BODY_UNKNOWN, which names it; entities that do 
   })
 })
 
-test('a shard that is busy when a shape is looked for is told as that, and the shape is found the next time', async () => {
+test('a busy shard fails the search for a shape with SHARD_BUSY, and the next search finds it', async () => {
   let isBusy = false
   const busy = faultyDriver(reference, ({ table, operation }) =>
     isBusy && table === 'definitions' && operation === 'read'
@@ -237,14 +237,14 @@ test('a shard that is busy when a shape is looked for is told as that, and the s
   expect(withoutMeta(await reader.get(ids.at(-1)!))).toMatchObject({ user: 'u' })
 })
 
-test('where every shard has lost a shape that bodies refer to, open warns of it; where none refers to it, it does not', async () => {
+test('open warns of a shape that every shard has lost only if bodies refer to it', async () => {
   const writer = await open()
   await putUntilShaped(writer)
   await open(false)
   expect(warnings).toEqual([])
   const { id: lost } = theShape()
   for (const shard of [0, 1]) rowsOf(shard).delete(lost)
-  // That of the covering index is left.
+  // The shape of the covering index is still there.
   expect(rowsOf(0).size).toBe(1)
   await open(false)
   expect(warnings).toEqual([
@@ -260,19 +260,19 @@ test('where every shard has lost a shape that bodies refer to, open warns of it;
   expect(warnings).toEqual([])
 })
 
-test('a store all of whose bodies refer to a shape that is lost opens, and says so', async () => {
+test('a store whose bodies all refer to a lost shape opens with a warning', async () => {
   const writer = await open()
   const ids = await putUntilShaped(writer)
   for await (const { id } of writer.scan())
     if ((await formatOf(writer, id)) !== SHAPED) await writer.delete(id)
-  // However many there were: what was written last is looked at.
+  // The bodies written last are looked at, however many others there are.
   await writer.put(bagOf(1_000) as { n: number }, { id: ids.at(-1)! })
-  // What the writer is about to put there would be there again.
+  // Waits until the writer has stored its shapes, so that it does not put them back.
   for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
   for (const shard of [0, 1]) rowsOf(shard).clear()
   const reader = await open(false)
   expect(warnings).toEqual([expect.stringContaining('no shard that answers has it')])
-  // And one that is open already learns it from a look: what it knows itself does not count.
+  // A look of an open store reports the loss too: shapes in its memory do not count.
   for (const { context } of [reader, writer]) {
     const { broken, undecodable } = await lookAtBodies(context, { rows: 10 })
     expect({ broken, undecodable }).toMatchObject({
@@ -282,7 +282,7 @@ test('a store all of whose bodies refer to a shape that is lost opens, and says 
   }
 })
 
-test('where a shard does not answer, nothing is said to be lost', async () => {
+test('no shape is reported as lost while a shard does not answer', async () => {
   let isSilent = false
   const silent = faultyDriver(reference, ({ shard, table }) =>
     isSilent && shard === 1 && table === 'definitions'
@@ -296,21 +296,21 @@ test('where a shard does not answer, nothing is said to be lost', async () => {
   expect(await lookAtBodies(store.context, { rows: 10 })).toMatchObject({ broken: [], undecodable: 0 })
 })
 
-test('a row whose content is not what its id stands for is not used, and told of', async () => {
+test('a row of a shape whose content does not match its id is not used, with a warning', async () => {
   const [first] = await shapedOnBoth(await open())
   const { id, ...row } = theShape()
   const forged = Buffer.from(JSON.stringify(['a', 'b', 'c', 'd']))
   reference.shards[0]!.definitions.rows.set(id, { ...row, id, bytes: forged, added: 1 })
   const reader = await open()
-  // The other shard has it as it was.
+  // The other shard has the right content.
   expect(withoutMeta(await reader.get(first!))).toMatchObject({ user: 'u' })
-  expect(warnings).toEqual([expect.stringContaining(`the row "${id}" of looseleaf_codec is not what`)])
-  // As long as a shard has another content, nothing is written by it.
+  expect(warnings).toEqual([expect.stringContaining(`the row "${id}" of looseleaf_codec is not used`)])
+  // While a shard has another content, no body refers to the shape.
   for (let n = 0; n < 80; n++) await put(reader, n)
   expect(await formatOf(reader, await put(reader, 1))).toBe(1)
 })
 
-test('while a shard cannot store a shape, writes go on self-contained', async () => {
+test('writes are self-contained while a shard cannot store a shape', async () => {
   let fails = true
   const faulty = faultyDriver(reference, ({ table }) =>
     table === 'definitions' && fails
@@ -325,7 +325,7 @@ test('while a shard cannot store a shape, writes go on self-contained', async ()
   expect((await store.get(ids[0]!))?.id).toBe(ids[0])
 })
 
-test('what refers to a damaged id is BODY_DAMAGED, and no shard is asked', async () => {
+test('a body that refers to a damaged id is BODY_DAMAGED, and no shard is asked', async () => {
   const store = await open()
   const [first] = await shapedOnBoth(store)
   const id = parseId(first!)
@@ -340,7 +340,7 @@ test('what refers to a damaged id is BODY_DAMAGED, and no shard is asked', async
   expect(asked).not.toHaveBeenCalled()
 })
 
-test('a codec of a process may be given to several stores: each has definitions of its own', async () => {
+test('a codec given to several stores keeps the shapes of each apart', async () => {
   const codec = envelopeCodec({ shapes: true })
   expect(codec.forStore?.()).not.toBe(codec.forStore?.())
   const [first] = await shapedOnBoth(await open())

@@ -4,13 +4,13 @@ import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
-// Each shard warns of something, and says so when it is asked.
+// Each shard has a warning.
 
 let memory: Driver
-/** Whether shard 1 does not answer. */
+/** True while shard 1 does not answer. */
 let isAway: boolean
 let told: string[]
-/** What each shard was asked, as `table operation`. */
+/** Operations sent to each shard, as `table operation`. */
 let asked: string[][]
 let warningsOf: (shard: string) => Promise<readonly string[]>
 
@@ -49,7 +49,7 @@ beforeEach(async () => {
 })
 afterEach(() => memory.close())
 
-it('a store that is open has told what all shards warn of', async () => {
+it('open passes on the warnings of all shards before it resolves', async () => {
   warningsOf = async (shard) => {
     await turn()
     return [`${shard} is slow.`]
@@ -58,7 +58,7 @@ it('a store that is open has told what all shards warn of', async () => {
   expect(told).toEqual(['memory 0 is slow.', 'memory 1 is slow.'])
 })
 
-it('a shard that answers late warns then, and the others not once more', async () => {
+it('a shard that answers late passes on its warnings then, and the others do not repeat theirs', async () => {
   isAway = true
   const store = await open()
   expect(told).toEqual(['memory 0 is slow.', 'Calls that need this shard fail until it answers. Away.'])
@@ -70,7 +70,7 @@ it('a shard that answers late warns then, and the others not once more', async (
   expect(asked[0]).toEqual(['catalog load', 'entities pageByAdded', 'tasks loadAll', 'tasks load'])
 })
 
-it('a shard that answers late, but not what it warns of, is nobody’s trouble', async () => {
+it('a shard that answers late, but not with its warnings, fails no call', async () => {
   isAway = true
   const store = await open()
   isAway = false
@@ -80,13 +80,13 @@ it('a shard that answers late, but not what it warns of, is nobody’s trouble',
   expect(told).toHaveLength(2)
 })
 
-it('a shard that is lost while it is asked what it warns of keeps no store from opening', async () => {
+it('a store opens although a shard stops answering while its warnings are read', async () => {
   warningsOf = (shard) =>
     shard === 'memory 0'
       ? Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Gone again.'))
       : Promise.resolve([`${shard} is slow.`])
   await open()
-  expect(told).toEqual(['The settings of a shard could not be looked at. Gone again.', 'memory 1 is slow.'])
+  expect(told).toEqual(['The settings of a shard could not be read. Gone again.', 'memory 1 is slow.'])
   warningsOf = () => Promise.reject(new LooseleafError('STATEMENT_FAILED', 'No.'))
   await expect(open()).rejects.toMatchObject({ code: 'STATEMENT_FAILED' })
 })

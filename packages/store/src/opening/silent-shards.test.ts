@@ -22,7 +22,7 @@ const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn
 const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
   asymmetricMatch: (error) => isLooseleafError(error, code),
 })
-/** Of the shard that is silent, by its name. */
+/** The error of a silent shard. */
 const outageOf = (shard: number): object => ({
   code: 'SHARD_UNAVAILABLE',
   shard: `memory ${shard}`,
@@ -37,12 +37,12 @@ afterEach(async () => {
   await memory.close()
 })
 
-/** A process: what reaches the shards is counted, and shards may fall silent for it alone. */
+/** A process for which alone shards may be silent. */
 interface Process {
   readonly store: DataStore
   readonly warnings: readonly string[]
   readonly down: Set<number>
-  /** What each shard was asked, as `table operation`. */
+  /** Operations sent to each shard, as `table operation`. */
   readonly asked: readonly (readonly string[])[]
 }
 
@@ -75,7 +75,7 @@ async function start(
 
 const router = bucketRouter({ shards: 2 })
 
-/** An id on this shard, and a link whose rows are there. */
+/** Returns an id on this shard, and a link whose rows are on it. */
 function onShard(shard: number): { id: EntityId; link: string } {
   const store = { newId: () => Buffer.from(router.newId()).toString('hex') }
   let id: string
@@ -89,7 +89,7 @@ function onShard(shard: number): { id: EntityId; link: string } {
 const loadAll = (): Promise<(ShardCatalog | undefined)[]> =>
   Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
 
-/** Gives a shard a catalog of its own, in which an index is in this state, or unknown. */
+/** Sets the state of an index in the catalog of one shard; undefined removes it. */
 async function setState(shard: number, entry: CatalogEntry, state: IndexState | undefined): Promise<void> {
   const { catalog } = memory.shards[shard]!
   const current = (await catalog.load())!
@@ -111,7 +111,7 @@ describe.each([
     for (const { id, link } of [there, away]) await store.put({ link, rank: 1 }, { id })
   })
 
-  it('serves what is on the others', async () => {
+  it('a process without a silent shard serves the entities and rows of the others', async () => {
     const { store, warnings } = await start([silent])
     expect(warnings).toEqual([`Calls that need this shard fail until it answers. memory ${silent} is away.`])
     expect(await store.get(there.id)).toMatchObject({ link: there.link })
@@ -124,7 +124,7 @@ describe.each([
     expect(await store.delete(there.id)).toBe(true)
   })
 
-  it('says which shard it is that a call needs', async () => {
+  it('calls that need a silent shard reject with its name', async () => {
     const { store } = await start([silent])
     const calls = [
       () => store.get(away.id),
@@ -141,7 +141,7 @@ describe.each([
     for (const call of calls) await expect(call()).rejects.toMatchObject(outageOf(silent))
   })
 
-  it('writes to it when it is back, though it never knew its epoch', async () => {
+  it('writes succeed on a shard that is back, although its epoch was never known', async () => {
     const { store, down } = await start([silent])
     expect(store.context.catalog.current().epochs[silent]).toBe(0)
     down.clear()
@@ -149,7 +149,7 @@ describe.each([
     expect(await store.count(byRank, { rank: 2 }, { scatter: true })).toBe(1)
   })
 
-  it('writes the rows of an index there that was added when it was back', async () => {
+  it('writes on a shard that is back include an index that was added since', async () => {
     const { store, down } = await start([silent])
     down.clear()
     const other = await start()
@@ -166,7 +166,7 @@ describe.each([
     expect(rows).toHaveLength(1)
   })
 
-  it('asks it who it is before anything else, once for all calls that wait for it', async () => {
+  it('a shard that is back is checked once, before all waiting calls', async () => {
     const { store, down, asked } = await start([silent])
     down.clear()
     const before = asked[silent]!.length
@@ -180,7 +180,7 @@ describe.each([
     ['another one of the store', (catalog) => ({ ...catalog, shardNumber: heard }), 'LAYOUT_MISMATCH'],
     ['of a store with more shards', (catalog) => ({ ...catalog, shardCount: 3 }), 'LAYOUT_MISMATCH'],
     ['routed otherwise', (catalog) => ({ ...catalog, router: 'modulo' }), 'LAYOUT_MISMATCH'],
-  ])('sends nothing to what turns out to be %s', async (__, change, code) => {
+  ])('a shard that is back gets no statement if it is %s', async (__, change, code) => {
     const { store, down, asked } = await start([silent])
     const { catalog } = memory.shards[silent]!
     const right = (await catalog.load())!
@@ -201,7 +201,7 @@ describe.each([
     expect(await store.get(away.id)).toMatchObject({ link: away.link })
   })
 
-  it('sends nothing to what turns out to be empty', async () => {
+  it('a shard that is back gets no statement if it is empty', async () => {
     const { store, down, asked } = await start([silent])
     await memory.shards[silent]!.dropIndexTable({ table: 'looseleaf_meta', columns: [] })
     down.clear()
@@ -209,7 +209,7 @@ describe.each([
     expect(new Set(asked[silent])).toEqual(new Set(['catalog load']))
   })
 
-  it('shows what is known of every shard, and why of the others nothing is', async () => {
+  it('status has the numbers of the shards that answer and the errors of the others', async () => {
     const { store, down } = await start([silent])
     const { epoch } = (await memory.shards[heard]!.catalog.load())!
     const status = await store.status()
@@ -231,7 +231,7 @@ describe.each([
     expect((await store.status()).shards.every(({ error, entities }) => !error && entities === 1)).toBe(true)
   })
 
-  it('changes nothing with migrate, and says so', async () => {
+  it('migrate changes nothing while a shard is silent, and warns', async () => {
     const before = await loadAll()
     const bySize = defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })
     const { store, warnings, asked } = await start([silent], { migrate: true, indexes: [byLink, bySize] })
@@ -241,7 +241,7 @@ describe.each([
     expect(await store.get(there.id)).toMatchObject({ link: there.link })
   })
 
-  it('does not say of an index that it is gone which the silent shard may know', async () => {
+  it('a query of an index that only a silent shard may have rejects with that shard', async () => {
     const { store, down } = await start([silent])
     const bySize = defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })
     await expect(store.query(bySize, {}, { scatter: true })).rejects.toMatchObject(outageOf(silent))
@@ -264,7 +264,7 @@ describe.each([
     ['dropped', 'dropped', 'SHARD_UNAVAILABLE'],
     [undefined, 'ready', 'SHARD_UNAVAILABLE'],
   ])(
-    'of an index that is %s for the others, and %s for it, queries get: %s',
+    'a query of an index that is %s on the others and %s on the silent shard gets: %s',
     async (ofHeard, ofSilent, outcome) => {
       const { store: any } = await start()
       const entry = any.context.catalog.current().indexes.find(({ name }) => name === 'by_link')!
@@ -274,7 +274,7 @@ describe.each([
       const query = store.query(byLink, { link: there.link })
       if (outcome === 'answers') expect((await query).items).toMatchObject([{ link: there.link }])
       else await expect(query).rejects.toEqual(withCode(outcome))
-      // It is written as long as a shard that has been heard says so; another one takes no write of this process yet.
+      // Writes include the index if a shard that answers has it in use. The silent shard takes no write of this process yet.
       const { id } = onShard(heard)
       await store.put({ link: there.link }, { id })
       const rows = await memory.shards[heard]!.index(tableSpec(entry)).scan({
@@ -288,7 +288,7 @@ describe.each([
     },
   )
 
-  it('defers when every process looks for what is deferred, and does not begin to otherwise', async () => {
+  it('a process without a silent shard defers only if all processes look for pending rows already', async () => {
     const { store: early } = await start([silent], { onIndexFailure: 'defer' })
     await expect(early.put({ link: away.link }, { id: onShard(heard).id })).rejects.toMatchObject(
       outageOf(silent),
@@ -304,12 +304,12 @@ describe.each([
   })
 })
 
-it('a process that starts while no shard answers is told so', async () => {
+it('open rejects while no shard answers', async () => {
   await start([], { migrate: true })
   await expect(start([0, 1])).rejects.toMatchObject(outageOf(0))
 })
 
-it('a status while no shard answers has the error of each, and the catalog that the process knows', async () => {
+it('status has the error of each shard and the known catalog while no shard answers', async () => {
   const { store, down } = await start([], { migrate: true, indexes: [byLink], deleteDelayMs: 60_000 })
   const { storeId, policies, indexes } = await store.status()
   for (const silent of [0, 1]) down.add(silent)
@@ -331,7 +331,7 @@ it('a status while no shard answers has the error of each, and the catalog that 
   expect((await store.status()).shards.map(({ error }) => error)).toEqual([undefined, undefined])
 })
 
-it('a store is not made while a shard does not answer, and nothing of it is', async () => {
+it('no part of a store is made while a shard does not answer', async () => {
   for (const silent of [0, 1]) {
     await expect(start([silent], { migrate: true, indexes: [byLink] })).rejects.toMatchObject({
       ...outageOf(silent),
@@ -349,7 +349,7 @@ function logIsFull(): never {
 it.each([
   { how: 'throws', onWarning: (): void => logIsFull() },
   { how: 'rejects', onWarning: async (): Promise<void> => logIsFull() },
-])('an onWarning that $how ends no process: that is told as a warning of Node', async ({ onWarning }) => {
+])('an onWarning that $how becomes a warning of Node', async ({ onWarning }) => {
   const told = new Promise<Error>((resolve) => process.once('warning', resolve))
   await start([], { migrate: true })
   await start([1], { onWarning })
@@ -357,10 +357,10 @@ it.each([
 })
 
 describe('a process that runs when a shard falls silent', () => {
-  it('learns of changes on the others, and keeps what it knew of that one', async () => {
+  it('a running process learns of changes on the shards that answer, and keeps the known state of a silent one', async () => {
     const running = await start([], { migrate: true, indexes: [byLink] })
     const [first, second] = await loadAll()
-    // Another process has changed the catalog of shard 0, and shard 1 is lost before it hears of it.
+    // Another process has changed the catalog of shard 0, and shard 1 is silent before it has the change.
     const entry = first!.indexes[0]!
     await setState(
       0,

@@ -1,20 +1,20 @@
 import type { CallOptions, IndexRow, IndexTable, Shard } from '@looseleaf/core'
 
 export interface Supply {
-  /** What a body refers to that is not known; nearly always the same empty list. */
+  /** Returns the ids of unknown codec entries that a body refers to. Nearly always the same empty list. */
   missing(body: Uint8Array): readonly string[]
-  /** Resolves when these are known, or cannot be had. */
+  /** Resolves when these are known, or no shard has them. */
   load(ids: ReadonlySet<string>): Promise<void>
   onWritten(): void
 }
 
 type HasBody = { readonly body?: Uint8Array | null | undefined } | undefined
 
-/** The same shard, whose rows come when the codec knows what their bodies refer to. All else goes straight to it. */
+/** Wraps a shard so that rows arrive once the codec knows the codec entries of their bodies. Passes all other calls on. */
 export function suppliedShard(shard: Shard, supply: Supply): Shard {
   const tables = new Map<string, IndexTable>()
 
-  /** Where nothing is missing this costs a look at two bytes of each body. */
+  /** Loads the missing codec entries of an answer. If none is missing, this costs a look at two bytes of each body. */
   function supplied<Row>(
     answer: Promise<readonly Row[]>,
     bodyOf: (row: Row) => Uint8Array | null | undefined,
@@ -86,7 +86,7 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
     warnings: (options) => shard.warnings(options),
   }
 
-  /** Rows of a covering index, whose bytes are of entities of any shard. */
+  /** Wraps the table of a covering index, whose included bytes may come from entities of other shards. */
   function suppliedTable(table: IndexTable): IndexTable {
     const includedOf = (row: IndexRow): Uint8Array | null | undefined => row.included
     return {

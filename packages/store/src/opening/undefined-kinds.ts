@@ -2,9 +2,9 @@ import { KIND_PROPERTY, type IndexDefinitionData } from '@looseleaf/core'
 import { valuesIn, type EngineContext } from '@looseleaf/index-engine'
 
 /**
- * A warning where a kind seems to have another name in this program than in the store: the program has indexes of a kind that no
- * ready index of the store is of, and the store has some of a kind that no index of the program is of. A program that uses some kinds
- * of a store only brings no new one along, so it is not warned. Goes by the catalog: kinds without indexes are not seen.
+ * Warns if a kind seems to have been renamed: the program has indexes of a kind without a ready index in the store, and the store has ready
+ * indexes of a kind that the program lacks. A program that uses only some kinds of the store has no new kind, so it gets no warning. Sees
+ * only kinds with indexes, because it reads the catalog alone.
  */
 export function undefinedKinds(
   { catalog }: EngineContext,
@@ -17,7 +17,7 @@ export function undefinedKinds(
   const missing = [...stored].filter((kind) => !defined.has(kind))
   if (fresh.length === 0 || missing.length === 0) return []
   return [
-    `The store has indexes of the kind ${missing.join(', ')}, which this program does not define, and none yet that is ready of the kind ${fresh.join(', ')}, which it does. If a kind was renamed, give its old name to defineKind, such as \`formerly: ['${missing[0]}']\`: its entities are not found otherwise. If not, this ends when the new indexes are filled.`,
+    `The store has indexes of the kind ${missing.join(', ')}, which this program does not define, and no ready index of the kind ${fresh.join(', ')}, which it defines. If a kind was renamed, give its old name to defineKind, such as \`formerly: ['${missing[0]}']\`; otherwise its entities are not found. If none was, this warning ends when the new indexes are filled.`,
   ]
 }
 

@@ -2,8 +2,8 @@ import type { Driver } from '@looseleaf/core'
 import { lookAtMarks, wentBackOf, wentBackText } from '@looseleaf/protocol'
 
 /**
- * Says of each shard that has gone back, until its indexes were swept: queries would lack entities, and be complete by what they say. `silent` has
- * the shards that did not answer.
+ * Warns of each shard that has gone back, until its indexes were swept: queries may lack entities and still say that they are complete. Skips
+ * the shards in `silent`, which did not answer.
  */
 export async function wentBackWarnings(
   { shards }: Driver,

@@ -2,141 +2,143 @@ import { inBackground, elapsedBy, untilAborted, type UpdatedPlace } from '@loose
 import type { EngineContext } from '@looseleaf/index-engine'
 import { openedTo, placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
 
-/** What following the changes of others has done for a cache. */
+/** Numbers of a cache that follows the changes of its shards. */
 export interface FollowedStats {
   /** Shards whose changes are being followed now. */
   readonly shards: number
-  /** Milliseconds since all changes of these were known, of the shard where it is longest; undefined where none is followed. */
+  /** Milliseconds since all changes of a shard were known, for the shard with the most; undefined while none is followed. */
   readonly ageMs: number | undefined
-  /** Those of `hits` that would have been read again without it. */
+  /** Hits that would have been reads without following. */
   readonly hits: number
-  /** Looks at a shard, of two statements each; some raise its floor in addition. */
+  /** Looks at a shard, of two statements each. Some looks also raise its floor. */
   readonly looks: number
 }
 
-/** Knows for each shard up to which moment a cache has been told of all changes. Moments are of `elapsedBy`. */
+/** Knows for each shard the moment up to which the cache has received all changes. Moments are of `elapsedBy`. */
 export interface CacheFollower {
   /**
-   * Whether what was read at this moment, and not taken away by `changed` since, was the newest at most `maxStalenessMs` ago.
-   * To be asked of what is older itself: a shard is followed only while it is asked for.
+   * Returns true if a row read at this moment was current at most `maxStalenessMs` ago, given that no `changed` came for it since.
+   * Call it only for rows that are older themselves: a shard is followed only while this is called.
    */
   vouchesFor(shard: number, asOf: number): boolean
   stats(): FollowedStats
-  /** Ends what is under way. */
+  /** Ends the looks in flight. */
   close(): Promise<void>
 }
 
 interface Followed {
   /** Connections that had been opened before the last look: see `look`. */
   opened: number | undefined
-  /** Where changes are read from; undefined to begin with, and after a gap. */
+  /** Place behind which changes are read; undefined at first, and after a gap. */
   place: UpdatedPlace | undefined
-  /** A floor that was raised after the last look. One look from `place` on has to follow before it is the place. */
+  /** A floor that was raised after the last look. It becomes the place after one more look behind `place`. */
   next: UpdatedPlace | undefined
-  /** What was read before is not vouched for. */
+  /** Rows read before this moment are not vouched for. */
   since: number
-  /** All changes that were committed before are known. */
+  /** All changes committed before this moment are known. */
   knownTo: number
-  /** When it was asked for last. */
+  /** Moment of the last `vouchesFor`. */
   askedAt: number
   running: Promise<void> | undefined
 }
 
 /** Looks within `maxStalenessMs`, so that one or two may be late. */
 const LOOKS = 4
-/** Milliseconds between two looks at the least: with less there is more to ask than to save. */
+/** Least milliseconds between two looks. Below it, looks would cost more statements than the cache saves. */
 const MIN_PAUSE_MS = 50
-/** A shard is followed for so many times `maxStalenessMs` after it was asked for. */
+/** A shard is followed for this many times `maxStalenessMs` after the last `vouchesFor`. */
 const ASKED_FOR = 4
-/** An entity is read again after so many times `maxStalenessMs`: a failover may have lost what it holds without a change to tell of it. */
+/** An entity is read again after this many times `maxStalenessMs`, because a failover may have lost its row without a change. */
 const READ_AGAIN = 30
-/** Changes of one look. Where there are more, what was read before is left to its own age. */
+/** Changes per look. If there are more, rows read before are no longer vouched for. */
 const PAGE = 5_000
-/** With so many changes a look, the floor is raised, so that they are not read for ever. */
+/** From this many changes in a look, the floor is raised, so that the next looks do not read them again. */
 const MANY = 100
-/** Above all times: a look is not bounded by the floor, since what is committed counts at once, wherever the clock was set. */
+/** After every time. A look is not bounded by the floor, since a committed change counts at once, whatever the server's clock says. */
 const NO_END = Number.MAX_SAFE_INTEGER
 
-/** `changed` is told of each entity that was written, perhaps more than once. */
+/** Makes a follower that calls `changed` for each entity that was written, perhaps more than once. */
 export function createCacheFollower(
   context: EngineContext,
   maxStalenessMs: number,
   changed: (id: Uint8Array, version: number) => void,
 ): CacheFollower {
   const now = elapsedBy(context.time)
-  // Nothing is lost when the process ends meanwhile.
-  const quietTime = inBackground(context.time)
+  // These sleeps do not keep the process alive.
+  const backgroundTime = inBackground(context.time)
   const pauseMs = maxStalenessMs / LOOKS
   const closing = new AbortController()
   const { signal } = closing
-  const followed = new Map<number, Followed>()
+  const followedShards = new Map<number, Followed>()
   let hits = 0
   let looks = 0
 
   /**
-   * Every write that is committed after a raise of the floor is at that floor or above, so one statement that reads from there to
-   * the end has all that was committed before it was sent.
+   * Reads the changes behind the place. Every write committed after a raise of the floor is at that floor or above it, so one statement
+   * that reads from there to the end finds every write committed before it was sent.
    */
-  async function look(shard: number, one: Followed): Promise<void> {
-    const at = shardAt(context, shard)
-    const { entities } = at
+  async function look(number: number, followed: Followed): Promise<void> {
+    const shard = shardAt(context, number)
+    const { entities } = shard
     looks++
-    const opened = openedTo(at)
-    if (one.place === undefined) {
-      one.opened = opened
-      one.place = placeAt(await entities.raiseFloor({ signal }))
-      one.since = now()
+    const opened = openedTo(shard)
+    if (followed.place === undefined) {
+      followed.opened = opened
+      followed.place = placeAt(await entities.raiseFloor({ signal }))
+      followed.since = now()
     }
     const asOf = now()
-    const page = await entities.pageOfChanges({ after: one.place, until: NO_END }, PAGE, {
+    const page = await entities.pageOfChanges({ after: followed.place, until: NO_END }, PAGE, {
       maxBody: 0,
       signal,
     })
-    // Behind the page: a failover before it that lost the floor would show.
+    // Read after the page: a failover before the page that lost the floor shows in it.
     const { floor, purged } = await entities.floor({ signal })
-    // So would a purge that has overtaken this process while it stood still.
-    const isGone = purged.updated > one.place.updated
-    if (isGone || page.length === PAGE || floor < (one.next ?? one.place).updated) return lose(one)
-    // A server that was started anew may have lost what was read, since commits are visible before they are on disk; no change tells.
-    if (openedTo(at) !== one.opened) return lose(one)
+    // So does a purge that went past the place while this process was blocked.
+    const isGone = purged.updated > followed.place.updated
+    if (isGone || page.length === PAGE || floor < (followed.next ?? followed.place).updated)
+      return restart(followed)
+    // A restarted server may have lost commits that were visible before they were durable, and no change tells of that.
+    if (openedTo(shard) !== followed.opened) return restart(followed)
     for (const { id, version } of page) changed(id, version)
-    one.knownTo = asOf
-    one.place = one.next ?? one.place
-    one.next = undefined
+    followed.knownTo = asOf
+    followed.place = followed.next ?? followed.place
+    followed.next = undefined
     if (page.length < MANY) return
-    const { floor: raised } = await readableFloor(at, one.place, pauseMs, signal)
-    if (raised < one.place.updated) lose(one)
-    else one.next = placeAt(raised)
+    const { floor: raised } = await readableFloor(shard, followed.place, pauseMs, signal)
+    if (raised < followed.place.updated) restart(followed)
+    else followed.next = placeAt(raised)
   }
 
-  function lose(one: Followed): void {
-    one.place = one.next = undefined
-    one.since = Infinity
+  /** Vouches for no row read so far, and makes the next look begin at a new floor. */
+  function restart(followed: Followed): void {
+    followed.place = followed.next = undefined
+    followed.since = Infinity
   }
 
-  async function follow(shard: number, one: Followed): Promise<void> {
-    for (let pause = pauseMs; !signal.aborted && now() - one.askedAt <= ASKED_FOR * maxStalenessMs;) {
+  async function follow(shard: number, followed: Followed): Promise<void> {
+    for (let pause = pauseMs; !signal.aborted && now() - followed.askedAt <= ASKED_FOR * maxStalenessMs;) {
       try {
-        await look(shard, one)
+        await look(shard, followed)
         pause = pauseMs
       } catch {
-        // Nobody needs to be told: what is kept grows too old meanwhile, and a later look begins at the same place.
+        // Needs no warning: kept rows become too old until a later look succeeds from the same place.
         pause = Math.min(2 * pause, ASKED_FOR * maxStalenessMs)
       }
-      await untilAborted(quietTime.sleep(pause, signal), signal).catch(() => undefined)
+      await untilAborted(backgroundTime.sleep(pause, signal), signal).catch(() => undefined)
     }
-    one.running = undefined
+    followed.running = undefined
   }
 
   function ask(shard: number): Followed {
-    let one = followed.get(shard)
-    if (one === undefined) {
-      const nothing = { opened: undefined, place: undefined, next: undefined, running: undefined }
-      followed.set(shard, (one = { ...nothing, since: Infinity, knownTo: -Infinity, askedAt: 0 }))
+    let state = followedShards.get(shard)
+    if (state === undefined) {
+      const unread = { opened: undefined, place: undefined, next: undefined, running: undefined }
+      followedShards.set(shard, (state = { ...unread, since: Infinity, knownTo: -Infinity, askedAt: 0 }))
     }
-    one.askedAt = now()
-    if (!signal.aborted) one.running ??= context.events.detached(() => follow(shard, one))
-    return one
+    state.askedAt = now()
+    if (!signal.aborted) state.running ??= context.events.detached(() => follow(shard, state))
+    return state
   }
 
   return {
@@ -149,13 +151,13 @@ export function createCacheFollower(
       return true
     },
     stats() {
-      const running = [...followed.values()].filter((one) => one.running !== undefined)
+      const running = [...followedShards.values()].filter((state) => state.running !== undefined)
       const ages = running.map(({ knownTo }) => now() - knownTo).filter(Number.isFinite)
       return { shards: running.length, ageMs: ages.length === 0 ? undefined : Math.max(...ages), hits, looks }
     },
     async close() {
       closing.abort()
-      await Promise.all([...followed.values()].map(({ running }) => running))
+      await Promise.all([...followedShards.values()].map(({ running }) => running))
     },
   }
 }

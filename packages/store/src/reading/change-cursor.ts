@@ -1,25 +1,25 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { FollowedPlace } from '@looseleaf/protocol'
 
-/** Of this form of a cursor; another one gets another number. */
+/** Number of this format of cursors. */
 const FORMAT = 2
-/** Numbers of a place. */
+/** Numbers per place. */
 const WIDTH = 3
 
-/** A place on each shard, as a text that says which store it is of. */
+/** Encodes a place on each shard, and the id of the store, as text. */
 export function changeCursor(storeId: string, places: readonly FollowedPlace[]): string {
   const numbers = places.flatMap(({ updated, addedId, since }) => [updated, addedId, since])
   return Buffer.from(JSON.stringify([FORMAT, storeId, ...numbers])).toString('base64url')
 }
 
-/** The places of a cursor. Throws `BAD_CURSOR`, and nothing else, for whatever else is given. */
+/** Decodes the places of a cursor. Throws only `BAD_CURSOR`, for any other text. */
 export function placesOf(cursor: string, storeId: string, shards: number): FollowedPlace[] {
   const [format, store, ...numbers] = partsOf(cursor)
   const isWhole = numbers.every((number) => Number.isSafeInteger(number) && (number as number) >= 0)
-  if (format !== FORMAT || !isWhole) throw refused('is not one that this version of Looseleaf has given')
-  if (store !== storeId) throw refused('is of another store')
+  if (format !== FORMAT || !isWhole) throw badCursor('is not one that this version of Looseleaf has given')
+  if (store !== storeId) throw badCursor('is of another store')
   if (numbers.length !== WIDTH * shards)
-    throw refused(`is of ${numbers.length / WIDTH} shards, and the store has ${shards}`)
+    throw badCursor(`is of ${numbers.length / WIDTH} shards, and the store has ${shards}`)
   return Array.from({ length: shards }, (_, shard) => ({
     updated: numbers[WIDTH * shard] as number,
     addedId: numbers[WIDTH * shard + 1] as number,
@@ -36,7 +36,7 @@ function partsOf(cursor: string): readonly unknown[] {
   }
 }
 
-function refused(problem: string): LooseleafError {
+function badCursor(problem: string): LooseleafError {
   return new LooseleafError(
     'BAD_CURSOR',
     `The cursor of changes ${problem}. Begin again with 'beginning' or 'now'.`,

@@ -24,7 +24,7 @@ afterEach(async () => {
   await memory.close()
 })
 
-/** So many changes, and no more. */
+/** Takes this many changes. */
 async function take(count: number, options: ChangesOptions = {}): Promise<EntityChange[]> {
   const taken: EntityChange[] = []
   for await (const change of store.changes({ pollMs: 10, ...options })) {
@@ -34,7 +34,7 @@ async function take(count: number, options: ChangesOptions = {}): Promise<Entity
   return taken
 }
 
-/** The id of a new entity on this shard. */
+/** Puts an entity on this shard, and returns its id. */
 async function putOn(shard: number, bag: object): Promise<EntityId> {
   for (;;) {
     const id = store.newId()
@@ -44,7 +44,7 @@ async function putOn(shard: number, bag: object): Promise<EntityId> {
   }
 }
 
-it('changes from the beginning are all entities as they are, and then what becomes of them', async () => {
+it('changes from the beginning are all entities in their current state, then later changes', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await store.put({ n })).id))
   await store.put({ n: 'again' }, { id: ids[0]! })
   await store.delete(ids[1]!)
@@ -61,7 +61,7 @@ it('changes from the beginning are all entities as they are, and then what becom
   expect(seen.get(ids[2]!)?.updated).toBeInstanceOf(Date)
 })
 
-it('changes from now on leave out what was there', async () => {
+it('changes from now on leave out stored entities', async () => {
   await store.put({ n: 'before' })
   const taking = take(1)
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -69,7 +69,7 @@ it('changes from now on leave out what was there', async () => {
   expect(await taking).toMatchObject([{ entity: { n: 'after' } }])
 })
 
-it('a cursor goes on behind its change, in another process and shard by shard', async () => {
+it('a cursor of changes continues after its change on every shard', async () => {
   for (let n = 0; n < 12; n++) await putOn(n % SHARDS, { n })
   const all = await take(12, { from: 'beginning' })
   for (const [i, { cursor }] of all.entries()) {
@@ -82,7 +82,7 @@ it('a cursor goes on behind its change, in another process and shard by shard', 
   expect(await last).toMatchObject([{ id }])
 })
 
-it('who does not ask for long is not sent anything meanwhile, and has the last states when it asks', async () => {
+it('a slow consumer of changes holds back reads, and gets the last states later', async () => {
   const ids = await Promise.all(Array.from({ length: 300 }, async (_, n) => (await store.put({ n })).id))
   const changes = store.changes({ from: 'beginning', pollMs: 10 })[Symbol.asyncIterator]()
   const last = new Map<EntityId, unknown>()
@@ -93,7 +93,7 @@ it('who does not ask for long is not sent anything meanwhile, and has the last s
   await next()
   let pages = 0
   plan = ({ operation }) => (operation === 'pageOfChanges' && pages++, undefined)
-  // Far more than a page of each, while it is at its first change.
+  // Writes far more than a page per shard while the consumer is at its first change.
   for (let round = 1; round <= 20; round++)
     await Promise.all(ids.map((id, n) => store.put({ n: n + 1_000 * round }, { id })))
   await new Promise((done) => setTimeout(done, 100))
@@ -102,7 +102,7 @@ it('who does not ask for long is not sent anything meanwhile, and has the last s
   await changes.return?.()
 })
 
-it('thousands of entities come once each, in the order of writing per shard', async () => {
+it('changes have thousands of entities once each, in the order of writing per shard', async () => {
   await store.putMany(Array.from({ length: 1_300 }, (_, n) => ({ n })))
   const all = await take(1_300, { from: 'beginning' })
   expect(new Set(all.map(({ id }) => id)).size).toBe(1_300)
@@ -114,7 +114,7 @@ it('thousands of entities come once each, in the order of writing per shard', as
   }
 })
 
-it('many who write at the same time are followed to the last state of each entity', async () => {
+it('changes reach the last state of each entity under concurrent writes', async () => {
   const ids = await Promise.all(Array.from({ length: 10 }, async () => (await store.put({ n: 0 })).id))
   const versions = new Map<EntityId, number>()
   const seen = new Map<EntityId, number>()
@@ -136,7 +136,7 @@ it('many who write at the same time are followed to the last state of each entit
   expect(ids.map((id) => seen.get(id))).toEqual(ids.map((id) => versions.get(id)))
 })
 
-it('two who follow, and both raise the floor, have the last state of each entity each', async () => {
+it('two followers that both raise the floor each reach the last state of each entity', async () => {
   const ids = await Promise.all(Array.from({ length: 10 }, async () => (await store.put({ n: 0 })).id))
   async function follow() {
     const counts = { raises: 0, repeats: 0 }
@@ -177,7 +177,7 @@ it('two who follow, and both raise the floor, have the last state of each entity
   }
 })
 
-it('a process that is killed between raising the floor and reading has missed nothing when it goes on', async () => {
+it('a follower that crashes between raising the floor and reading continues without a gap', async () => {
   await store.put({ n: 0 })
   const [known] = await take(1, { from: 'beginning' })
   let isArmed = false
@@ -198,7 +198,7 @@ it('a process that is killed between raising the floor and reading has missed no
   expect(new Set(met.map((change) => change.id))).toEqual(new Set([...below, id]))
 })
 
-it('a shard that does not answer is tried again, and the other goes on', async () => {
+it('changes retry a shard that does not answer, and other shards continue', async () => {
   let isDown = true
   plan = ({ operation, shard }) =>
     isDown && shard === 1 && operation === 'pageOfChanges'
@@ -224,7 +224,7 @@ it('a shard that does not answer is tried again, and the other goes on', async (
   expect(told).toEqual(new Set(['SHARD_UNAVAILABLE of memory 1']))
 })
 
-it('where a failover has lost the floor, what was read since is read once more', async () => {
+it('changes since a floor that a failover has lost are read again', async () => {
   const { id } = await store.put({ n: 1 })
   const [{ cursor } = { cursor: '' }] = await take(1, { from: 'beginning' })
   const { storeId } = store.context.catalog.current()
@@ -237,7 +237,7 @@ it('where a failover has lost the floor, what was read since is read once more',
   expect(await taking).toMatchObject([{ id, version }])
 })
 
-it('an error that does not pass ends the changes, and so do the signal and the end of the store', async () => {
+it('a signal and the end of the store end the changes', async () => {
   const aborter = new AbortController()
   const aborted = take(1, { signal: aborter.signal })
   aborter.abort()
@@ -252,20 +252,20 @@ it('an error that does not pass ends the changes, and so do the signal and the e
 it.each([
   ['nonsense', /is not one that this version/],
   [changeCursor('another', [{ updated: 1, addedId: 1, since: 0 }]), /is of another store/],
-])('the cursor %s is refused', async (from, message) => {
+])('changes reject the cursor %s', async (from, message) => {
   await expect(take(1, { from })).rejects.toMatchObject({
     code: 'BAD_CURSOR',
     message: expect.stringMatching(message),
   })
 })
 
-it('a cursor of other shards and options that make no sense are refused', async () => {
+it('changes reject a cursor of other shards and invalid options', async () => {
   const { storeId } = store.context.catalog.current()
   const from = changeCursor(storeId, [{ updated: 1, addedId: 1, since: 0 }])
   await expect(take(1, { from })).rejects.toMatchObject({ code: 'BAD_CURSOR' })
   expect(() => store.changes({ pollMs: 0 })).toThrow(/pollMs.*10 or more/)
   expect(() => store.changes({ from: 7 as never })).toThrow(/'beginning', 'now' or the cursor/)
-  // A place that was never kept is no wish to leave out all that is stored.
+  // An undefined cursor must not skip every stored entity.
   expect(() => store.changes({ from: undefined as never })).toThrow(
     /'beginning', 'now' or the cursor .*'beginning'\); got/,
   )

@@ -9,38 +9,38 @@ import {
 import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine'
 import { followChanges, placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol'
 import { changeCursor, placesOf } from './change-cursor.ts'
-import { damagedTeller } from './damaged-teller.ts'
+import { damagedHandler } from './damaged-handler.ts'
 import type { EntityReader } from './entity-reader.ts'
 
 export interface ChangesOptions extends CallOptions {
   /**
-   * Where to begin: with every entity of the store, with what changes from now on, or behind a change, by its `cursor`.
-   * `now` is when the loop begins, and needs every shard. Default: `now`. Undefined is refused: a place that was never kept would
-   * leave out all that is stored.
+   * The beginning of the changes: `beginning` for every entity of the store, `now` for changes from the start of the loop on, or the
+   * `cursor` of a change. `now` needs every shard to answer. Default: `now`. An explicit undefined is rejected, because a cursor that
+   * was never stored would skip every stored entity.
    */
   readonly from?: 'beginning' | 'now' | (string & {})
-  /** Milliseconds between two looks at a shard where nothing is new; also how old its floor may be, 10 or more. Default: 250. */
+  /** Milliseconds between two looks at a shard without new changes, and the largest age of its floor. At least 10. Default: 250. */
   readonly pollMs?: number | undefined
-  /** Told of an error of a shard that is tried again, while the others go on. Default: nobody is. */
+  /** Called with an error of a shard that is retried. Other shards continue. */
   readonly onRetry?: ((error: LooseleafError) => void) | undefined
-  /** What becomes of the changes when an entity is damaged: with `skip` or a function it is left out. Default: `fail`. */
+  /** Handling of damaged entities. `skip` or a function leaves them out. Default: `fail`. */
   readonly onDamaged?: OnDamaged | undefined
 }
 
-/** What became of an entity by one write of it or by several. */
+/** The state of an entity after one or several writes. */
 export interface EntityChange {
   readonly id: EntityId
-  /** Grows with every write of the entity: with the id it says whether an effect has been had already. */
+  /** Grows with every write of the entity. Together with the id it identifies a change that was handled before. */
   readonly version: number
-  /** When the database wrote it. */
+  /** Time of writing, by the database's clock. */
   readonly updated: Date
-  /** Undefined when it was deleted. */
+  /** Undefined if the entity was deleted. */
   readonly entity: Entity | undefined
-  /** Changes `from` here begin behind this one, in whatever process. */
+  /** Pass it as `from` to continue after this change, in any process. */
   readonly cursor: string
 }
 
-/** What is handed over, and where its shard stands then. */
+/** A change, and the place of its shard once it was handed over. */
 type Found = Omit<EntityChange, 'cursor'> & { readonly shard: number; readonly place: FollowedPlace }
 
 type Settled = { readonly run: readonly Found[] } | { readonly error: unknown }
@@ -56,14 +56,14 @@ interface Following {
 }
 
 const DEFAULT_POLL_MS = 250
-/** A follower that has not begun. */
+/** The place of a follower that has read nothing. */
 const BEGINNING: FollowedPlace = { ...placeAt(0), since: 0 }
 
 const begunAt = (floor: number): FollowedPlace => ({ ...placeAt(floor), since: floor })
 
 /**
- * The changes of all shards, those of a shard in the order of its `updated`. A shard is asked for more when what it gave was taken,
- * so that a slow consumer has some MiB of each shard in hand, whatever is written meanwhile.
+ * Yields the changes of all shards, those of one shard in the order of `updated`. Reads more from a shard once its last changes were
+ * taken, so that a slow consumer holds at most some MiB of each shard in memory.
  */
 export async function* changesOf(
   context: EngineContext,
@@ -84,12 +84,12 @@ export async function* changesOf(
         : placesOf(from, storeId, shards.length)
   const following = { context, reader, options, pollMs, signal, checkOpen }
   const streams = places.map((place, shard) => follow(following, shard, place))
-  // Not a race of promises, which would keep every run of the others while a shard says nothing.
+  // `Promise.race` would keep every run of the other shards in memory while one shard has no changes.
   const arrived: Settled[] = []
   let wake: (() => void) | undefined
   const begin = (shard: number): Promise<void> => {
-    const settled = (one: Settled): void => {
-      arrived.push(one)
+    const settled = (outcome: Settled): void => {
+      arrived.push(outcome)
       wake?.()
     }
     return streams[shard]!.next().then(
@@ -123,14 +123,14 @@ export async function* changesOf(
   }
 }
 
-/** The changes of one shard, in runs of some MiB, none of which is empty; without an end. */
+/** Yields the changes of one shard without end, in runs of some MiB that are never empty. */
 async function* follow(
   { context, reader, options, pollMs, signal, checkOpen }: Following,
   shard: number,
   from: FollowedPlace,
 ): AsyncGenerator<readonly Found[], void, undefined> {
   const { name } = shardAt(context, shard)
-  const tellDamaged = damagedTeller(options.onDamaged)
+  const handleDamaged = damagedHandler(options.onDamaged)
   const onRetry = (error: LooseleafError): void =>
     void guarded(
       () => options.onRetry?.(error),
@@ -140,14 +140,14 @@ async function* follow(
   for await (const { rows, place } of following) {
     const run = rows.flatMap((row): Found[] => {
       const { updated, addedId, version, body } = row
-      const read = body === null ? undefined : reader.entity(row, name, { tellDamaged })
+      const read = body === null ? undefined : reader.entity(row, name, { handleDamaged })
       if (body !== null && read === undefined) return []
       const change = { id: formatId(row.id), version, updated: new Date(updated / 1000) }
       return [
         { ...change, entity: read && toEntity(read), shard, place: { updated, addedId, since: place.since } },
       ]
     })
-    // Behind the last of them the whole run was taken.
+    // The last change gets the place behind the whole run, which may have ended with damaged entities.
     if (run.length > 0) yield [...run.slice(0, -1), { ...(run.at(-1) as Found), place }]
   }
 }

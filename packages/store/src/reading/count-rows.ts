@@ -2,7 +2,7 @@ import type { CatalogEntry, KeyRange } from '@looseleaf/core'
 import { tableSpec, type QueryPlan } from '@looseleaf/index-engine'
 import type { ReadView } from './replica-reads.ts'
 
-/** Adds up what the ranges of each plan have, in one call of each shard. */
+/** Counts the index rows of each plan, in one call per shard. An undefined plan counts 0. */
 export async function countRows(
   view: ReadView,
   entry: CatalogEntry,
@@ -14,21 +14,21 @@ export async function countRows(
   for (const [plan, { ranges } = { ranges: [] }] of plans.entries()) {
     for (const { range, shards } of ranges) {
       for (const shard of shards) {
-        const own = byShard.get(shard)
-        if (own === undefined) byShard.set(shard, [{ plan, range }])
-        else own.push({ plan, range })
+        const ranged = byShard.get(shard)
+        if (ranged === undefined) byShard.set(shard, [{ plan, range }])
+        else ranged.push({ plan, range })
       }
     }
   }
   await Promise.all(
-    Array.from(byShard, async ([shard, asked]) => {
+    Array.from(byShard, async ([shard, ranged]) => {
       const table = view.shard(shard).index(tableSpec(entry))
-      const ranges = asked.map(({ range }) => range)
+      const ranges = ranged.map(({ range }) => range)
       const found =
         ranges.length === 1
           ? [await table.count(ranges[0]!, { signal })]
           : await table.countMany(ranges, { signal })
-      for (const [i, { plan }] of asked.entries()) counts[plan]! += found[i]!
+      for (const [i, { plan }] of ranged.entries()) counts[plan]! += found[i]!
     }),
   )
   return counts

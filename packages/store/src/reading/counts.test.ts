@@ -13,7 +13,7 @@ const done = { list: 'done' }
 
 let memory: Driver
 let store: DataStore
-/** Calls of the tables of entities. */
+/** Operations on the tables of entities. */
 let asked: string[]
 
 beforeEach(async () => {
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const shardOf = (id: EntityId): number => store.context.router.shardOfId(parseId(id))
 
-/** Leaves rows of writes that died before they committed their entities. */
+/** Adds rows of writes that crashed before their commit. */
 async function leaveRows(list: string, ids: readonly EntityId[], version = 1): Promise<void> {
   const columns = [{ name: 'list', type: 'string' }] as const
   for (const [shard, own] of Map.groupBy(ids, shardOf)) {
@@ -53,7 +53,7 @@ const putOpen = async (count: number): Promise<EntityId[]> =>
     return put.id
   })
 
-/** The counts of both lists, by every call that counts. */
+/** Counts both lists by every call that counts. */
 async function counts(): Promise<Record<string, readonly number[]>> {
   const pages = await store.queryMany(byList, [open, done], { scatter, limit: 1, count: true })
   return {
@@ -70,7 +70,7 @@ const all = (...numbers: number[]): Record<string, readonly number[]> => ({
 })
 
 describe('up to 1,000', () => {
-  it('a count leaves out entities that have moved a moment ago', async () => {
+  it('a count leaves out entities that have just moved', async () => {
     const [first, second] = await putOpen(5)
     await store.put(done, { id: first! })
     await store.put({ list: 'other' }, { id: second! })
@@ -85,7 +85,7 @@ describe('up to 1,000', () => {
     expect(await counts()).toEqual(all(2, 0))
   })
 
-  it('a count leaves out rows of writes that died, without a cleaner', async () => {
+  it('a count leaves out rows of crashed writes, without a cleaner', async () => {
     const [id] = await putOpen(3)
     await leaveRows('done', [id!], Number.MAX_SAFE_INTEGER)
     await leaveRows(
@@ -95,7 +95,7 @@ describe('up to 1,000', () => {
     expect(await counts()).toEqual(all(3, 0))
   })
 
-  it('a count has an entity whose row a write that died has stamped higher', async () => {
+  it('a count has an entity whose row a crashed write has stamped higher', async () => {
     const [id] = await putOpen(3)
     await leaveRows('open', [id!], Number.MAX_SAFE_INTEGER)
     expect(await counts()).toEqual(all(3, 0))
@@ -108,7 +108,7 @@ describe('up to 1,000', () => {
     expect(await counts()).toEqual(all(3, 0))
   })
 
-  it('a count reads the bodies of those entities alone that were written since their rows', async () => {
+  it('a count reads bodies only of entities that were written after their rows', async () => {
     const ids = await putOpen(100)
     asked = []
     expect(await store.count(byList, open, { scatter })).toBe(100)
@@ -119,7 +119,7 @@ describe('up to 1,000', () => {
     expect(asked.filter((operation) => operation !== 'readVersions')).toHaveLength(1)
   })
 
-  it('a count asks no entity where there is no row, or where rows alone are wanted', async () => {
+  it('a count reads no entity if there is no row, or with exact: false', async () => {
     await putOpen(3)
     asked = []
     expect(await store.count(byList, done, { scatter })).toBe(0)
@@ -127,7 +127,7 @@ describe('up to 1,000', () => {
     expect(asked).toEqual([])
   })
 
-  it('a damaged entity counts as one that matches', async () => {
+  it('a damaged entity counts as a match', async () => {
     const [id] = await putOpen(3)
     const { entities } = memory.shards[shardOf(id!)]!
     const [row] = await entities.read([parseId(id!)])
@@ -142,7 +142,7 @@ describe('up to 1,000', () => {
 })
 
 describe('above 1,000', () => {
-  it('a count above 1,000 is one of rows, unless it is asked for exactly', async () => {
+  it('a count above 1,000 is a number of rows, unless exact is true', async () => {
     await putOpen(1_000)
     expect(await store.count(byList, open, { scatter })).toBe(1_000)
     await leaveRows('open', [store.newId()])

@@ -17,61 +17,58 @@ import type {
 } from '@looseleaf/index-engine'
 import { countRows } from './count-rows.ts'
 import type { ReadView } from './replica-reads.ts'
-import { committedVersions, takeTold } from './told-by-rows.ts'
+import { committedVersions, takeInRowOrder } from './committed-versions.ts'
 
-/** Index rows up to which a count looks at the entities by default; what it answers above is a count of rows. */
+/** Largest number of index rows whose entities a count checks by default. A larger count is a number of rows. */
 const EXACT_COUNT = 1_000
 
 export interface QueryManyOptions extends Omit<QueryOptions, 'cursor'> {
-  /** Counts all that matches each condition too, as `store.count` does: exactly up to 1,000. Default: false. */
+  /** Also counts the entities that match each condition, as `store.count` does: exactly up to 1,000. Default: false. */
   readonly count?: boolean | undefined
 }
 
-/** A page, and how many entities match in all: exactly up to 1,000, see `CountOptions.exact`. */
+/** A page with the number of all entities that match: exact up to 1,000, see `CountOptions.exact`. */
 export interface CountedPage<P extends IndexProperties = IndexProperties> extends QueryPage<P> {
   readonly count: number
 }
 
 export interface CountOptions extends CallOptions, ReplicaReadOptions {
-  /** Ask every shard where the shard cannot be told from `where`. */
+  /** Asks every shard if `where` does not tell which shard has the rows. */
   readonly scatter?: boolean | undefined
   /**
-   * How sure the number is. By default it is exact up to 1,000, unless the look at the entities takes longer than `queryTimeMs`. Otherwise it is a number of index rows, which is too high by the entities
-   * that have moved in the last seconds, and by what writes that died have left until a cleaner has passed. `true`: exact in any case; reads
-   * every entity that matches. `false`: index rows, in one statement a shard, however few there are. Each is too low only while rows are
-   * pending, see `onIndexFailure`. Every entity is looked at in any case where rows cannot tell: over all shards of an index that is kept
-   * by the elements of an array, and between bounds of over 512 bytes.
+   * Precision of the number. By default it is exact up to 1,000, unless checking the entities takes longer than `queryTimeMs`; above it
+   * is a number of index rows. Rows of entities that have moved in the last seconds, and rows left by writes that died, make that too high.
+   * `true`: always exact; reads every entity that matches. `false`: always counts index rows, in one statement per shard.
+   * A count is too low only while rows are pending, see `onIndexFailure`. Two queries always check every entity, because their rows
+   * cannot tell the number: a scatter over an index whose `shardOn` is an array, and bounds of more than 512 bytes.
    */
   readonly exact?: boolean | undefined
-  /**
-   * Says how a call that looks at every entity goes on when it meets a damaged one. Default: `fail`. Without `exact: true` a damaged entity counts
-   * as one that matches.
-   */
+  /** Handling of damaged entities in a count that reads every entity. Default: `fail`. Without `exact: true` a damaged entity counts as a match. */
   readonly onDamaged?: OnDamaged | undefined
 }
 
-/** Conditions that are worked on at the same time: what lanes take into one statement. */
+/** Conditions read concurrently; as many scans go with one statement of a lane. */
 export const MAX_TOGETHER = 128
 
-/** Calls `onMatch` with every entity of a plan, read by `readBy` of the usual way to read. */
+/** Calls `onMatch` with every entity of a plan. `readEntities` wraps the usual reading of entities. */
 export type ReadAll = (
   view: ReadView,
   entry: CatalogEntry,
   plan: QueryPlan,
   options: GetAllOptions & { readonly likelyRows?: number | undefined },
   onMatch: (entity: ReadEntity) => void,
-  readBy?: (read: QueryPorts['read']) => QueryPorts['read'],
+  readEntities?: (read: QueryPorts['read']) => QueryPorts['read'],
 ) => Promise<void>
 
 export interface Counts {
-  /** How many entities match each plan. */
+  /** Counts the entities that match each plan. */
   countAll(
     view: ReadView,
     entry: CatalogEntry,
     plans: readonly QueryPlan[],
     options: CountOptions,
   ): Promise<number[]>
-  /** First pages of plans, with how many entities match in all. */
+  /** Adds the number of all entities that match to the first pages of plans. */
   withCounts(
     view: ReadView,
     entry: CatalogEntry,
@@ -87,8 +84,8 @@ export function createCounts(
   readAll: ReadAll,
 ): Counts {
   /**
-   * Counts the entities of some rows, with statements that others share. A row that has the version of its entity is enough. A
-   * damaged entity counts as one that matches.
+   * Counts the entities of few rows, through lanes. Reads the body only if the row and its entity have different versions. A damaged
+   * entity counts as a match.
    */
   async function countFew(
     view: ReadView,
@@ -109,14 +106,14 @@ export function createCounts(
       plan,
       { signal, likelyRows, onDamaged: add },
       add,
-      (readWhole) => async (rows, own, take) => {
-        const versions = await committedVersions(context, view.lanes, rows, own)
-        const told = rows.map(({ key, entityId: id, version }, place): ReadEntity | undefined =>
+      (readWhole) => async (rows, readSignal, take) => {
+        const versions = await committedVersions(context, view.lanes, rows, readSignal)
+        const known = rows.map(({ key, entityId: id, version }, place): ReadEntity | undefined =>
           version === undefined || versions[place] !== version
             ? undefined
             : { id, bag: {}, key, version, updated: undefined, bytes: 0 },
         )
-        await takeTold(rows, told, readWhole, own, take)
+        await takeInRowOrder(rows, known, readWhole, readSignal, take)
       },
     )
     return count
@@ -128,23 +125,23 @@ export function createCounts(
     plans: readonly QueryPlan[],
     { exact, ...options }: CountOptions,
   ): Promise<number[]> {
-    // By a process that knows its store, as of now or some seconds ago.
+    // Keeps the catalog current to some seconds, which the plans rely on.
     await mayBePending(view, plans)
     const byRows = plans.map((plan) => (exact === true || !plan.canCountRows ? undefined : plan))
     const counts = await countRows(view, entry, byRows, options.signal)
-    // One after the other: each reads as much as it takes.
+    // One after the other, because each may read many entities.
     for (const [i, plan] of plans.entries()) {
       if (byRows[i] === undefined) await readAll(view, entry, plan, options, () => counts[i]!++)
     }
     if (exact !== undefined) return counts
-    // No rows, no entities: rows are written before their entity and deleted after it.
+    // A count of 0 rows is exact: rows are written before their entity and deleted after it.
     const few = [...plans.keys()].filter((i) => byRows[i] && counts[i]! > 0 && counts[i]! <= EXACT_COUNT)
     for (let from = 0; from < few.length; from += MAX_TOGETHER) {
       const together = few.slice(from, from + MAX_TOGETHER)
       const found = await Promise.all(
         together.map((i) =>
           countFew(view, entry, plans[i]!, counts[i]!, options.signal).catch((error: unknown) => {
-            // The look may have missed entities that have moved; the rows lack none.
+            // After the deadline the check may have missed entities that have moved. The number of rows includes them.
             if (isLooseleafError(error, 'DEADLINE')) return counts[i]!
             throw error
           }),
@@ -158,7 +155,7 @@ export function createCounts(
   return {
     countAll,
     async withCounts(view, entry, plans, pages, options) {
-      // A first page without a cursor has all that there is.
+      // A first page without a cursor has every match.
       const longer = [...pages.keys()].filter((i) => pages[i]!.cursor !== undefined)
       const counts = new Map<number, number>()
       if (longer.length > 0) {

@@ -36,7 +36,7 @@ const plain = defineIndex('plain', { properties: { user: 'string' }, shardOn: 'u
 
 let memory: Driver
 let store: DataStore
-/** Statements that read bodies. */
+/** Number of statements that read bodies. */
 let bodyReads: number
 
 beforeEach(async () => {
@@ -68,7 +68,7 @@ const bag = {
 }
 const item = { user: 'ada', at: 1, title: 'one', 'author.name': 'Ada', tags: ['x', 'y'] }
 
-/** Writes the entity's row as an attempt with this version would that died before its commit. */
+/** Writes a row of the entity as an attempt with this version that crashed before its commit. */
 async function strayRow(id: EntityId, version: number, what: string | Uint8Array): Promise<void> {
   const entry = store.context.catalog.current().indexes.find(({ name }) => name === byUser.name)!
   const included =
@@ -80,7 +80,7 @@ async function strayRow(id: EntityId, version: number, what: string | Uint8Array
 }
 
 describe('a list', () => {
-  it('is drawn from rows alone, with the properties of the index and those that it includes', async () => {
+  it('a list takes the properties of the index and of its include from rows alone', async () => {
     const { id } = await store.put(bag)
     const other = await store.put({ ...bag, at: 2, title: undefined, author: 'nobody', tags: undefined })
     bodyReads = 0
@@ -96,7 +96,7 @@ describe('a list', () => {
     expect(bodyReads).toBe(0)
   })
 
-  it('stays so when an entity is written, whether what is included changes or not', async () => {
+  it('a list takes items from rows after writes, whether included properties change or not', async () => {
     const { id } = await store.put(bag)
     await store.update(id, (now) => ({ ...now, text: 'longer' }))
     expect((await store.list(byUser, { user: 'ada' })).cost.entitiesCovered).toBe(1)
@@ -106,7 +106,7 @@ describe('a list', () => {
     expect(page.cost.entitiesCovered).toBe(1)
   })
 
-  it('has each entity once where it has several rows, and pages like a query', async () => {
+  it('a list has an entity with several rows once, and pages like a query', async () => {
     const ids = await Promise.all(
       Array.from(
         { length: 6 },
@@ -126,7 +126,7 @@ describe('a list', () => {
     expect(bodyReads).toBe(0)
   })
 
-  it('reads the entity where a row is not that of its committed version', async () => {
+  it('a list reads the entity of a row with another version', async () => {
     const { id, version } = await store.put(bag)
     await strayRow(id, version + 1_000_000, 'never committed')
     const page = await store.list(byUser, { user: 'ada' })
@@ -140,7 +140,7 @@ describe('a list', () => {
     })
   })
 
-  it('that is believed holds whole texts against a bound that is longer than the key of a row', async () => {
+  it('a list without verify compares whole texts with a bound longer than a key', async () => {
     const long = 'x'.repeat(600)
     for (const [at, title] of [`${long}a`, `${long}b`, `${long}c`, 'y'].entries())
       await store.put({ title, at })
@@ -151,7 +151,7 @@ describe('a list', () => {
     expect(below.items.map(({ at }) => at).toSorted()).toEqual([0, 1])
   })
 
-  it('that is believed has an entity where its first row stands, to and fro', async () => {
+  it('a list without verify has an entity at its first row, forward and backward', async () => {
     await store.put({ tags: ['b', 'd'], title: 'one' })
     await store.put({ tags: ['a', 'c', 'e'], title: 'two' })
     await store.put({ tags: ['d'], title: 'three' })
@@ -174,7 +174,7 @@ describe('a list', () => {
     }
   })
 
-  it('that is believed is the verified one, whatever its index is like, to and fro', async () => {
+  it('a list without verify equals a verified one for every kind of index, forward and backward', async () => {
     for (let n = 0; n < 9; n++)
       await store.put({
         user: n % 3 === 0 ? 'Ada' : 'ada',
@@ -204,7 +204,7 @@ describe('a list', () => {
     }
   })
 
-  it('reads the entity where a row cannot be read', async () => {
+  it('a list reads the entity of a damaged row', async () => {
     const { id, version } = await store.put(bag)
     await strayRow(id, version, Buffer.from('damaged'))
     for (const verify of [true, false]) {
@@ -214,7 +214,7 @@ describe('a list', () => {
     }
   })
 
-  it('has items without a version, wherever they come from', async () => {
+  it('items of a list have no version', async () => {
     const { id, version } = await store.put(bag)
     for (const stamp of [version, version + 1]) {
       await strayRow(id, stamp, 'one')
@@ -224,7 +224,7 @@ describe('a list', () => {
     }
   })
 
-  it('goes with others in one statement that looks versions up', async () => {
+  it('concurrent lists share statements that read versions', async () => {
     let lookUps = 0
     const driver = faultyDriver(memory, ({ operation }) => {
       if (operation === 'readVersions') lookUps++
@@ -237,8 +237,8 @@ describe('a list', () => {
     expect(lookUps).toBeLessThan(10)
   })
 
-  it('tells of no attempt that lost, whatever writers do meanwhile', async () => {
-    // Processes that never choose the same version: that they may is a known gap.
+  it('a list never has an item of a superseded attempt under concurrent writes', async () => {
+    // The two processes never choose the same version. That two attempts may have one version is a known gap.
     const [one, other] = (await Promise.all(
       [0, 0.5].map((from) => {
         const random = { next: () => from + Math.random() / 2, uuid: () => crypto.randomUUID() }
@@ -272,11 +272,11 @@ describe('a list', () => {
     await reading
     await Promise.all([one.close(), other.close()])
     expect([...seen.verified].filter((title) => !committed.has(title))).toEqual([])
-    // Otherwise there was nothing to be taken in by.
+    // Without `verify` such items were seen, so the test was able to fail.
     expect([...seen.believed].some((title) => !committed.has(title))).toBe(true)
   })
 
-  it('leaves out an entity that has moved on or gone, though its old row is there still', async () => {
+  it('a list leaves out an entity that has moved or was deleted, although its lost row is still there', async () => {
     const moved = await store.put(bag)
     const gone = await store.put(bag)
     const stays = await store.put(bag)
@@ -288,7 +288,7 @@ describe('a list', () => {
     expect(page.items.map(({ id }) => id)).toEqual([stays.id])
   })
 
-  it('reads entities whose row would be too long, in their place among the others', async () => {
+  it('a list reads entities whose included part is too long for a row, in their order', async () => {
     const ids: string[] = []
     for (const [at, title] of [
       'short',
@@ -304,14 +304,14 @@ describe('a list', () => {
     expect(page.cost).toMatchObject({ entitiesRead: 4, entitiesCovered: 2 })
   })
 
-  it('of an index that includes nothing is BAD_QUERY', async () => {
+  it('a list of an index without include is BAD_QUERY', async () => {
     await expect(store.list(plain, { user: 'ada' })).rejects.toMatchObject({ code: 'BAD_QUERY' })
     await expect(store.list(byUser, { user: 'ada' }, { verify: 1 as never })).rejects.toMatchObject({
       code: 'BAD_OPTION',
     })
   })
 
-  it('is no list of another index with the same properties', async () => {
+  it('a list of a definition with another include is INDEX_NOT_FOUND', async () => {
     const less = defineIndex('by_user', { ...optionsOf(byUser), include: ['title'] })
     await expect(store.list(less, { user: 'ada' })).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
   })

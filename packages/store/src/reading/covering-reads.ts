@@ -16,46 +16,42 @@ import {
   type TakeGroup,
 } from '@looseleaf/index-engine'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
-import { committedVersions, takeTold } from './told-by-rows.ts'
+import { committedVersions, takeInRowOrder } from './committed-versions.ts'
 
 export interface ListOptions extends QueryOptions {
   /**
-   * Holds each row against the version of its entity, and reads the entity where they differ: what is answered is
-   * what is committed. Without it a row is believed: it may tell of what was replaced meanwhile, or of a write that never is
-   * committed. Default: true.
+   * Compares each row with the version of its entity, and reads the entity where they differ, so that every item is committed. If
+   * false, an item may have been replaced, or be of a write that is never committed. Default: true.
    */
   readonly verify?: boolean | undefined
 }
 
-/**
- * A page of a list. Its items have the properties of the index, of its `on`, and those that it includes, each under its path, and
- * no others.
- */
+/** A page of a list. Its items have the properties of the index, of its `on` and of its `include`, each under its path. */
 export interface ListPage<P extends IndexProperties = IndexProperties> extends QueryPage<P> {
   readonly cost: ListCost
-  /** Whether each item is its entity as it was committed when it was read. */
+  /** True if each item was committed when it was read. */
   readonly verified: boolean
 }
 
 export interface ListCost extends QueryCost {
-  /** Entities of which rows alone have told. With `verify` they are among the `entitiesRead`, since their versions were. */
+  /** Items taken from index rows alone. With `verify` they count in `entitiesRead` too, since their versions were read. */
   readonly entitiesCovered: number
 }
 
-/** What is taken for an entity while it is in hand, besides the bytes of its part. */
+/** Estimated bytes in memory of an item, besides the bytes of its part. */
 const ITEM_BYTES = 200
 
-/** An `IndexRow`, or the place where a page begins, which tells of nothing. */
+/** An `IndexRow`, or the place where a page begins, which has no included part. */
 type CoveringRow = RowPlace & Pick<IndexRow, 'included'>
 
 export interface CoveringReads {
   readonly ports: QueryPorts
   covered(): number
-  /** Look-ups of whole entities. */
+  /** Number of reads of whole entities. */
   wholeReads(): number
 }
 
-/** What is asked of a covering index. */
+/** The list to read from a covering index. */
 export interface CoveredList {
   readonly entry: CatalogEntry
   readonly plan: Pick<QueryPlan, 'rowsTellPlaces'>
@@ -63,8 +59,8 @@ export interface CoveredList {
 }
 
 /**
- * Ports for a query that takes entities from the rows of a covering index: of each the part that the row with the greatest
- * version holds, where the row tells what was committed (see `committedVersions`). All others are read whole, and their part is taken.
+ * Makes ports for a query that takes items from the rows of a covering index. An item is the included part of its row, if the row was
+ * committed (see `committedVersions`). Any other entity is read whole, and its part is taken from the bag.
  */
 export function createCoveringReads(
   context: EngineContext,
@@ -73,7 +69,7 @@ export function createCoveringReads(
   readWhole: QueryPorts['read'],
 ): CoveringReads {
   const { codec } = context
-  const tellsPlace = !verify && plan.rowsTellPlaces
+  const givesPlace = !verify && plan.rowsTellPlaces
   let covered = 0
   let wholeReads = 0
 
@@ -82,16 +78,16 @@ export function createCoveringReads(
     const bytes = ITEM_BYTES + bytesInHand(codec, included)
     try {
       const bag = codec.decode(included)
-      return { id, bag, key: tellsPlace ? key : undefined, version, updated: undefined, bytes }
+      return { id, bag, key: givesPlace ? key : undefined, version, updated: undefined, bytes }
     } catch {
-      // The entity says the same, or what is wrong with it.
+      // The entity is read instead. It gives the part, or the error.
       return undefined
     }
   }
 
   const readPartsOfWhole = readParts(entry, readWhole)
 
-  /** Hands over the entities of rows whose parts may be in hand together; answers whether more is wanted. */
+  /** Hands over the items of rows whose parts fit into memory together. Returns true if `take` wants more. */
   async function readRun(
     rows: readonly CoveringRow[],
     versions: readonly (number | undefined)[] | undefined,
@@ -101,10 +97,10 @@ export function createCoveringReads(
     const parts = rows.map((row, place) =>
       versions === undefined || versions[place] === row.version ? partOf(row) : undefined,
     )
-    const own = parts.reduce((count, part) => (part === undefined ? count : count + 1), 0)
-    covered += own
-    if (own < rows.length) wholeReads++
-    return takeTold(rows, parts, readPartsOfWhole, signal, take)
+    const coveredHere = parts.reduce((count, part) => (part === undefined ? count : count + 1), 0)
+    covered += coveredHere
+    if (coveredHere < rows.length) wholeReads++
+    return takeInRowOrder(rows, parts, readPartsOfWhole, signal, take)
   }
 
   return {
@@ -128,7 +124,7 @@ export function createCoveringReads(
   }
 }
 
-/** Reads whole entities, and hands over the part of each that a row of this index would hold. */
+/** Reads whole entities, and hands over the part of each that a row of this index would include. */
 export function readParts(entry: CatalogEntry, readWhole: QueryPorts['read']): QueryPorts['read'] {
   const partOf = (entity: ReadEntity | undefined): ReadEntity | undefined =>
     entity && { ...entity, bag: includedPart(entry, entity.bag), updated: undefined }

@@ -15,7 +15,7 @@ const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn:
 const foreign = envelopeCodec({ format: { ...jsonFormat, id: 31, name: 'foreign' } })
 
 let store: DataStore
-/** Five entities of one group; the second is damaged, the fourth in a format that this process does not know. */
+/** Five entities of one group. The second is damaged, and the fourth has a format that this process does not know. */
 let ids: EntityId[]
 
 beforeEach(async () => {
@@ -47,7 +47,7 @@ interface Options {
   readonly onDamaged?: OnDamaged
 }
 
-/** Every call that reads many entities, and the ids that it gives. */
+/** Every call that reads many entities, with the ids that it returns. */
 const calls: [string, (options: Options) => Promise<readonly (EntityId | undefined)[]>][] = [
   ['query', async (options) => (await store.query(byGroup, { group: 1 }, options)).items.map(({ id }) => id)],
   ['getAll', async (options) => (await store.getAll(byGroup, { group: 1 }, options)).map(({ id }) => id)],
@@ -77,13 +77,13 @@ const calls: [string, (options: Options) => Promise<readonly (EntityId | undefin
 ]
 
 describe.each(calls)('%s', (name, call) => {
-  it('fails with what an async onDamaged rejects with', async () => {
+  it('the call fails with the error of an async onDamaged', async () => {
     const failure = new Error('the list of damaged entities is full')
     const onDamaged = async (): Promise<void> => {
       await new Promise((resolve) => setImmediate(resolve))
       throw failure
     }
-    // Nobody waits for a promise that the call does not: the test run fails with what it rejects with.
+    // If the call did not await the promise, its rejection would be unhandled and fail the test run.
     await expect(call({ onDamaged })).rejects.toBe(failure)
   })
 
@@ -92,8 +92,8 @@ describe.each(calls)('%s', (name, call) => {
       .map((id, rank) => (rank % 2 === 0 ? id : undefined))
       .filter((id) => name === 'getMany' || id !== undefined)
 
-  it('fails at a damaged entity, with its code and id, unless it is told otherwise', async () => {
-    // One at a time, so that it is known which comes first.
+  it('the call fails at a damaged entity with its code and id by default', async () => {
+    // One damaged entity at a time, so that the order does not matter.
     await store.put({ group: 1, rank: 3 }, { id: ids[3]! })
     const error = { code: 'BODY_DAMAGED', entity: ids[1], shard: shardOf(ids[1]!)[0].name }
     await expect(call({})).rejects.toMatchObject(error)
@@ -103,25 +103,25 @@ describe.each(calls)('%s', (name, call) => {
     await expect(call({})).rejects.toMatchObject({ code: 'BODY_UNKNOWN', entity: ids[3] })
   })
 
-  it("leaves damaged entities out with 'skip'", async () => {
+  it("the call leaves damaged entities out with 'skip'", async () => {
     expect(await call({ onDamaged: 'skip' })).toEqual(others())
   })
 
-  it('leaves them out and tells a function of each', async () => {
+  it('the call leaves damaged entities out and passes each error to a function', async () => {
     const told = new Set<string>()
     const onDamaged = ({ code, entity }: LooseleafError): void => void told.add(`${code} ${entity}`)
     expect(await call({ onDamaged })).toEqual(others())
     expect([...told].toSorted()).toEqual([`BODY_DAMAGED ${ids[1]}`, `BODY_UNKNOWN ${ids[3]}`])
   })
 
-  it('throws what the function throws', async () => {
+  it('the call rethrows the error of onDamaged', async () => {
     const onDamaged = (): never => {
       throw new Error('Enough.')
     }
     await expect(call({ onDamaged })).rejects.toThrow('Enough.')
   })
 
-  it('refuses anything else', async () => {
+  it('the call rejects any other onDamaged', async () => {
     for (const onDamaged of ['ignore', true, 0, null]) {
       await expect((async () => call({ onDamaged: onDamaged as never }))()).rejects.toMatchObject({
         code: 'BAD_OPTION',
@@ -131,12 +131,12 @@ describe.each(calls)('%s', (name, call) => {
   })
 })
 
-it('a count of index rows looks at no entity', async () => {
+it('a count of index rows reads no entity', async () => {
   expect(await store.count(byGroup, { group: 1 })).toBe(5)
 })
 
 describe('cost.damaged of a query', () => {
-  it('has those that were left out, each once', async () => {
+  it('cost.damaged has each entity that was left out once', async () => {
     const page = await store.query(byGroup, { group: 1 }, { onDamaged: 'skip' })
     expect(page.cost).toMatchObject({
       damaged: [ids[1], ids[3]],
@@ -148,16 +148,16 @@ describe('cost.damaged of a query', () => {
     expect(cost.damaged!.toSorted()).toEqual([ids[1]!, ids[3]!].toSorted())
   })
 
-  it('is not there when none was', async () => {
+  it('cost.damaged is absent if no entity was left out', async () => {
     await store.delete(ids[1]!)
     await store.delete(ids[3]!)
     for (const options of [{}, { onDamaged: 'skip' as const }])
       expect((await store.query(byGroup, { group: 1 }, options)).cost).not.toHaveProperty('damaged')
   })
 
-  it('is not there when none was, of a page that is not complete either', async () => {
+  it('cost.damaged is absent from an incomplete page without damaged entities', async () => {
     let now = Date.now()
-    // Every look at the clock is ten seconds after the one before, so that each call takes too long.
+    // Each reading of the clock is ten seconds later, so that every call takes too long.
     const time = { now: () => (now += 10_000), sleep: async () => {} }
     const slow = await DataStore.open({ shards: memoryShards(1), indexes: [byGroup], migrate: true, time })
     const { cost } = await slow.query(byGroup, { group: 1 }, { onDamaged: 'skip' })
@@ -166,7 +166,7 @@ describe('cost.damaged of a query', () => {
     await slow.close()
   })
 
-  it('is of each page, which goes on behind a damaged entity', async () => {
+  it('each page has its own cost.damaged, and continues after a damaged entity', async () => {
     const first = await store.query(byGroup, { group: 1 }, { limit: 2, onDamaged: 'skip' })
     const { cursor } = first
     const second = await store.query(byGroup, { group: 1 }, { limit: 2, onDamaged: 'skip', cursor: cursor! })
@@ -182,7 +182,7 @@ async function damaged(): Promise<Map<EntityId, DamagedEntity>> {
   return found
 }
 
-/** Rows with a version that no write has given: a living entity, and a tombstone. */
+/** Adds an entity and a tombstone with a version that no write can have given. */
 async function addWithoutVersion(): Promise<[EntityId, EntityId]> {
   const bad: [EntityId, EntityId] = [store.newId(), store.newId()]
   for (const [i, id] of bad.entries()) {
@@ -194,7 +194,7 @@ async function addWithoutVersion(): Promise<[EntityId, EntityId]> {
 }
 
 describe('scanDamaged', () => {
-  it('gives every entity that cannot be read, with its row as it is stored, and no other', async () => {
+  it('scanDamaged yields every entity that cannot be decoded with its stored row, and no other', async () => {
     const [without, tombstone] = await addWithoutVersion()
     const found = await damaged()
     expect([...found.keys()].toSorted()).toEqual([ids[1]!, ids[3]!, without, tombstone].toSorted())
@@ -214,7 +214,7 @@ describe('scanDamaged', () => {
     expect(codes).toEqual(['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_DAMAGED', 'BODY_DAMAGED'])
   })
 
-  it('ends when its signal fires, and is refused by a store that is closed', async () => {
+  it('scanDamaged ends with its signal, and rejects on a closed store', async () => {
     const signal = AbortSignal.abort()
     const scan = store.scanDamaged({ signal })[Symbol.asyncIterator]()
     await expect(scan.next()).rejects.toMatchObject({ code: 'ABORTED' })
@@ -225,7 +225,7 @@ describe('scanDamaged', () => {
 })
 
 describe('deleteDamaged', () => {
-  it('leaves a tombstone of what nobody can read', async () => {
+  it('deleteDamaged leaves a tombstone of a damaged entity', async () => {
     const found = (await damaged()).get(ids[1]!)!
     expect(await store.deleteDamaged(found)).toBe(true)
     expect(await store.get(ids[1]!)).toBeUndefined()
@@ -235,7 +235,7 @@ describe('deleteDamaged', () => {
     expect(await store.deleteDamaged(found)).toBe(false)
   })
 
-  it('leaves alone what another process may read, whatever it is said to be', async () => {
+  it('deleteDamaged does not delete an entity that another process may read', async () => {
     const found = await damaged()
     const { error } = found.get(ids[1]!)!
     const unknown = found.get(ids[3]!)!
@@ -244,7 +244,7 @@ describe('deleteDamaged', () => {
     expect((await damaged()).get(ids[3]!)).toEqual(unknown)
   })
 
-  it('leaves alone what is not as it was found, in its version or its bytes', async () => {
+  it('deleteDamaged does not delete an entity whose version or bytes have changed', async () => {
     const found = (await damaged()).get(ids[1]!)!
     const otherBytes = { ...found, body: found.body!.subarray(1) }
     for (const other of [otherBytes, { ...found, body: null }, { ...found, version: found.version - 1 }])
@@ -257,7 +257,7 @@ describe('deleteDamaged', () => {
     expect(await store.get(ids[1]!)).toMatchObject({ rank: 1 })
   })
 
-  it('leaves alone a row with a version that no write has given: its body may be whole', async () => {
+  it('deleteDamaged does not delete a row with an impossible version, whose body may be whole', async () => {
     const bad = await addWithoutVersion()
     const found = await damaged()
     for (const id of bad) expect(await store.deleteDamaged(found.get(id)!)).toBe(false)

@@ -24,7 +24,7 @@ afterAll(() => store.close())
 
 const none = { user: { in: [] } }
 
-test('a page of an empty list is empty and complete, and no shard is asked for it', async () => {
+test('a query with an empty value list is empty and complete, and asks no shard', async () => {
   const page = await store.query(byUser, none)
   expect(page).toEqual({
     items: [],
@@ -37,12 +37,12 @@ test.each([
   ['before a range', { user: { in: [] }, due: { gt: new Date(0) } }],
   ['behind a value', { user: 'a', due: { in: [] } }],
   ['behind a list', { user: { in: ['a', 'b'] }, due: { in: [] } }],
-])('an empty list %s matches nothing', async (_, where) => {
+])('an empty value list %s matches nothing', async (_, where) => {
   expect((await store.query(byUser, where)).items).toEqual([])
   expect(await store.count(byUser, where)).toBe(0)
 })
 
-test('every call that takes a list takes an empty one', async () => {
+test('every call that takes a value list accepts an empty one', async () => {
   expect(await store.getAll(byUser, none)).toEqual([])
   expect((await store.queryIds(byUser, none)).items).toEqual([])
   expect((await store.list(byUser, none)).items).toEqual([])
@@ -56,7 +56,7 @@ test('every call that takes a list takes an empty one', async () => {
   expect(await store.explain(byUser, none)).toMatchObject({ shards: [], ranges: 0, estimatedRows: 0 })
 })
 
-test('an intersection with an empty list is empty, whatever its other conditions match', async () => {
+test('an intersection with an empty value list is empty', async () => {
   const { items, cost } = await store.intersect(
     [
       { index: byTag, where: { tags: { in: [] } } },
@@ -67,7 +67,7 @@ test('an intersection with an empty list is empty, whatever its other conditions
   expect([items, cost.complete, cost.shards]).toEqual([[], true, 0])
 })
 
-test('an empty list is checked as any other: its place, its index and the shards', async () => {
+test('an empty value list is checked like any other', async () => {
   await expect(store.query(byUser, { due: { in: [] } }, { scatter: true })).rejects.toThrow(
     /cannot use due without a value of user/,
   )
@@ -79,7 +79,7 @@ test('an empty list is checked as any other: its place, its index and the shards
   await expect(store.intersect(mixed, { scatter: true })).rejects.toThrow(/cannot be read together/)
 })
 
-test('a cursor of another query is refused for an empty list', async () => {
+test('a query with an empty value list rejects the cursor of another query', async () => {
   const { cursor } = await store.query(byUser, {}, { scatter: true, limit: 1 })
   await expect(store.query(byUser, none, { cursor })).rejects.toMatchObject({
     code: 'BAD_CURSOR',

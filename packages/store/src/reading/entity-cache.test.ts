@@ -20,15 +20,15 @@ import { DataStore } from '../data-store.ts'
 import { createEntityCache, type CacheOptions } from './entity-cache.ts'
 
 let memory: Driver
-/** Statements that have read bodies by id. */
+/** Number of statements that read bodies by id. */
 let reads: number
-/** Milliseconds of the clock by which ages are told. */
+/** The monotonic clock, in milliseconds. */
 let elapsed: number
-/** What sleeps until then. */
+/** The current sleep between two looks. */
 let nap: Promise<void>
 let wake: () => void
 let naps: number
-/** Ends the nap that there is, and waits for the next one, which does not come where nobody is followed any more. */
+/** Ends the current nap, and waits for the next one. There is no next one if no shard is followed any more. */
 async function nextLook(): Promise<void> {
   const [before, end] = [naps, wake]
   ;({ promise: nap, resolve: wake } = Promise.withResolvers<void>())
@@ -47,7 +47,7 @@ afterEach(async () => {
 })
 
 const BIG: CacheOptions = { maxBytes: 1024 * 1024, maxStalenessMs: 1000 }
-/** Between two looks for changes with `BIG`, at the least. */
+/** Milliseconds between two looks for changes with `BIG`. */
 const LOOK_MS = 250
 
 async function open(plan: FaultPlan = () => undefined, cache: CacheOptions = BIG): Promise<DataStore> {
@@ -67,17 +67,17 @@ async function open(plan: FaultPlan = () => undefined, cache: CacheOptions = BIG
   return DataStore.open({ shards: keepOpen(counted), migrate: true, cache, time })
 }
 
-/** For a cache whose shards are not followed. */
+/** A context for a cache without following. */
 const contextOf = (time: Time): EngineContext => ({ time }) as EngineContext
 
 const shardOf = (store: DataStore, id: EntityId): Shard =>
   memory.shards[store.context.router.shardOfId(parseId(id))]!
 
-/** Another process's store. */
+/** Opens a store as another process, without a cache. */
 const openOther = (): Promise<DataStore> => DataStore.open({ shards: keepOpen(memory) })
 
-describe('what was read', () => {
-  it('is answered without a statement, and with one again after its time', async () => {
+describe('a cached entity', () => {
+  it('a cached entity is returned without a statement until it is too old', async () => {
     const store = await open()
     const { id } = await store.put({ n: 1 })
     const first = await store.get(id)
@@ -89,7 +89,7 @@ describe('what was read', () => {
     expect(reads).toBe(2)
   })
 
-  it('is not given to a call whose signal has fired', async () => {
+  it('a call whose signal has aborted gets no cached entity', async () => {
     const store = await open()
     const { id } = await store.put({ n: 1 })
     await store.get(id)
@@ -98,7 +98,7 @@ describe('what was read', () => {
     await expect(store.getMany([id], { signal })).rejects.toMatchObject({ code: 'ABORTED' })
   })
 
-  it('is never older than its time where another process has written', async () => {
+  it('a cached entity misses writes of another process for at most maxStalenessMs', async () => {
     const store = await open()
     const other = await openOther()
     const { id } = await store.put({ n: 1 })
@@ -109,7 +109,7 @@ describe('what was read', () => {
     expect(await store.get(id)).toMatchObject({ n: 2 })
   })
 
-  it('counts its age from before it was sent for', async () => {
+  it('the age of a cached entity counts from before its read', async () => {
     const store = await open(({ operation, number }) =>
       operation === 'read' && number === 1 ? { after: () => void (elapsed += 600) } : undefined,
     )
@@ -120,7 +120,7 @@ describe('what was read', () => {
     expect(reads).toBe(2)
   })
 
-  it('is the caller’s own: what it does to it is not seen by the next', async () => {
+  it('a change to a cached entity by its caller has no effect on other callers', async () => {
     const store = await open()
     const { id } = await store.put({ tags: ['a'], at: new Date(0) })
     const mine = (await store.get(id)) as unknown as { tags: string[]; at: Date }
@@ -130,7 +130,7 @@ describe('what was read', () => {
     expect(reads).toBe(1)
   })
 
-  it('gives way to what was read later when there is no room', async () => {
+  it('a full cache drops the entities used longest ago', async () => {
     const store = await open(undefined, { maxBytes: 5000, maxStalenessMs: 1000 })
     const ids = await Promise.all(Array.from({ length: 50 }, async (_, n) => (await store.put({ n })).id))
     for (const id of ids) await store.get(id)
@@ -141,7 +141,7 @@ describe('what was read', () => {
   })
 })
 
-it('takes no more memory than its bytes, however small the bodies are', async () => {
+it('a cache takes at most its maxBytes of memory, even with small bodies', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const inUse = (): number => {
@@ -155,14 +155,14 @@ it('takes no more memory than its bytes, however small the bodies are', async ()
   const lanes = cache.over({ read: { submit } } as unknown as ShardLanes, 0)
   const before = inUse()
   for (let i = 0; i < 8_000; i++) await lanes.read.submit(randomBytes(16))
-  // What has just been given up may not be collected yet.
+  // Dropped entries may not be collected yet.
   expect(inUse() - before).toBeLessThan(2 * maxBytes)
-  // And it is still in use.
+  // Keeps the cache reachable until here.
   expect(lanes.shard).toBeUndefined()
 })
 
 describe('a fresh read', () => {
-  it('takes the place of what is kept, so that no later answer is older', async () => {
+  it('a fresh read replaces the cached entity', async () => {
     const store = await open()
     const other = await openOther()
     const { id } = await store.put({ n: 1 })
@@ -177,7 +177,7 @@ describe('a fresh read', () => {
     expect(reads).toBe(3)
   })
 
-  it('that finds nothing takes away what is kept, and one that fails leaves it', async () => {
+  it('a fresh read that finds nothing drops the cached entity, and one that fails keeps it', async () => {
     let isDown = false
     const store = await open(({ operation }) =>
       isDown && operation === 'read' ? { before: () => Promise.reject(new Error('down')) } : undefined,
@@ -194,7 +194,7 @@ describe('a fresh read', () => {
     expect(await store.get(id)).toBeUndefined()
   })
 
-  it('is kept in spite of an older read that ends later', async () => {
+  it('a fresh read is kept although an older read ends later', async () => {
     const answers: PromiseWithResolvers<EntityRow>[] = []
     const submit = (): Promise<EntityRow> => answers[answers.push(Promise.withResolvers()) - 1]!.promise
     const lanes = { read: { submit } } as unknown as ShardLanes
@@ -216,7 +216,7 @@ describe('a fresh read', () => {
   })
 })
 
-it('what is not there is not kept', async () => {
+it('an absent entity is not cached', async () => {
   const store = await open()
   const other = await openOther()
   const id = store.newId()
@@ -225,7 +225,7 @@ it('what is not there is not kept', async () => {
   expect(await store.get(id)).toMatchObject({ n: 1 })
 })
 
-it('queries and writes go by what is stored', async () => {
+it('queries and writes do not use the cache', async () => {
   const store = await open()
   const other = await openOther()
   const { id } = await store.put({ n: 1 })
@@ -235,38 +235,35 @@ it('queries and writes go by what is stored', async () => {
   expect(await store.get(id)).toMatchObject({ n: 3 })
 })
 
-it.each([false, true])(
-  'a read that was on its way when a write ended is not kept, fresh or not: %j',
-  async (fresh) => {
-    const read = Promise.withResolvers<void>()
-    const written = Promise.withResolvers<void>()
-    let early: Promise<unknown> | undefined
-    const store = await open(({ operation, number }) => {
-      if (operation === 'replace') {
-        return {
-          before() {
-            early = store.get(id, { fresh })
-            return read.promise
-          },
-        }
-      }
-      if (operation !== 'read' || number !== 2) return undefined
+it.each([false, true])('a read in flight when a write ends is not kept, with fresh: %j', async (fresh) => {
+  const read = Promise.withResolvers<void>()
+  const written = Promise.withResolvers<void>()
+  let early: Promise<unknown> | undefined
+  const store = await open(({ operation, number }) => {
+    if (operation === 'replace') {
       return {
-        after() {
-          read.resolve()
-          return written.promise
+        before() {
+          early = store.get(id, { fresh })
+          return read.promise
         },
       }
-    })
-    const { id } = await store.put({ n: 1 })
-    await store.put({ n: 2 }, { id })
-    written.resolve()
-    expect(await early).toMatchObject({ n: 1 })
-    expect(await store.get(id)).toMatchObject({ n: 2 })
-  },
-)
+    }
+    if (operation !== 'read' || number !== 2) return undefined
+    return {
+      after() {
+        read.resolve()
+        return written.promise
+      },
+    }
+  })
+  const { id } = await store.put({ n: 1 })
+  await store.put({ n: 2 }, { id })
+  written.resolve()
+  expect(await early).toMatchObject({ n: 1 })
+  expect(await store.get(id)).toMatchObject({ n: 2 })
+})
 
-it('of any calls at the same time, none that begins after a write of this store has ended sees what was before it', async () => {
+it('no call that begins after a write of the store sees an older state, under any concurrency', async () => {
   const step = fc.record({ write: fc.boolean(), fresh: fc.boolean(), of: fc.nat(2), turns: fc.nat(6) })
   await fc.assert(
     fc.asyncProperty(
@@ -298,8 +295,8 @@ it('of any calls at the same time, none that begins after a write of this store 
   )
 })
 
-describe('while changes of others are followed', () => {
-  /** A store that follows, which it does once something kept has been too old, and an entity that it has read since. */
+describe('a cache that follows changes', () => {
+  /** Opens a store that follows changes, as it does once a cached entity was too old, and reads an entity since. */
   async function following(plan?: FaultPlan): Promise<{ store: DataStore; other: DataStore; id: EntityId }> {
     const store = await open(plan)
     const other = await openOther()
@@ -307,14 +304,14 @@ describe('while changes of others are followed', () => {
     await store.get(id)
     elapsed += 1001
     await store.get(id)
-    // The look that this began is to end before the entity is read that it vouches for.
+    // The look that has begun now has to end before the read, so that it vouches for the entity.
     await nextLook()
     await store.get(id, { fresh: true })
     reads = 0
     return { store, other, id }
   }
 
-  it('what nobody has changed is answered beyond its time, and read again after thirty times that', async () => {
+  it('an unchanged cached entity is returned for thirty times maxStalenessMs while changes are followed', async () => {
     const { store, id } = await following()
     for (let i = 0; i < 29; i++) {
       elapsed += 1000
@@ -330,7 +327,7 @@ describe('while changes of others are followed', () => {
     await store.close()
   })
 
-  it('what another process has written or deleted is taken away, and what was read since stays', async () => {
+  it('a followed change drops an older cached entity, and keeps a newer one', async () => {
     const { store, other, id } = await following()
     await other.put({ n: 2 }, { id })
     await nextLook()
@@ -345,11 +342,11 @@ describe('while changes of others are followed', () => {
     await store.close()
   })
 
-  it('where others write much, the floor is raised and nothing is missed', async () => {
+  it('many followed changes raise the floor, and none is missed', async () => {
     const { store, other, id } = await following()
     const raise = vi.spyOn(shardOf(store, id).entities, 'raiseFloor')
     const near = (): EntityId => other.newId({ near: id })
-    // A floor that is younger than the time between two looks is not raised.
+    // A floor younger than the time between two looks is not raised.
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS + 10))
     for (let n = 2; n < 7; n++) {
       await Promise.all(Array.from({ length: 60 }, async () => other.put({ n }, { id: near() })))
@@ -363,7 +360,7 @@ describe('while changes of others are followed', () => {
   })
 
   it.each(['pageOfChanges', 'floor'] as const)(
-    'nothing is answered beyond its time where %s fails, and what was missed is told later',
+    'no cached entity is returned after maxStalenessMs while %s fails, and missed changes arrive later',
     async (operation) => {
       let isDown = false
       const { store, other, id } = await following((call) =>
@@ -404,19 +401,22 @@ describe('while changes of others are followed', () => {
         body: null,
       })),
     ],
-  ] as const)('nothing of before is answered beyond its time where %s', async (_, operation, answer) => {
-    const { store, id } = await following()
-    const { entities } = shardOf(store, id)
-    vi.spyOn(entities, operation as 'floor').mockResolvedValueOnce(answer as never)
-    await nextLook()
-    elapsed += 1001
-    await nextLook()
-    await store.get(id)
-    expect(reads).toBe(1)
-    await store.close()
-  })
+  ] as const)(
+    'no earlier cached entity is returned after maxStalenessMs if %s',
+    async (_, operation, answer) => {
+      const { store, id } = await following()
+      const { entities } = shardOf(store, id)
+      vi.spyOn(entities, operation as 'floor').mockResolvedValueOnce(answer as never)
+      await nextLook()
+      elapsed += 1001
+      await nextLook()
+      await store.get(id)
+      expect(reads).toBe(1)
+      await store.close()
+    },
+  )
 
-  it('a read that was under way when its entity was changed is not kept', async () => {
+  it('a read in flight when its entity changes is not kept', async () => {
     const read = Promise.withResolvers<void>()
     let isHeld = false
     const { store, other, id } = await following(({ operation }) =>
@@ -434,7 +434,7 @@ describe('while changes of others are followed', () => {
     await store.close()
   })
 
-  it('a shard is left alone once nobody asks for what is old', async () => {
+  it('following a shard ends when no call needs it', async () => {
     const { store } = await following()
     elapsed += 4001
     await nextLook()
@@ -452,7 +452,7 @@ it.each([
   [{ maxBytes: 0, maxStalenessMs: 1 }, /maxBytes.*got 0/],
   [{ maxBytes: 10, maxStalenessMs: '5' }, /maxStalenessMs.*got a string/],
   [{ maxBytes: 10, maxStalenessMs: 5, maxAge: 3 }, /no option "maxAge"/],
-])('%j is no cache', async (cache, message) => {
+])('open rejects %j as a cache', async (cache, message) => {
   await expect(
     DataStore.open({ shards: memoryShards(1), cache: cache as unknown as CacheOptions }),
   ).rejects.toMatchObject({ code: 'BAD_OPTION', message: expect.stringMatching(message) })

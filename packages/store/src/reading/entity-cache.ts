@@ -5,45 +5,45 @@ import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { readLaneBy, type Found } from './read-lane.ts'
 import { createCacheFollower, type FollowedStats } from './cache-follower.ts'
 
-/** What a process keeps in memory of the entities that `get` and `getMany` have read. */
+/** Options of a cache in memory for the entities that `get` and `getMany` read. */
 export interface CacheOptions {
-  /** Bytes that everything kept may take: bodies as they are stored, and 500 bytes for each. */
+  /** Size of the cache in bytes: stored bodies, and 500 bytes for each. */
   readonly maxBytes: number
   /**
-   * How old an answer may be, in milliseconds, where other processes, or another store of this one, have written the entity. What
-   * was written through this store is seen at once. With 200 or more the store follows the changes of its shards while it saves
-   * reads, and what nobody has changed is answered for longer: 30 times as long at the most.
+   * Milliseconds by which an answer may miss writes of other processes, or of another store in this process. Writes of this store
+   * are seen at once. With 200 or more, the store follows the changes of its shards while the cache is used, and answers unchanged
+   * entities from memory for up to 30 times as long.
    */
   readonly maxStalenessMs: number
 }
 
 export interface CacheStats {
-  /** Undefined for a cache that processes share. */
+  /** Number of entities; undefined for a cache that processes share. */
   readonly entities: number | undefined
-  /** As `maxBytes` counts them; undefined as above. */
+  /** Bytes as `maxBytes` counts them; undefined for a cache that processes share. */
   readonly bytes: number | undefined
   /** Entities that were answered from memory. */
   readonly hits: number
-  /** Those that had to be read, because they were not there or too old. */
+  /** Entities that were read, because they were not in the cache or too old. */
   readonly misses: number
-  /** By following the changes of its shards; undefined as above. */
+  /** Numbers of the following of changes; undefined for a cache that processes share. */
   readonly followed: FollowedStats | undefined
-  /** Calls of a shared cache that have failed; 0 for one of the process. */
+  /** Failed calls of a shared cache; 0 for a cache in memory. */
   readonly failures: number
-  /** What the last one has failed with. */
+  /** Message of the last failure. */
   readonly lastFailure: string | undefined
 }
 
-/** Stored bodies of entities in this process's memory. */
+/** A cache of stored bodies, for reads by id. */
 export interface EntityCache {
-  /** The lanes of the shard of this number, with a read lane that answers from memory where it may, and keeps what it reads. */
+  /** Returns the lanes of the shard with this number, with a read lane that answers from the cache, and keeps the rows that it reads. */
   over(lanes: ShardLanes, shard: number): ShardLanes
-  /** The same with a read lane that answers nothing from memory: what it reads takes the place of what is kept. */
+  /** Returns the lanes with a read lane that always reads the shard. For a cache in memory, its rows replace the kept ones. */
   past(lanes: ShardLanes): ShardLanes
   stats(): CacheStats
-  /** A write of this entity has ended, whichever way: what was read before its end is not answered any more by this store. */
+  /** Called when a write of this entity has succeeded or failed. This store then answers no row that was read before. */
   forget(id: Uint8Array): void | Promise<void>
-  /** The same for all who share the cache; rejects with `CACHE_UNAVAILABLE` where some of them may not know. */
+  /** Does the same for every process that shares the cache. Rejects with `CACHE_UNAVAILABLE` if another process may still find the row. */
   evict(id: Uint8Array): Promise<void>
   /** Ends the following of changes. */
   close(): Promise<void>
@@ -53,16 +53,16 @@ interface Kept {
   readonly version: number
   readonly updated: EntityRow['updated']
   readonly body: Uint8Array
-  /** Before the statement was sent that has read it. */
+  /** Moment just before the statement was sent that read it. */
   readonly asOf: number
 }
 
-/** What else an entity takes, measured: its key, version and times, what the map needs, and the object that holds a body's bytes. */
+/** Measured bytes of an entry besides its body: key, version, times, map entry, and the object of the body. */
 const ENTRY_BYTES = 500
 
 /**
- * Keeps bodies as they are stored: what a caller gets is decoded for it alone. What is not there is not kept, so an
- * entity that another process has just made is found by its id.
+ * Makes a cache in memory. Keeps stored bodies, so that each caller gets a bag decoded for it alone. Keeps no absent entities, so that an
+ * entity which another process has just made is found by its id.
  */
 export function createEntityCache(
   { maxBytes, maxStalenessMs }: CacheOptions,
@@ -75,7 +75,10 @@ export function createEntityCache(
   })
   let hits = 0
   let misses = 0
-  /** Ids that are being read, and how often. A write takes its id out, as a change does: what those reads bring is from before its end. */
+  /**
+   * Ids that are being read, with the number of reads. A write or a change removes its id, so that reads which began before it keep
+   * nothing: their rows may be stale.
+   */
   const underWay = new Map<string, { reads: number }>()
 
   const follower = createCacheFollower(context, maxStalenessMs, (id, version) => {
@@ -98,14 +101,17 @@ export function createEntityCache(
     return undefined
   }
 
-  /** In place of what was kept, be it that there is nothing to keep; a read that began later knows better, unless this one brings a newer version. */
+  /**
+   * Replaces the kept row by the one found, or removes it if there is no entity. Keeps the row of a read that began later, unless this one
+   * found a newer version.
+   */
   function keep(key: string, found: Found, asOf: number): void {
     const entry = kept.peek(key)
     if (entry !== undefined && entry.asOf > asOf && entry.version >= (found?.version ?? 0)) return
     kept.delete(key)
     if (!found?.body) return
     const { version, updated, body } = found
-    // A copy: a row of an answer holds on to the memory of all rows that came with it.
+    // Copied, because a body refers to the memory of the whole answer that it came with.
     kept.set(key, { version, updated, body: new Uint8Array(body), asOf })
   }
 
@@ -118,13 +124,13 @@ export function createEntityCache(
 
   async function read(
     keys: readonly string[],
-    ask: () => Promise<readonly Found[]>,
+    readRows: () => Promise<readonly Found[]>,
   ): Promise<readonly Found[]> {
     const readings = keys.map(begin)
     const asOf = now()
     let rows: readonly Found[] | undefined
     try {
-      return (rows = await ask())
+      return (rows = await readRows())
     } finally {
       for (const [i, key] of keys.entries()) {
         const reading = readings[i]!

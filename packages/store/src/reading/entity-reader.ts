@@ -12,35 +12,35 @@ import { decodeBody, decodeRow, type ReadEntity, type TakeGroup } from '@loosele
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 export interface ReadOptions extends CallOptions {
-  /** Gets the error of a body that cannot be decoded; the entity is then read as one that is not there. Default: it is thrown. */
-  readonly tellDamaged?: ((error: LooseleafError) => void) | undefined
+  /** Called with the error of a body that cannot be decoded. The entity is then left out. Default: the error is thrown. */
+  readonly handleDamaged?: ((error: LooseleafError) => void) | undefined
 }
 
-/** Reads entities by id, each from its shard through that shard's lane. */
+/** Reads entities by id through the lanes of their shards. */
 export interface EntityReader {
-  /** The row as it is stored, a tombstone too. */
+  /** Reads the stored row of an entity or tombstone. */
   row(id: Uint8Array, options?: CallOptions): Promise<EntityRow | undefined>
-  /** Whether it is there and not a tombstone. */
+  /** Returns true if there is an entity that is no tombstone. */
   exists(id: Uint8Array, options?: CallOptions): Promise<boolean>
-  /** A living entity. */
+  /** Reads a living entity. */
   one(id: Uint8Array, options?: CallOptions): Promise<ReadEntity | undefined>
   /**
-   * Hands over living entities in the order asked, in groups of some MiB, until `take` has enough; hardly more than a group
-   * is in hand.
+   * Hands over living entities in the order of `ids`, in groups of some MiB, until `take` returns false. Holds little more than one
+   * group in memory.
    */
   each(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<void>
-  /** The bag of a row; undefined for a tombstone. Throws what is wrong with it, naming the entity. */
+  /** Decodes the bag of a row; undefined for a tombstone. Throws an error with the id of the entity if the row is damaged. */
   decode(row: EntityRow, shard: string): Bag | undefined
-  /** The entity of a row. */
+  /** Decodes the entity of a row; undefined for a tombstone. */
   entity(row: EntityRow, shard: string, options?: ReadOptions): ReadEntity | undefined
 }
 
-/** Ids that are asked for together. */
+/** Ids read at once. */
 const IDS_AT_ONCE = 1024
-/** Bytes of one group, as stored and as decoded, or one entity. */
+/** Bytes of one group, stored and decoded bodies together. A larger entity is a group of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024
 
-/** `lanes`: those of the shard of a number. */
+/** Makes a reader. `lanes` returns the lanes of the shard with this number. */
 export function createEntityReader(
   router: Router,
   codec: Codec,
@@ -48,7 +48,7 @@ export function createEntityReader(
 ): EntityReader {
   const laneOf = (id: Uint8Array): ShardLanes => lanes(router.shardOfId(id))
 
-  /** The row whose body was left out. */
+  /** Reads a row whose long body was left out. */
   function whole(
     { readLong: lane }: ShardLanes,
     { id, bodyBytes: bytes }: BoundedRow,
@@ -60,18 +60,18 @@ export function createEntityReader(
   function entity(
     found: EntityRow,
     shard: string,
-    { tellDamaged }: ReadOptions = {},
+    { handleDamaged }: ReadOptions = {},
   ): ReadEntity | undefined {
     try {
       return decodeRow(codec, found, shard)
     } catch (error) {
-      if (tellDamaged === undefined || !isLooseleafError(error)) throw error
-      tellDamaged(error)
+      if (handleDamaged === undefined || !isLooseleafError(error)) throw error
+      handleDamaged(error)
       return undefined
     }
   }
 
-  /** Asks for the rows of these ids, without long bodies: one wait for a lane instead of one for an id. */
+  /** Reads the rows of these ids without long bodies. Submits the ids of a lane together, which makes one promise instead of one per id. */
   async function ask(
     ids: readonly Uint8Array[],
     lanesOfIds: readonly ShardLanes[],
@@ -97,7 +97,7 @@ export function createEntityReader(
     return rows
   }
 
-  /** Reads the long bodies from this place on, as many as make a group. */
+  /** Reads the long bodies of one group, starting at this place. */
   async function readLong(
     rows: AskedRow[],
     lanesOfIds: readonly ShardLanes[],
@@ -115,7 +115,7 @@ export function createEntityReader(
     await Promise.all(work)
   }
 
-  /** Answers whether more is wanted. */
+  /** Returns true if `take` wants more. */
   async function eachOf(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<boolean> {
     const lanesOfIds = ids.map(laneOf)
     const rows = await ask(ids, lanesOfIds, options.signal)
@@ -123,10 +123,10 @@ export function createEntityReader(
     let bytes = 0
     for (let i = 0; i < rows.length; i++) {
       if (!isWhole(rows[i])) await readLong(rows, lanesOfIds, i, options.signal)
-      // Read as a whole by now.
+      // `readLong` has replaced a bounded row by the whole one.
       const row = rows[i] as EntityRow | undefined
       const read = row && entity(row, (lanesOfIds[i] as ShardLanes).shard, options)
-      // Its body is done with.
+      // Frees the memory of the body.
       rows[i] = undefined
       group.push(read)
       bytes += read?.bytes ?? 0
@@ -145,7 +145,7 @@ export function createEntityReader(
       return isWhole(row) ? row : whole(lane, row, signal)
     },
     exists: (id, { signal } = {}) => laneOf(id).exists.submit(id, signal),
-    // Not by `row`: a promise more for each call would show.
+    // Does not call `row`, because one more promise per call is measurable.
     async one(id, { signal } = {}) {
       const lane = laneOf(id)
       const row = await lane.read.submit(id, signal)

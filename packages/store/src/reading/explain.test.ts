@@ -12,9 +12,9 @@ const SHARDS = 3
 let memory: Driver
 let store: DataStore
 let names: readonly string[]
-/** What the databases were asked for. */
+/** Operations sent to the databases. */
 let asked: string[]
-/** The limits of its scans, added up. */
+/** Sum of the limits of all scans. */
 let rowsAsked: number
 
 beforeEach(async () => {
@@ -36,7 +36,7 @@ afterEach(async () => {
 
 const shardOf = (user: string): string => names[store.context.router.shardOfKey(Buffer.from(user))]!
 
-it('says which index and shard a query asks, and how many rows there are, without reading entities', async () => {
+it('explain returns the index, the shards and the number of rows without reading entities', async () => {
   for (let n = 0; n < 20; n++) await store.put({ user: n < 12 ? 'ada' : 'bob', n, tags: [] })
   asked = []
   expect(await store.explain(byUser, { user: 'ada', n: { gte: 5 } }, { limit: 3, order: 'desc' })).toEqual({
@@ -53,20 +53,20 @@ it('says which index and shard a query asks, and how many rows there are, withou
   expect(asked).toEqual(['scanMany'])
 })
 
-it('counts the rows of all ranges and shards', async () => {
+it('explain counts the rows of all ranges and shards', async () => {
   const users = Array.from({ length: 30 }, (_, i) => `user ${i}`)
   for (const user of users) await store.put({ user, n: 1, tags: ['x', 'y'] })
   expect(new Set(users.map(shardOf)).size).toBe(SHARDS)
   asked = []
   expect(await store.explain(byUser, { user: { in: users } })).toMatchObject({
     shards: names,
-    // What was asked for says where.
+    // The values tell the shards.
     scatter: false,
     ranges: 30,
     estimatedRows: 30,
     limit: 50,
   })
-  // A list is asked for as one.
+  // One call per shard for the whole value list.
   expect(asked).toHaveLength(SHARDS)
   expect(await store.explain(byTag, { tags: { in: ['x', 'y', 'z'] } }, { scatter: true })).toMatchObject({
     shards: names,
@@ -76,7 +76,7 @@ it('counts the rows of all ranges and shards', async () => {
   })
 })
 
-it('counts no further than 1,000 rows, over all ranges', async () => {
+it('explain counts up to 1,000 rows over all ranges', async () => {
   const put = async (tag: string, count: number): Promise<void> => {
     await store.putMany(Array.from({ length: count }, () => ({ tags: [tag] })))
   }
@@ -91,12 +91,12 @@ it('counts no further than 1,000 rows, over all ranges', async () => {
   asked = []
   rowsAsked = 0
   expect(await count('a', 'b', 'c', 'd')).toEqual({ estimatedRows: 1000, isAtLeast: true })
-  // A share of each range, and twice as much of those that have more; 1,001 of each on three shards would be 12,012.
+  // Each range is asked for its share, and ranges with more for twice as many. 1,001 of each on three shards would be 12,012.
   expect(asked.length).toBeGreaterThan(SHARDS)
   expect(rowsAsked).toBeLessThan(5_100)
 })
 
-it('throws what the query would', async () => {
+it('explain throws the errors of the query', async () => {
   await expect(store.explain(byTag, { tags: 'x' })).rejects.toMatchObject({ code: 'BAD_QUERY' })
   await expect(store.explain(byUser, { n: 5 } as never)).rejects.toThrow(
     /An index with properties { n: 'integer' }/,
@@ -111,7 +111,7 @@ it('throws what the query would', async () => {
   await expect(store.explain(other, { user: 'a' })).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
 })
 
-it('ends with its signal', async () => {
+it('explain ends with its signal', async () => {
   const signal = AbortSignal.abort()
   await expect(store.explain(byUser, { user: 'a' }, { signal })).rejects.toMatchObject({ code: 'ABORTED' })
 })

@@ -3,7 +3,7 @@ import { tableSpec, type QueryOptions, type QueryPlan } from '@looseleaf/index-e
 
 export type ExplainOptions = Omit<QueryOptions, 'cursor' | 'onDamaged' | keyof ReplicaReadOptions>
 
-/** What a query would do. */
+/** The plan of a query, and the number of its index rows. */
 export interface QueryExplanation {
   readonly index: string
   /** The generation of the index that would be read, and its table. */
@@ -11,21 +11,22 @@ export interface QueryExplanation {
   readonly table: string
   /** The names of the shards that would be asked for index rows. */
   readonly shards: readonly string[]
-  /** Whether `where` does not say which shards have the rows, so that all are asked. */
+  /** True if every shard is asked, because `where` does not tell which shards have the rows. */
   readonly scatter: boolean
-  /** How many ranges of the index would be read: one, or with lists one for each combination of their values. */
+  /** Number of ranges of the index: one, or with value lists one for each combination of their values. */
   readonly ranges: number
   /** Index rows within these ranges, counted up to 1,000. Some may be of entities that no longer match. */
   readonly estimatedRows: number
-  /** Whether there are more rows than that. */
+  /** True if there are more rows than `estimatedRows`. */
   readonly isAtLeast: boolean
-  /** Entities of a page, at the most. */
+  /** Largest number of entities of a page. */
   readonly limit: number
 }
 
+/** Rows up to which `estimatedRows` counts. */
 const MAX_COUNTED = 1000
 
-/** Reads index rows, and no entities. */
+/** Explains a query by its plan and by counting index rows. Reads no entities. */
 export async function explainQuery(
   driver: Driver,
   entry: CatalogEntry,
@@ -47,8 +48,8 @@ export async function explainQuery(
 }
 
 /**
- * The rows of all ranges, or some number above `MAX_COUNTED`. All ranges are asked together for their share of it, and those that
- * have more for twice as much, so that no more than a few thousand rows are read.
+ * Counts the rows of all ranges, or returns some number above `MAX_COUNTED`. Asks each range for its share of `MAX_COUNTED`, and ranges
+ * with more rows for twice as many again, so that at most a few thousand rows are read.
  */
 async function countRows(
   { shards }: Driver,
@@ -62,17 +63,17 @@ async function countRows(
     const found = await Promise.all(
       Map.groupBy(open, ({ shard }) => shard)
         .entries()
-        .map(async ([shard, asked]) => {
-          const scans = asked.map(({ range }): IndexScan => ({ ...range, order: 'asc', limit }))
+        .map(async ([shard, ranged]) => {
+          const scans = ranged.map(({ range }): IndexScan => ({ ...range, order: 'asc', limit }))
           const pages = await shards[shard]!.index(tableSpec(entry)).scanMany(scans, { signal })
-          return asked.map((one, i) => ({ ...one, rows: pages[i]!.length }))
+          return ranged.map((each, i) => ({ ...each, rows: pages[i]!.length }))
         }),
     )
     const all = found.flat()
     counted += all.reduce((sum, { rows }) => sum + rows, 0)
     if (counted > MAX_COUNTED) break
     open = all.filter(({ rows }) => rows === limit)
-    // They are counted anew.
+    // The next round counts these ranges again from their start.
     counted -= open.length * limit
   }
   return counted

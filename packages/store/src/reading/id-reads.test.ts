@@ -10,7 +10,7 @@ const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn:
 
 let memory: Driver
 let store: DataStore
-/** What was asked of the tables of entities. */
+/** Operations on the tables of entities. */
 const operations = new Set<string>()
 
 beforeEach(async () => {
@@ -32,7 +32,7 @@ const put = async (bag: object): Promise<EntityId> => (await store.put(bag)).id
 const idsOf = (page: { readonly items: readonly { readonly id: EntityId }[] }): EntityId[] =>
   page.items.map(({ id }) => id)
 
-test('ids come in the order of the index, page by page to and fro, and no entity is read', async () => {
+test('queryIds pages through ids in the order of the index, forward and backward, without reading entities', async () => {
   const ids: EntityId[] = []
   for (let at = 0; at < 7; at++) ids.push(await put({ user: 'ada', at }))
   await put({ user: 'bob', at: 1 })
@@ -52,7 +52,7 @@ test('ids come in the order of the index, page by page to and fro, and no entity
   expect(operations).toEqual(new Set())
 })
 
-test('an entity with several rows is on a page once', async () => {
+test('a page of queryIds has an entity with several rows once', async () => {
   const ids = await Promise.all(
     Array.from({ length: 9 }, (_, n) => put({ tags: ['x', `y${n}`, `z${n % 3}`] })),
   )
@@ -62,7 +62,7 @@ test('an entity with several rows is on a page once', async () => {
   expect(idsOf(some).toSorted()).toEqual(ids.toSorted())
 })
 
-test('rows are believed: what a query sees through is there', async () => {
+test('queryIds returns ids of lost rows and of crashed writes', async () => {
   const moved = await put({ user: 'ada', at: 1 })
   await store.put({ user: 'bob', at: 1 }, { id: moved })
   const died = store.newId()
@@ -75,7 +75,7 @@ test('rows are believed: what a query sees through is there', async () => {
   expect((await store.query(byUser, { user: 'ada' })).items).toEqual([])
 })
 
-test('an entity exists until it is deleted, and no body is read to tell', async () => {
+test('exists returns true until the entity is deleted, without reading its body', async () => {
   const id = await put({ user: 'ada', at: 1 })
   const others = [store.newId(), store.newId({ near: id })]
   operations.clear()
@@ -91,8 +91,8 @@ test('an entity exists until it is deleted, and no body is read to tell', async 
   await expect(store.exists('7')).rejects.toMatchObject({ code: 'BAD_ID' })
 })
 
-test('an option that decodes nothing is refused', async () => {
-  // @ts-expect-error there is nothing to be damaged
+test('queryIds rejects onDamaged', async () => {
+  // @ts-expect-error no body is decoded, so there is no onDamaged
   await expect(store.queryIds(byUser, { user: 'ada' }, { onDamaged: 'skip' })).rejects.toMatchObject({
     code: 'BAD_OPTION',
   })

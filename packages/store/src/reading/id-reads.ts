@@ -1,18 +1,18 @@
 import type { EntityId } from '@looseleaf/core'
 import type { QueryOptions, QueryPage, QueryPorts } from '@looseleaf/index-engine'
 
-/** Nothing is decoded, so nothing can be damaged. */
+/** Has no `onDamaged`, because no body is decoded. */
 export type QueryIdsOptions = Omit<QueryOptions, 'onDamaged'>
 
-/** A page of ids that index rows tell of. */
+/** A page of ids from index rows. */
 export interface IdPage extends Omit<QueryPage, 'items'> {
   readonly items: readonly { readonly id: EntityId }[]
 }
 
-/** What an id counts as among the bytes of a page. */
+/** Bytes of one id in the budget of a page. */
 const ID_BYTES = 200
 
-/** What rows alone tell of entities: their ids. Each is an answer at the row by which it was read. */
+/** Takes the ids from the rows, without reading entities. The key of its row makes each id an answer at that place. */
 export const readIds: QueryPorts['read'] = async (rows, _, take) => {
   take(
     rows.map(({ key, entityId }) => ({

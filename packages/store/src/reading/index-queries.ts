@@ -38,7 +38,7 @@ import {
   type ListOptions,
   type ListPage,
 } from './covering-reads.ts'
-import { damagedTeller } from './damaged-teller.ts'
+import { damagedHandler } from './damaged-handler.ts'
 import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { ReadOptions } from './entity-reader.ts'
 import { readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
@@ -55,11 +55,11 @@ import { planManyOn, planOn, type QueriedIndex } from './plan-on.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ReadKind, ReadView, ReplicaReads } from './replica-reads.ts'
 
-/** What the store does with an index, whatever its properties are; the face of the store adds the types. */
+/** The calls of the store that read an index, without the types of its properties, which `StoreQueries` adds. */
 export interface IndexQueries {
   intersect(conditions: readonly Condition[], options: QueryOptions): Promise<QueryPage>
   query(index: IndexDefinitionData, where: object, options: QueryOptions): Promise<QueryPage>
-  /** As many as `takeWheres` allows. */
+  /** Takes as many conditions as `takeWheres` allows. */
   queryMany(
     index: IndexDefinitionData,
     wheres: readonly object[],
@@ -73,18 +73,24 @@ export interface IndexQueries {
   explain(index: IndexDefinitionData, where: object, options: ExplainOptions): Promise<QueryExplanation>
 }
 
-/** An index, and what is asked of it. */
+/** One condition of an intersection. */
 interface Condition {
   readonly index: IndexDefinitionData
   readonly where: object
 }
 
+/** Makes the ports of a page from the usual ones, which read whole entities. */
+type RowReader = (ports: QueryPorts) => QueryPorts
+
+const wholeEntities: RowReader = (ports) => ports
+const idsOnly: RowReader = ({ scan }) => ({ scan, read: readIds })
+
 const BY_INDEX: ReadKind = { byIndex: true }
 const WHOLE: ReadKind = { byIndex: true, isWhole: true }
 
-/** Reads that judge each entity by its bag, so that an older generation of the index may stand in for the one that they ask. */
+/** For reads that judge each entity by its bag: an older generation of the index may stand in for the queried one. */
 const mayStandIn = true
-const ownOnly = false
+const noStandIn = false
 
 export function createIndexQueries(
   context: EngineContext,
@@ -96,7 +102,7 @@ export function createIndexQueries(
   const watch = createCatalogWatch(context)
   const ready = createReadyIndexes(context)
 
-  /** As of `ReadyIndexes`, on the servers that the options ask for. */
+  /** Does `ReadyIndexes.onIndexes` on the servers that the options choose. */
   const onIndexes = <T>(
     call: string,
     definitions: readonly IndexDefinitionData[],
@@ -120,7 +126,7 @@ export function createIndexQueries(
 
   const atNow = (definition: IndexDefinitionData): QueriedIndex => ({ definition, now: time.now() })
 
-  /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
+  /** Returns true if any shard has pending rows of these indexes, or does not answer. */
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
     const tables = [...new Set(entries.map(({ table }) => table))]
     const answers = await Promise.allSettled(
@@ -131,7 +137,7 @@ export function createIndexQueries(
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
-  /** Where a primary is out of reach, replicas do without: they are read only where nothing can be pending. */
+  /** Asks the catalog watch. Ignores a primary that is down if all reads go to replicas, which serve only while no rows may be deferred. */
   const mayBePending = (
     view: ReadView,
     plans: readonly { readonly shards: readonly number[] }[],
@@ -142,7 +148,7 @@ export function createIndexQueries(
       throw error
     })
 
-  /** Whether rows of what has moved may be gone: what knows only what was a while ago has begun then. */
+  /** Returns a check whether lost rows may be deleted by now. For a view of replicas the time counts from the state that they have. */
   function createViewAge(view: ReadView, queryTimeMs: number): () => boolean {
     const isOld = createAge(time, queryTimeMs)
     return () => isOld() || now() - (view.asOf() ?? Infinity) >= queryTimeMs
@@ -151,53 +157,57 @@ export function createIndexQueries(
   const portsOf = (
     { lanes, reader }: ReadView,
     entries: readonly CatalogEntry[],
-    tellDamaged: ReadOptions['tellDamaged'],
+    handleDamaged: ReadOptions['handleDamaged'],
   ): QueryPorts => ({
     scan: (shard, scan, signal, index) =>
       lanes(shard).index(tableSpec(entries[index]!)).scan.submit(scan, signal),
     read: (rows, signal, take) =>
       reader.each(
         rows.map(({ entityId }) => entityId),
-        { signal, tellDamaged },
+        { signal, handleDamaged },
         take,
       ),
   })
 
-  /** Pages that are read at the same time. */
+  /** Reads the pages of several plans concurrently, with one budget of bytes. `readRows` replaces the usual reading of entities. */
   async function readPages(
     view: ReadView,
     entries: readonly ServingEntry[],
     plans: readonly (QueryPlan | IntersectionPlan)[],
     options: QueryOptions,
     budget: ByteBudget = { left: MAX_PAGE_BYTES },
-    readBy: (ports: QueryPorts) => QueryPorts = (ports) => ports,
+    readRows: RowReader = wholeEntities,
   ): Promise<QueryPage[]> {
-    // Before the rows are read: what is no longer pending by then has its rows.
+    // Asked before rows are read: rows that are no longer pending by then are in their tables.
     const isIndexed = !(await mayBePending(view, plans)) || !(await hasPending(entries))
     const isTooLong = createViewAge(view, context.catalog.current().queryTimeMs)
     const isWhole = (): boolean => isIndexed && !isTooLong()
-    return Promise.all(plans.map((plan) => readPage(view, entries, plan, options, budget, readBy, isWhole)))
+    return Promise.all(plans.map((plan) => readPage(view, entries, plan, options, budget, readRows, isWhole)))
   }
 
-  /** `isWhole`: whether nothing that was committed was missing from the index rows. */
+  /** `isWhole` returns true if the index rows lacked no committed entity. */
   async function readPage(
     view: ReadView,
     entries: readonly ServingEntry[],
     plan: QueryPlan | IntersectionPlan,
     { onDamaged, cursor, signal }: QueryOptions,
     budget: ByteBudget,
-    readBy: (ports: QueryPorts) => QueryPorts,
+    readRows: RowReader,
     isWhole: () => boolean,
   ): Promise<QueryPage> {
-    const tell = damagedTeller(onDamaged, view)
+    const handle = damagedHandler(onDamaged, view)
     const damaged = new Set<EntityId>()
-    const tellDamaged =
-      tell &&
+    const handleDamaged =
+      handle &&
       ((error: LooseleafError): void => {
         if (error.entity !== undefined) damaged.add(error.entity)
-        tell(error)
+        handle(error)
       })
-    const page = await runQuery(readBy(portsOf(view, entries, tellDamaged)), plan, { cursor, signal, budget })
+    const page = await runQuery(readRows(portsOf(view, entries, handleDamaged)), plan, {
+      cursor,
+      signal,
+      budget,
+    })
     const { rowsDiscarded } = page.cost
     if (rowsDiscarded > 0) happened({ kind: 'discarded', index: entries[0]!.name, rows: rowsDiscarded })
     const complete = page.cost.complete && isWhole()
@@ -220,26 +230,26 @@ export function createIndexQueries(
     return { ...page, cost }
   }
 
-  /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */
+  /** Calls `onMatch` with every entity of a plan. Throws `DEADLINE` after `queryTimeMs`, when an entity that has moved may be missing. */
   async function readAll(
     view: ReadView,
     entry: CatalogEntry,
     plan: QueryPlan,
     { signal, onDamaged, likelyRows }: Parameters<ReadAll>[3],
     onMatch: (entity: ReadEntity) => void,
-    readBy: (read: QueryPorts['read']) => QueryPorts['read'] = (read) => read,
+    readEntities: (read: QueryPorts['read']) => QueryPorts['read'] = (read) => read,
   ): Promise<void> {
     const { queryTimeMs } = context.catalog.current()
     const isTooLong = createViewAge(view, queryTimeMs)
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
     }
-    const ports = portsOf(view, [entry], damagedTeller(onDamaged, view))
-    const scan: QueryPorts['scan'] = (...asked) => {
+    const ports = portsOf(view, [entry], damagedHandler(onDamaged, view))
+    const scan: QueryPorts['scan'] = (...args) => {
       checkTime()
-      return ports.scan(...asked)
+      return ports.scan(...args)
     }
-    await forEachMatch({ scan, read: readBy(ports.read) }, plan, { signal, likelyRows }, onMatch)
+    await forEachMatch({ scan, read: readEntities(ports.read) }, plan, { signal, likelyRows }, onMatch)
     checkTime()
   }
 
@@ -261,7 +271,7 @@ export function createIndexQueries(
         'intersect',
         conditions.map(({ index }) => index),
         options,
-        ownOnly,
+        noStandIn,
         async (view, entries) => {
           const planned = conditions.map(({ where }, i) => ({ index: entries[i]!, where }))
           const plan = hideExpiredOfAny(
@@ -279,19 +289,16 @@ export function createIndexQueries(
         const budget = { left: MAX_PAGE_BYTES }
         const pages: (QueryPage | CountedPage)[] = []
         while (pages.length < plans.length) {
-          const next = plans.slice(pages.length, pages.length + MAX_TOGETHER)
-          const found = await readPages(view, [entry], next, options, budget)
-          pages.push(...(options.count ? await withCounts(view, entry, next, found, options) : found))
+          const batch = plans.slice(pages.length, pages.length + MAX_TOGETHER)
+          const found = await readPages(view, [entry], batch, options, budget)
+          pages.push(...(options.count ? await withCounts(view, entry, batch, found, options) : found))
         }
         return pages
       }),
     queryIds: (definition, where, options) =>
-      onIndex('queryIds', definition, options, ownOnly, async (view, entry) => {
+      onIndex('queryIds', definition, options, noStandIn, async (view, entry) => {
         const plan = planOn(router, entry, where, options, atNow(definition))
-        const [page] = await readPages(view, [entry], [plan], options, undefined, ({ scan }) => ({
-          scan,
-          read: readIds,
-        }))
+        const [page] = await readPages(view, [entry], [plan], options, undefined, idsOnly)
         const items = page!.items.map(({ id }) => ({ id }))
         return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
       }),
@@ -301,23 +308,24 @@ export function createIndexQueries(
         if (listed.include === undefined) throw notCovering(entry)
         const plan = planOn(router, entry, where, options, atNow(definition))
         if (isStandIn(entry)) {
-          const readBy = ({ scan, read }: QueryPorts): QueryPorts => ({ scan, read: readParts(listed, read) })
-          const [page] = await readPages(view, [entry], [plan], options, undefined, readBy)
+          const partsOnly: RowReader = ({ scan, read }) => ({ scan, read: readParts(listed, read) })
+          const [page] = await readPages(view, [entry], [plan], options, undefined, partsOnly)
           return { ...page!, verified: true, cost: { ...page!.cost, entitiesCovered: 0 } }
         }
-        let own: Omit<CoveringReads, 'ports'> = { covered: () => 0, wholeReads: () => 0 }
-        const [page] = await readPages(view, [entry], [plan], options, undefined, ({ read }) => {
-          const { ports, ...counts } = createCoveringReads(context, view.lanes, { entry, plan, verify }, read)
-          own = counts
+        let counts: Omit<CoveringReads, 'ports'> = { covered: () => 0, wholeReads: () => 0 }
+        const coveredParts: RowReader = ({ read }) => {
+          const { ports, ...ofPage } = createCoveringReads(context, view.lanes, { entry, plan, verify }, read)
+          counts = ofPage
           return ports
-        })
-        const entitiesCovered = own.covered()
+        }
+        const [page] = await readPages(view, [entry], [plan], options, undefined, coveredParts)
+        const entitiesCovered = counts.covered()
         const { cost } = page!
-        // Rows that are believed ask no entity.
-        const asked = verify
+        // Without `verify` a covered item reads nothing of its entity.
+        const reads = verify
           ? {}
-          : { entityReads: own.wholeReads(), entitiesRead: cost.entitiesRead - entitiesCovered }
-        return { ...page!, verified: verify, cost: { ...cost, ...asked, entitiesCovered } }
+          : { entityReads: counts.wholeReads(), entitiesRead: cost.entitiesRead - entitiesCovered }
+        return { ...page!, verified: verify, cost: { ...cost, ...reads, entitiesCovered } }
       }),
     all: (definition, where, options) =>
       onIndex(
@@ -330,7 +338,7 @@ export function createIndexQueries(
           await mayBePending(view, [plan])
           const entities: IndexedEntity[] = []
           await readAll(view, entry, plan, options, (entity) => {
-            // It matches, so it has the indexed properties.
+            // An entity that matches has the indexed properties.
             entities.push(toEntity(entity) as IndexedEntity)
           })
           return entities

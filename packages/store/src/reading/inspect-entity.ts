@@ -20,63 +20,63 @@ import {
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
 
-/** What the databases hold of an entity. */
+/** The stored row of an entity, and its index rows. */
 export interface InspectedEntity {
   readonly id: EntityId
   /** The name of its shard. */
   readonly shard: string
-  /** Undefined where the router has no buckets. */
+  /** Undefined if the router has no buckets. */
   readonly bucket: number | undefined
-  /** Its row; undefined where there is none, not even a tombstone. */
+  /** The row of the entity or tombstone; undefined if there is neither. */
   readonly stored: StoredEntity | undefined
-  /** The index rows that it has to have, and those that are there beside them. */
+  /** The index rows that the entity has to have, present or missing, and any other rows that are stored for it. */
   readonly rows: readonly InspectedRow[]
 }
 
 export interface StoredEntity {
   readonly version: number
-  /** By the database's clock. */
+  /** Time of writing, by the database's clock. */
   readonly updated: Date
-  /** As it is stored; null for a tombstone. */
+  /** The stored bytes; null for a tombstone. */
   readonly body: Uint8Array | null
-  /** Undefined where the codec does not say. */
+  /** The codec's description of the body; undefined if it gives none. */
   readonly layout: BodyDescription | undefined
-  /** Undefined for a tombstone, and for what cannot be read. */
+  /** Undefined for a tombstone, and if the body cannot be read. */
   readonly bag: Bag | undefined
   /** Why it cannot be read. */
   readonly failure: LooseleafError | undefined
 }
 
-/** A row of an index, or a claim of a unique one, which is there or has to be. */
+/** An index row or claim that is stored or that the entity has to have. */
 export interface InspectedRow {
   readonly index: string
   readonly generation: number
   readonly table: string
   readonly state: IndexState
-  /** The name of the shard on which it is or has to be. */
+  /** The name of its shard. */
   readonly shard: string
   readonly isClaim: boolean
   readonly key: readonly InspectedValue[]
-  /** Whether the entity has to have it, as it is stored now; undefined where its body cannot be read. */
+  /** Whether the stored entity has to have the row; undefined if its body cannot be read. */
   readonly isExpected: boolean | undefined
-  /** The version that is stamped on it; undefined where it is absent, and where its shard does not say. */
+  /** The stamp of the row; undefined if the row is missing, or its shard has not answered. */
   readonly version: number | undefined
-  /** Why its shard does not say whether it is there. */
+  /** The error of its shard, if that has not answered. */
   readonly failure: LooseleafError | undefined
-  /** It was committed without its row, which a cleaner writes (`onIndexFailure: 'defer'`). */
+  /** True if the entity was committed without this row, and a cleaner will write it (`onIndexFailure: 'defer'`). */
   readonly isPending: boolean
 }
 
-/** An entity that is written all the time is looked at so often. */
+/** Looks at an entity until no write comes in between. */
 const ATTEMPTS = 5
 
-/** What a shard has of an entity is waited for so many milliseconds, so that one that is silent takes nothing but its own rows away. */
+/** Milliseconds to wait for the rows of one shard. The rows of the other shards are shown without it. */
 const ROWS_MS = 2_000
 
 /**
- * What is stored of an entity, and each of its index rows: those that it has to have by the catalog as it is now, present or absent,
- * and those that are there although it has lost them. Every shard is asked; of one that does not answer, no row is known. Throws `BAD_ID`,
- * and what reading the entity throws.
+ * Reads the stored row of an entity, and its index rows: those that it has to have by the current catalog, present or missing, and those
+ * that it has lost. Asks every shard. A shard that does not answer leaves its rows unknown. Throws `BAD_ID`, and the errors of reading
+ * the entity.
  */
 export async function inspectEntity(
   context: EngineContext,
@@ -94,10 +94,10 @@ export async function inspectEntity(
       rowsOnShards(context, indexes, bytes, options),
       pendingTables(shard, bytes, indexes.length, options),
     ])
-    // Rows are written before their entity, and deleted after it: what was read between two readings of one version belongs to it.
-    const again = await read()
-    if (again?.version !== row?.version && attempt < ATTEMPTS) {
-      row = again
+    // Rows are written before their entity and deleted after it. If two reads find one version, the rows read in between belong to it.
+    const current = await read()
+    if (current?.version !== row?.version && attempt < ATTEMPTS) {
+      row = current
       continue
     }
     const stored = row && storedEntity(context, row)
@@ -124,7 +124,7 @@ function storedEntity({ codec }: EngineContext, { version, updated, body }: Enti
   }
 }
 
-/** The index tables that lack rows of this version of an entity until a cleaner has written them. */
+/** Returns the index tables with pending rows of an entity, which a cleaner will write. */
 async function pendingTables(
   { pending }: Shard,
   entityId: Uint8Array,
@@ -132,11 +132,11 @@ async function pendingTables(
   options: CallOptions,
 ): Promise<ReadonlySet<string>> {
   const rows = await pending.page({ after: { entityId, table: '' }, limit: indexes + 1 }, options)
-  const own = rows.filter((row) => Buffer.compare(row.entityId, entityId) === 0)
-  return new Set(own.map(({ table }) => table))
+  const ofEntity = rows.filter((row) => Buffer.compare(row.entityId, entityId) === 0)
+  return new Set(ofEntity.map(({ table }) => table))
 }
 
-/** By shard: the rows of an entity there, by index, or why they are not known. */
+/** For each shard: the rows of an entity by index, or the error of the shard. */
 type FoundRows = readonly (readonly (readonly IndexRow[])[] | LooseleafError)[]
 
 async function rowsOnShards(
@@ -167,7 +167,7 @@ async function rowsOnShards(
   )
 }
 
-/** None of an index whose table is not there: it comes or goes just now. */
+/** Reads the rows of an entity by index. An index without a table has none: it is being added or dropped. */
 async function rowsOn(
   shard: Shard,
   specs: readonly IndexTableSpec[],
@@ -187,25 +187,25 @@ function inspectRows(
   context: EngineContext,
   entry: CatalogEntry,
   id: Uint8Array,
-  stored: StoredEntity | undefined,
+  entity: StoredEntity | undefined,
   place: number,
   found: FoundRows,
   pending: ReadonlySet<string>,
 ): readonly InspectedRow[] {
   const { name: index, generation, table, state, unique } = entry
-  const bag = stored?.bag
+  const bag = entity?.bag
   const expected = bag === undefined ? new Map<string, never>() : rowsToHave(context, entry, id, bag)
-  const there = new Map(
+  const present = new Map(
     found.flatMap((lists, shard) =>
       isLooseleafError(lists)
         ? []
         : (lists[place] ?? []).map((row) => [rowIdentity(row.key, shard, id), { row, shard }] as const),
     ),
   )
-  const keys = new Set([...expected.keys(), ...there.keys()])
+  const keys = new Set([...expected.keys(), ...present.keys()])
   return Array.from(keys, (identity): InspectedRow => {
-    const own = there.get(identity)
-    const { key, shard } = expected.get(identity) ?? { key: own!.row.key, shard: own!.shard }
+    const stored = present.get(identity)
+    const { key, shard } = expected.get(identity) ?? { key: stored!.row.key, shard: stored!.shard }
     const answer = found[shard]
     return {
       index,
@@ -215,10 +215,10 @@ function inspectRows(
       shard: context.driver.shards[shard]!.name,
       isClaim: unique === true,
       key: inspectedKey(entry, key),
-      isExpected: stored?.failure === undefined ? expected.has(identity) : undefined,
-      version: own?.row.version,
+      isExpected: entity?.failure === undefined ? expected.has(identity) : undefined,
+      version: stored?.row.version,
       failure: isLooseleafError(answer) ? answer : undefined,
-      isPending: own === undefined && pending.has(table),
+      isPending: stored === undefined && pending.has(table),
     }
   })
 }

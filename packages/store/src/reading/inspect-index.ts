@@ -11,13 +11,13 @@ import {
 import { tableSpec, type EngineContext, type RowPlace } from '@looseleaf/index-engine'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
 
-/** Which rows to look at: those of an index, or its claims, on one shard, behind a place. */
+/** Selects index rows or claims of one shard. */
 export interface IndexRowsToInspect {
-  /** As the catalog has it. */
+  /** The entry of the index in the catalog. */
   readonly entry: CatalogEntry
   /** The shard's number. */
   readonly shard: number
-  /** Rows behind this one; the first ones without. */
+  /** Selects the rows behind this one. Default: the first rows. */
   readonly after?: RowPlace | undefined
   readonly limit: number
 }
@@ -25,24 +25,24 @@ export interface IndexRowsToInspect {
 export interface InspectedIndexRow {
   readonly key: readonly InspectedValue[]
   readonly entity: EntityId
-  /** The version that is stamped on it. */
+  /** The stamp of the row. */
   readonly version: number
-  /** What the entity has now; undefined where it is deleted or cannot be read. */
+  /** The current bag of the entity; undefined if it is deleted or cannot be read. */
   readonly bag: Bag | undefined
-  /** Whether the entity has to have this row on this shard; undefined where that cannot be told. */
+  /** Whether the entity has to have this row on this shard; undefined if its body cannot be read. */
   readonly isExpected: boolean | undefined
 }
 
 export interface InspectedIndexRows {
   readonly rows: readonly InspectedIndexRow[]
-  /** Where the next ones begin; undefined where there are none. */
+  /** Pass it as `after` for the next rows; undefined if there are none. */
   readonly next: RowPlace | undefined
 }
 
-/** Larger bodies are not read for this. */
+/** Bytes of the largest body that is read. */
 const MAX_BODY = 1024 * 1024
 
-/** The rows of an index table as they lie on a shard, each with what its entity is now. Nothing is left out. */
+/** Reads the stored rows of an index table, each with the current state of its entity. Leaves out no row. */
 export async function inspectIndexRows(
   context: EngineContext,
   { entry, shard, after, limit }: IndexRowsToInspect,
@@ -79,8 +79,8 @@ async function readEntities(
 ): Promise<ReadonlyMap<EntityId, BoundedRow>> {
   const byShard = Map.groupBy(ids, (id) => router.shardOfId(id))
   const pages = await Promise.all(
-    Array.from(byShard, ([shard, own]) =>
-      (driver.shards[shard] as Shard).entities.readBounded(own, MAX_BODY, options),
+    Array.from(byShard, ([shard, shardIds]) =>
+      (driver.shards[shard] as Shard).entities.readBounded(shardIds, MAX_BODY, options),
     ),
   )
   return new Map(pages.flat().flatMap((row) => (row === undefined ? [] : [[formatId(row.id), row]])))

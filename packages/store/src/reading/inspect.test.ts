@@ -25,7 +25,7 @@ describe.each([
   const entryOf = (name: string, unique?: true): CatalogEntry =>
     store.context.catalog.current().indexes.find((one) => one.name === name && one.unique === unique)!
 
-  /** Deletes a row, as somebody might by hand. */
+  /** Deletes a row behind the store's back. */
   async function deleteRow({ table, shard, key }: InspectedRow, id: string): Promise<void> {
     const entry = store.context.catalog.current().indexes.find((one) => one.table === table)!
     const on = store.context.driver.shards.find(({ name }) => name === shard)!
@@ -41,7 +41,7 @@ describe.each([
       version,
     ])
 
-  test('an entity is shown as it is stored, with each of its index rows', async () => {
+  test('inspectEntity returns the stored entity with each of its index rows', async () => {
     const bag = { mail: 'ada@example.org', tags: ['x', 'y'], text: 'long '.repeat(300) }
     const { id, version } = await store.put(bag)
     const { stored, rows, shard, bucket } = await inspectEntity(store.context, id.toUpperCase())
@@ -65,7 +65,7 @@ describe.each([
     ])
   })
 
-  test('an index that comes or goes on a shard takes nothing else away', async () => {
+  test('inspectEntity returns the other rows while an index is added or dropped', async () => {
     const { id, version } = await store.put({ mail: 'ada@example.org', tags: ['x'] })
     for (const shard of store.context.driver.shards) await shard.dropIndexTable(tableSpec(entryOf('by_tag')))
     const { rows } = await inspectEntity(store.context, id)
@@ -76,7 +76,7 @@ describe.each([
     ])
   })
 
-  test('a row that was deleted by hand is absent', async () => {
+  test('inspectEntity shows a missing row', async () => {
     const { id, version } = await store.put({ tags: ['x', 'y'] })
     const { rows } = await inspectEntity(store.context, id)
     await deleteRow(rows[0]!, id)
@@ -86,7 +86,7 @@ describe.each([
     ])
   })
 
-  test('rows that an entity has lost are shown as such, and a deleted one has to have none', async () => {
+  test('inspectEntity shows lost rows as not expected, and a deleted entity expects none', async () => {
     const { id, version } = await store.put({ tags: ['x'] })
     const second = await store.put({ tags: ['y'] }, { id })
     expect(shown((await inspectEntity(store.context, id)).rows)).toEqual([
@@ -99,7 +99,7 @@ describe.each([
     expect(rows.filter(({ isExpected }) => isExpected)).toEqual([])
   })
 
-  test('of a body that cannot be read nobody knows which rows belong to it', async () => {
+  test('inspectEntity does not know the expected rows of a damaged body', async () => {
     const { id, version } = await store.put({ tags: ['x'] })
     const { driver, router, catalog } = store.context
     const shard = router.shardOfId(parseId(id))
@@ -112,7 +112,7 @@ describe.each([
     expect(shown(rows)).toEqual([['by_tag', 'x', undefined, version]])
   })
 
-  test('of a shard that does not answer no row is known, and those of the others are', async () => {
+  test('inspectEntity returns the rows of the other shards if a shard does not answer', async () => {
     const tags = Array.from({ length: 12 }, (_, n) => `t${n}`)
     const { id, version } = await store.put({ tags })
     const { driver, router } = store.context
@@ -131,7 +131,7 @@ describe.each([
     expect(new Set(rows.map(({ shard }) => shard)).size).toBe(3)
   })
 
-  test('a row that was left to a cleaner is pending, until it is there', async () => {
+  test('inspectEntity shows a deferred row as pending until it is written', async () => {
     const { id, version } = await store.put({ tags: ['x', 'y'] })
     await store.put({ tags: ['z'] })
     const found = await inspectEntity(store.context, id)
@@ -149,12 +149,12 @@ describe.each([
     ])
   })
 
-  test('an id of nothing has nothing, and a bad one is refused', async () => {
+  test('inspectEntity returns nothing for an unknown id, and rejects a bad one', async () => {
     expect(await inspectEntity(store.context, store.newId())).toMatchObject({ stored: undefined, rows: [] })
     await expect(inspectEntity(store.context, 'ada')).rejects.toMatchObject({ code: 'BAD_ID' })
   })
 
-  test('the rows of an index are shown as they lie, page after page, with what their entities are now', async () => {
+  test('inspectIndexRows pages through stored rows with the current state of their entities', async () => {
     const ids: string[] = []
     for (let i = 0; i < 9; i++) ids.push((await store.put({ tags: [`t${i}`], n: i })).id)
     await store.put({ tags: ['t9'], n: 0 }, { id: ids[0]! })
@@ -186,7 +186,7 @@ describe.each([
     expect(byKey.get('t2')).toMatchObject({ entity: ids[2], bag: { n: 2 }, isExpected: true })
   })
 
-  test('a shard says how large its tables are, about', async () => {
+  test('a shard reports the approximate sizes of its tables', async () => {
     await store.put({ tags: ['x'] })
     const sizes = await Promise.all(store.context.driver.shards.map((shard) => shard.sizes!()))
     for (const one of sizes) expect(one!.bytes).toBeGreaterThan(0)

@@ -8,13 +8,13 @@ import {
   type EngineContext,
 } from '@looseleaf/index-engine'
 
-/** A value of an index row by the name of its column; undefined for a text that is too long to be kept whole. */
+/** A value of an index row with the name of its column. The value of a text that is too long for the column is undefined. */
 export interface InspectedValue {
   readonly column: string
   readonly value: ReturnType<typeof fromKeyValue>
 }
 
-/** The values of an index row, or of a claim. */
+/** Returns the values of an index row or claim. */
 export function inspectedKey(entry: CatalogEntry, key: Key): readonly InspectedValue[] {
   return tableSpec(entry).columns.map(({ name, type }, i) => {
     const value = key[i]
@@ -22,7 +22,7 @@ export function inspectedKey(entry: CatalogEntry, key: Key): readonly InspectedV
   })
 }
 
-/** The keys of the rows that an entity has to have in an index, and their shards, by what makes them this row and no other. */
+/** Returns the keys and shards of the rows that an entity has to have in an index, by `rowIdentity`. */
 export function rowsToHave(
   { router }: EngineContext,
   entry: CatalogEntry,
@@ -36,6 +36,7 @@ export function rowsToHave(
   return new Map(rows)
 }
 
+/** Returns a text that is different for every row of an index. */
 export function rowIdentity(key: Key, shard: number, id: Uint8Array): string {
   return `${shard} ${formatId(id)} ${keyIdentity(key)}`
 }

@@ -47,7 +47,7 @@ const aAndB = [
 const withCode = (code: ErrorCode): object => expect.objectContaining({ code })
 
 describe('an intersection', () => {
-  it('gives what has all of it, page after page and back, over all shards', async () => {
+  it('an intersection pages through entities that match all conditions, forward and backward, over all shards', async () => {
     const store = await open({ migrate: true })
     for (let published = 0; published < 60; published++) {
       const tags = ['a', 'b', 'c'].filter((_, i) => published % (i + 2) === 0)
@@ -73,17 +73,17 @@ describe('an intersection', () => {
     expect(up.cost).toMatchObject({ complete: true, rowsExamined: 4, rowsDiscarded: 0 })
   })
 
-  it('holds each entity against all conditions: rows that were left behind lead to nothing', async () => {
+  it('an intersection checks each entity against all conditions, so lost rows add none', async () => {
     const store = await open({ migrate: true, queryTimeMs: 60_000 })
     const { id } = await store.put({ tags: ['a', 'b'], published: 1 })
     await store.put({ tags: ['a', 'c'], published: 1 }, { id })
     const { items, cost } = await store.intersect(aAndB)
     expect(items).toEqual([])
-    // Its row of the tag that it has lost stays for a time.
+    // The lost row of the tag stays for a while.
     expect(cost).toMatchObject({ rowsExamined: 1, rowsDiscarded: 1 })
   })
 
-  it('finds an entity that moves while the second index waits to be read', async () => {
+  it('an intersection finds an entity that moves before the second index is read', async () => {
     const writer = await open({ migrate: true, queryTimeMs: 60_000 })
     const { id } = await writer.put({ tags: ['a', 'b'], published: 1 })
     const reached = Promise.withResolvers<void>()
@@ -108,7 +108,7 @@ describe('an intersection', () => {
     expect(cost.complete).toBe(true)
   })
 
-  it('says that it is not complete while rows of one of its indexes are pending', async () => {
+  it('an intersection is incomplete while rows of one of its indexes are pending', async () => {
     await open({ migrate: true })
     const writer = await open({ onIndexFailure: 'defer', time: withoutPauses }, ({ operation, table }) =>
       operation === 'upsert' && table === 'index_by_user'
@@ -126,14 +126,14 @@ describe('an intersection', () => {
     expect((await reader.intersect(withUser, { scatter: true })).cost.complete).toBe(false)
   })
 
-  it('says that it is not complete when it takes longer than queries of its store may', async () => {
+  it('an intersection that takes longer than queryTimeMs is incomplete', async () => {
     const store = await open({ migrate: true, queryTimeMs: 1 }, ({ operation }) =>
       operation === 'scan' ? { before: () => new Promise((resolve) => setTimeout(resolve, 10)) } : undefined,
     )
     expect((await store.intersect(aAndB)).cost.complete).toBe(false)
   })
 
-  it('reads no index that is not ready, or is not there', async () => {
+  it('an intersection rejects with INDEX_NOT_READY and INDEX_NOT_FOUND', async () => {
     const store = await open({ migrate: true })
     await store.put({ tags: ['a'], published: 1 })
     const late = defineIndex('late', {
@@ -146,7 +146,7 @@ describe('an intersection', () => {
     await expect(store.intersect(conditions)).rejects.toEqual(withCode('INDEX_NOT_READY'))
   })
 
-  it('looks all indexes up again when the table of one has gone', async () => {
+  it('an intersection reads the catalog again if the table of an index is missing', async () => {
     const reader = await open({ migrate: true, indexes: [byTag, byUser] })
     const admin = await open()
     await reader.intersect(aAndB)
@@ -157,7 +157,7 @@ describe('an intersection', () => {
   })
 })
 
-describe('what is no intersection', () => {
+describe('invalid intersections', () => {
   it.each<[string, unknown, object, ErrorCode, RegExp]>([
     [
       'no array',
@@ -187,7 +187,7 @@ describe('what is no intersection', () => {
       /Indexes by_tag and by_name cannot be read together/,
     ],
     ['the cursor of a query', aAndB, { cursor: 'x' }, 'BAD_CURSOR', /cursor for index by_tag and by_tag/],
-  ])('is refused: %s', async (_, conditions, options, code, message) => {
+  ])('an intersection is rejected: %s', async (_, conditions, options, code, message) => {
     const store = await open({ migrate: true })
     const call = store.intersect(conditions as IndexConditions<readonly IndexProperties[]>, options)
     await expect(call).rejects.toMatchObject({ code, message: expect.stringMatching(message) })

@@ -16,12 +16,12 @@ const byGroup = defineIndex('by_group', {
 })
 const byRank = defineIndex('by_rank', { properties: { group: 'integer', rank: 'integer' }, shardOn: 'group' })
 
-/** Bytes of bodies in the answers of a driver that gave several. */
+/** Bytes of bodies in the largest answer with several bodies. */
 interface Answers {
   largest: number
 }
 
-/** The driver, with a look at what its entity tables answer. */
+/** Wraps a driver, and records the sizes of its answers. */
 function watched(driver: Driver, answers: Answers): Driver {
   const note = (rows: readonly (Pick<BoundedRow, 'body'> | undefined)[]): void => {
     const bodies = rows.flatMap((row) => (row?.body ? [row.body.length] : []))
@@ -52,7 +52,7 @@ function watched(driver: Driver, answers: Answers): Driver {
   return { ...driver, shards }
 }
 
-/** The codec that stores have, with the bytes that it has decoded. */
+/** Makes the default codec with a count of the bytes that it has decoded. */
 function countedCodec(): Codec & { decoded: number } {
   const plain = msgpackZlibCodec()
   const codec = {
@@ -100,7 +100,7 @@ async function pagesOf(limit: number, order: 'asc' | 'desc') {
 }
 
 describe('entities of all sizes', () => {
-  it('are found by every kind of reading, in answers of bounded size', async () => {
+  it('every way of reading finds entities of all sizes, in answers of bounded size', async () => {
     const sizes = fc.array(fc.constantFrom(0, 10, 5_000, 60_000, 400_000, 3_000_000), { maxLength: 30 })
     const options = fc.record({
       limit: fc.integer({ min: 1, max: 40 }),
@@ -127,7 +127,7 @@ describe('entities of all sizes', () => {
         const scanned: [EntityId, number][] = []
         for await (const entity of store.scan()) scanned.push([entity.id, sizeOf(entity)])
         expect(scanned.toSorted()).toEqual(ids.map((id, i) => [id, list[i]]).toSorted())
-        // One long body more than the bound of a group, at the most.
+        // At most the bound of a group, and one long body.
         expect(answers.largest).toBeLessThan(8 * MiB + 3_100_000)
         await store.close()
       }),
@@ -136,7 +136,7 @@ describe('entities of all sizes', () => {
     await open()
   }, 120_000)
 
-  it('are as many on a page as come to 32 MiB', async () => {
+  it('a page has as many entities as fit into 32 MiB', async () => {
     await open()
     const ids = await putAll(Array.from({ length: 7 }, () => 7 * MiB))
     const pages = await pagesOf(100, 'asc')
@@ -147,7 +147,7 @@ describe('entities of all sizes', () => {
     expect(answers.largest).toBeLessThan(16 * MiB)
   }, 60_000)
 
-  it('count as what they are when they are not compressed', async () => {
+  it('the bytes of a page count bodies without compression', async () => {
     await open()
     const text = 'a page of the same letter '.repeat(300_000)
     for (let rank = 0; rank < 10; rank++) await store.put({ group: 1, rank, text })
@@ -155,7 +155,7 @@ describe('entities of all sizes', () => {
     expect(pages.map(({ items }) => items.length)).toEqual([5, 5])
   }, 60_000)
 
-  describe('that are short once compressed', () => {
+  describe('with short compressed bodies', () => {
     let codec: ReturnType<typeof countedCodec>
     beforeEach(async () => {
       codec = countedCodec()
@@ -165,21 +165,21 @@ describe('entities of all sizes', () => {
       codec.decoded = 0
     })
 
-    it('end a page of a list at 32 MiB, and are decoded as far as that', async () => {
+    it('a page of a list ends at 32 MiB, and decodes little more', async () => {
       const page = await store.list(byGroup, { group: 1 }, { limit: 100 })
       expect(page.items).toHaveLength(16)
-      // Three of them are in hand together.
+      // Three items are decoded together, so up to two more than the page has.
       expect(page.cost).toMatchObject({ complete: false, entitiesCovered: 18 })
       expect(codec.decoded).toBeLessThan(40 * MiB)
       const rest = await store.list(byGroup, { group: 1 }, { limit: 100, cursor: page.cursor })
       expect(new Set([...page.items, ...rest.items].map(({ id }) => id)).size).toBe(20)
     })
 
-    it('are decoded some MiB at a time by who follows changes', async () => {
+    it('changes decode some MiB at a time', async () => {
       const seen = new Set<EntityId>()
       for await (const { id } of store.changes({ from: 'beginning' })) {
         seen.add(id)
-        // What was taken, and what is in hand of each of two shards.
+        // The changes taken, and one group in memory for each of the two shards.
         expect(codec.decoded).toBeLessThan(seen.size * 2.2 * MiB + 2 * 8.5 * MiB)
         if (seen.size === 20) break
       }

@@ -15,7 +15,7 @@ const wheres = Array.from({ length: ENTRIES }, (_, n) => ({ entry: `entry ${n}` 
 let memory: Driver
 let store: DataStore
 let plan: FaultPlan
-/** Calls of an index table for rows. */
+/** Calls of index tables that read or count rows. */
 let calls: string[]
 
 beforeEach(async () => {
@@ -44,7 +44,7 @@ async function putComments(): Promise<void> {
   )
 }
 
-/** Damages the body of an entity, as a disk would. */
+/** Damages the body of an entity, as a bad disk would. */
 async function damage(id: EntityId): Promise<void> {
   const number = store.context.router.shardOfId(parseId(id))
   const { entities } = memory.shards[number]!
@@ -61,7 +61,7 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
   )
 
 describe('queries by many conditions', () => {
-  it('many conditions give for each what a query and a count of it give, in three statements a shard', async () => {
+  it('queryMany returns the page and the count of each condition, in three statements per shard', async () => {
     await putComments()
     const options = { order: 'desc', limit: 3 } as const
     calls = []
@@ -70,7 +70,7 @@ describe('queries by many conditions', () => {
       '0 countMany',
       '1 countMany',
     ])
-    // One for the pages, and one for the entities of the counts.
+    // One scan per shard for the pages, and one for the entities of the counts.
     expect(calls.filter((call) => /scan/.test(call)).length).toBe(2 * 2)
     for (const [n, where] of wheres.entries()) {
       const page = await store.query(byEntry, where, options)
@@ -80,7 +80,7 @@ describe('queries by many conditions', () => {
     expect(pages.map(({ items }) => items.length)).toEqual(wheres.map((_, n) => Math.min(n, 3)))
   })
 
-  it('are alike without counts, and each cursor leads on with a query', async () => {
+  it('queryMany without counts returns cursors for query', async () => {
     await putComments()
     const pages = await store.queryMany(byEntry, wheres, { limit: 3 })
     for (const [n, { items, cursor, ...others }] of pages.entries()) {
@@ -91,7 +91,7 @@ describe('queries by many conditions', () => {
     }
   })
 
-  it('take ranges, lists and repeats, and shards that have to be asked all', async () => {
+  it('queryMany and countMany accept ranges, value lists, repeated conditions and scatter', async () => {
     await putComments()
     const mixed = [
       { entry: 'entry 9', at: { gte: 7 } },
@@ -110,7 +110,7 @@ describe('queries by many conditions', () => {
     expect(pages.map(({ items }) => items.length)).toEqual([2, 3, 0, 2, 2, 50])
   })
 
-  it('count by entities where rows do not tell, or exactly', async () => {
+  it('countMany reads entities if rows do not tell the number, or with exact: true', async () => {
     await putComments()
     const tags = [{ tags: 'any' }, { tags: { in: ['entry 3', 'any'] } }, { tags: 'entry 3' }]
     const all = (ENTRIES * (ENTRIES - 1)) / 2
@@ -120,7 +120,7 @@ describe('queries by many conditions', () => {
     expect(pages.map(({ count }) => count)).toEqual([all, all, 3])
   })
 
-  it('take a thousand conditions, some at a time, and no more', async () => {
+  it('queryMany and countMany accept a thousand conditions and no more', async () => {
     await putComments()
     const thousand = Array.from({ length: 1_000 }, (_, n) => wheres[n % ENTRIES]!)
     const pages = await store.queryMany(byEntry, thousand, { limit: 1, count: true })
@@ -135,12 +135,12 @@ describe('queries by many conditions', () => {
     expect(await store.countMany(byEntry, [])).toEqual([])
   })
 
-  it('share the bytes of one page: each has something, and a cursor where it was cut off', async () => {
+  it('the pages of queryMany share the bytes of one page, and each has an item or a cursor', async () => {
     const large = Buffer.alloc(7 * 1024 * 1024, 1).toString()
     const some = wheres.slice(0, 4)
     for (const { entry } of some)
       for (const at of [1, 2]) await store.put({ entry, at, text: `${large} ${at}` })
-    // The last two are not asked together with the first.
+    // The last two conditions are read in another batch than the first.
     const nobody = Array.from({ length: 126 }, () => ({ entry: 'nobody' }))
     const pages = await store.queryMany(byEntry, [...some.slice(0, 2), ...nobody, ...some.slice(2)])
     const filled = pages.filter(({ items }) => items.length > 0)
@@ -151,7 +151,7 @@ describe('queries by many conditions', () => {
     }
   }, 30_000)
 
-  it('say which condition has a slip, and send nothing', async () => {
+  it('queryMany and countMany name the condition with an error, and send nothing', async () => {
     calls = []
     // @ts-expect-error a number is no string
     expect(await codeOf(store.queryMany(byEntry, [wheres[0]!, { entry: 7 }]))).toMatch(
@@ -167,7 +167,7 @@ describe('queries by many conditions', () => {
     expect(calls).toEqual([])
   })
 
-  it('leave out a damaged entity, which the page that it is of tells, or fail', async () => {
+  it('queryMany reports a damaged entity in the cost of its page, or fails', async () => {
     const { id } = await store.put({ entry: 'entry 1', at: 1 })
     await store.put({ entry: 'entry 2', at: 1 })
     await damage(id)
@@ -179,7 +179,7 @@ describe('queries by many conditions', () => {
     expect(pages[2]!.items).toHaveLength(1)
   })
 
-  it('fail as one when a shard does, and end at their signal', async () => {
+  it('queryMany fails if a shard fails, and ends with its signal', async () => {
     await putComments()
     plan = ({ operation, shard }) =>
       operation === 'scanMany' && shard === 1
@@ -201,8 +201,8 @@ describe('queries by many conditions', () => {
   })
 })
 
-describe('queries that are made at the same time', () => {
-  it('share their scans, whoever makes them', async () => {
+describe('concurrent queries', () => {
+  it('concurrent queries share scans', async () => {
     await putComments()
     calls = []
     const pages = await Promise.all(wheres.map((where) => store.query(byEntry, where, { limit: 3 })))

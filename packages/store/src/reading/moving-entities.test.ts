@@ -6,15 +6,16 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
 /*
- * An entity that matches all the time moves, while a query is under way, from a place that the query has not read yet to
- * one that it has. Its old row has to lead to it for as long as that query may run.
+ * 1. A query reads some places of an index, and an entity that matches is at a place that it has not read yet.
+ * 2. The entity moves to a place that was read. It still matches.
+ * 3. The query finds it only if its lost row stays for as long as the query may run.
  */
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const table = tableName(byName, 1)
 const everybody = { name: { gte: 'a', lt: 'z' } }
 
-/** Names between which everybody is, on shard 0 and on shard 1 of two. */
+/** One name with its rows on shard 0, and one with its rows on shard 1. */
 interface Names {
   readonly on0: string
   readonly on1: string
@@ -38,7 +39,7 @@ afterEach(async () => {
   await memory?.close()
 })
 
-/** What every way of reading by an index says of who is there; the sorted ids, or how many they are. */
+/** The ways of reading by an index: each returns the ids, or their number. */
 const ways = {
   async query(store: DataStore): Promise<readonly EntityId[]> {
     const { items, cost } = await store.query(byName, everybody, { scatter: true, limit: 1 })
@@ -54,7 +55,7 @@ const ways = {
 }
 const namesOfWays = Object.keys(ways) as (keyof typeof ways)[]
 
-/** A reader whose scan of a shard is held up, the first one or a later one of the same call. */
+/** Opens a reader whose scan of a shard with this number waits for `goOn`. */
 async function heldUpReader(
   shard: number,
   scan: number,
@@ -73,9 +74,9 @@ async function heldUpReader(
   return { reader, reached: reached.promise, goOn: goesOn.resolve }
 }
 
-/** Far longer than any call here, on any machine. */
+/** A queryTimeMs longer than any call here, on any machine. */
 const ENOUGH_MS = 60_000
-/** Long enough for what a writer does at once behind its commit. */
+/** Long enough for the deletes that a writer sends right after its commit. */
 const AT_ONCE_MS = 100
 
 async function move(writer: DataStore, id: EntityId, name: string): Promise<void> {
@@ -84,7 +85,7 @@ async function move(writer: DataStore, id: EntityId, name: string): Promise<void
   await Promise.race([writer.settled(), soon])
 }
 
-/** A store of two shards, and names with their rows on each. */
+/** Makes a store of two shards, and returns names with their rows on each. */
 async function makeStore(queryTimeMs = ENOUGH_MS): Promise<{
   readonly writer: DataStore
   readonly names: Names
@@ -100,8 +101,8 @@ async function makeStore(queryTimeMs = ENOUGH_MS): Promise<{
   return { writer, names: { on0: on(0), on1: on(1) } }
 }
 
-describe('an entity that moves to a shard that was read, from one that was not', () => {
-  it.each(namesOfWays)('is found by %s', async (way) => {
+describe('an entity that moves to a shard that was read already', () => {
+  it.each(namesOfWays)('an entity that moves to a shard that was read is found by %s', async (way) => {
     const { writer, names } = await makeStore()
     const { id } = await writer.put({ name: names.on1 })
     const { reader, reached, goOn } = await heldUpReader(1, 1)
@@ -112,7 +113,7 @@ describe('an entity that moves to a shard that was read, from one that was not',
     expect(await reading).toEqual(way === 'count' ? 1 : [id])
   })
 
-  it('is found when it moves there and back again', async () => {
+  it('an entity that moves to a shard that was read and back is found', async () => {
     const { writer, names } = await makeStore()
     const { id } = await writer.put({ name: names.on1 })
     const { reader, reached, goOn } = await heldUpReader(1, 1)
@@ -126,26 +127,29 @@ describe('an entity that moves to a shard that was read, from one that was not',
   })
 })
 
-/** As many as the first scan of a call reads, which has a row more than its page. */
+/** Rows that the first scan of a call reads: one more than its page. */
 const FIRST_SCAN = { query: 2, getAll: 1_001, count: 1_001 }
 const ROWS_PER_WRITE = 500
 
-describe('an entity that moves backwards on one shard, past rows of writers that died', () => {
-  it.each(namesOfWays)('is found by %s', async (way) => {
-    memory = await memoryShards(1).connect()
-    const writer = await open(undefined, { migrate: true, queryTimeMs: ENOUGH_MS })
-    await leaveRows(writer, FIRST_SCAN[way])
-    const { id } = await writer.put({ name: 'm' })
-    const { reader, reached, goOn } = await heldUpReader(0, 2)
-    const reading = ways[way](reader)
-    await reached
-    await move(writer, id, 'a')
-    goOn()
-    expect(await reading).toEqual(way === 'count' ? 1 : [id])
-  })
+describe('an entity that moves backward on one shard, past rows of crashed writes', () => {
+  it.each(namesOfWays)(
+    'an entity that moves backward past rows of crashed writes is found by %s',
+    async (way) => {
+      memory = await memoryShards(1).connect()
+      const writer = await open(undefined, { migrate: true, queryTimeMs: ENOUGH_MS })
+      await leaveRows(writer, FIRST_SCAN[way])
+      const { id } = await writer.put({ name: 'm' })
+      const { reader, reached, goOn } = await heldUpReader(0, 2)
+      const reading = ways[way](reader)
+      await reached
+      await move(writer, id, 'a')
+      goOn()
+      expect(await reading).toEqual(way === 'count' ? 1 : [id])
+    },
+  )
 })
 
-/** Of writers that died before they committed their entities, between `a` and `m`. */
+/** Adds rows of crashed writes between `a` and `m`. */
 async function leaveRows(store: DataStore, count: number): Promise<void> {
   const rows = Array.from({ length: count }, () => ({
     key: [Buffer.from('dead')],
@@ -161,12 +165,12 @@ async function leaveRows(store: DataStore, count: number): Promise<void> {
   }
 }
 
-/** Shorter than a scan is held up. */
+/** Shorter than `HELD_UP_MS`, for which a scan waits. */
 const QUERY_TIME_MS = 100
 const HELD_UP_MS = 300
 
-describe('a call that takes longer than the queries of its store may', () => {
-  /** Reads while a scan is held up for too long, in a process that was not told for how long that is. */
+describe('a read that takes longer than queryTimeMs', () => {
+  /** Reads while a scan waits for longer than queryTimeMs, in a process that opened without that option. */
   async function readSlowly<T>(read: (reader: DataStore) => Promise<T>): Promise<T> {
     const { writer, names } = await makeStore(QUERY_TIME_MS)
     await writer.put({ name: names.on1 })
@@ -177,12 +181,12 @@ describe('a call that takes longer than the queries of its store may', () => {
     return reading
   }
 
-  it('says that its page is not complete', async () => {
+  it('a page that takes longer than queryTimeMs is incomplete', async () => {
     const page = await readSlowly((reader) => reader.query(byName, everybody, { scatter: true }))
     expect(page.cost.complete).toBe(false)
   })
 
-  it('is refused where its answer has to be whole', async () => {
+  it('getAll and an exact count that take longer than queryTimeMs reject', async () => {
     const late = { code: 'DEADLINE' }
     await expect(
       readSlowly((reader) => reader.getAll(byName, everybody, { scatter: true })),

@@ -3,7 +3,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { createEntityCache, type CacheOptions, type EntityCache } from './entity-cache.ts'
 import { createSharedEntityCache } from './shared-entity-cache.ts'
 
-/** The cache of a process, or one that processes share. */
+/** Opens the cache of this process, or one that processes share. */
 export function openCache(
   cache: CacheOptions | SharedCacheFactory,
   context: EngineContext,

@@ -5,7 +5,7 @@ import { keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
-/* Indexes that are of entities with given values: many kinds of entities in one store, each with indexes of its own. */
+/* Partial indexes: many kinds of entities in one store, each with its own indexes. */
 
 const issues = defineIndex('issue_by_assignee', {
   on: { kind: 'issue' },
@@ -41,7 +41,7 @@ function open(migrate = true): Promise<DataStore> {
   return DataStore.open({ shards: keepOpen(memory), indexes: [issues, notes, slugs], migrate })
 }
 
-/** Rows in the tables of an index, over all shards. */
+/** Counts the rows of an index over all shards. */
 async function rowsIn(name: string): Promise<number> {
   const { indexes } = store.context.catalog.current()
   const entry = indexes.find((own) => own.name === name && !own.unique)!
@@ -55,7 +55,7 @@ const titles = async (): Promise<unknown[]> =>
   (await store.query(issues, { assignee: 'ada' })).items.map(({ title }) => title)
 
 describe('a partial index', () => {
-  it('has the entities that have its values, and no others', async () => {
+  it('a partial index has the entities with its values, and no others', async () => {
     await store.put({ kind: 'issue', assignee: 'ada', title: 'one' })
     await store.put({ kind: 'note', assignee: 'ada', title: 'two' })
     await store.put({ assignee: 'ada', title: 'three' })
@@ -64,7 +64,7 @@ describe('a partial index', () => {
     expect(await rowsIn(issues.name)).toBe(1)
   })
 
-  it('refuses misfits of its own entities alone', async () => {
+  it('a partial index rejects misfits only of its own entities', async () => {
     const put = (kind: string, isOpen: boolean): Promise<unknown> =>
       store.put({ kind, assignee: 'ada', state: { open: isOpen } })
     await expect(put('note', true)).rejects.toMatchObject({ code: 'BAD_INDEX_VALUE' })
@@ -74,7 +74,7 @@ describe('a partial index', () => {
     expect((await store.query(notes, { assignee: 5 }, { scatter: true })).items).toHaveLength(1)
   })
 
-  it('gains an entity that gets its values, and loses one that has others', async () => {
+  it('a partial index gains an entity that gets its values, and loses one that no longer has them', async () => {
     const { id } = await store.put({ kind: 'draft', assignee: 'ada', title: 'one' })
     expect(await titles()).toEqual([])
     await store.update(id, (bag) => ({ ...bag, kind: 'issue' }))
@@ -85,7 +85,7 @@ describe('a partial index', () => {
     expect(await rowsIn(issues.name)).toBe(0)
   })
 
-  it('gives no entity by a row that was left behind', async () => {
+  it('a superfluous row of a partial index returns no entity', async () => {
     const { id } = await store.put({ kind: 'issue', assignee: 'ada', title: 'one' })
     const { router } = store.context
     const entry = store.context.catalog.current().indexes.find(({ name }) => name === issues.name)!
@@ -104,7 +104,7 @@ describe('a partial index', () => {
     expect((await store.explain(issues, where)).estimatedRows).toBe(1)
   })
 
-  it('draws a list from rows alone, with the values that it is of', async () => {
+  it('a list of a partial index has the values of its `on`, from rows alone', async () => {
     const due = new Date(5)
     const { id } = await store.put({ kind: 'issue', assignee: 'ada', title: 'one', due, text: 'long' })
     const { items, cost } = await store.list(issues, { assignee: 'ada' })
@@ -112,7 +112,7 @@ describe('a partial index', () => {
     expect(cost.entitiesCovered).toBe(1)
   })
 
-  it('is unique among its own entities', async () => {
+  it('a partial unique index is unique among its own entities', async () => {
     const put = (kind: string, id?: EntityId): Promise<{ id: EntityId }> =>
       store.put({ kind, slug: 'home' }, id === undefined ? {} : { id })
     const draft = await put('draft')
@@ -120,7 +120,7 @@ describe('a partial index', () => {
     const page = await put('page')
     await expect(put('page')).rejects.toMatchObject({ code: 'DUPLICATE_KEY', holder: page.id })
     await expect(put('page', draft.id)).rejects.toMatchObject({ code: 'DUPLICATE_KEY', holder: page.id })
-    // Who is no page any more has given its key up.
+    // An entity that is no page any more has lost its key.
     await put('draft', page.id)
     await put('page', draft.id)
     await expect(put('page', page.id)).rejects.toMatchObject({ code: 'DUPLICATE_KEY', holder: draft.id })
@@ -134,7 +134,7 @@ describe('a definition with another on', () => {
     unique: true,
   })
 
-  it('is another index, with claims of its own', async () => {
+  it('a definition with another `on` is another index with its own claims', async () => {
     await expect(store.query(anywhere, { slug: 'home' })).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
     await store.addIndex(anywhere)
     const adopted = await changeCatalog(store.context.driver, (indexes) =>
@@ -157,7 +157,7 @@ describe('a definition with another on', () => {
     await expect(store.put({ kind: 'page', slug: 'home' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
   })
 
-  it('is the same when a store is opened again', async () => {
+  it('opening a store again changes no partial index', async () => {
     const before = await store.indexes()
     const again = await open()
     expect(await again.indexes()).toEqual(before)
@@ -165,7 +165,7 @@ describe('a definition with another on', () => {
   })
 })
 
-it('a store with a partial index requires to be understood', async () => {
+it('a store with a partial index requires processes to know partial indexes', async () => {
   const requires = async (): Promise<unknown> => (await memory.shards[1]!.catalog.load())?.requires
   expect(await requires()).toContainEqual({ name: 'partial', since: '0.1.0' })
   for (const index of [issues, notes, slugs]) await store.dropIndex(index)

@@ -10,13 +10,13 @@ import {
 } from '@looseleaf/index-engine'
 import { notReady } from './ready-indexes.ts'
 
-/** The definition that a query names, and the time of the query in milliseconds since 1970: what has expired by then is no answer. */
+/** The definition that a query names, and the time of the query in milliseconds since 1970, at which entities may have expired. */
 export interface QueriedIndex {
   readonly definition: IndexDefinitionData
   readonly now: number
 }
 
-/** Plans a query on the generation that serves it. Throws `BAD_QUERY`; `INDEX_NOT_READY` if that is one that cannot serve this `where`. */
+/** Plans a query on the generation that serves it. Throws `BAD_QUERY`, and `INDEX_NOT_READY` if a stand-in cannot serve this `where`. */
 export function planOn(
   router: Router,
   entry: ServingEntry,
@@ -31,7 +31,7 @@ export function planOn(
   return hideExpired(plan, definition.expires, now)
 }
 
-/** As `planOn`, of many conditions; an error names the number of its condition. */
+/** Does `planOn` for many conditions. An error names the number of its condition. */
 export function planManyOn(
   router: Router,
   entry: ServingEntry,

@@ -24,7 +24,7 @@ afterEach(async () => {
   await memory.close()
 })
 
-/** The next `count` changes. */
+/** Takes the next `count` changes. */
 async function take(count: number, options: ChangesOptions = {}): Promise<EntityChange[]> {
   const taken: EntityChange[] = []
   for await (const change of store.changes({ pollMs: POLL_MS, ...options })) {
@@ -34,7 +34,7 @@ async function take(count: number, options: ChangesOptions = {}): Promise<Entity
   return taken
 }
 
-/** As the cleaner does with tombstones that are old enough. */
+/** Purges tombstones, as the cleaner does. */
 async function purge(id: EntityId): Promise<void> {
   const { entities } = memory.shards[0]!
   const key = parseId(id)
@@ -43,7 +43,7 @@ async function purge(id: EntityId): Promise<void> {
   expect(await entities.purge([key])).toBe(1)
 }
 
-it('a cursor of before a deletion whose tombstone is gone is refused', async () => {
+it('a cursor before a deletion whose tombstone was purged is rejected', async () => {
   const { id } = await store.put({ n: 1 })
   const [{ cursor } = { cursor: '' }] = await take(1, { from: 'beginning' })
   await store.delete(id)
@@ -56,7 +56,7 @@ it('a cursor of before a deletion whose tombstone is gone is refused', async () 
   })
 })
 
-it('a cursor behind the deletion leads on after the purge, also where the deletion was the last write', async () => {
+it('a cursor after the deletion continues after the purge, even if the deletion was the last write', async () => {
   const { id } = await store.put({ n: 1 })
   await store.delete(id)
   const [{ cursor } = { cursor: '' }] = await take(1, { from: 'beginning' })
@@ -65,7 +65,7 @@ it('a cursor behind the deletion leads on after the purge, also where the deleti
   expect(await take(1, { from: cursor })).toMatchObject([{ id: next }])
 })
 
-it('a follower that begins after a purge is given all entities, and its cursors are good', async () => {
+it('a follower that begins after a purge receives all entities, and its cursors are valid', async () => {
   const { id: old } = await store.put({ n: 0 })
   const { id } = await store.put({ n: 1 })
   await store.delete(id)
@@ -77,7 +77,7 @@ it('a follower that begins after a purge is given all entities, and its cursors 
   expect(await take(1, { from: change!.cursor })).toMatchObject([{ id: next }])
 })
 
-it('a follower overtaken by a purge between two statements hands out no change behind the gap', async () => {
+it('a follower overtaken by a purge between two statements yields no change after the gap', async () => {
   const { id } = await store.put({ n: 1 })
   const [{ cursor } = { cursor: '' }] = await take(1, { from: 'beginning' })
   await store.delete(id)
@@ -92,7 +92,7 @@ it('a follower overtaken by a purge between two statements hands out no change b
   expect(overtaken).toBe(true)
 })
 
-it('a follower that began at a floor that a failover has lost is refused after a purge of what was written since', async () => {
+it('a follower that began at a floor that a failover has lost is rejected after a purge of later writes', async () => {
   const { storeId } = store.context.catalog.current()
   const lost = (Date.now() + 3_600_000) * 1000
   const { id } = await store.put({ n: 1 })
@@ -105,7 +105,7 @@ it('a follower that began at a floor that a failover has lost is refused after a
   await expect(take(1, { from: cursor })).rejects.toMatchObject({ code: 'CHANGES_GONE' })
 })
 
-it('a follower begins from the beginning although a shard does not answer its first look', async () => {
+it('a follower starts at the beginning although a shard does not answer its first look', async () => {
   const { id } = await store.put({ n: 1 })
   let looks = 0
   plan = ({ operation }) => {

@@ -1,10 +1,10 @@
 import { throwIfAborted, type Lane } from '@looseleaf/core'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
-/** A row as the read lane gives it. */
+/** A row that the read lane returns. */
 export type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
 
-/** The lane with other ways to an answer: what it has sent is told as before, and a call whose signal has fired goes no way. */
+/** Wraps a read lane with other ways to answer. Keeps its statistics, and rejects calls whose signal has aborted. */
 export function readLaneBy(
   lane: ShardLanes['read'],
   { submit, submitAll }: Pick<Lane<Uint8Array, Found>, 'submit' | 'submitAll'>,

@@ -13,11 +13,11 @@ import {
   type ServingEntry,
 } from '@looseleaf/index-engine'
 
-/** Finds the entries of definitions, for queries. */
+/** Finds the catalog entries that serve the definitions of queries. */
 export interface ReadyIndexes {
   /**
-   * Works on the indexes of definitions; where a table has gone since the catalog was read they are looked up again. With
-   * `mayStandIn` an older generation takes the place of one that is being filled. Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`.
+   * Calls `work` with the entries of definitions. If a table was dropped since the catalog was read, reads the catalog and calls `work`
+   * once more. With `mayStandIn` an older generation serves for one that is being filled. Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`.
    */
   onIndexes<T>(
     definitions: readonly IndexDefinitionData[],
@@ -26,10 +26,10 @@ export interface ReadyIndexes {
   ): Promise<T>
 }
 
-/** For so many milliseconds a building index is not looked up again while another generation stands in for it. */
-const LOOK_EVERY_MS = 1_000
+/** Milliseconds between two reads of the catalog while another generation stands in for a building index. */
+const RELOAD_INTERVAL_MS = 1_000
 
-/** Whether queries of an index need not look it up, as far as is known. */
+/** Returns true if the catalog in memory has the index as ready. Asks no database. */
 export function isKnownReady(context: EngineContext, definition: IndexDefinitionData): boolean {
   return isReady(entryOf(context, definition))
 }
@@ -44,7 +44,7 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
   }
 
   async function readyEntry(definition: IndexDefinitionData, mayStandIn: boolean): Promise<ServingEntry> {
-    if (mayStandIn && now() - reloadedAt < LOOK_EVERY_MS) {
+    if (mayStandIn && now() - reloadedAt < RELOAD_INTERVAL_MS) {
       const standIn = standInFor(find(definition))
       if (standIn !== undefined) return standIn
     }
@@ -52,7 +52,7 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     reloadedAt = now()
     const entry = find(definition)
     const { indexes, silent } = context.catalog.current()
-    // One that does not answer may know it.
+    // A shard that does not answer may have it.
     if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
     if (isReady(entry)) return entry
     const standIn = mayStandIn ? standInFor(entry) : undefined
@@ -60,7 +60,7 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     return standIn
   }
 
-  /** Undefined where one has to be looked up. */
+  /** Returns undefined if an index is not known to be ready, so that the catalog has to be read. */
   function knownEntries(definitions: readonly IndexDefinitionData[]): readonly CatalogEntry[] | undefined {
     const entries = definitions.map(find)
     return entries.every(isReady) ? entries : undefined
@@ -89,11 +89,11 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     } catch (error) {
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
       await context.catalog.reload()
-      const again = await readyEntries(definitions, mayStandIn)
-      if (again.some(({ table }, i) => table !== entries[i]?.table)) return work(again)
+      const reloaded = await readyEntries(definitions, mayStandIn)
+      if (reloaded.some(({ table }, i) => table !== entries[i]?.table)) return work(reloaded)
       throw new LooseleafError(
         'INDEX_NOT_FOUND',
-        `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`: the index begins anew then.`,
+        `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`, to fill the index anew.`,
         { shard: error.shard, cause: error },
       )
     }
@@ -112,13 +112,13 @@ function isReady(entry: CatalogEntry | undefined): entry is CatalogEntry {
   return entry?.state === 'ready' && !entry.hidden
 }
 
-/** The error of a query of an index that is not ready. */
+/** Makes the error for a query of an index that is not ready. */
 export function notReady(entry: CatalogEntry): LooseleafError {
   const { name, generation, state, hidden } = entry
   const why = hidden
-    ? `hidden, as one that is about to be dropped: bring it back with \`looseleaf index restore ${name} --generation ${generation}\` or \`store.restoreIndex\`.`
+    ? `hidden, as before a drop: bring it back with \`looseleaf index restore ${name} --generation ${generation}\` or \`store.restoreIndex\`.`
     : isPaused(entry)
-      ? `${state}, and its filling is paused: it can be queried when that was resumed (\`looseleaf index resume ${name}\`) and is done.`
+      ? `${state}, and its filling is paused: resume it (\`looseleaf index resume ${name}\`), and query the index when it is filled.`
       : `${state}: it can be queried when a cleaner has filled it (\`startCleaner\`, or \`cleanIndex\` for this one now).`
   return new LooseleafError('INDEX_NOT_READY', `Index ${name} is ${why}`)
 }

@@ -4,49 +4,46 @@ import { isFloorOld, openedTo } from '@looseleaf/protocol'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
 import { createReplicaMarks } from './replica-marks.ts'
 
-/** What a replica is known to have. Moments are of `elapsedBy`. */
+/** The known state of a replica. Moments are of `elapsedBy`. */
 export interface ReplicaState {
-  /** It knows everything that was acknowledged before; undefined where that cannot be told. */
+  /** The replica knows every write acknowledged before this moment; undefined if unknown. */
   readonly asOf: number | undefined
   /** The epoch of its catalog. */
   readonly epoch: number
-  /**
-   * Its connections had been opened so many times. What comes by a later one may be of a server that has lost what it had, or of another
-   * one.
-   */
+  /** Connections opened at the last look. A later connection may have reached another server, or one that has lost data. */
   readonly opened: number | undefined
-  /** Why nothing is read from it, in words; undefined where it may be read by those for whom it is fresh enough. */
+  /** Reason why no call reads from it, for people; undefined while calls may. */
   readonly leftOut: string | undefined
 }
 
-/** Knows how far the replicas of a shard are. */
+/** Knows the age of the replicas of a shard. */
 export interface ReplicaFollower {
-  /** What is known of each replica. To be asked by reads: a shard is followed only while it is asked, as often as their bound needs. */
+  /** Returns the known states, for a read with this bound. A shard is followed only while reads ask, and as often as their bounds need. */
   ask(maxStalenessMs: number): readonly ReplicaState[]
-  /** What is known, without a reason to go on following. */
+  /** Returns the known states, without keeping the shard followed. */
   states(): readonly ReplicaState[]
-  /** This replica has failed: nothing is read from it before it was seen well again. */
+  /** Leaves out a replica that has failed until it answers again. */
   failed(replica: number, reason: string): void
   close(): Promise<void>
 }
 
-/** Looks within the bound of those who read, so that one or two may be late. */
+/** Looks within the bound of the reads, so that one or two may be late. */
 const LOOKS = 4
 /** Milliseconds between two looks. */
 const MIN_PAUSE_MS = 50
 const MAX_PAUSE_MS = 1_000
-/** A bound that no replica can be known to keep is nobody's reason to look more often. */
+/** Smaller bounds do not make looks more frequent, because no replica can be known to keep them. */
 const LEAST_BOUND_MS = LOOKS * MIN_PAUSE_MS
-/** A replica that has not answered for so long is left out. */
+/** Milliseconds without an answer after which a replica is left out. */
 const LATE_MS = 1_000
-/** A shard is followed for so long after it was asked for. */
+/** Milliseconds for which a shard is followed after the last read asked. */
 const FOLLOW_MS = 10_000
 
 const UNKNOWN: ReplicaState = {
   asOf: undefined,
   epoch: 0,
   opened: undefined,
-  leftOut: 'How far it is is not known yet.',
+  leftOut: 'Its age is not known yet.',
 }
 
 type Replayed = Pick<FloorState, 'floor' | 'epoch'> & Pick<ReplicaState, 'opened'>
@@ -54,21 +51,21 @@ type Replayed = Pick<FloorState, 'floor' | 'epoch'> & Pick<ReplicaState, 'opened
 interface Followed {
   readonly replica: Shard
   state: ReplicaState
-  /** Whether it has shown that it is of this store since it has failed last. */
+  /** True if it was checked to be of this store since its last failure. */
   isChecked: boolean
   isWarned: boolean
-  /** Counted up by each failure, so that a look that began before it changes nothing. */
+  /** Number of failures. A look that began before the last one must not change the state. */
   failures: number
-  /** The floor that it had when it was ahead of its primary: until that is passed, its floors are those of another history. */
+  /** Its floor when it was ahead of its primary. Floors up to this one may belong to a history that the primary has lost. */
   above: number
-  /** When it was asked what it has not answered yet. */
+  /** Moment of the question that it has not answered yet. */
   askedAt: number | undefined
   loop: Promise<void> | undefined
 }
 
 /**
- * Follows the replicas of a shard by its floor: reads what they have replayed, each in its own time, and then, from the primary, the
- * floor, which is raised where nobody else has done so for the time of a look.
+ * Follows the replicas of a shard by its floor. Reads the floor of each replica, and then the floor of the primary. Raises the floor if
+ * no other process has done so since the look before.
  */
 export function createReplicaFollower(
   context: EngineContext,
@@ -77,8 +74,8 @@ export function createReplicaFollower(
   onWarning: (message: string) => void,
 ): ReplicaFollower {
   const now = elapsedBy(context.time)
-  // Nothing is lost when the process ends meanwhile.
-  const quietTime = inBackground(context.time)
+  // These sleeps do not keep the process alive.
+  const backgroundTime = inBackground(context.time)
   const closing = new AbortController()
   const { signal } = closing
   const replicas = (shard.replicas ?? []).map((replica): Followed => {
@@ -95,7 +92,7 @@ export function createReplicaFollower(
   })
   const marks = createReplicaMarks()
   let primaryLoop: Promise<void> | undefined
-  /** Told the floor of the primary as it is read next, or undefined where that fails. */
+  /** Called with the floor of the primary when it is read next, or undefined if that fails. */
   let listeners: ((current: FloorState | undefined) => void)[] = []
   let bound = Infinity
   let boundAt = -Infinity
@@ -104,79 +101,79 @@ export function createReplicaFollower(
   const isWanted = (): boolean => !signal.aborted && now() - wantedAt <= FOLLOW_MS
   const pauseMs = (): number => Math.min(Math.max(bound / LOOKS, MIN_PAUSE_MS), MAX_PAUSE_MS)
   const pause = (ms: number): Promise<void> =>
-    untilAborted(quietTime.sleep(ms, signal), signal).catch(() => undefined)
+    untilAborted(backgroundTime.sleep(ms, signal), signal).catch(() => undefined)
 
-  /** Throws what is wrong with the replica. */
-  async function check(one: Followed): Promise<void> {
-    await checkReplica(one.replica, context, number, { signal })
-    if (!one.isWarned) {
-      for (const warning of await one.replica.warnings({ signal }))
-        onWarning(`${one.replica.name}: ${warning}`)
-      one.isWarned = true
+  /** Throws if it is no replica of this shard. Warns once of its unsafe settings. */
+  async function check(followed: Followed): Promise<void> {
+    await checkReplica(followed.replica, context, number, { signal })
+    if (!followed.isWarned) {
+      for (const warning of await followed.replica.warnings({ signal }))
+        onWarning(`${followed.replica.name}: ${warning}`)
+      followed.isWarned = true
     }
-    one.isChecked = true
+    followed.isChecked = true
   }
 
-  function leaveOut(one: Followed, leftOut: string): void {
-    one.state = { ...one.state, asOf: undefined, leftOut }
-    one.isChecked = false
-    one.failures++
+  function leaveOut(followed: Followed, leftOut: string): void {
+    followed.state = { ...followed.state, asOf: undefined, leftOut }
+    followed.isChecked = false
+    followed.failures++
   }
 
-  async function askReplica(one: Followed): Promise<Replayed> {
-    one.askedAt = now()
+  async function askReplica(followed: Followed): Promise<Replayed> {
+    followed.askedAt = now()
     try {
-      if (!one.isChecked) await check(one)
-      const opened = openedTo(one.replica)
-      const { floor, epoch } = await one.replica.entities.floor({ signal })
+      if (!followed.isChecked) await check(followed)
+      const opened = openedTo(followed.replica)
+      const { floor, epoch } = await followed.replica.entities.floor({ signal })
       return { floor, epoch, opened }
     } finally {
-      one.askedAt = undefined
+      followed.askedAt = undefined
     }
   }
 
-  /** `replayed` was read before `current`. */
-  function judge(one: Followed, { floor, ...seen }: Replayed, current: FloorState | undefined): void {
+  /** Sets the state of a replica from its floor and the floor of the primary, which was read later. */
+  function judge(followed: Followed, { floor, ...seen }: Replayed, current: FloorState | undefined): void {
     if (current !== undefined && floor > current.floor) {
-      one.above = floor
-      one.state = { ...seen, asOf: undefined, leftOut: AHEAD }
+      followed.above = floor
+      followed.state = { ...seen, asOf: undefined, leftOut: AHEAD }
       return
     }
-    const asOf = marks.asOf(floor, one.above)
-    one.state = { ...seen, asOf, leftOut: asOf === undefined ? UNKNOWN.leftOut : undefined }
+    const asOf = marks.asOf(floor, followed.above)
+    followed.state = { ...seen, asOf, leftOut: asOf === undefined ? UNKNOWN.leftOut : undefined }
   }
 
-  /** The floor of the primary, read after this call; undefined where it does not come in time. */
+  /** Resolves with a floor of the primary that is read after this call; undefined if it does not come in time. */
   const nextFloor = (): Promise<FloorState | undefined> =>
     Promise.race([
       new Promise<FloorState | undefined>((resolve) => listeners.push(resolve)),
       pause(LATE_MS).then(() => undefined),
     ])
 
-  async function followReplica(one: Followed): Promise<void> {
+  async function followReplica(followed: Followed): Promise<void> {
     while (isWanted()) {
-      const { failures } = one
+      const { failures } = followed
       try {
-        const replayed = await untilAborted(askReplica(one), signal)
+        const replayed = await untilAborted(askReplica(followed), signal)
         const current = await nextFloor()
-        // What it says now is of before it has failed.
-        if (one.failures === failures) judge(one, replayed, current)
+        // After a failure this answer is stale.
+        if (followed.failures === failures) judge(followed, replayed, current)
       } catch (error) {
-        if (!signal.aborted) leaveOut(one, reasonOf(error))
+        if (!signal.aborted) leaveOut(followed, reasonOf(error))
       }
       await pause(pauseMs())
     }
-    one.state = UNKNOWN
-    one.loop = undefined
+    followed.state = UNKNOWN
+    followed.loop = undefined
   }
 
   async function lookAtPrimary(): Promise<void> {
-    const told = listeners
+    const waiting = listeners
     listeners = []
     const sentAt = now()
     const current = await untilAborted(shard.entities.floor({ signal }), signal).catch(() => undefined)
     if (current !== undefined) marks.seen(current.floor, sentAt)
-    for (const tell of told) tell(current)
+    for (const resolve of waiting) resolve(current)
     if (current === undefined || !isFloorOld(current, pauseMs())) return
     const at = now()
     marks.raised(await shard.entities.raiseFloor({ signal }), at)
@@ -184,7 +181,7 @@ export function createReplicaFollower(
 
   async function followPrimary(): Promise<void> {
     while (isWanted()) {
-      // It cannot be asked, or not be raised by this process: replicas grow older, until somebody else raises it.
+      // If the floor cannot be read or raised, replicas count as older until a later look, or another process, succeeds.
       await lookAtPrimary().catch(() => undefined)
       await pause(pauseMs())
     }
@@ -193,13 +190,13 @@ export function createReplicaFollower(
 
   function begin(): void {
     primaryLoop ??= followPrimary()
-    for (const one of replicas) one.loop ??= followReplica(one)
+    for (const followed of replicas) followed.loop ??= followReplica(followed)
   }
 
   function states(): readonly ReplicaState[] {
-    for (const one of replicas) {
-      const isLate = one.askedAt !== undefined && now() - one.askedAt > LATE_MS
-      if (isLate && one.state.leftOut !== LATE) leaveOut(one, LATE)
+    for (const followed of replicas) {
+      const isLate = followed.askedAt !== undefined && now() - followed.askedAt > LATE_MS
+      if (isLate && followed.state.leftOut !== LATE) leaveOut(followed, LATE)
     }
     return replicas.map(({ state }) => state)
   }

@@ -3,7 +3,7 @@ import { createReplicaMarks } from './replica-marks.ts'
 
 const any = -Infinity
 
-test('whoever has replayed a raise knows what was acknowledged before it was sent', () => {
+test('a replica that has replayed a raise knows the writes acknowledged before it was sent', () => {
   const marks = createReplicaMarks()
   marks.raised(1_000, 10)
   marks.raised(2_000, 20)
@@ -12,7 +12,7 @@ test('whoever has replayed a raise knows what was acknowledged before it was sen
   expect(marks.asOf(1_500, 1_000)).toBeUndefined()
 })
 
-test('a floor that others have raised was raised after the look before', () => {
+test('a floor raised by another process was raised after the look before', () => {
   const marks = createReplicaMarks()
   marks.seen(1_000, 10)
   expect(marks.asOf(1_000, any)).toBeUndefined()
@@ -21,19 +21,16 @@ test('a floor that others have raised was raised after the look before', () => {
   expect(marks.asOf(2_000, any)).toBe(20)
 })
 
-test.each(['raised', 'seen'] as const)(
-  'a floor that falls says that all before is of another history (%s)',
-  (how) => {
-    const marks = createReplicaMarks()
-    marks.raised(1_000, 1)
-    marks.seen(1_000, 5)
-    marks[how](995, 6)
-    expect(marks.asOf(1_000, any)).toBe(how === 'raised' ? 6 : undefined)
-    expect(marks.asOf(994, any)).toBeUndefined()
-  },
-)
+test.each(['raised', 'seen'] as const)('a floor that falls makes all earlier marks invalid (%s)', (how) => {
+  const marks = createReplicaMarks()
+  marks.raised(1_000, 1)
+  marks.seen(1_000, 5)
+  marks[how](995, 6)
+  expect(marks.asOf(1_000, any)).toBe(how === 'raised' ? 6 : undefined)
+  expect(marks.asOf(994, any)).toBeUndefined()
+})
 
-test('of very many some are kept, the newest among them, and none says too much', () => {
+test('only some of very many marks are kept, with the newest, and none overstates the age', () => {
   const marks = createReplicaMarks()
   for (let n = 1; n <= 10_000; n++) {
     marks.raised(n * 10, n)

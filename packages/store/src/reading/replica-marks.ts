@@ -1,28 +1,29 @@
-/** A floor of a shard, and a moment: all that was acknowledged before it is known to whoever has replayed that floor. */
+/** A floor of a shard and a moment. A replica with that floor knows every write that was acknowledged before the moment. */
 interface Mark {
   readonly floor: number
   readonly asOf: number
 }
 
-/** What was seen of the floor of a shard, by which it can be told how far its replicas are. Moments are of one clock that nobody sets. */
+/** Records the floors of a primary, to tell the age of its replicas. Moments are of one monotonic clock. */
 export interface ReplicaMarks {
-  /** The floor was raised at this moment or later. */
+  /** Records that the floor was raised at this moment or later. */
   raised(floor: number, at: number): void
-  /** The floor was read; the statement was sent at this moment. */
+  /** Records that the floor was read by a statement sent at this moment. */
   seen(floor: number, sentAt: number): void
   /**
-   * The moment up to which somebody knows everything who has replayed this floor; undefined where that cannot be told. Only floors above
-   * `above` count.
+   * Returns the moment up to which a replica with this floor knows every acknowledged write; undefined if unknown. Ignores floors up to
+   * `above`.
    */
   asOf(replayed: number, above: number): number | undefined
 }
 
-/** A replica that is further behind than the oldest of so many marks has no age. Every other one goes when there are more. */
+/** Number of marks. Every other mark is dropped when there are more. A replica behind the oldest mark has an unknown age. */
 const MAX_MARKS = 4_096
 
 /*
- * Whatever was acknowledged before a raise was sent is committed before it, and servers commit in one order: so a replica that shows
- * the floor of a raise has it. Who only sees that the floor has changed knows that it was raised after the look before.
+ * 1. A write that was acknowledged before a raise was sent is committed before the raise.
+ * 2. A replica replays commits in the order of its primary, so a replica with the floor of a raise has the write.
+ * 3. If a read finds a higher floor than the read before, the raise came after that earlier read was sent.
  */
 export function createReplicaMarks(): ReplicaMarks {
   let marks: Mark[] = []
@@ -30,11 +31,11 @@ export function createReplicaMarks(): ReplicaMarks {
 
   function add(mark: Mark): void {
     marks.push(mark)
-    // The newest one stays.
+    // The newest mark stays: the number of marks is odd here.
     if (marks.length > MAX_MARKS) marks = marks.filter((_, i) => i % 2 === 0)
   }
 
-  /** A failover has lost the last raises: what replicas have replayed of them says nothing of the primary that there is now. */
+  /** Drops all marks if a failover has lost the last raises, because replicas may have replayed a history that the primary lacks. */
   function noteFall(floor: number): void {
     if (last !== undefined && floor < last.floor) marks = []
   }

@@ -15,17 +15,17 @@ import { createEntityReader, type EntityReader } from './entity-reader.ts'
 import { createReplicaFollower, type ReplicaFollower } from './replica-follower.ts'
 import { createSessionTokens } from './session-tokens.ts'
 
-/** The servers that one call reads, one of each shard that it needs. */
+/** The servers that one call reads: for each shard the primary or a replica. */
 export interface ReadView {
   shard(number: number): Shard
   lanes(number: number): ShardLanes
   readonly reader: EntityReader
-  /** Whether there may be replicas among them. */
+  /** True if there may be replicas among the servers. */
   readonly isReplicated: boolean
-  /** Whether that of a shard is a replica. */
+  /** Returns true if the server of this shard is a replica. */
   isReplica(number: number): boolean
   /**
-   * Those that were needed so far know everything that was acknowledged before this moment of `elapsedBy`; undefined where all are
+   * Returns the moment of `elapsedBy` up to which the servers used so far know every acknowledged write; undefined if all of them are
    * primaries.
    */
   asOf(): number | undefined
@@ -34,29 +34,29 @@ export interface ReadView {
 /** A replica as this process knows it. */
 export interface ReplicaStats {
   readonly name: string
-  /** It knows everything that was acknowledged so many milliseconds ago; undefined where that is not known, as while nobody reads from replicas. */
+  /** The replica knows every write acknowledged this many milliseconds ago. Undefined if unknown, as while no call reads from replicas. */
   readonly ageMs: number | undefined
-  /** Why nothing is read from it, in words; undefined where it may be read. */
+  /** Reason why no call reads from it, for people; undefined while calls may. */
   readonly leftOut: string | undefined
   readonly connections: ConnectionState | undefined
-  /** Of each lane that has sent something. */
+  /** Numbers of each lane that has been used. */
   readonly lanes: readonly LaneStats[]
 }
 
-/** How a call reads. */
+/** Properties of a read that decide which replicas may serve it. */
 export interface ReadKind {
-  /** By an index, so that replicas have to have the very catalog that this process goes by. */
+  /** True if it reads an index. A replica then has to have the same catalog as this process. */
   readonly byIndex?: boolean
-  /** Its answer is whole or an error, so that what is old already leaves no time for it. */
+  /** True if it rejects when it takes too long. The age of a replica counts as time taken, so half of `queryTimeMs` bounds that age. */
   readonly isWhole?: boolean
 }
 
 type ViewOptions = ReplicaReadOptions & { readonly fresh?: boolean | undefined }
 
-/** Chooses where calls read. */
+/** Chooses the servers that calls read. */
 export interface ReplicaReads {
   readonly primary: ReadView
-  /** Does the read of a call of this name where its options say. What fails on a replica is done again on primaries. */
+  /** Calls `work` with the servers that the options ask for. If replicas fail, calls it once more with primaries. `call` is for errors. */
   read<T>(
     call: string,
     options: ViewOptions,
@@ -64,27 +64,28 @@ export interface ReplicaReads {
     kind?: ReadKind,
   ): Promise<T>
   sessionToken(): string
-  /** Throws `BAD_OPTION` for a token of another store, where there is one. */
+  /** Throws `BAD_OPTION` if the token is one of another store. */
   requireOwn(call: string, after: string | undefined): void
-  /** Of the replicas of a shard. */
+  /** Returns the state of the replicas of a shard. */
   stats(shard: number): readonly ReplicaStats[]
   close(): Promise<void>
 }
 
-/** Whether a call asks for replicas, or has options of theirs that `read` refuses. */
+/** Returns true if a call asks for replicas, or has an option that `read` rejects without them. */
 export function isReplicaRead({ from, maxStalenessMs }: ReplicaReadOptions): boolean {
   return from === 'replica' || maxStalenessMs !== undefined
 }
 
 const DEFAULT_STALENESS_MS = 1_000
-const damages: ReadonlySet<ErrorCode> = new Set(['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'])
+/** Errors that a damaged copy of a body on a replica may cause. */
+const DAMAGE_CODES: ReadonlySet<ErrorCode> = new Set(['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'])
 
 interface Replica {
   readonly shard: Shard
   readonly lanes: ShardLanes
 }
 
-/** A replica that is read, and its connections when it was last looked at. */
+/** A replica that a call reads, and the number of its opened connections at the last look. */
 interface Used {
   readonly number: number
   readonly place: number
@@ -122,38 +123,38 @@ export function createReplicaReads(
       follower: createReplicaFollower(context, shard, number, onWarning),
     }
   })
-  const hasReplicas = replicated.some((one) => one !== undefined)
-  /** Counts calls, so that replicas that are equally good take turns. */
+  const hasReplicas = replicated.some((shard) => shard !== undefined)
+  /** Counts calls, so that equally fresh replicas take turns. */
   let turn = 0
 
-  /** Chooses a server of each shard when it is needed first. */
+  /** Makes a view that chooses the server of a shard when it is first needed. */
   function choose(
     { maxStalenessMs = DEFAULT_STALENESS_MS, after }: ReplicaReadOptions,
     { byIndex = false, isWhole = false }: ReadKind,
   ): { readonly view: ReadView; readonly used: readonly Used[] } {
     const known = byIndex ? catalog.current() : undefined
-    // Half of the time for the call itself.
+    // The other half of the time is for the call itself.
     const bound =
       isWhole && known !== undefined ? Math.min(maxStalenessMs, known.queryTimeMs / 2) : maxStalenessMs
     const begun = now()
-    const behind = after === undefined ? -Infinity : tokens.momentOf(after)
+    const tokenMoment = after === undefined ? -Infinity : tokens.momentOf(after)
     turn++
     const chosen = new Map<number, Replica | undefined>()
     const used: Used[] = []
     let asOf: number | undefined
 
     function find(number: number): Replica | undefined {
-      const one = replicated[number]
-      // What is pending on one shard cannot be held against what a replica of another one has.
-      if (one === undefined || known?.mayDefer) return undefined
-      const states = one.follower.ask(bound)
+      const shard = replicated[number]
+      // Pending rows of one shard cannot be compared with a replica of another, so only primaries serve while rows may be deferred.
+      if (shard === undefined || known?.mayDefer) return undefined
+      const states = shard.follower.ask(bound)
       for (let i = 0; i < states.length; i++) {
         const place = (turn + i) % states.length
         const state = states[place]!
-        // A raise that was sent in the very moment of a token may have been sent before it.
-        if (state.asOf === undefined || state.asOf < begun - bound || state.asOf <= behind) continue
+        // `<=`, because a raise sent at the moment of the token may have been sent before it.
+        if (state.asOf === undefined || state.asOf < begun - bound || state.asOf <= tokenMoment) continue
         if (known !== undefined && state.epoch !== known.epochs[number]) continue
-        const replica = one.replicas[place]!
+        const replica = shard.replicas[place]!
         if (openedTo(replica.shard) !== state.opened) continue
         used.push({ number, place, opened: state.opened })
         asOf = Math.min(asOf ?? Infinity, state.asOf)
@@ -179,14 +180,14 @@ export function createReplicaReads(
     return { view, used }
   }
 
-  /** Whether what was read by these can be relied on. */
+  /** Returns true if the replica has opened no connection since it was judged, so that no other server has answered. */
   const isSame = ({ number, place, opened }: Used): boolean =>
     openedTo(replicated[number]!.replicas[place]!.shard) === opened
 
-  /** Whether an error may be that of a replica alone. One that fails is left out; a damaged body may be its own. */
+  /** Returns true if primaries may succeed where this error came from replicas. Leaves out the replica that failed. */
   function isOfReplicas(error: unknown, used: readonly Used[]): boolean {
     if (!isLooseleafError(error)) return false
-    if (damages.has(error.code)) return used.length > 0
+    if (DAMAGE_CODES.has(error.code)) return used.length > 0
     const failed = used.find(
       ({ number, place }) => replicated[number]!.replicas[place]!.shard.name === error.shard,
     )
@@ -223,22 +224,22 @@ export function createReplicaReads(
     },
     sessionToken: () => tokens.make(),
     stats(number) {
-      const one = replicated[number]
-      if (one === undefined) return []
-      const states = one.follower.states()
-      return one.replicas.map(({ shard, lanes }, place) => {
+      const shard = replicated[number]
+      if (shard === undefined) return []
+      const states = shard.follower.states()
+      return shard.replicas.map(({ shard: replica, lanes }, place) => {
         const { asOf, leftOut } = states[place]!
         return {
-          name: shard.name,
+          name: replica.name,
           ageMs: asOf === undefined ? undefined : now() - asOf,
           leftOut,
-          connections: shard.connections?.(),
+          connections: replica.connections?.(),
           lanes: lanes.stats(),
         }
       })
     },
     async close() {
-      await Promise.all(replicated.map((one) => one?.follower.close()))
+      await Promise.all(replicated.map((shard) => shard?.follower.close()))
     },
   }
 }

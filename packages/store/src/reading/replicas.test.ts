@@ -13,7 +13,7 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
-import { readReplicas } from './read-replicas.ts'
+import { readReplicas } from './replica-report.ts'
 import { createSessionTokens } from './session-tokens.ts'
 
 const byAuthor = defineIndex('by_author', {
@@ -25,13 +25,13 @@ const START = 1_700_000_000_000
 const SHARDS = 2
 const replica = { from: 'replica' } as const
 
-/** Milliseconds by the clock of all. */
+/** The clock of all processes, in milliseconds. */
 let clock: number
-/** What the clocks of the servers are off by. */
+/** Milliseconds by which the clocks of the servers differ from it. */
 let skew: number
 let sleepers: { readonly due: number; readonly wake: () => void }[]
 let primary: ReferenceDriver
-/** Two of each shard. */
+/** Two replicas of each shard. */
 let replicas: ReferenceReplica[][]
 let faults: FaultPlan
 let store: DataStore
@@ -51,7 +51,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 25; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Time passes, and who sleeps wakes when it should. */
+/** Lets time pass, and ends the sleeps that are due. */
 async function pass(ms: number): Promise<void> {
   const end = clock + ms
   await settle()
@@ -66,7 +66,7 @@ async function pass(ms: number): Promise<void> {
   clock = end
 }
 
-/** A replica has all that its shard has now. */
+/** Gives a replica the current state of its shard. */
 function catchUp(shard: number, place: number): void {
   replicas[shard]![place]!.show(primary.shards[shard]!.state())
 }
@@ -93,7 +93,7 @@ const open = (driver = driverOf()): Promise<DataStore> =>
     onWarning: (warning) => void warnings.push(warning),
   })
 
-/** The replicas that have been asked, by name, and the shards as `primary`. */
+/** Returns the names of the servers that have been read. */
 function asked(): string[] {
   return store
     .stats()
@@ -129,14 +129,14 @@ afterEach(async () => {
   await closed
 })
 
-/** All shards are followed that have an id among so many. */
+/** Reads so many ids from replicas that every shard is followed. */
 const askAll = (of = store): Promise<unknown> =>
   of.getMany(
     Array.from({ length: 60 }, () => of.newId()),
     { from: 'replica' },
   )
 
-/** Every replica has everything, and is known to. */
+/** Brings every replica up to date, and lets the store know it. */
 async function ready(): Promise<void> {
   await askAll()
   for (let look = 0; look < 3; look++) {
@@ -146,7 +146,7 @@ async function ready(): Promise<void> {
   await pass(300)
 }
 
-/** A store as of another process, which knows as much. */
+/** Opens a store as another process, which knows the replicas too. */
 async function openReady(): Promise<DataStore> {
   const other = await open()
   await ready()
@@ -157,7 +157,7 @@ async function openReady(): Promise<DataStore> {
   return other
 }
 
-it('replicas are read once it is known how far they are, in turns, and nobody looks while nobody reads from them', async () => {
+it('replicas are read in turns once their age is known, and looks end when no call reads from them', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   let floors = 0
   faults = ({ operation }) => {
@@ -183,7 +183,7 @@ it('replicas are read once it is known how far they are, in turns, and nobody lo
   expect(floors).toBe(0)
 })
 
-it('those who run the servers learn how far replicas are, and why one cannot be read', async () => {
+it('readReplicas reports the lag of each replica, and why one cannot be read', async () => {
   const told = async () =>
     (await readReplicas(store.context)).map(({ name, behindMs, leftOut }) => [name, leftOut ?? behindMs])
   const raiseAll = () => Promise.all(primary.shards.map(({ entities }) => entities.raiseFloor()))
@@ -208,7 +208,7 @@ it('those who run the servers learn how far replicas are, and why one cannot be 
     ['replica 0 of 1', 0],
     ['replica 1 of 1', 'It is no replica of shard 1: it has shard 0 of this store.'],
   ])
-  // Promoted without what this one has.
+  // As after a promotion of a server that lacks writes of this replica.
   catchUp(0, 0)
   primary.shards[0]!.fallBack(before, 'everything')
   expect((await told())[0]).toEqual(['replica 0 of 0', expect.stringMatching(/ahead of its primary/)])
@@ -226,7 +226,7 @@ it('those who run the servers learn how far replicas are, and why one cannot be 
   })
 })
 
-it('what a replica lacks is not missed by who allows for less: the primary is read', async () => {
+it('a read whose maxStalenessMs no replica keeps goes to the primary', async () => {
   await ready()
   const { id } = await store.put({ author: 'ann', posted: 1 })
   expect(await store.get(id, replica)).toBeUndefined()
@@ -238,7 +238,7 @@ it('what a replica lacks is not missed by who allows for less: the primary is re
   expect(await store.get(id, { ...replica, maxStalenessMs: 60_000 })).toBeUndefined()
 })
 
-it('a session token reads what was written before, in its own process and in others', async () => {
+it('a read with a session token sees all earlier writes, in any process', async () => {
   const other = await openReady()
   const { id, token: after } = await store.put({ author: 'ann', posted: 1 })
   const patient = { from: 'replica', maxStalenessMs: 60_000 } as const
@@ -250,7 +250,7 @@ it('a session token reads what was written before, in its own process and in oth
     expect([sees, await one.get(id, { ...patient, after })]).toMatchObject([sees, { author: 'ann' }])
     expect((await one.query(byAuthor, { author: 'ann' }, { ...patient, after })).items).toHaveLength(1)
   }
-  // From when all replicas have it, they answer.
+  // Replicas serve the read once they have the write.
   for (let look = 0; look < 3; look++) {
     await pass(300)
     catchUpAll()
@@ -264,11 +264,11 @@ it('a session token reads what was written before, in its own process and in oth
   await closed
 })
 
-it('a token of another process that was forgotten is new again: primaries are read with it until replicas are past that', async () => {
+it('a forgotten token of another process counts as new, and reads with it go to primaries first', async () => {
   const other = await openReady()
   const { id, token: after } = await store.put({ author: 'ann', posted: 1 })
   const patient = { from: 'replica', maxStalenessMs: 60_000 } as const
-  /** Of the primary of the entity, for this read. */
+  /** Counts the statements on the entity's primary for this read. */
   const primaryReads = async (token: string): Promise<number> => {
     const count = (): number =>
       other
@@ -291,7 +291,7 @@ it('a token of another process that was forgotten is new again: primaries are re
   expect(await primaryReads(after)).toBe(1)
   await lookAgain()
   expect(await primaryReads(after)).toBe(0)
-  // As many as are kept in mind, each of another moment.
+  // Fills the memory for tokens, each with another moment.
   let moment = 0
   const { storeId } = store.context.catalog.current()
   const tokens = createSessionTokens(() => moment++, store.context.random, storeId)
@@ -305,7 +305,7 @@ it('a token of another process that was forgotten is new again: primaries are re
   await closed
 })
 
-it('a query says as of when it answers, and finds what has matched since then though it moved', async () => {
+it('a query of replicas returns cost.asOf, and finds an entity that has moved since', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   await store.put({ author: 'ann', posted: 2 }, { id })
@@ -315,7 +315,7 @@ it('a query says as of when it answers, and finds what has matched since then th
   expect(complete).toBe(true)
   expect(asOf!.getTime()).toBeLessThanOrEqual(START + clock)
   expect(asOf!.getTime()).toBeGreaterThanOrEqual(START + clock - 1_000)
-  // The shard of the entity has its new body; that of the rows lacks the new row.
+  // The replica of the entity's shard has the new body, and the replica of its row's shard lacks the new row.
   for (const place of [0, 1])
     catchUp(
       primary.shards.findIndex((shard) => shard.entities.rows.length > 0),
@@ -328,7 +328,7 @@ it('a query says as of when it answers, and finds what has matched since then th
   expect(await store.getAll(byAuthor, { author: 'ann' }, replica)).toHaveLength(1)
 })
 
-it('a query of replicas that are older than the rows of what has moved says that it is not complete', async () => {
+it('a query of replicas that are older than kept rows is incomplete', async () => {
   await store.put({ author: 'ann', posted: 1 })
   await ready()
   await pass(6_000)
@@ -336,12 +336,12 @@ it('a query of replicas that are older than the rows of what has moved says that
   const { cost } = await store.query(byAuthor, { author: 'ann' }, old)
   expect(cost.asOf).toBeDefined()
   expect(cost.complete).toBe(false)
-  // What says nothing of that is asked elsewhere.
+  // `getAll` cannot say that it is incomplete, so it reads primaries.
   expect(await store.getAll(byAuthor, { author: 'ann' }, old)).toHaveLength(1)
   expect(await store.count(byAuthor, { author: 'ann' }, { ...old, exact: true })).toBe(1)
 })
 
-it('an index is queried on replicas that have it, and on primaries until then', async () => {
+it('a query reads an index on replicas that have it, and on primaries until then', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1, link: 'l' })
   await ready()
   const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
@@ -369,7 +369,7 @@ it('an index is queried on replicas that have it, and on primaries until then', 
   expect((await store.query(byLink, { link: 'new' }, replica)).cost.asOf).toBeDefined()
 })
 
-it('a replica that fails is left out with its reason, its reads are done again on the primary, and it comes back', async () => {
+it('a replica that fails is left out until it answers, and its reads are repeated on the primary', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   faults = ({ shard, replica: place }) =>
@@ -394,7 +394,7 @@ it('a replica that fails is left out with its reason, its reads are done again o
   expect(statementsOf(primary.shards[0]!.name) + statementsOf(primary.shards[1]!.name)).toBe(before)
 })
 
-it('a replica that hangs holds up no other one', async () => {
+it('a replica that hangs does not delay the others', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   const never = new Promise<never>(() => {})
@@ -409,7 +409,7 @@ it('a replica that hangs holds up no other one', async () => {
   expect(store.stats().shards[0]!.replicas[0]!.leftOut).toBe('It does not answer in time.')
 })
 
-it('what comes by a connection that is newer than the last look is not believed', async () => {
+it('an answer over a connection opened after the last look is not used', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await store.close()
   let opened = 1
@@ -418,7 +418,7 @@ it('what comes by a connection that is newer than the last look is not believed'
   store = await open()
   await ready()
   const empty = createReferenceDriver({ shards: SHARDS, now: nowMicros }).shards.map((shard) => shard.state())
-  // It has come back without anything, before the call, or in the middle of it.
+  // The replica has come back empty, before the call or during it.
   for (const during of [false, true]) {
     const lose = (): void => {
       opened++
@@ -436,12 +436,12 @@ it('what comes by a connection that is newer than the last look is not believed'
   }
 })
 
-it('a replica that is ahead of its primary is left out until the floor has passed what it has', async () => {
+it('a replica that is ahead of its primary is left out until the floor has passed it', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   const states = primary.shards.map((shard) => shard.state())
   await store.put({ author: 'ann', posted: 2 }, { id })
-  // The floors of these are lost, and the clock of the new primary is an hour behind.
+  // A failover has lost these floors, and the clock of the new primary is an hour behind.
   await pass(300)
   catchUpAll()
   for (const [number, shard] of primary.shards.entries()) shard.fallBack(states[number]!, 'everything')
@@ -457,7 +457,7 @@ it('a replica that is ahead of its primary is left out until the floor has passe
   expect(reasons()).toEqual([undefined, undefined, undefined, undefined])
 })
 
-it('a server of another store, or of another shard, is read by nobody', async () => {
+it('a server of another store or shard is never read', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   const [first, second] = replicas as [ReferenceReplica[], ReferenceReplica[]]
   await store.close()
@@ -476,7 +476,7 @@ it('a server of another store, or of another shard, is read by nobody', async ()
   )
 })
 
-it('a store whose rows may be pending answers queries from primaries', async () => {
+it('queries of a store with pending rows read primaries', async () => {
   const set = store.setPolicies({ onIndexFailure: 'defer' })
   await pass(30_000)
   await set
@@ -485,7 +485,7 @@ it('a store whose rows may be pending answers queries from primaries', async () 
   expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.asOf).toBeUndefined()
 })
 
-it('a primary that is read where replicas cannot be has to say whether rows may be pending', async () => {
+it('a query that reads a primary instead of a replica asks it for pending rows', async () => {
   const set = store.setPolicies({ onIndexFailure: 'defer' })
   await pass(30_000)
   await set
@@ -498,7 +498,7 @@ it('a primary that is read where replicas cannot be has to say whether rows may 
   faults = ({ operation }) => (operation === 'upsert' ? outage : undefined)
   await store.put({ author: 'ann', posted: 1 })
   expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.complete).toBe(false)
-  // What the process knows is old by then.
+  // By now the catalog in memory is old.
   await pass(3_000)
   faults = ({ table, operation }) => (table === 'catalog' && operation === 'load' ? outage : undefined)
   for (const from of [replica, undefined])
@@ -510,7 +510,7 @@ it('a primary that is read where replicas cannot be has to say whether rows may 
       await expect(call()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
 })
 
-it('a body that is damaged on a replica alone is read from the primary, also by who skips what is damaged', async () => {
+it('a body that is damaged on a replica alone is read from the primary, even with onDamaged', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   for (const own of replicas.flat()) {
@@ -526,7 +526,7 @@ it('a body that is damaged on a replica alone is read from the primary, also by 
   expect(await store.count(byAuthor, { author: 'ann' }, { ...skipping, exact: true })).toBe(1)
 })
 
-it('a replica that refuses reads for any reason is left out until it was looked at again', async () => {
+it('a replica that rejects reads is left out until the next look', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   let tries = 0
@@ -544,11 +544,11 @@ it('a replica that refuses reads for any reason is left out until it was looked 
   expect(tries).toBe(2)
 })
 
-it('a failure is not undone by a look that began before it', async () => {
+it('a look that began before a failure does not bring the replica back', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   const { promise, resolve } = Promise.withResolvers<void>()
-  // Looks have read what replicas have, and wait for the primary.
+  // Looks have read the replicas, and wait for the primary.
   faults = ({ replica: place, operation }) =>
     place === undefined && operation === 'floor' ? { before: () => promise } : undefined
   await pass(300)
@@ -567,7 +567,7 @@ it('a failure is not undone by a look that began before it', async () => {
   expect(left.filter((reason) => reason === 'gone')).toHaveLength(2)
 })
 
-it('who allows for no age at all has replicas looked at no more often, and slow looks count', async () => {
+it('maxStalenessMs: 0 makes looks no more frequent, and slow looks count', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   let floors = 0
@@ -581,14 +581,14 @@ it('who allows for no age at all has replicas looked at no more often, and slow 
     await pass(400)
     catchUpAll()
   }
-  // Of two replicas and a primary, on two shards, less than three times a second.
+  // Two replicas and a primary on two shards are looked at less than three times a second.
   expect(floors).toBeLessThan(2 * 3 * 3 * 4)
   const before = primary.shards.map(({ name }) => statementsOf(name))
   expect(await store.get(id, { ...replica, maxStalenessMs: 2_000 })).toBeDefined()
   expect(primary.shards.map(({ name }) => statementsOf(name))).toEqual(before)
 })
 
-it('a shard that a call does not need has no part in its age', async () => {
+it('the age of a call counts only the shards that it needs', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 }, { id: store.newId() })
   await ready()
   const own = store.context.router.shardOfId(parseId(id))
@@ -602,11 +602,11 @@ it('a shard that a call does not need has no part in its age', async () => {
   expect(await store.get(id, byId)).toBeDefined()
   expect(primary.shards.map(({ name }) => statementsOf(name))).toEqual(before)
   const { cost } = await store.query(byPosted, { posted: 1 }, { ...byId, scatter: true })
-  // Its rows stand beside their entity, so that all shards are asked.
+  // The index has its rows beside their entity, so all shards are asked.
   expect(cost.complete).toBe(false)
 })
 
-it('what a token stands for is not answered from a cache', async () => {
+it('a read with a token bypasses the cache', async () => {
   const cached = await DataStore.open({
     shards: { shardCount: SHARDS, connect: async () => driverOf() },
     cache: { maxBytes: 1_000_000, maxStalenessMs: 60_000 },
@@ -625,7 +625,7 @@ it('what a token stands for is not answered from a cache', async () => {
   await closed
 })
 
-it('what is wrong with a replica is told once, as soon as it can be asked', async () => {
+it("a replica's warnings are passed on once, as soon as it answers", async () => {
   let asks = 0
   for (const own of replicas.flat())
     own.warnings = async () => {
@@ -650,11 +650,11 @@ describe('bad options', () => {
     [{ from: 'replica', after: 'x'.repeat(200) }, /after of get/],
     [{ maxStalenessMs: 5 }, /^get is given maxStalenessMs without from: 'replica'/],
     [{ from: 'replica', fresh: true }, /^get is given fresh and from: 'replica'/],
-  ])('%j', async (options, message) => {
+  ])('get rejects the options %j', async (options, message) => {
     await expect(store.get(store.newId(), options as never)).rejects.toThrow(message)
   })
 
-  it('are told with the name of the call that they were given to', async () => {
+  it('errors of replica options name the call', async () => {
     const options = { maxStalenessMs: 5 } as const
     const where = { author: 'ann' }
     const calls: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -685,7 +685,7 @@ describe('bad options', () => {
     }
   })
 
-  it('are tokens that are cut or changed, and those of other stores, whatever is read with them', async () => {
+  it('a token that is cut, changed or of another store is rejected', async () => {
     const { id, token } = await store.put({ author: 'ann', posted: 1 })
     expect(await store.get(id, { ...replica, after: token })).toBeDefined()
     const changed = token.replace(/.(?=-\w+$)/, (last) => (last === '0' ? '1' : '0'))
@@ -714,13 +714,13 @@ describe('bad options', () => {
     await expect(store.query(byAuthor, { author: 'ann' }, { ...replica, after })).rejects.toMatchObject(
       foreign,
     )
-    // One without replicas looks at them as well.
+    // A store without replicas checks tokens as well.
     await expect(other.get(id, { ...replica, after: token })).rejects.toMatchObject(foreign)
     await other.close()
   })
 })
 
-it('no answer is older than its bound, and none lacks what its token stands for, whatever replicas lag by', async () => {
+it('no answer is older than its bound or lacks a write of its token, with any lag of replicas', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('write' as const), entity: fc.nat(3) }),
     fc.record({ do: fc.constant('pass' as const), ms: fc.nat(800) }),
@@ -757,7 +757,7 @@ it('no answer is older than its bound, and none lacks what its token stands for,
         } else if (one.do === 'pass') await pass(one.ms)
         else if (one.do === 'raise') await primary.shards[one.shard]!.entities.raiseFloor()
         else if (one.do === 'replay') {
-          // Some way on from what it had, and never back.
+          // A replica moves forward by some writes, and never back.
           const past = pasts[one.shard]!
           const next = Math.max(shown[one.shard]![one.place]!, past.length - 1 - one.back)
           shown[one.shard]![one.place] = next

@@ -8,17 +8,18 @@ import {
   type EntityRow,
 } from '@looseleaf/core'
 import { longestBody, toEntity, wholeRows, type EngineContext } from '@looseleaf/index-engine'
-import { damagedTeller } from './damaged-teller.ts'
+import { damagedHandler } from './damaged-handler.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { DamagedEntity, ScanOptions } from '../types.ts'
 
+/** Rows per statement. */
 const PAGE = 500
 
 type Stored = Pick<EngineContext, 'driver' | 'codec'>
 
 /**
- * Every living entity, shard by shard in the order of their creation, as each is when its page is read: an entity that
- * is created meanwhile may be missing, none comes twice.
+ * Yields every living entity once, shard by shard in the order of creation, in its state when its page is read. An entity that is
+ * created during the scan may be missing.
  */
 export async function* scanEntities(
   context: Stored,
@@ -26,15 +27,15 @@ export async function* scanEntities(
   options: ScanOptions,
 ): AsyncGenerator<Entity, void, undefined> {
   const taken = takeCallbacks(options)
-  const tellDamaged = damagedTeller(taken.options.onDamaged)
+  const handleDamaged = damagedHandler(taken.options.onDamaged)
   for await (const [row, shard] of storedRows(context, options)) {
-    const found = reader.entity(row, shard, { tellDamaged })
+    const found = reader.entity(row, shard, { handleDamaged })
     if (found !== undefined) yield toEntity(found)
     else await taken.settled()
   }
 }
 
-/** The others: every entity that cannot be decoded, in the same order. */
+/** Yields every entity that cannot be decoded, in the same order. */
 export async function* scanDamaged(
   context: Stored,
   reader: EntityReader,
@@ -51,7 +52,7 @@ export async function* scanDamaged(
   }
 }
 
-/** Every row of every shard, with the shard's name. However long bodies are, only some MiB of them are in hand at once. */
+/** Yields every row of every shard with the shard's name. Holds only some MiB of bodies in memory, however long they are. */
 async function* storedRows(
   { driver, codec }: Stored,
   { signal }: CallOptions,

@@ -3,7 +3,7 @@ import { createSessionTokens, isSessionToken } from './session-tokens.ts'
 
 const random = { next: () => 0, uuid: () => crypto.randomUUID() }
 
-it('a token says in its own process when it was made, and in others when it was seen for the first time', () => {
+it('a token stands for its moment in its own process, and for its first sight in others', () => {
   let now = 5
   const [own, other] = [
     createSessionTokens(() => now, random, 'a store'),
@@ -19,7 +19,7 @@ it('a token says in its own process when it was made, and in others when it was 
   expect(other.momentOf(token)).toBe(70)
 })
 
-it('10,000 of other processes are kept in mind; the oldest is forgotten, and is new when it comes again', () => {
+it('10,000 tokens of other processes are remembered, and a forgotten one counts as new', () => {
   let now = 0
   const tokens = createSessionTokens(() => now, random, 'a store')
   const others = Array.from({ length: 10_001 }, (_, n) => `other-${n.toString(36)}`)
@@ -31,7 +31,7 @@ it('10,000 of other processes are kept in mind; the oldest is forgotten, and is 
   now++
   tokens.momentOf(others[10_000]!)
   now++
-  // Later than before: what it stands for is not read too old.
+  // The new moment is later, so a read with the token is never too old.
   expect(tokens.momentOf(others[0]!)).toBe(10_002)
   expect(tokens.momentOf(others[2]!)).toBe(3)
 })

@@ -1,25 +1,25 @@
 import { LooseleafError, type Randomness } from '@looseleaf/core'
 import { crc32 } from 'node:zlib'
 
-/** Tokens that stand for everything that was acknowledged when they were made. Moments are of one clock that nobody sets. */
+/** Makes and reads tokens that stand for every write acknowledged when they were made. Moments are of one monotonic clock. */
 export interface SessionTokens {
-  /** One for all that was acknowledged until now. */
+  /** Makes a token for every write acknowledged so far. */
   make(): string
   /** Throws `BAD_OPTION` for the token of another store. */
   requireOwn(call: string, token: string): void
-  /** All that a token stands for was acknowledged before this moment. */
+  /** Returns a moment before which all writes were acknowledged that the token stands for. */
   momentOf(token: string): number
 }
 
-/** Tokens of other processes that are kept in mind. One that is forgotten is new again, which costs a read of a primary. */
+/** Remembered tokens of other processes. A forgotten token counts as new, which costs a read of a primary. */
 const MAX_SEEN = 10_000
 
-/** Of its store and its process, its moment, and the checksum of both. */
+/** Store and process, moment, and the checksum of both. */
 const FORM = /^[0-9a-z]{1,40}-[0-9a-z]{1,12}-[0-9a-z]{1,7}$/
-/** A store's part of a token. */
+/** Digits that stand for the store. */
 const STORE_LENGTH = 7
 
-/** Whether it is whole, of whatever store. */
+/** Returns true for a whole token of any store. */
 export function isSessionToken(value: unknown): value is string {
   if (typeof value !== 'string' || !FORM.test(value)) return false
   const end = value.lastIndexOf('-')
@@ -27,19 +27,19 @@ export function isSessionToken(value: unknown): value is string {
 }
 
 /**
- * A token of this store says when it was made. That of another process says nothing that a clock of this one could be held against;
- * but what it stands for was acknowledged before it was seen here for the first time.
+ * Makes the tokens of a process. Its own tokens hold the moment when they were made. The moment in a token of another process is of
+ * another clock; instead counts the moment when this process first sees the token, which is later.
  */
 export function createSessionTokens(now: () => number, random: Randomness, storeId: string): SessionTokens {
   const ofStore = crc32(storeId).toString(36).padStart(STORE_LENGTH, '0')
-  const own = `${ofStore}${random.uuid().replaceAll('-', '')}-`
-  const ownChecksum = crc32(own)
+  const prefix = `${ofStore}${random.uuid().replaceAll('-', '')}-`
+  const prefixChecksum = crc32(prefix)
   const seen = new Map<string, number>()
 
   return {
     make() {
       const moment = Math.ceil(now() * 1_000).toString(36)
-      return `${own}${moment}-${crc32(moment, ownChecksum).toString(36)}`
+      return `${prefix}${moment}-${crc32(moment, prefixChecksum).toString(36)}`
     },
     requireOwn(call, token) {
       if (token.startsWith(ofStore)) return
@@ -49,8 +49,8 @@ export function createSessionTokens(now: () => number, random: Randomness, store
       )
     },
     momentOf(token) {
-      if (token.startsWith(own))
-        return Number.parseInt(token.slice(own.length, token.lastIndexOf('-')), 36) / 1_000
+      if (token.startsWith(prefix))
+        return Number.parseInt(token.slice(prefix.length, token.lastIndexOf('-')), 36) / 1_000
       let moment = seen.get(token)
       if (moment === undefined) {
         for (const oldest of seen.keys()) {

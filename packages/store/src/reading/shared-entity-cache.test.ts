@@ -17,7 +17,7 @@ const LEASE_MS = 2_000
 
 let memory: Driver
 let elapsed: number
-/** What is kept: a value, or a lease by itself. */
+/** An entry of the cache: a value or a lease. */
 let kept: Map<string, { readonly value?: Uint8Array; readonly lease: string; readonly until: number }>
 let leases: number
 let reads: number
@@ -25,10 +25,10 @@ let stores: DataStore[]
 let warnings: string[]
 
 type Operation = 'take' | 'keep' | 'remove'
-/** Runs before an operation of the cache on a key: what it throws, the operation fails with. */
+/** Runs before an operation of the cache on a key, which fails if this throws. */
 type CachePlan = (operation: Operation, key: string) => void | Promise<void>
 
-/** What memcached does, in plain memory. */
+/** A shared cache in memory that behaves like memcached. */
 function connectTo(plan: CachePlan): SharedCache {
   const living = (key: string) => {
     const found = kept.get(key)
@@ -109,7 +109,7 @@ afterEach(async () => {
   await memory.close()
 })
 
-it('what one store has read is answered to others without a statement, until one of them has written it', async () => {
+it('other stores get an entity from the shared cache without a statement until a write', async () => {
   const [one, other] = [await open(), await open()]
   const { id } = await one.put({ n: 1 })
   const first = await one.get(id)
@@ -124,14 +124,14 @@ it('what one store has read is answered to others without a statement, until one
   expect(await other.get(id)).toBeUndefined()
 })
 
-it('of many who miss one entity one reads it, and the others get what it has read', async () => {
+it('a single store reads an entity for all stores that miss it', async () => {
   const all = [await open(), await open(), await open()]
   const { id } = await all[0]!.put({ n: 1 })
   await Promise.all(all.flatMap((store) => Array.from({ length: 20 }, () => store.get(id))))
   expect(reads).toBe(1)
 })
 
-it('is read by others where its reader has died', async () => {
+it('an entity whose reader has crashed is read by others', async () => {
   const [one, other] = [await open(), await open()]
   const { id } = await one.put({ n: 1 })
   await connectTo(() => {}).take([`${one.context.catalog.current().storeId}:${id}`])
@@ -144,7 +144,7 @@ it('is read by others where its reader has died', async () => {
   expect(reads).toBe(before)
 })
 
-it('what was read before a write ended is not kept', async () => {
+it('a read that began before the end of a write is not kept', async () => {
   let hold: Promise<void> | undefined
   const [one, other] = [
     await open(undefined, ({ operation }) =>
@@ -166,7 +166,7 @@ it('what was read before a write ended is not kept', async () => {
   expect(await one.get(id)).toMatchObject({ n: 2 })
 })
 
-it('where a write cannot take out what is kept, its store does without until that is too old', async () => {
+it('a store bypasses the shared cache for an entity whose eviction has failed, until the entry is too old', async () => {
   let isDown = false
   const one = await open((operation) => {
     if (isDown && operation === 'remove') throw new Error('gone')
@@ -185,7 +185,7 @@ it('where a write cannot take out what is kept, its store does without until tha
   expect(one.stats().cache).toMatchObject({ failures: 1 })
 })
 
-it('where more evictions fail than can be kept in mind, the store does without the cache for all, until everything of then is too old', async () => {
+it('a store bypasses the shared cache for all entities after too many failed evictions', async () => {
   let [asked, removed] = [0, 0]
   const store = await open((operation) => {
     if (operation === 'remove' && ++removed <= 100_001) gone()
@@ -213,7 +213,7 @@ it('where more evictions fail than can be kept in mind, the store does without t
   expect(store.stats().cache).toMatchObject({ failures: 100_001 })
 })
 
-it('reads and writes go on without a cache that fails, which is told once a minute', async () => {
+it('reads and writes succeed without a failing cache, with one warning a minute', async () => {
   const store = await open(() => {
     throw new Error('gone')
   })
@@ -222,14 +222,14 @@ it('reads and writes go on without a cache that fails, which is told once a minu
     await store.put({ n }, { id })
     expect(await store.get(id)).toMatchObject({ n })
   }
-  expect(warnings).toEqual(['The shared cache fails, and the store does without it where it does: gone'])
+  expect(warnings).toEqual(['The shared cache fails, and the store reads from the database instead: gone'])
   expect(store.stats().cache).toMatchObject({ lastFailure: 'gone' })
   elapsed += 60_000
   await store.get(store.newId())
   expect(warnings).toHaveLength(2)
 })
 
-it('a write takes out what is kept where the cache answers, though it fails for others', async () => {
+it('a write evicts its entity although the cache fails for others', async () => {
   const other = await open()
   const { id: lost } = await other.put({ n: 0 })
   const one = await open((_, key) => (key.endsWith(lost) ? gone() : undefined))
@@ -242,13 +242,13 @@ it('a write takes out what is kept where the cache answers, though it fails for 
   expect(one.stats().cache).toMatchObject({ failures: 1, hits: 1 })
 })
 
-it('an eviction that others may not know of is an error, and can be tried again', async () => {
+it('a failed evict is CACHE_UNAVAILABLE, and can be retried', async () => {
   let isDown = true
   const store = await open((operation) => (isDown && operation === 'remove' ? gone() : undefined))
   const id = store.newId()
   await expect(store.evict(id)).rejects.toMatchObject({
     code: 'CACHE_UNAVAILABLE',
-    message: `Entity ${id} could not be taken out of the shared cache: gone`,
+    message: `Entity ${id} could not be removed from the shared cache: gone`,
     entity: id,
     retryable: true,
   })
@@ -256,7 +256,7 @@ it('an eviction that others may not know of is an error, and can be tried again'
   await store.evict(id)
 })
 
-it('nobody waits for what is not there, or too long to be kept', async () => {
+it('no store waits for an absent entity, or for a body that is too long to be kept', async () => {
   const store = await open()
   const absent = store.newId()
   for (let n = 0; n < 3; n++) {
@@ -268,7 +268,7 @@ it('nobody waits for what is not there, or too long to be kept', async () => {
   expect(kept.size).toBe(0)
 })
 
-it('a read with a token leaves what is kept to others', async () => {
+it('a read with a token leaves the shared cache unchanged', async () => {
   const [one, other] = [await open(), await open()]
   const { id, token } = await one.put({ n: 1 })
   await other.get(id)
@@ -280,7 +280,7 @@ it('a read with a token leaves what is kept to others', async () => {
   expect(reads).toBe(before + 1)
 })
 
-it('a fresh read asks the database, and later ones find nothing older', async () => {
+it('a fresh read reads the database and evicts older entries', async () => {
   const [one, other] = [await open(), await open()]
   const { id } = await one.put({ n: 1 })
   await one.get(id)
@@ -293,7 +293,7 @@ it('a fresh read asks the database, and later ones find nothing older', async ()
   expect(await other.get(id)).toMatchObject({ n: 2 })
 })
 
-it('evict takes out what was written past the cache', async () => {
+it('evict removes an entry of an entity changed without the store', async () => {
   const store = await open()
   const { id } = await store.put({ n: 1 })
   await store.get(id)
@@ -305,7 +305,7 @@ it('evict takes out what was written past the cache', async () => {
   expect(await store.get(id)).toMatchObject({ n: 2 })
 })
 
-it('what is kept and cannot be used is taken out, told and counted, and the entity is read from its shard', async () => {
+it('a damaged entry is removed, reported and counted, and the entity is read from its shard', async () => {
   const [store, other] = [await open(), await open()]
   const { id, version } = await store.put({ n: 1, text: 'whole' })
   const { id: second } = await store.put({ n: 2 })
@@ -337,11 +337,11 @@ it('what is kept and cannot be used is taken out, told and counted, and the enti
   }
   expect(other.stats().cache!.failures).toBe(0)
   expect(warnings).toEqual([
-    `The shared cache fails, and the store does without it where it does: what is kept of entity ${id} is damaged; it is taken out`,
+    `The shared cache fails, and the store reads from the database instead: the entry of entity ${id} is damaged; it is removed`,
   ])
 })
 
-it('a body that is too long for the cache is not kept', async () => {
+it('a body that is too long for the shared cache is not kept', async () => {
   const store = await open()
   const { id } = await store.put({
     text: Array.from({ length: 1_000_000 }, () => Math.random().toString(36)[3]).join(''),
@@ -352,7 +352,7 @@ it('a body that is too long for the cache is not kept', async () => {
   expect([...kept.values()].every(({ value }) => value === undefined)).toBe(true)
 })
 
-it('of any calls of two stores, with a cache that fails now and then, none sees less than its own store had written, or is older than its bound', async () => {
+it('no call misses a write of its own store or exceeds its bound, with two stores and a failing cache', async () => {
   const step = fc.record({
     do: fc.constantFrom('put', 'put', 'get', 'get', 'get', 'getMany', 'pass'),
     store: fc.nat(1),
@@ -373,7 +373,7 @@ it('of any calls of two stores, with a cache that fails now and then, none sees 
         }
         const own = [await open(plan), await open(plan)] as const
         const ids: EntityId[] = [own[0].newId(), own[0].newId()]
-        /** Acknowledged writes, in their order. */
+        /** Acknowledged writes, in order. */
         const writes: {
           readonly store: number
           readonly entity: number
@@ -396,7 +396,7 @@ it('of any calls of two stores, with a cache that fails now and then, none sees 
           const store = own[one.store]!
           if (one.do === 'pass') elapsed += one.ms
           else if (one.do === 'put') {
-            // Writes of an entity one after the other, so that their order is known.
+            // Writes of one entity run one after the other, so that their order is known.
             await busy.get(one.entity)
             const number = ++n
             const writing = (async (): Promise<void> => {

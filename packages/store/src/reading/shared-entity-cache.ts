@@ -15,25 +15,26 @@ import type { ShardLanes } from '../calls/shard-lanes.ts'
 import type { EntityCache } from './entity-cache.ts'
 import { readLaneBy, type Found } from './read-lane.ts'
 
-/** Keys that are asked for at once, and that may wait. */
+/** Keys per call of the cache, and keys that may wait for one. */
 const MAX_BATCH = 256
 const MAX_QUEUE = 20_000
-/** A cache that fails is told of once in so long. */
-const TELL_MS = 60_000
-/** Entities that are done without by themselves; with more, all are. */
-const MAX_WITHOUT = 100_000
-/** Milliseconds between looks for what somebody else is reading. Then it is read here too. */
+/** Milliseconds between two warnings of a failing cache. */
+const WARNING_INTERVAL_MS = 60_000
+/** Entities that may bypass the cache one by one. With more, all entities bypass it. */
+const MAX_BYPASSED = 100_000
+/** Milliseconds to wait before each look for a row that another process is reading. After the last one, this process reads it too. */
 const WAITS_MS = [3, 10, 30]
-/** A checksum of all that follows and of the id, the version and the time of writing, before the body. */
+/** Bytes before the body: a checksum of the id and of all that follows, the version, and the time of writing. */
 const HEAD_BYTES = 20
 const SUM_BYTES = 4
-/** Longer bodies are not kept: memcached takes entries of 1 MiB, key and its own head included, unless it is told otherwise. */
+/** Longer bodies are not kept. By default memcached takes entries of 1 MiB, with their key and its own head. */
 const MAX_BYTES = 900_000
 
 /**
- * Keeps bodies as they are stored where other processes find them too. Who misses gets a lease, reads, and keeps what it has read while the lease is
- * good; the others wait for it. A write takes the key out when it ends, and every lease with it. Where that fails, this store does without the
- * cache for the entity until everything that was kept by then is too old.
+ * Makes a cache of stored bodies that processes share.
+ * 1. The first reader that misses gets a lease, reads the row, and keeps it if the lease is still valid. Other readers wait for it.
+ * 2. A write removes the key at its end, and with it every lease.
+ * 3. If that removal fails, this store bypasses the cache for the entity until every row kept by then is too old.
  */
 export function createSharedEntityCache(
   cache: SharedCache,
@@ -48,39 +49,39 @@ export function createSharedEntityCache(
   let misses = 0
   let failures = 0
   let lastFailure: string | undefined
-  let tellsAt = -Infinity
-  let withoutAllUntil = -Infinity
-  /** Entities that are not asked for, and until when; in the order in which they were added, as all wait equally long. */
-  const without = new Map<string, number>()
-  const keeping = new Set<Promise<void>>()
+  let nextWarningAt = -Infinity
+  let allBypassedUntil = -Infinity
+  /** Entities that bypass the cache, and until when. In the order of these times, since all bypass it equally long. */
+  const bypassed = new Map<string, number>()
+  const cacheWrites = new Set<Promise<void>>()
 
   function failed(error: unknown): void {
     failures++
     lastFailure = isError(error) ? error.message : String(error)
-    if (now() < tellsAt) return
-    tellsAt = now() + TELL_MS
-    onWarning(`The shared cache fails, and the store does without it where it does: ${lastFailure}`)
+    if (now() < nextWarningAt) return
+    nextWarningAt = now() + WARNING_INTERVAL_MS
+    onWarning(`The shared cache fails, and the store reads from the database instead: ${lastFailure}`)
   }
 
-  function doWithout(id: Uint8Array): void {
-    for (const [key, until] of without) {
+  function bypass(id: Uint8Array): void {
+    for (const [key, until] of bypassed) {
       if (until > now()) break
-      without.delete(key)
+      bypassed.delete(key)
     }
-    if (without.size >= MAX_WITHOUT) {
-      without.clear()
-      withoutAllUntil = now() + maxStalenessMs
+    if (bypassed.size >= MAX_BYPASSED) {
+      bypassed.clear()
+      allBypassedUntil = now() + maxStalenessMs
     }
     const key = idKey(id)
-    // At the end of the order.
-    without.delete(key)
-    without.set(key, now() + maxStalenessMs)
+    // Deleted first, so that it moves to the end of the order.
+    bypassed.delete(key)
+    bypassed.set(key, now() + maxStalenessMs)
   }
 
-  const isWithout = (id: Uint8Array): boolean =>
-    Math.max(withoutAllUntil, without.get(idKey(id)) ?? -Infinity) > now()
+  const isBypassed = (id: Uint8Array): boolean =>
+    Math.max(allBypassedUntil, bypassed.get(idKey(id)) ?? -Infinity) > now()
 
-  const asking = createLane<Uint8Array, SharedCacheAnswer>({
+  const takeLane = createLane<Uint8Array, SharedCacheAnswer>({
     name: 'cache',
     maxBatch: MAX_BATCH,
     maxQueue: MAX_QUEUE,
@@ -97,22 +98,22 @@ export function createSharedEntityCache(
     },
   })
 
-  /** Without a body to keep the lease is given up: others would wait for it. */
+  /** Keeps a row under a lease. Gives the lease up if there is no body to keep, so that other readers do not wait. */
   function keep(id: Uint8Array, found: Found, lease: string): void {
     const isKept = found?.body && found.body.length <= MAX_BYTES
     track(isKept ? cache.keep(keyOf(id), valueOf(found as EntityRow), lease) : cache.remove(keyOf(id)))
   }
 
-  /** What cannot be used would be met by every read until it is too old. */
+  /** Removes a damaged entry, which every read would find again. */
   function discard(id: Uint8Array): void {
-    failed(new Error(`what is kept of entity ${formatId(id)} is damaged; it is taken out`))
+    failed(new Error(`the entry of entity ${formatId(id)} is damaged; it is removed`))
     track(cache.remove(keyOf(id)))
   }
 
   function track(done: Promise<void>): void {
     const work = done.catch(failed)
-    keeping.add(work)
-    void work.finally(() => keeping.delete(work))
+    cacheWrites.add(work)
+    void work.finally(() => cacheWrites.delete(work))
   }
 
   async function evict(id: Uint8Array): Promise<void> {
@@ -120,14 +121,14 @@ export function createSharedEntityCache(
       await cache.remove(keyOf(id))
     } catch (error) {
       failed(error)
-      doWithout(id)
+      bypass(id)
       const entity = formatId(id)
-      const message = `Entity ${entity} could not be taken out of the shared cache: ${lastFailure}`
+      const message = `Entity ${entity} could not be removed from the shared cache: ${lastFailure}`
       throw new LooseleafError('CACHE_UNAVAILABLE', message, { entity, cause: error })
     }
   }
 
-  /** This store does without, if need be; others find what is there until it is too old. */
+  /** Removes an entity. If that fails, this store bypasses the cache, and other processes find the entry until it is too old. */
   const forget = (id: Uint8Array): Promise<void> => evict(id).catch(() => {})
 
   const readThrough = (
@@ -139,7 +140,7 @@ export function createSharedEntityCache(
       submitAll: readAll,
     })
 
-  /** What the cache says, a bit later, of entities that somebody else is reading; undefined where that takes too long. */
+  /** Waits for entities that other processes are reading. An answer is undefined if that takes too long. */
   async function wait(
     ids: readonly Uint8Array[],
     signal: AbortSignal | undefined,
@@ -149,7 +150,7 @@ export function createSharedEntityCache(
       const missing = [...answers.keys()].filter((place) => answers[place] === undefined)
       if (missing.length === 0) break
       await context.time.sleep(pause, signal)
-      const found = await asking.submitAll(
+      const found = await takeLane.submitAll(
         missing.map((place) => ids[place]!),
         signal,
       )
@@ -158,7 +159,7 @@ export function createSharedEntityCache(
     return answers
   }
 
-  /** Ids do not repeat. */
+  /** Reads the rows of distinct ids, from the cache or the lane. */
   async function over(
     lane: ShardLanes['read'],
     ids: readonly Uint8Array[],
@@ -166,12 +167,12 @@ export function createSharedEntityCache(
   ): Promise<readonly Found[]> {
     const rows: Found[] = Array.from({ length: ids.length })
     const pick = (places: readonly number[]): Uint8Array[] => places.map((place) => ids[place]!)
-    /** Takes what the cache says of these, and reads and keeps the rest; answers which are being read by others. */
+    /** Takes the rows that the cache has, and reads and keeps the others. Returns the places that other processes are reading. */
     const settle = async (
       places: readonly number[],
       answers: readonly SharedCacheAnswer[],
     ): Promise<readonly number[]> => {
-      const own: number[] = []
+      const missed: number[] = []
       const leased = new Map<number, string>()
       const others: number[] = []
       for (const [i, place] of places.entries()) {
@@ -180,12 +181,12 @@ export function createSharedEntityCache(
         if (rows[place] !== undefined) hits++
         else if (answer === undefined) others.push(place)
         else {
-          own.push(place)
+          missed.push(place)
           if ('lease' in answer) leased.set(place, answer.lease)
           else if ('value' in answer) discard(ids[place]!)
         }
       }
-      await read(own)
+      await read(missed)
       for (const [place, lease] of leased) keep(ids[place]!, rows[place], lease)
       return others
     }
@@ -194,12 +195,12 @@ export function createSharedEntityCache(
       const found = await lane.submitAll(pick(places), signal)
       for (const [i, place] of places.entries()) rows[place] = found[i]
     }
-    const asked: number[] = []
-    const left: number[] = []
-    for (const [place, id] of ids.entries()) (isWithout(id) ? left : asked).push(place)
+    const cacheable: number[] = []
+    const uncached: number[] = []
+    for (const [place, id] of ids.entries()) (isBypassed(id) ? uncached : cacheable).push(place)
     const [others] = await Promise.all([
-      asking.submitAll(pick(asked), signal).then((answers) => settle(asked, answers)),
-      read(left),
+      takeLane.submitAll(pick(cacheable), signal).then((answers) => settle(cacheable, answers)),
+      read(uncached),
     ])
     if (others.length > 0) await read(await settle(others, await wait(pick(others), signal)))
     return rows
@@ -211,12 +212,12 @@ export function createSharedEntityCache(
     signal: AbortSignal | undefined,
   ): Promise<readonly Found[]> {
     const places = new Map<string, number>()
-    const different: Uint8Array[] = []
+    const distinct: Uint8Array[] = []
     for (const id of ids) {
       const key = idKey(id)
-      if (!places.has(key)) places.set(key, different.push(id) - 1)
+      if (!places.has(key)) places.set(key, distinct.push(id) - 1)
     }
-    const rows = await over(lane, different, signal)
+    const rows = await over(lane, distinct, signal)
     return ids.map((id) => rows[places.get(idKey(id))!])
   }
 
@@ -225,7 +226,7 @@ export function createSharedEntityCache(
       ...lanes,
       read: readThrough(lanes.read, (ids, signal) => overAll(lanes.read, ids, signal)),
     }),
-    // What is read later than this is what others find.
+    // Removes the entries before it reads, so that other processes find no older row.
     past: (lanes) => ({
       ...lanes,
       read: readThrough(lanes.read, async (ids, signal) => {
@@ -245,7 +246,7 @@ export function createSharedEntityCache(
     forget,
     evict,
     async close() {
-      await Promise.all(keeping)
+      await Promise.all(cacheWrites)
       await cache.close()
     },
   }
@@ -266,7 +267,7 @@ const isFailure = (answer: SharedCacheAnswer): answer is { readonly failed: unkn
 
 const sumOf = (id: Uint8Array, value: Uint8Array): number => crc32(value.subarray(SUM_BYTES), crc32(id))
 
-/** Undefined for a lease, for nothing, and for what `valueOf` has not made of this entity. */
+/** Returns the row of an answer; undefined if there is none, or if `valueOf` did not make it from this entity. */
 function rowOf(id: Uint8Array, answer: SharedCacheAnswer): EntityRow | undefined {
   if (answer === undefined || !('value' in answer) || answer.value.length <= HEAD_BYTES) return undefined
   const { value } = answer

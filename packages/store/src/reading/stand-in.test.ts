@@ -32,7 +32,7 @@ function open(indexes: readonly IndexDefinition[]): Promise<DataStore> {
   return DataStore.open({ shards, indexes, migrate: true, time, onWarning: (text) => warnings.push(text) })
 }
 
-/** A store of the program before, with entities, and one of the program that has changed the definition. */
+/** Opens a store with the old definition and puts entities, then opens it with the new definition. */
 async function deploy(before: IndexDefinition, after: IndexDefinition): Promise<DataStore> {
   const old = await open([before])
   await old.put({ user: 'ada', n: 1, time: new Date(1), tags: ['a', 'b'] })
@@ -51,7 +51,7 @@ async function makeReady(): Promise<void> {
   )
 }
 
-test('an older generation answers until the newer one is ready, without entities that the newer one leaves out', async () => {
+test('an older generation serves queries until the newer one is ready, without entities that the newer one leaves out', async () => {
   const store = await deploy(byUser, byUserAndTime)
   const page = await store.query(byUserAndTime, { user: 'ada' })
   expect(numbers(page.items).toSorted()).toEqual([1, 2])
@@ -92,7 +92,7 @@ test('pages of an older generation follow its cursors to the end', async () => {
   })
 })
 
-test('a where that the older generation cannot serve is refused, and a wrong one is BAD_QUERY', async () => {
+test('a where that the older generation cannot serve is INDEX_NOT_READY, and an invalid one is BAD_QUERY', async () => {
   const store = await deploy(byUser, byUserAndTime)
   const later = { user: 'ada', time: { gt: new Date(1) } } as const
   await expect(store.query(byUserAndTime, later)).rejects.toEqual(notReady)
@@ -101,14 +101,14 @@ test('a where that the older generation cannot serve is refused, and a wrong one
   })
 })
 
-test('rows that are believed and intersections are refused until the newer generation is ready', async () => {
+test('queryIds and intersections are INDEX_NOT_READY until the newer generation is ready', async () => {
   const store = await deploy(byUser, byUserAndTime)
   await expect(store.queryIds(byUserAndTime, { user: 'ada' })).rejects.toEqual(notReady)
   const condition = { index: byUserAndTime, where: { user: 'ada' } }
   await expect(store.intersect([condition, condition])).rejects.toEqual(notReady)
 })
 
-test('a list takes from bodies what the older generation does not include', async () => {
+test('a list takes properties from bodies that the older generation does not include', async () => {
   const covering = { ...byUser, include: ['n'] } as typeof byUser
   const store = await deploy(byUser, covering)
   const page = await store.list(covering, { user: 'ada' })
@@ -117,7 +117,7 @@ test('a list takes from bodies what the older generation does not include', asyn
   expect(page).toMatchObject({ verified: true, cost: { olderGeneration: 1, entitiesCovered: 0 } })
 })
 
-test('an index that moves to other shards is read where the older generation has its rows', async () => {
+test('an index with another shardOn is read on the shards of the older generation', async () => {
   const elsewhere = { ...byUser, shardOn: 'id' } as typeof byUser
   const store = await deploy(byUser, elsewhere)
   const page = await store.query(elsewhere, { user: 'ada' }, { scatter: true })
@@ -149,7 +149,7 @@ describe('an older generation', () => {
       of({ user: { type: 'string', key: 'lower' } }),
     ],
     ['entities that a predicate leaves out', of({ n: 'integer' }, { user: 'ada' }), of({ n: 'integer' })],
-  ])('does not answer where it may lack %s', async (_, before, after) => {
+  ])('an older generation that may lack %s does not serve queries', async (_, before, after) => {
     const store = await deploy(before, after)
     await expect(store.query(after, {}, { scatter: true })).rejects.toEqual(notReady)
   })
@@ -158,13 +158,13 @@ describe('an older generation', () => {
     ['a newer one without nulls', withNulls('first'), withNulls(), [1, 2, 4]],
     ['a newer one with a predicate', of({ n: 'integer' }), of({ n: 'integer' }, { user: 'ada' }), [1, 2, 3]],
     ['an array', of({ tags: 'string[]' }), of({ tags: 'string[]', n: 'integer' }), [1, 2]],
-  ])('answers for %s, since it has every row', async (_, before, after, found) => {
+  ])('an older generation serves %s, since it has every row', async (_, before, after, found) => {
     const store = await deploy(before, after)
     const { items } = await store.query(after, {}, { scatter: true })
     expect(numbers(items).toSorted()).toEqual(found)
   })
 
-  test('that is hidden does not answer', async () => {
+  test('a hidden older generation does not serve queries', async () => {
     const store = await deploy(byUser, byUserAndTime)
     expect((await store.query(byUserAndTime, { user: 'ada' })).cost.olderGeneration).toBe(1)
     await store.hideIndex(byUser)

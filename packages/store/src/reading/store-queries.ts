@@ -25,7 +25,7 @@ import { isKnownReady } from './ready-indexes.ts'
 import type { ReplicaReads } from './replica-reads.ts'
 import { createIndexQueries, type IndexQueries } from './index-queries.ts'
 
-/** The calls that find entities by an index; `DataStore` adds those by id. */
+/** The calls of a store that find entities by an index. `DataStore` adds the calls by id. */
 export abstract class StoreQueries extends StoreManagement {
   readonly #queries: IndexQueries
 
@@ -35,8 +35,8 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * Whether an index can be queried, as far as this process knows: it asks no database, and learns of what others do within
-   * seconds. For what a program can do without while an index is added or dropped; a query may find that it has just gone.
+   * Returns true if the index can be queried, by the catalog in memory. Asks no database, and sees changes by other processes some
+   * seconds late, so that a query may still reject. Use it for features that a program can do without while an index is added or dropped.
    */
   isReady<const P extends IndexProperties>(index: IndexDefinition<P>): boolean {
     requireDefinition('isReady', index)
@@ -44,8 +44,8 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * A page of the entities that match, in the order of the index. What was committed before the call is found; what
-   * does not match is never returned. `cursor`, when there is one, leads to the next page, and `previous` to the one before.
+   * Returns a page of the entities that match, in the order of the index. Every entity that was committed before the call is found, and
+   * no entity is returned that does not match. `cursor` leads to the next page, and `previous` to the one before.
    */
   async query<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -63,9 +63,9 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * The first page of each of many conditions on one index, 1,000 at the most, in their order: what `query` gives for each, in
-   * a statement or two a shard where each has its own otherwise. With `count: true` each has `count`, what `store.count` gives.
-   * A `cursor` leads on with `query`. The pages share the bytes of one: see `cost.complete`.
+   * Returns the first page of each of up to 1,000 conditions on one index, in their order. Each page is that of `query`, but all pages
+   * together take one or two statements per shard. With `count: true` each page has the `count` of `store.count`. Pass a `cursor` to
+   * `query`. All pages share the bytes of one page: see `cost.complete`.
    */
   async queryMany<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -93,10 +93,9 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * A page of ids, drawn from index rows alone: no entity is read, and so nothing is checked. What was committed before the
-   * call and matches is found, as by `query`. Beside it there may be the ids of entities that no longer match or were deleted, until their rows
-   * are gone, some seconds later, and of writes that died, until the cleaner has passed. A page has an id once; where an entity has
-   * several rows, another page may have it too. For who reads the entities anyway, or can do with a few too many.
+   * Returns a page of ids from index rows, without reading or checking entities. Every entity that was committed before the call and
+   * matches is found, as by `query`. A page may also have ids of entities that were changed or deleted in the last seconds, and of writes
+   * that died, until the cleaner has passed. A page has an id once. If an entity has several rows, another page may have its id too.
    */
   async queryIds<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -109,10 +108,10 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * A page of the entities that match several conditions at once, of different indexes or of one index several times, such as
-   * two tags. Each gives values for the first properties of its index; behind these all have to have the same properties, which
-   * is the order of the page; a range on the first of them goes for all. Rows are read where all indexes may have some in
-   * common, not all rows of each. For the rest as `query`: with its options, its promises and its errors.
+   * Returns a page of the entities that match several conditions, on different indexes or on one index several times, such as two tags.
+   * Each condition gives values for the first properties of its index. The remaining properties have to be the same for all conditions and
+   * order the page; a range on the first of them applies to every condition. Reads only the parts of the indexes that may have entities in
+   * common. Options, promises and errors are those of `query`.
    */
   async intersect<const Ps extends readonly IndexProperties[]>(
     conditions: IndexConditions<Ps>,
@@ -127,10 +126,9 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * A page of a list that is drawn from the rows of an index with `include`: as `query`, with items that have the properties of
-   * the index, of its `on`, and those that it includes, and no others; `metaOf` knows nothing of them. Each is checked by the
-   * version of its entity, which costs a small look-up, unless `verify` is false. Throws `BAD_QUERY` for an index that includes
-   * nothing.
+   * Returns a page of items from the rows of an index with `include`. An item has the properties of the index, of its `on` and of its
+   * `include`, and no others; `metaOf` does not know it. Compares each row with the version of its entity, which costs a small look-up,
+   * unless `verify` is false. Throws `BAD_QUERY` if the index has no `include`.
    */
   async list<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -147,9 +145,9 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * Every entity that matches, page after page. For results that are known to be small: rejects with `DEADLINE` when it takes
-   * longer than `queryTimeMs`, 5 seconds by default, for then it may have missed an entity that moved meanwhile. Where rows may
-   * be pending, see `onIndexFailure`, it is `query` that says so.
+   * Returns every entity that matches. For results that are known to be small: rejects with `DEADLINE` after `queryTimeMs`, 5 seconds by
+   * default, because it may then have missed an entity that has moved. Does not tell whether rows are pending (`onIndexFailure`); `query`
+   * does.
    */
   async getAll<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -166,10 +164,9 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * Returns how many entities match. A number up to 1,000 is exact, unless the look at the entities takes longer than `queryTimeMs`. A
-   * greater one counts index rows, and may be too high for some seconds after writes, or until a cleaner has removed what writes that died have
-   * left. `exact: true` reads all entities that match, however many, and rejects with `DEADLINE` as `getAll` does; `exact: false` counts rows in any
-   * case.
+   * Returns how many entities match. A number up to 1,000 is exact, unless checking the entities takes longer than `queryTimeMs`. A greater
+   * number counts index rows. It may be too high for some seconds after writes, and until a cleaner has deleted the rows of writes that
+   * died. `exact: true` reads every entity that matches, and rejects with `DEADLINE` as `getAll` does. `exact: false` always counts rows.
    */
   async count<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -186,9 +183,9 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * Returns how many entities match each of many conditions on one index, 1,000 at the most, in their order: what `count` gives for each. Rows
-   * are counted in a statement a shard; conditions with up to 1,000 rows share the statements that look at their entities. Conditions whose
-   * entities all have to be read, as with `exact: true`, are read one after the other.
+   * Returns the `count` of each of up to 1,000 conditions on one index, in their order. Counts rows in one statement per shard. Conditions
+   * with up to 1,000 rows share the statements that check their entities. Conditions whose entities all have to be read, as with
+   * `exact: true`, are read one after the other.
    */
   async countMany<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -206,8 +203,8 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * What `query` would do with the same arguments: which index and shards it would ask, for how many ranges, and about how many
-   * rows are there. Reads up to 1,001 index rows from each shard, and no entities. Throws what `query` throws.
+   * Explains `query` with the same arguments: the index, the shards and the number of ranges that it would read, and about how many rows
+   * they have. Counts about 1,000 index rows, and reads no entities. Throws the errors of `query`.
    */
   async explain<const P extends IndexProperties>(
     index: IndexDefinition<P>,

@@ -10,17 +10,18 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
 /*
- * A server shows a commit before it is on disk. A follower that reads meanwhile finds an entity replaced, and a crash brings back the state
- * that was replaced, at a time in front of the place of the follower.
+ * 1. A server shows a commit before it is durable, and a follower reads the new state.
+ * 2. A crash undoes the commit. The replaced state is back, at a time before the place of the follower.
+ * 3. The follower would never read that state again.
  */
 
 let reference: ReferenceDriver
 let store: DataStore
 let plan: FaultPlan
 let sent: string[]
-/** Connections opened so far; undefined for a driver that does not say. */
+/** Connections opened so far; undefined for a driver without that number. */
 let opened: number | undefined
-/** The shard as its disk has it while its log hangs. */
+/** The durable state of the shard while its log hangs. */
 let onDisk: ShardState | undefined
 
 beforeEach(async () => {
@@ -57,7 +58,7 @@ function crash(): void {
   if (opened !== undefined) opened++
 }
 
-/** Does this once, before the first call of which the condition holds. */
+/** Runs an action once, before the first call that meets the condition. */
 function once(
   holds: (call: FaultyCall) => boolean,
   act: () => unknown,
@@ -75,7 +76,7 @@ const isOf =
   (call: FaultyCall): boolean =>
     call.operation === operation
 
-/** The values of `n` that a follower from the beginning has been given, until `last` has come. */
+/** Returns the values of `n` that a follower from the beginning receives up to `last`. */
 async function follow(last: unknown): Promise<unknown[]> {
   const given: unknown[] = []
   for await (const { entity } of store.changes({
@@ -90,7 +91,7 @@ async function follow(last: unknown): Promise<unknown[]> {
 }
 
 describe('a crash that undoes a visible commit', () => {
-  /** Replaces the entity while the first page is read, and loses that before the flush behind the page. */
+  /** Replaces the entity while the first page is read, and undoes that before the flush after the page. */
   const undoneBehindPage = (id: string): FaultPlan =>
     once(
       isOf('pageOfChanges'),
@@ -104,11 +105,11 @@ describe('a crash that undoes a visible commit', () => {
   it.each([
     ['a driver that says when it has connected anew', 1],
     ['a driver that does not', undefined],
-  ])('a follower over %s is given a state whose replacement a crash has undone', async (_, connections) => {
+  ])('a follower over %s receives a state whose replacement a crash has undone', async (_, connections) => {
     opened = connections
     const { id } = await store.put({ n: 'stays' })
     await store.put({ n: 'other' })
-    // The floor is raised first, so that the flush behind the page is the next one.
+    // The floor is raised first, so that the flush after the page is the next one.
     await reference.shards[0]!.entities.raiseFloor()
     plan = once(isOf('raiseFloor'), () => {}, undoneBehindPage(id))
     const given = await follow('other')
@@ -116,7 +117,7 @@ describe('a crash that undoes a visible commit', () => {
     expect(given).not.toContain('undone')
   })
 
-  it('a follower is given a state whose replacement came while its long body was read, and was undone', async () => {
+  it('a follower receives a state that was replaced while its long body was read, and came back in a crash', async () => {
     const { id } = await store.put({ n: 'stays', text: Array.from({ length: 20_000 }, Math.random).join() })
     await store.put({ n: 'other' })
     const undoneBehindBody = once(
@@ -171,7 +172,7 @@ describe('the flushes of a follower', () => {
     await expect(reading).rejects.toMatchObject({ code: 'ABORTED' })
     const count = (calls: readonly string[], operation: string): number =>
       calls.filter((each) => each === operation).length
-    // A page with changes has a raise or a flush for its floor, and the flush behind it.
+    // A page with changes has a raise or a flush for its floor, and a flush after it.
     expect(count(quiet!, 'flush') + count(quiet!, 'raiseFloor')).toBeLessThanOrEqual(2 * 4)
     expect(count(sent, 'flush') + count(sent, 'raiseFloor')).toBeLessThanOrEqual(7)
   })

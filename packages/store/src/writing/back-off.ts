@@ -1,5 +1,8 @@
-/** Attempts before a write gives up. Nearly all of them are lost races, each of which another write of the entity has won. */
+/** Attempts before a write gives up. Nearly every failed attempt has lost a race to another write of the entity. */
 export const MAX_TRIES = 64
 
-/** Many writers of one entity: an attempt that has lost often pauses for a random part of this, so that one of them gets through. */
+/**
+ * Upper bound, in milliseconds, of the random pause before the next attempt. With many writers of one entity, random pauses let
+ * one of them get through.
+ */
 export const backOffMs = (tries: number): number => (tries < 2 ? 0 : Math.min(2 ** tries, 100))

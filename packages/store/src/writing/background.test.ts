@@ -3,7 +3,7 @@ import { createBackground } from './background.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('settled waits for what was added so far, not for what comes later', async () => {
+test('settled waits for work added so far, and not for later work', async () => {
   const background = createBackground(10, () => {})
   const first = Promise.withResolvers<void>()
   const later = Promise.withResolvers<void>()
@@ -20,13 +20,13 @@ test('settled waits for what was added so far, not for what comes later', async 
   await all
 })
 
-test('there is room for callers that wait as soon as one piece of work has ended', async () => {
+test('every waiting caller gets room as soon as one piece of work has ended', async () => {
   const background = createBackground(2, () => {})
   const works = Array.from({ length: 3 }, () => Promise.withResolvers<void>())
   for (const work of works) background.add(work.promise)
   expect(background.isFull).toBe(true)
   let inside = 0
-  // None of them adds anything, so nothing but the one that ends can let them all in.
+  // No waiting caller adds work, so only the end of the first one can let all of them in.
   const callers = Array.from({ length: 5 }, () => background.room().then(() => inside++))
   await turn()
   expect(inside).toBe(0)
@@ -38,7 +38,7 @@ test('there is room for callers that wait as soon as one piece of work has ended
   await background.settled()
 })
 
-test('failures are told, and one that comes of telling harms nobody', async () => {
+test('a failure is passed to onError, and an exception in onError is ignored', async () => {
   const told: unknown[] = []
   const background = createBackground(10, (error) => {
     told.push(error)

@@ -1,13 +1,13 @@
-/** Work that goes on after its caller was answered, kept in sight so that `settled` and `close` can wait for it. */
+/** Tracks work that continues after its caller was answered, so that `settled` and `close` can wait for it. */
 export interface Background {
-  /** Takes over a promise; its failure is handed to `onError`, never thrown. */
+  /** Tracks a promise. Its rejection is passed to `onError` and never thrown. */
   add(work: Promise<unknown>): void
-  /** Resolves when everything that was added so far has ended, however much is added meanwhile. */
+  /** Resolves when all work added so far has ended. Does not wait for work added later. */
   settled(): Promise<void>
   readonly underWay: number
-  /** True while more is under way than the limit. */
+  /** True while more than `limit` promises are pending. */
   readonly isFull: boolean
-  /** Resolves when it is not full any more. */
+  /** Resolves when `isFull` is false. */
   room(): Promise<void>
 }
 
@@ -18,7 +18,7 @@ export function createBackground(limit: number, onError: (error: unknown) => voi
   function end(tracked: Promise<unknown>): void {
     running.delete(tracked)
     if (waiting.length === 0 || running.size > limit) return
-    for (const go of waiting) go()
+    for (const proceed of waiting) proceed()
     waiting = []
   }
 
@@ -30,7 +30,7 @@ export function createBackground(limit: number, onError: (error: unknown) => voi
           try {
             onError(error)
           } catch {
-            // Whoever is told of errors may throw one; it is nobody else's business.
+            // An exception in `onError` must not become an unhandled rejection.
           }
           end(tracked)
         },

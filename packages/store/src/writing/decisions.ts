@@ -1,9 +1,25 @@
 import { copyEntity, formatId, LooseleafError, parseId, type Bag, type EntityCopy } from '@looseleaf/core'
-import type { Decide, CurrentEntity } from './entity-writer.ts'
 import { unchanged } from '../unchanged.ts'
 import type { Change, DamagedEntity } from '../types.ts'
 
-/** What `put` makes of whatever it finds: the new bag. */
+/** The state that an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
+export interface CurrentEntity {
+  readonly version: number
+  /** Decoded for this attempt alone, so the decision may change it. */
+  readonly bag: Bag | undefined
+  /** The error for a living entity whose body cannot be decoded; `bag` is undefined then. */
+  readonly damaged: LooseleafError | undefined
+  /** The stored body; null for a tombstone and for nothing. */
+  readonly body: Uint8Array | null
+}
+
+/**
+ * Returns the bag to write, null for a tombstone, or undefined to leave the entity unchanged. The bag has to come from `copyBag`, so
+ * that the body and the index rows have the same values. Called once per attempt.
+ */
+export type Decide = (found: CurrentEntity) => Bag | null | undefined
+
+/** Decides for `put`: writes the bag over any state. */
 export function toPut(id: Uint8Array, properties: Bag, ifVersion: number | undefined): Decide {
   return (found) => {
     checkVersion(id, found, ifVersion)
@@ -11,7 +27,7 @@ export function toPut(id: Uint8Array, properties: Bag, ifVersion: number | undef
   }
 }
 
-/** What `insert` makes of it: the new bag, if there is nothing. */
+/** Decides for `insert`: writes the bag if there is no entity, and throws `ALREADY_EXISTS` otherwise. */
 export function toInsert(id: Uint8Array, properties: Bag): Decide {
   return (found) => {
     if (!isThere(found)) return properties
@@ -20,8 +36,8 @@ export function toInsert(id: Uint8Array, properties: Bag): Decide {
   }
 }
 
-/** What `update` makes of it: what its caller's function says. */
-export function toUpdate(id: Uint8Array, change: Change, ifVersion: number | undefined): Decide {
+/** Decides for `update`: writes the bag that the caller's edit returns. Throws `NOT_FOUND`. */
+export function toUpdate(id: Uint8Array, edit: Change, ifVersion: number | undefined): Decide {
   return (found) => {
     if (found.damaged !== undefined) throw found.damaged
     if (found.bag === undefined) {
@@ -29,31 +45,31 @@ export function toUpdate(id: Uint8Array, change: Change, ifVersion: number | und
       throw new LooseleafError('NOT_FOUND', `There is no entity ${entity}.`, { entity })
     }
     checkVersion(id, found, ifVersion)
-    const changed = change(found.bag)
-    if (changed === unchanged) return undefined
-    if (changed === undefined) {
+    const edited = edit(found.bag)
+    if (edited === unchanged) return undefined
+    if (edited === undefined) {
       throw new LooseleafError(
         'BAD_OPTION',
         'The function of update has to return the new bag, or `unchanged` to leave the entity as it is; it returned nothing.',
       )
     }
-    const { id: own, properties } = copyChanged(changed)
-    if (own !== undefined) checkOwnId(id, own)
+    const { id: bagId, properties } = copyEdited(edited)
+    if (bagId !== undefined) checkBagId(id, bagId)
     return properties
   }
 }
 
-function copyChanged(changed: unknown): EntityCopy {
+function copyEdited(edited: unknown): EntityCopy {
   try {
-    return copyEntity(changed)
+    return copyEntity(edited)
   } catch (error) {
-    // An async function's answer is no bag; that it may also fail is not to end the process.
-    Promise.resolve(changed).catch(() => {})
+    // An async edit returns a promise, which is no bag. Its rejection must not end the process.
+    Promise.resolve(edited).catch(() => {})
     throw error
   }
 }
 
-/** What `delete` makes of it: a tombstone, if there is an entity. */
+/** Decides for `delete`: writes a tombstone if there is an entity. */
 export function toDelete(id: Uint8Array, ifVersion: number | undefined): Decide {
   return (found) => {
     checkVersion(id, found, ifVersion)
@@ -61,7 +77,7 @@ export function toDelete(id: Uint8Array, ifVersion: number | undefined): Decide 
   }
 }
 
-/** What `deleteDamaged` makes of it: a tombstone, if it is what was found then, and damaged still. */
+/** Decides for `deleteDamaged`: writes a tombstone if the entity is still damaged and has the version and body that the scan found. */
 export function toDeleteDamaged({ version, body }: DamagedEntity): Decide {
   return (found) =>
     found.damaged?.code === 'BODY_DAMAGED' &&
@@ -73,14 +89,14 @@ export function toDeleteDamaged({ version, body }: DamagedEntity): Decide {
       : undefined
 }
 
-/** The id of a bag is that of its entity, or is not there. */
-function checkOwnId(id: Uint8Array, own: unknown): void {
+/** Throws `BAD_ID` if the bag has the id of another entity. */
+function checkBagId(id: Uint8Array, bagId: unknown): void {
   const entity = formatId(id)
-  if (formatId(parseId(own)) === entity) return
+  if (formatId(parseId(bagId)) === entity) return
   throw new LooseleafError('BAD_ID', `The bag given for entity ${entity} has another id.`, { entity })
 }
 
-/** True for a living entity, damaged or not. */
+/** Returns true for a living entity, damaged or not. */
 export function isThere({ bag, damaged }: CurrentEntity): boolean {
   return bag !== undefined || damaged !== undefined
 }

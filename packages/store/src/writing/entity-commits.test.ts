@@ -7,7 +7,7 @@ import { DataStore } from '../data-store.ts'
 import { unchanged } from '../unchanged.ts'
 import type { DataStoreOptions } from '../types.ts'
 
-// What a database answers to the commit of an entity, and what a write makes of it.
+// Answers of a database to the commit of an entity, and how a write handles them.
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
@@ -42,7 +42,7 @@ afterEach(async () => {
   await store.close()
 })
 
-/** The first statement of a kind is preceded by something. */
+/** Runs `before` before the first statement of this kind. */
 function beforeFirst(operation: string, before: () => unknown): void {
   plan = (call) => {
     if (call.table !== 'entities' || call.operation !== operation) return undefined
@@ -55,7 +55,7 @@ const names = async (name: string): Promise<string[]> =>
   (await store.getAll(byName, { name })).map((entity) => entity.id)
 
 describe('a commit', () => {
-  it('of a new entity that another process has made meanwhile replaces that', async () => {
+  it('a put replaces an entity that another process has just made under its new id', async () => {
     const rival = await open()
     const id = store.newId()
     beforeFirst('insert', () => rival.put({ name: 'theirs' }, { id }))
@@ -66,7 +66,7 @@ describe('a commit', () => {
     expect(sent.filter((operation) => operation === 'replace')).toHaveLength(1)
   })
 
-  it('of an entity that is to be new does not take place where another process has made it', async () => {
+  it('an insert rejects with ALREADY_EXISTS if another process has just made the entity', async () => {
     const rival = await open()
     const id = store.newId()
     beforeFirst('insert', () => rival.put({ name: 'theirs' }, { id }))
@@ -80,7 +80,7 @@ describe('a commit', () => {
     ['replace', new LooseleafError('SHARD_UNAVAILABLE', 'Away.')],
     ['replace', new TypeError('a bug')],
   ])(
-    'that is refused for good ends the write with that, and none follows (%s: %s)',
+    'a permanent error of a commit ends the write without another attempt (%s: %s)',
     async (operation, error) => {
       const id = store.newId()
       if (operation === 'replace') await store.put({ name: 'before' }, { id })
@@ -91,7 +91,7 @@ describe('a commit', () => {
     },
   )
 
-  it('whose wait is given up is ABORTED', async () => {
+  it('an aborted signal ends the wait for a commit with ABORTED', async () => {
     const controller = new AbortController()
     const id = store.newId()
     plan = ({ operation }) =>
@@ -105,14 +105,14 @@ describe('a commit', () => {
     await expect(write).rejects.toMatchObject({ code: 'ABORTED' })
   })
 
-  it('that was lost with its server after it was found is made again', async () => {
+  it('a commit that was read back and then lost in a crash is repeated', async () => {
     const id = store.newId()
     const shard = memory.shards[store.context.router.shardOfId(parseId(id))]!
     const before = shard.state()
     let flushes = 0
     plan = ({ operation }) => {
       if (operation === 'insert' && flushes === 0) return { after: () => Promise.reject(unknownOutcome()) }
-      // The server has died and come back without it.
+      // The server has crashed and come back without the commit.
       return operation === 'flush' && flushes++ === 0
         ? { before: () => shard.fallBack(before, 'entities') }
         : undefined
@@ -123,8 +123,8 @@ describe('a commit', () => {
   })
 })
 
-describe('the answer to a commit of a delete that is lost', () => {
-  it('is found to have taken place', async () => {
+describe('a delete whose answer is lost', () => {
+  it('a delete whose answer is lost is read back as committed', async () => {
     const { id } = await store.put({ name: 'one' })
     plan = ({ operation }) =>
       operation === 'replace' ? { after: () => Promise.reject(unknownOutcome()) } : undefined
@@ -135,34 +135,37 @@ describe('the answer to a commit of a delete that is lost', () => {
   it.each([
     ['a put', { name: 'theirs' }, null],
     ['a delete', null, { name: 'ours' }],
-  ])('is not taken for %s of another process that chose the same version', async (_, theirs, ours) => {
-    const { id } = await store.put({ name: 'one' })
-    const body = theirs === null ? null : store.context.codec.encode(theirs)
-    plan = ({ operation, shard, args }) =>
-      operation === 'replace'
-        ? {
-            async before() {
-              const [rows, options] = args as Parameters<EntityTable['replace']>
-              const others = rows.map((row) => ({ ...row, body }))
-              await memory.shards[shard]!.entities.replace(others, options)
-              throw unknownOutcome()
-            },
-          }
-        : undefined
-    const write = ours === null ? store.delete(id) : store.put(ours, { id })
-    await expect(write).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { code: 'CONFLICT' } })
-    plan = () => undefined
-    expect(await store.get(id)).toEqual(theirs === null ? undefined : { id, ...theirs })
-  })
+  ])(
+    'a delete whose answer is lost does not mistake %s of another process with the same version for its own',
+    async (_, theirs, ours) => {
+      const { id } = await store.put({ name: 'one' })
+      const body = theirs === null ? null : store.context.codec.encode(theirs)
+      plan = ({ operation, shard, args }) =>
+        operation === 'replace'
+          ? {
+              async before() {
+                const [rows, options] = args as Parameters<EntityTable['replace']>
+                const others = rows.map((row) => ({ ...row, body }))
+                await memory.shards[shard]!.entities.replace(others, options)
+                throw unknownOutcome()
+              },
+            }
+          : undefined
+      const write = ours === null ? store.delete(id) : store.put(ours, { id })
+      await expect(write).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { code: 'CONFLICT' } })
+      plan = () => undefined
+      expect(await store.get(id)).toEqual(theirs === null ? undefined : { id, ...theirs })
+    },
+  )
 })
 
-describe('what is told of an attempt whose outcome is not known', () => {
+describe('an attempt without an answer', () => {
   beforeEach(() => {
     plan = ({ operation }) =>
       operation === 'replace' ? { before: () => Promise.reject(unknownOutcome()) } : undefined
   })
 
-  it('is that another write came between', async () => {
+  it('the error of an attempt without an answer says that another write came in between', async () => {
     const { id } = await store.put({ name: 'one' })
     const rival = await open()
     plan = ({ operation }) => {
@@ -177,11 +180,11 @@ describe('what is told of an attempt whose outcome is not known', () => {
     }
     await expect(store.put({ name: 'ours' }, { id })).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
-      cause: { code: 'CONFLICT', message: `Entity ${id} was written by another since.` },
+      cause: { code: 'CONFLICT', message: `Entity ${id} was written by another writer since.` },
     })
   })
 
-  it('the message says that the entity would stay as it was found', async () => {
+  it('the error of an update that returns unchanged says that an earlier attempt may still be committed', async () => {
     const { id } = await store.put({ name: 'one' })
     let calls = 0
     const update = store.update(id, () => (++calls === 1 ? { name: 'two' } : unchanged))
@@ -189,14 +192,14 @@ describe('what is told of an attempt whose outcome is not known', () => {
       code: 'OUTCOME_UNKNOWN',
       cause: {
         code: 'CONFLICT',
-        message: `Entity ${id} would stay as it was found, while an earlier attempt of this call may still be committed.`,
+        message: `Entity ${id} needs no write now, but an earlier attempt of this call may still be committed.`,
       },
     })
   })
 })
 
 describe('a catalog that has changed', () => {
-  it('is read before the next attempt', async () => {
+  it('a write reads a changed catalog before its next attempt', async () => {
     const { id } = await store.put({ name: 'one' })
     await changeCatalog(memory, (indexes) => indexes)
     plan = ({ table, operation }) =>
@@ -209,8 +212,8 @@ describe('a catalog that has changed', () => {
   })
 })
 
-describe('an entity that is found', () => {
-  it('but makes the codec throw what no codec should is not written over', async () => {
+describe('a codec with a fault', () => {
+  it('a write does not replace an entity for which the codec throws an error that is no LooseleafError', async () => {
     const { codec } = store.context
     const { id } = await store.put({ name: 'one' })
     let isBroken = false
@@ -230,7 +233,7 @@ describe('an entity that is found', () => {
 })
 
 describe("writeOrder: 'entity-first'", () => {
-  it('says what was written', async () => {
+  it('entity-first writes report whether they have created or deleted an entity', async () => {
     const first = await open({ writeOrder: 'entity-first' })
     const { id, created } = await first.put({ name: 'one' })
     expect(created).toBe(true)

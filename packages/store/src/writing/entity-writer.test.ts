@@ -27,7 +27,7 @@ const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean }
 
 const opened: DataStore[] = []
 
-/** A store whose driver does as it should until a plan is made for it. */
+/** Opens a store whose driver works until a plan of faults is set. */
 async function openFaulty(): Promise<{ store: DataStore; plan(plan: FaultPlan): void; calls: string[] }> {
   let plan: FaultPlan = () => undefined
   const calls: string[] = []
@@ -46,7 +46,7 @@ async function openFaulty(): Promise<{ store: DataStore; plan(plan: FaultPlan): 
   return { store, calls, plan: (next) => void (plan = next) }
 }
 
-/** A plan with one fault, at the first call of an operation from now on. */
+/** Makes a plan with one fault, at the next call of an operation. */
 function once(operation: string, fault: Fault): FaultPlan {
   let done = false
   return (call) => {
@@ -80,7 +80,7 @@ afterEach(async () => {
 })
 
 describe('the order of a write', () => {
-  it('is gained rows, entity, lost rows', async () => {
+  it('a write upserts gained rows, commits the entity, then deletes lost rows', async () => {
     const { store, calls } = await openFaulty()
     const { id } = await store.put({ name: 'one' })
     expect(calls).toEqual(['index_by_name upsert', 'entities insert'])
@@ -101,8 +101,8 @@ describe('the order of a write', () => {
   })
 })
 
-describe('a property that is a getter', () => {
-  it('is asked once, so that what is stored is what is found', async () => {
+describe('a getter of a bag', () => {
+  it('a getter is called once, so that the stored value is the indexed one', async () => {
     const { store } = await openFaulty()
     let asked = 0
     const bag = {
@@ -117,7 +117,7 @@ describe('a property that is a getter', () => {
 })
 
 describe('an index shard that is down', () => {
-  it('fails the write before anything is committed, and the same call succeeds later', async () => {
+  it('a write fails before its commit if an index shard is down, and succeeds when it is repeated later', async () => {
     const { store, plan } = await openFaulty()
     const { id } = await store.put({ name: 'one' })
     plan(once('upsert', unavailable))
@@ -129,7 +129,7 @@ describe('an index shard that is down', () => {
     expect(await find(store, 'two')).toEqual([id])
   })
 
-  it('is no reason to fail when only rows that were lost remain to be deleted', async () => {
+  it('a write succeeds although the deletes of its lost rows fail', async () => {
     const { store, plan } = await openFaulty()
     const { id } = await store.put({ name: 'one' })
     plan(once('remove', unavailable))
@@ -141,7 +141,7 @@ describe('an index shard that is down', () => {
     expect(await store.count(byName, { name: 'one' }, { exact: false })).toBe(1)
   })
 
-  it('is a definite failure even when the answer of the index was lost', async () => {
+  it('a lost answer to an index row fails the write with a known outcome', async () => {
     const { store, plan } = await openFaulty()
     plan(once('upsert', answerLost))
     const failed = store.put({ name: 'one' })
@@ -151,8 +151,8 @@ describe('an index shard that is down', () => {
   })
 })
 
-describe('a session of an index shard that is not kept', () => {
-  it('is what the caller is told, and that the entity was not written', async () => {
+describe('a driver that mixes sessions of an index shard', () => {
+  it('an error of the driver at an index row reaches the caller, with the note that the entity was not written', async () => {
     const { store, plan } = await openFaulty()
     plan(
       once('upsert', {
@@ -170,7 +170,7 @@ describe('a session of an index shard that is not kept', () => {
 })
 
 describe('a commit whose answer is lost', () => {
-  it('is found to have taken place', async () => {
+  it('a commit whose answer is lost is read back as committed', async () => {
     const { store, plan } = await openFaulty()
     plan(once('insert', answerLost))
     const { id, version, created } = await store.put({ name: 'one' })
@@ -184,7 +184,7 @@ describe('a commit whose answer is lost', () => {
     expect(await store.count(byName, { name: 'one' })).toBe(0)
   })
 
-  it('is made again when it did not take place', async () => {
+  it('a commit whose answer is lost is repeated if it did not take place', async () => {
     const { store, plan } = await openFaulty()
     plan(once('insert', neverArrives))
     const { id } = await store.put({ name: 'one' })
@@ -193,7 +193,7 @@ describe('a commit whose answer is lost', () => {
     expect(await store.get(id)).toEqual({ id, name: 'two' })
   })
 
-  it('counts once, however late the statement arrives', async () => {
+  it('an update whose statement arrives late counts once', async () => {
     const { store, plan } = await openFaulty()
     const { id } = await store.put({ count: 0 })
     const arrival = Promise.withResolvers<void>()
@@ -205,7 +205,7 @@ describe('a commit whose answer is lost', () => {
     expect(await store.get(id)).toEqual({ id, count: 2 })
   })
 
-  it('is OUTCOME_UNKNOWN when another write came before it could be told', async () => {
+  it('a commit whose answer is lost is OUTCOME_UNKNOWN after another write', async () => {
     const memory = await memoryShards(2).connect()
     const shared = keepOpen(memory)
     const other = await DataStore.open({
@@ -233,7 +233,7 @@ describe('a commit whose answer is lost', () => {
     await memory.close()
   })
 
-  it('is not taken for the write of another process that chose the same version', async () => {
+  it('a commit whose answer is lost does not mistake the write of another process with the same version for its own', async () => {
     const memory = await memoryShards(2).connect()
     const shared = keepOpen(memory)
     const other = await DataStore.open({
@@ -264,7 +264,7 @@ describe('a commit whose answer is lost', () => {
     await memory.close()
   })
 
-  it('is not said to have written nothing while it may still land', async () => {
+  it('an update that returns unchanged is OUTCOME_UNKNOWN while an earlier attempt may still be committed', async () => {
     const { store, plan } = await openFaulty()
     const { id } = await store.put({ count: 0 })
     const arrival = Promise.withResolvers<void>()
@@ -276,7 +276,7 @@ describe('a commit whose answer is lost', () => {
     arrival.resolve()
   })
 
-  it('is OUTCOME_UNKNOWN when the entity cannot be read back', async () => {
+  it('a commit whose answer is lost is OUTCOME_UNKNOWN if the entity cannot be read back', async () => {
     const { store, plan } = await openFaulty()
     const { id } = await store.put({ name: 'one' })
     let lost = false
@@ -291,19 +291,19 @@ describe('a commit whose answer is lost', () => {
     await expect(failed).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
     await expect(failed).rejects.toThrow(id)
     plan(() => undefined)
-    // It did take place; nothing is missing either way.
+    // The commit has taken place, and its rows are there.
     expect(await find(store, 'two')).toEqual([id])
   })
 })
 
-describe('a process that stops dead', () => {
+describe('a process that crashes', () => {
   it.each([
     ['before the rows', 'upsert', 'before', 'one'],
     ['between the rows and the entity', 'upsert', 'after', 'one'],
     ['before the entity is written', 'replace', 'before', 'one'],
     ['between the entity and the lost rows', 'replace', 'after', 'two'],
     ['before the lost rows are deleted', 'remove', 'before', 'two'],
-  ] as const)('%s leaves nothing missing', async (_, operation, when, name) => {
+  ] as const)('a process that crashes %s leaves no missing row', async (_, operation, when, name) => {
     const memory = await memoryShards(2).connect()
     const shared = keepOpen(memory)
     const survivor = await DataStore.open({

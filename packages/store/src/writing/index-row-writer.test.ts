@@ -36,7 +36,7 @@ const entryOf = (name: string): CatalogEntry =>
 const named = (name: string): PlacedKey => ({ entry: entryOf('by_name'), key: [Buffer.from(name)] })
 const ranked = (rank: bigint): PlacedKey => ({ entry: entryOf('by_rank'), key: [rank] })
 
-/** Stamps by shard and key, as they are stored. */
+/** Returns the shard, key and stamp of each stored row. */
 function rowsOf(name: string): string[] {
   return reference.shards.flatMap((shard, number) =>
     shard
@@ -52,7 +52,7 @@ const failing =
       ? { before: () => Promise.reject(error) }
       : undefined
 
-/** Another process has changed the state of an index, or taken it out. */
+/** Changes the state of an index as another process. */
 async function change(name: string, state: IndexState): Promise<void> {
   await changeCatalog(reference, (indexes) =>
     indexes.map((entry) => (entry.name === name ? { ...entry, state } : entry)),
@@ -60,7 +60,7 @@ async function change(name: string, state: IndexState): Promise<void> {
 }
 
 describe('rows', () => {
-  it('are written with their version on the shards where they belong, and deleted below one', async () => {
+  it('the writer upserts rows with their stamp on their shards, and deletes rows with a lower stamp', async () => {
     expect(await writer.upsert([...NAMES.map(named), ranked(7n)], ID, 9)).toEqual([])
     const places = NAMES.map((name) => {
       const { entry, key } = named(name)
@@ -75,7 +75,7 @@ describe('rows', () => {
     expect(rowsOf('by_name')).toEqual([])
   })
 
-  it('that cannot be written are told by their table, with what went wrong', async () => {
+  it('an upsert returns the tables of failed rows with their errors', async () => {
     const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
     plan = failing('index_by_name', away)
     expect(await writer.upsert([ranked(7n), named('a')], ID, 9)).toEqual([
@@ -85,7 +85,7 @@ describe('rows', () => {
     await expect(writer.remove([ranked(7n), named('a')], ID, 10)).rejects.toBe(away)
   })
 
-  it('whose answer was lost are not said to be of unknown outcome: the entity was not written', async () => {
+  it('a lost answer to an upsert has a known outcome, because the entity was not written', async () => {
     plan = failing('index_by_name', unknownOutcome())
     const [failure] = await writer.upsert([named('a')], ID, 9)
     expect(failure?.error).toMatchObject({
@@ -96,7 +96,7 @@ describe('rows', () => {
     })
   })
 
-  it('that were given up stay given up, and other errors are what they are', async () => {
+  it('an upsert returns ABORTED and unexpected errors unchanged', async () => {
     const controller = new AbortController()
     plan = ({ operation }) =>
       operation === 'upsert'
@@ -112,7 +112,7 @@ describe('rows', () => {
     expect(await writer.upsert([named('a')], ID, 9)).toEqual([{ table: 'index_by_name', error: bug }])
   })
 
-  it('are all waited for, also when one of them has failed', async () => {
+  it('an upsert waits for all of its statements after one has failed', async () => {
     const slow = Promise.withResolvers<void>()
     const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
     plan = (call) =>
@@ -127,7 +127,7 @@ describe('rows', () => {
     expect(await writing).toHaveLength(1)
   })
 
-  it('that are none ask for nothing', async () => {
+  it('an empty list of rows sends no statement', async () => {
     let calls = 0
     plan = () => void calls++ as undefined
     expect(await writer.upsert([], ID, 9)).toEqual([])
@@ -136,19 +136,19 @@ describe('rows', () => {
   })
 })
 
-describe('a table that is not there', () => {
+describe('a missing table', () => {
   beforeEach(async () => {
     for (const shard of reference.shards) await shard.dropIndexTable(tableSpec(entryOf('by_name')))
   })
 
-  it.each(['retiring', 'dropped'] as const)('of an index that is %s needs no rows', async (state) => {
+  it.each(['retiring', 'dropped'] as const)('a missing table of a %s index is ignored', async (state) => {
     await change('by_name', state)
     const rows = [named('a')]
     expect(await writer.upsert(rows, ID, 9)).toEqual([])
     await writer.remove(rows, ID, 9)
   })
 
-  it('is what is told, and not what keeps one from being asked, of an index on its way out', async () => {
+  it('an unavailable shard is an error even for a retiring index', async () => {
     await change('by_name', 'retiring')
     plan = failing('index_by_name', new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
     const rows = [named('a')]
@@ -156,10 +156,13 @@ describe('a table that is not there', () => {
     await expect(writer.remove(rows, ID, 9)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
   })
 
-  it.each(['building', 'ready'] as const)('of an index that is %s is told', async (state) => {
-    await change('by_name', state)
-    const rows = [named('a')]
-    expect(await writer.upsert(rows, ID, 9)).toMatchObject([{ error: { code: 'INDEX_NOT_FOUND' } }])
-    await expect(writer.remove(rows, ID, 9)).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
-  })
+  it.each(['building', 'ready'] as const)(
+    'a missing table of a %s index is INDEX_NOT_FOUND',
+    async (state) => {
+      await change('by_name', state)
+      const rows = [named('a')]
+      expect(await writer.upsert(rows, ID, 9)).toMatchObject([{ error: { code: 'INDEX_NOT_FOUND' } }])
+      await expect(writer.remove(rows, ID, 9)).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
+    },
+  )
 })

@@ -10,7 +10,7 @@ import {
 } from '@looseleaf/protocol'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
-/** What is written besides an entity, through the lanes of the shards. */
+/** Writes the claims and index rows of an entity through the lanes of their shards. */
 export interface IndexRowWriter {
   /** `claimEarly` of the protocol. */
   claim(
@@ -35,8 +35,8 @@ export function createIndexRowWriter(context: EngineContext, lanes: readonly Sha
   const take: TakeKey = (shard, spec, row, signal) =>
     (lanes[shard] as ShardLanes).claims(spec).submit(row, signal)
   return {
-    claim: (...those) => claimEarly(context, take, ...those),
-    upsert: (...those) => writeEarly(context, lanesOf, ...those),
-    remove: (...those) => deleteLost(context, lanesOf, ...those),
+    claim: (...args) => claimEarly(context, take, ...args),
+    upsert: (...args) => writeEarly(context, lanesOf, ...args),
+    remove: (...args) => deleteLost(context, lanesOf, ...args),
   }
 }

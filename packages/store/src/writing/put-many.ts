@@ -2,12 +2,12 @@ import { formatId, isError, valuesOf, type EntityId, type Fate } from '@looselea
 import type { TakenBag } from '../calls/take-bag.ts'
 import type { PutResult } from '../types.ts'
 
-/** Writes under way at once: enough to fill the lanes of many shards. */
+/** Writes in flight at once: enough to fill the lanes of many shards. */
 const CONCURRENCY = 512
 
 /**
- * Puts bags at once, those of one id one after the other. Takes all of them before it awaits anything. Resolves with the fate of each,
- * or without `fates` with what each put answered; then throws `SOME_FAILED` when one has failed.
+ * Puts bags concurrently, and bags with the same id in order. Copies every bag before it awaits anything. With `fates` resolves with
+ * the fate of each bag. Otherwise resolves with the result of each put, and throws `SOME_FAILED` if one has failed.
  */
 export async function putMany(
   bags: readonly unknown[],
@@ -18,7 +18,7 @@ export async function putMany(
 ): Promise<(Fate<PutResult> | PutResult)[]> {
   const results: Fate<PutResult>[] = []
   const entities: { readonly place: number; readonly taken: TakenBag }[] = []
-  // Not `forEach`, which would leave out the holes of an array.
+  // `forEach` would skip the holes of a sparse array.
   for (const [place, bag] of bags.entries()) {
     try {
       entities.push({ place, taken: take(bag) })
@@ -26,8 +26,8 @@ export async function putMany(
       results[place] = failed(error)
     }
   }
-  /** The last write of each id that was given; none of them rejects. */
-  const last = new Map<EntityId, Promise<void>>()
+  /** The last write of each id that came with a bag. These promises never reject. */
+  const lastWrite = new Map<EntityId, Promise<void>>()
 
   async function putOne(place: number, taken: TakenBag, previous: Promise<void> | undefined): Promise<void> {
     if (previous !== undefined) await previous
@@ -38,24 +38,24 @@ export async function putMany(
     }
   }
 
-  // They take turns at the same entities.
-  const rest = entities.values()
+  // Shared by all loops, so that each entity is put once.
+  const queue = entities.values()
   const putNext = async (): Promise<void> => {
-    for (const { place, taken } of rest) {
+    for (const { place, taken } of queue) {
       if (taken.isFresh) {
         await putOne(place, taken, undefined)
         continue
       }
       const id = formatId(taken.id)
-      const done = putOne(place, taken, last.get(id))
-      last.set(id, done)
+      const done = putOne(place, taken, lastWrite.get(id))
+      lastWrite.set(id, done)
       await done
     }
   }
   await Promise.all(Array.from({ length: Math.min(CONCURRENCY, entities.length) }, putNext))
   onFates(results)
   if (fates) return results
-  // A fresh id would be another one the next time.
+  // A repeated call would make another id for these bags, and write them twice.
   const fresh = new Set(entities.filter(({ taken }) => taken.isFresh).map(({ place }) => place))
   return valuesOf('putMany', results, (place) => !fresh.has(place))
 }

@@ -15,7 +15,7 @@ const drivers = {
   'the reference driver': keepOpen(createReferenceDriver({ shards: 2 })),
 }
 
-/** Greater than what can be read, as an early release wrote it by a clock past the year 2255. */
+/** A version too great to be read. An early release wrote such versions by a clock past the year 2255. */
 const FAR = 9_100_000_000_000_000
 
 it.each(Object.entries(drivers))(
@@ -26,7 +26,7 @@ it.each(Object.entries(drivers))(
     const { context } = store
     const id = store.newId()
     const bag = { user: 'ada', mail: 'ada@example.org' }
-    // The write path of then, with a clock that refuses nothing.
+    // The write path of that release, whose clock had no limit.
     const { clock } = context
     Object.assign(context, { clock: { next: () => FAR } })
     await store.put(bag, { id })
@@ -43,13 +43,13 @@ it.each(Object.entries(drivers))(
     for (const { version } of rows.flat(2)) expect(version).toBeLessThan(own!)
     expect((await store.query(byUser, { user: 'ada' })).items).toMatchObject([{ id }])
 
-    // Its old rows go, which a stamp above every version would have kept.
+    // Its lost rows are deleted. A stamp above every version would have kept them.
     await store.put({ user: 'bob', mail: 'bob@example.org' }, { id })
     await store.settled()
     const left = await Promise.all(
       context.driver.shards.map((shard) => shard.rowsOf(specsOf(store), [parseId(id)])),
     )
-    // A row of each index, and the claim.
+    // One row of each index, and the claim.
     const texts = left.flat(2).map(({ key }) => Buffer.from(key[0] as Uint8Array).toString())
     expect(texts.toSorted()).toEqual(['bob', 'bob@example.org', 'bob@example.org'])
     const other = await store.put({ user: 'eve', mail: 'ada@example.org' })
@@ -57,7 +57,7 @@ it.each(Object.entries(drivers))(
   },
 )
 
-it('a row that an attempt of the year 2258 has left tells nothing of its entity after the repair', async () => {
+it('a row of an attempt of the year 2258 gives no answer after the repair of its entity', async () => {
   const store = await DataStore.open({ shards: memoryShards(1), indexes: [byUser], migrate: true })
   onTestFinished(() => store.close())
   const { context } = store
@@ -78,7 +78,7 @@ it('a row that an attempt of the year 2258 has left tells nothing of its entity 
   expect(await store.count(byUser, { user: 'bob' })).toBe(1)
 })
 
-it('a process whose clock is past the year 2255 writes nothing, and says why', async () => {
+it('a process whose clock is past the year 2255 rejects writes with the reason', async () => {
   let now = Date.UTC(2256, 0)
   const time = { now: () => now, elapsed: () => performance.now(), sleep: async () => {} }
   const shards = memoryShards(2)

@@ -2,11 +2,12 @@ import { isLooseleafError, parseId, type CallOptions, type EntityId, type Shard 
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
 
 /**
- * Gives an entity a version of now where its row has one that no write can have given (`BODY_DAMAGED`), and its index rows an
- * earlier stamp; its body stays as it is. Answers whether it did. Rows that it lacks or has too many are left to a cleaner. Throws `BAD_ID`.
+ * Gives an entity a current version if its row has one that no write can have given (`BODY_DAMAGED`), and lowers the stamps of its
+ * index rows below that version. The body stays. Returns true if the entity was repaired. A cleaner then adds missing rows and deletes
+ * superfluous ones. Throws `BAD_ID`.
  *
- * Index rows come first: a row stamped above its entity would be taken for that of a write under way. No writer meets the entity
- * meanwhile, since none can read it.
+ * Repairs index rows first, because a row stamped above its entity looks like the row of a write in flight. No writer interferes,
+ * since none can read the entity.
  */
 export async function repairVersion(
   context: EngineContext,
@@ -16,7 +17,7 @@ export async function repairVersion(
   const bytes = parseId(id)
   const { driver, router, catalog } = context
   const { indexes } = await catalog.reload(options)
-  // Below the version: a row that has the version of its entity would tell of it, and an attempt that has died may have left this one.
+  // Below the new version: a row with the version of its entity counts as committed, and a crashed attempt may have written this one.
   const stamp = context.clock.next(0)
   const specs = indexes.map((entry) => tableSpec(entry))
   await Promise.all(
@@ -25,12 +26,12 @@ export async function repairVersion(
         try {
           await shard.index(spec).repairStamps(bytes, stamp, options)
         } catch (error) {
-          // It comes or goes just now.
+          // The index is being added or dropped.
           if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
         }
       }
     }),
   )
-  const own = driver.shards[router.shardOfId(bytes)] as Shard
-  return own.entities.repairVersion(bytes, context.clock.next(stamp), options)
+  const shard = driver.shards[router.shardOfId(bytes)] as Shard
+  return shard.entities.repairVersion(bytes, context.clock.next(stamp), options)
 }

@@ -6,26 +6,28 @@ const NONE: readonly never[] = []
 
 /** The changes that a write makes to the index rows of its entity. */
 export interface RowChange {
-  /** Keys of unique indexes that the entity has to hold first. */
+  /** Keys of unique indexes that the entity has to claim before the commit. */
   readonly claimed: readonly PlacedKey[]
   readonly gained: readonly PlacedKey[]
-  /** Lost rows of indexes in which the entity has none any more, and lost claims: nobody finds it by these. */
+  /** Lost rows of indexes in which the entity has no row any more, and lost claims. No query needs them. */
   readonly deletedNow: readonly PlacedKey[]
-  /** Lost rows of indexes in which it still has others: a query may meet it by these while it moves from one to another. */
+  /** Lost rows of indexes in which the entity has other rows. A query that is under way may find the moving entity by these alone. */
   readonly deletedLater: readonly PlacedKey[]
   /**
-   * Lost rows of indexes that are being filled, where a failover may bring back what is replaced now: whoever fills may have read the
-   * entity when it was something else, so that nobody has written them.
+   * Lost rows of `building` indexes, if a failover may undo this write (`deleteDelayMs`).
+   * 1. The backfill reads the entity in an older state, and writes the rows of that state.
+   * 2. This write replaces the state in between, whose rows are not written yet.
+   * 3. A failover brings the state in between back, and its rows would be missing.
    */
   readonly mayReturn: readonly PlacedKey[]
 }
 
-/** The keys that an entity has in every index, in the order of the catalog's; undefined for one that is not there. */
+/** Returns the keys of a bag for each index, in the order of the catalog; undefined if there is no bag. */
 export function keysOf({ indexes }: Catalog, bag: Bag | undefined): readonly (readonly Key[])[] | undefined {
   return bag && indexes.map((entry) => deriveEntryRows(entry, bag).keys)
 }
 
-/** Compares the keys of an entity before and after a write, for every index, building and retiring ones included. */
+/** Compares the keys of an entity before and after a write, for every index of the catalog in any state. */
 export function diffAll(
   catalog: Catalog,
   codec: Codec,
@@ -49,7 +51,7 @@ export function diffAll(
       (diff.isIndexed && !entry.unique ? deletedLater : deletedNow).push({ entry, key })
     if (diff.lost.length === 0 || entry.state !== 'building' || entry.unique) continue
     if (before === null || catalog.policies.deleteDelayMs === 0) continue
-    // Decoded anew, as the decision may have changed the bag that it was given.
+    // The decision may have changed the decoded bag, so the body is decoded again.
     const held = entry.include && includedBytes(entry, codec.decode(before), codec)
     for (const key of diff.lost) mayReturn.push({ entry, key, included: held })
   }

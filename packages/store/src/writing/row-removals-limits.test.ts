@@ -4,9 +4,9 @@ import type { PlacedKey } from '@looseleaf/protocol'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 
-// How many rows are kept and sent at a time, and when. The rows here go nowhere.
+// Limits and times of kept rows and of deletes, without a database.
 
-/** Rows stay for a tenth longer than this. */
+/** Kept rows stay for a tenth longer than this. */
 const QUERY_TIME_MS = 1_000
 const EPOCH = 3
 
@@ -14,11 +14,11 @@ let now: number
 let pauses: number[]
 let signals: AbortSignal[]
 let wake: (() => void) | undefined
-/** How many rows each delete was of, in order. */
+/** Number of rows of each delete, in order. */
 let sent: number[]
 let answer: () => Promise<void>
 let warnings: string[]
-/** What the shard says. */
+/** The epoch of the shard; undefined if it has lost its catalog. */
 let epoch: number | undefined
 let removals: RowRemovals
 
@@ -34,7 +34,7 @@ const time: Time = {
     }),
 }
 
-function create(its: Time = time): RowRemovals {
+function create(clock: Time = time): RowRemovals {
   const catalog = { current: () => ({ queryTimeMs: QUERY_TIME_MS }) }
   const indexRows = {
     remove(rows: readonly PlacedKey[]) {
@@ -44,7 +44,7 @@ function create(its: Time = time): RowRemovals {
   }
   const driver = { shards: [{ catalog: { load: async () => epoch && { epoch } } }] }
   const events = { detached: <T>(work: () => T) => work() }
-  const context = { time: its, catalog, driver, events } as unknown as EngineContext
+  const context = { time: clock, catalog, driver, events } as unknown as EngineContext
   return createRowRemovals(context, indexRows, (message) => void warnings.push(message))
 }
 
@@ -54,12 +54,12 @@ const commit = { entityId: ID, version: 7, shard: 0, epoch: EPOCH }
 const later = (count: number): void => removals.later(rows(count), commit)
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** The pause that is under way ends after so many milliseconds. */
+/** Lets this many milliseconds pass, and ends the current pause. */
 async function pass(milliseconds: number): Promise<void> {
   now += milliseconds
-  const go = wake
+  const end = wake
   wake = undefined
-  go?.()
+  end?.()
   await turn()
 }
 
@@ -79,7 +79,7 @@ afterEach(() => {
 })
 
 describe('rows that are kept', () => {
-  it('are waited for by one pause at a time, each a little longer than it takes for the first to fall due', async () => {
+  it('one pause at a time waits for the kept rows, a little longer than until the first falls due', async () => {
     later(1)
     later(2)
     expect(pauses).toEqual([1_125])
@@ -93,7 +93,7 @@ describe('rows that are kept', () => {
     expect(pauses).toHaveLength(2)
   })
 
-  it('are waited for again when there were none for a while', async () => {
+  it('a new pause begins when rows are kept again after a while', async () => {
     later(1)
     await pass(1_125)
     later(2)
@@ -101,7 +101,7 @@ describe('rows that are kept', () => {
     expect(sent).toEqual([1, 2])
   })
 
-  it('go in parts after the process was held up', async () => {
+  it('kept rows are deleted in parts after the process was blocked', async () => {
     for (const count of [2_500, 2_500, 1, 2]) later(count)
     await pass(60_000)
     expect(sent).toEqual([2_500, 2_500])
@@ -110,7 +110,7 @@ describe('rows that are kept', () => {
     expect(sent).toEqual([2_500, 2_500, 1, 2])
   })
 
-  it('are at most 100,000; what goes beyond is left to the cleaner, which is told once until there is room again', async () => {
+  it('at most 100,000 rows are kept; the cleaner gets the others, with one warning until there is room again', async () => {
     later(60_000)
     later(40_000)
     expect(warnings).toEqual([])
@@ -131,7 +131,7 @@ describe('rows that are kept', () => {
     [49_999, 1],
     [50_000, 2],
   ])(
-    'where %i of 100,000 have gone are told of %i times when they are too many again',
+    'after %i of 100,000 kept rows are deleted, the next overflow makes %i warnings in all',
     async (gone, times) => {
       later(gone)
       now += 500
@@ -145,7 +145,7 @@ describe('rows that are kept', () => {
     },
   )
 
-  it('stay where the shard of their entities has lost its catalog', async () => {
+  it('kept rows stay if the shard of their entities has lost its catalog', async () => {
     epoch = undefined
     later(1)
     await pass(1_125)
@@ -153,7 +153,7 @@ describe('rows that are kept', () => {
     expect([sent, warnings]).toEqual([[], []])
   })
 
-  it('do not keep a process from its end', () => {
+  it('kept rows do not keep the process alive', () => {
     const quiet = vi.spyOn(inBackground(systemTime), 'sleep').mockReturnValue(new Promise(() => {}))
     const loud = vi.spyOn(systemTime, 'sleep').mockReturnValue(new Promise(() => {}))
     removals = create(systemTime)
@@ -161,7 +161,7 @@ describe('rows that are kept', () => {
     expect([quiet.mock.calls.length, loud.mock.calls.length]).toEqual([1, 0])
   })
 
-  it('make room for more when they are given up', async () => {
+  it('closing makes room for other rows', async () => {
     later(100_000)
     await removals.close()
     later(100_000)
@@ -170,20 +170,20 @@ describe('rows that are kept', () => {
 })
 
 describe('deletes', () => {
-  it('are not sent for no rows', () => {
+  it('an empty list of rows sends no delete', () => {
     removals.now([], ID, 7)
     removals.later([], commit)
     expect([sent, pauses]).toEqual([[], []])
   })
 
-  it('that fail leave their rows to the cleaner, which is told', async () => {
+  it('a failed delete leaves its rows to the cleaner, with a warning', async () => {
     answer = () => Promise.reject(new Error('away'))
     removals.now(rows(1), ID, 7)
     await removals.settled()
     expect(warnings).toEqual(['Index rows that are no longer needed are left to the cleaner: Error: away'])
   })
 
-  it('wait for those under way where these are many', async () => {
+  it('due deletes wait while more than 5,000 are in flight', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     answer = () => promise
     for (let i = 0; i < 10_001; i++) later(1)
@@ -200,8 +200,8 @@ describe('deletes', () => {
   })
 })
 
-describe('whoever waits until all is done', () => {
-  it('waits for the last rows that are kept by then, in one pause', async () => {
+describe('settled', () => {
+  it('settled waits for the last kept rows in one pause', async () => {
     later(1)
     now += 400
     later(1)
@@ -211,7 +211,7 @@ describe('whoever waits until all is done', () => {
     expect(isSettled).toBe(false)
   })
 
-  it('waits for nothing that was given up, and neither does the pause', async () => {
+  it('settled and the pause do not wait for rows that close has left to the cleaner', async () => {
     later(1)
     await removals.close()
     await removals.settled()

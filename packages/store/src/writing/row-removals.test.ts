@@ -11,7 +11,7 @@ const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn:
 const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn: 'id' })
 
 let memory: Driver
-/** Milliseconds; it moves only when a test says so. */
+/** Milliseconds. Only `pass` moves the clock. */
 let now: number
 let sleepers: { readonly until: number; readonly wake: () => void }[]
 
@@ -24,7 +24,7 @@ const time: Time = {
     }),
 }
 
-/** So much time passes; then everything has its turn. */
+/** Lets this many milliseconds pass, and then runs all pending work. */
 async function pass(milliseconds: number): Promise<void> {
   now += milliseconds
   const due = sleepers.filter(({ until }) => until <= now)
@@ -57,8 +57,8 @@ beforeEach(async () => {
 })
 afterEach(() => memory.close())
 
-describe('a row that an entity has lost', () => {
-  it('stays for somewhat longer than a query may take when the entity has moved', async () => {
+describe('a lost row', () => {
+  it('a lost row of an entity that has moved stays for somewhat longer than a query may take', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'old' })
     await store.put({ name: 'new' }, { id })
@@ -69,7 +69,7 @@ describe('a row that an entity has lost', () => {
     expect(await store.getAll(byName, { name: 'new' })).toHaveLength(1)
   })
 
-  it('stays as long as the store was made to keep it', async () => {
+  it('a lost row stays as long as the queryTimeMs of the store demands', async () => {
     const store = await open({ queryTimeMs: 60_000 })
     const { id } = await store.put({ name: 'old' })
     await store.put({ name: 'new' }, { id })
@@ -82,7 +82,7 @@ describe('a row that an entity has lost', () => {
   it.each([
     ['was deleted', (store: DataStore, id: string) => store.delete(id)],
     ['has lost the property', (store: DataStore, id: string) => store.put({ other: 1 }, { id })],
-  ])('goes at once when the entity %s, for nothing leads to it any more', async (_, change) => {
+  ])('a lost row is deleted at once when the entity %s, because no query needs it', async (_, change) => {
     const store = await open()
     const { id } = await store.put({ name: 'old', tags: ['a', 'b'] })
     await change(store, id)
@@ -91,7 +91,7 @@ describe('a row that an entity has lost', () => {
     expect(await rowsOf(store, 'by_tag')).toBe(0)
   })
 
-  it('stays when the entity keeps another row of the same index', async () => {
+  it('a lost row stays when the entity keeps another row of the same index', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'same', tags: ['a', 'b'] })
     await store.put({ name: 'same', tags: ['b'] }, { id })
@@ -104,7 +104,7 @@ describe('a row that an entity has lost', () => {
     expect((await Promise.all(scans)).flat()).toHaveLength(2)
   })
 
-  it('is not deleted when the entity has got it back meanwhile', async () => {
+  it('a lost row that the entity has gained again is not deleted', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'one' })
     await store.put({ name: 'two' }, { id })
@@ -117,7 +117,7 @@ describe('a row that an entity has lost', () => {
     expect(await rowsOf(store, 'by_name')).toBe(1)
   })
 
-  it('stays when a failover has undone the commit and a clean has begun since, which raises the epoch', async () => {
+  it('a lost row stays if a failover has undone the commit and a cleaner has raised the epoch since', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'old' })
     const entityId = parseId(id)
@@ -132,7 +132,7 @@ describe('a row that an entity has lost', () => {
     expect(await store.getAll(byName, { name: 'old' })).toHaveLength(1)
   })
 
-  it('stays when the shard of its entity does not say its epoch, which is told', async () => {
+  it("a lost row stays if the epoch of the entity's shard cannot be read, with a warning", async () => {
     const told: string[] = []
     let isAway = false
     const store = await open(
@@ -151,7 +151,7 @@ describe('a row that an entity has lost', () => {
     expect(told).toEqual([expect.stringMatching(/left to the cleaner.*the shard is down/)])
   })
 
-  it('is left to the cleaner by `close`, which does not wait', async () => {
+  it('close leaves lost rows to the cleaner without waiting', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'old' })
     await store.put({ name: 'new' }, { id })
@@ -160,7 +160,7 @@ describe('a row that an entity has lost', () => {
     expect(await rowsOf(store, 'by_name')).toBe(2)
   })
 
-  it('is waited for by `settled`', async () => {
+  it('settled waits until lost rows are deleted', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'old' })
     await store.put({ name: 'new' }, { id })
@@ -175,8 +175,8 @@ describe('a row that an entity has lost', () => {
   })
 })
 
-describe('what is left to the cleaner', () => {
-  it('is told once for as long as there is too much of it', async () => {
+describe('warnings of rows left to the cleaner', () => {
+  it('too many kept rows make one warning until there is room again', async () => {
     const { context } = await open()
     const told: string[] = []
     const removals = createRowRemovals(context, { remove: async () => {} }, (message) => told.push(message))
@@ -193,7 +193,7 @@ describe('what is left to the cleaner', () => {
     await removals.close()
   })
 
-  it('is told once a minute where deletes fail, however many do', async () => {
+  it('failed deletes make one warning a minute', async () => {
     const told: string[] = []
     const store = await open(
       { onWarning: (message) => told.push(message) },
@@ -217,13 +217,13 @@ describe('what is left to the cleaner', () => {
 })
 
 describe('a query that takes longer than queryTimeMs', () => {
-  /** Every scan takes so long. */
+  /** Returns a driver whose scans take this long. */
   const slow = (milliseconds: number): Driver =>
     faultyDriver(memory, ({ operation }) =>
       operation === 'scan' ? { before: () => void (now += milliseconds) } : undefined,
     )
 
-  it('says that it is not complete', async () => {
+  it('a query that takes longer than queryTimeMs returns complete: false', async () => {
     await (await open()).put({ name: 'one' })
     const quick = await open({}, slow(4_900))
     expect(await quick.query(byName, { name: 'one' })).toMatchObject({ cost: { complete: true } })
@@ -234,7 +234,7 @@ describe('a query that takes longer than queryTimeMs', () => {
     })
   })
 
-  it('rejects where the answer has no place to say so', async () => {
+  it('getAll and exact counts reject after queryTimeMs', async () => {
     const store = await open({}, slow(5_000))
     await store.put({ name: 'one' })
     const error = { code: 'DEADLINE', message: expect.stringContaining('5000 ms') }
@@ -245,7 +245,7 @@ describe('a query that takes longer than queryTimeMs', () => {
 })
 
 describe('queryTimeMs', () => {
-  it('is the same for every process of a store', async () => {
+  it('queryTimeMs is the same for every process of a store', async () => {
     const maker = await open({ queryTimeMs: 700 })
     const other = await open()
     for (const store of [maker, other]) expect(store.context.catalog.current().queryTimeMs).toBe(700)
@@ -256,7 +256,7 @@ describe('queryTimeMs', () => {
     })
   })
 
-  it('is 5,000 for a store that was made before there was such a thing', async () => {
+  it('queryTimeMs is 5,000 for a store whose catalog has none', async () => {
     await open()
     for (const shard of memory.shards) {
       const { queryTimeMs: _, ...catalog } = (await shard.catalog.load())!
@@ -266,13 +266,13 @@ describe('queryTimeMs', () => {
     await open({ queryTimeMs: 5_000 })
   })
 
-  it('survives a change of the catalog', async () => {
+  it('queryTimeMs survives a change of the catalog', async () => {
     const store = await open({ queryTimeMs: 700 })
     await store.addIndex(defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' }))
     for (const shard of memory.shards) expect((await shard.catalog.load())?.queryTimeMs).toBe(700)
   })
 
-  it.each([0, -1, 1.5, Number.NaN, 600_001, '5s'])('cannot be %s', async (queryTimeMs) => {
+  it.each([0, -1, 1.5, Number.NaN, 600_001, '5s'])('a queryTimeMs of %s is rejected', async (queryTimeMs) => {
     await expect(open({ queryTimeMs: queryTimeMs as number })).rejects.toMatchObject({
       code: 'BAD_OPTION',
       message: expect.stringContaining('queryTimeMs'),

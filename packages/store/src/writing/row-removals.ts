@@ -6,59 +6,59 @@ import { createBackground } from './background.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 
 /**
- * Law 3 of a writer: deletes the rows that a committed version has lost, those with a lower stamp than its own. Nobody
- * waits for that, and what is not done is left to the cleaner.
+ * Deletes the rows that a committed version has lost and whose stamp is lower (law 3). Writes do not wait for it. The cleaner deletes
+ * the rows that remain.
  */
 export interface RowRemovals {
   now(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void
-  /** When no query that began before this call can still meet the entity by these rows alone. */
+  /** Deletes the rows once no query that began before this call can still need them to find the entity. */
   later(rows: readonly PlacedKey[], commit: CommittedVersion): void
   stats(): RemovalStats
-  /** True while so many deletes are under way that writes have to wait. */
+  /** True while so many deletes are in flight that writes have to wait. */
   readonly isFull: boolean
-  /** Resolves when it is not full any more. */
+  /** Resolves when `isFull` is false. */
   room(): Promise<void>
-  /** Resolves when everything that was added so far is deleted, or cannot be. */
+  /** Resolves when all rows added so far are deleted, or their delete has failed. */
   settled(): Promise<void>
-  /** Leaves what is not due yet to the cleaner, and waits for what is under way. */
+  /** Leaves rows that are not due yet to the cleaner, and waits for the deletes in flight. */
   close(): Promise<void>
 }
 
 export interface RemovalStats {
-  /** Rows that wait until no query can need them. */
+  /** Rows that are kept until no query can need them. */
   readonly kept: number
-  /** Deletes that are being sent, each of the rows of an entity. */
+  /** Deletes in flight; each is for the rows of one entity. */
   readonly underWay: number
 }
 
 export interface CommittedVersion {
   readonly entityId: Uint8Array
   readonly version: number
-  /** The entity's. */
+  /** Number of the entity's shard. */
   readonly shard: number
-  /** Of that shard, as the commit found it. */
+  /** Epoch of that shard, carried by the commit. */
   readonly epoch: number
 }
 
 interface KeptRows extends CommittedVersion {
   readonly rows: readonly PlacedKey[]
-  /** By the clock of `elapsedBy`. */
+  /** Milliseconds on the clock of `elapsedBy`. */
   readonly due: number
 }
 
-/** Deletes under way; beyond this, writes wait for them. */
+/** Deletes in flight. Writes wait while there are more. */
 const MAX_UNDER_WAY = 5_000
 
-/** Rows that are kept for their time to come; beyond this they are left to the cleaner. Some 300 bytes each. */
+/** Rows kept in memory, about 300 bytes each. The cleaner deletes those beyond. */
 const MAX_KEPT = 100_000
 
-/** Of deletes that fail, one is told in so many milliseconds: a shard that is down fails those of every entity. */
-const TOLD_AGAIN_MS = 60_000
+/** Milliseconds between two warnings of failed deletes. A shard that is down fails the deletes of every entity. */
+const WARNING_INTERVAL_MS = 60_000
 
-/** Rows that fall due within so many milliseconds go together. */
+/** Rows that fall due within this many milliseconds are deleted together. */
 const GATHER_MS = 25
 
-/** Deletes that the database has undone are sent again so many times: closing waits for them, and each may have waited for locks. */
+/** Retries of a delete that the database has undone. Kept low, because `close` waits for them and each may wait for locks. */
 const MAX_UNDONE = 4
 
 export function createRowRemovals(
@@ -68,19 +68,19 @@ export function createRowRemovals(
 ): RowRemovals {
   const { time } = context
   const elapsed = elapsedBy(time)
-  // Nothing is lost when the process ends before they are due.
-  const quietTime = inBackground(time)
+  // A process may end before rows are due, because the cleaner deletes them.
+  const backgroundTime = inBackground(time)
   const closing = new AbortController()
-  let silentUntil = 0
+  let nextWarningAt = 0
   const background = createBackground(MAX_UNDER_WAY, (error) => {
-    if (elapsed() < silentUntil) return
-    silentUntil = elapsed() + TOLD_AGAIN_MS
+    if (elapsed() < nextWarningAt) return
+    nextWarningAt = elapsed() + WARNING_INTERVAL_MS
     onWarning(`Index rows that are no longer needed are left to the cleaner: ${String(error)}`)
   })
-  /** In the order in which they fall due. */
+  /** In the order of `due`. */
   let kept: KeptRows[] = []
   let keptRows = 0
-  /** From when rows had to be left to the cleaner until half of those that are kept have gone. */
+  /** True from the first row beyond `MAX_KEPT` until at most half of `MAX_KEPT` are kept. */
   let isOverflowing = false
   let running = false
 
@@ -96,14 +96,17 @@ export function createRowRemovals(
   }
 
   /**
-   * A failover may have undone the commit, and a clean after it, which raises the epoch, has found the rows in their place.
-   * Rows that stay because the catalog has changed for another reason are left to the cleaner, too.
+   * Deletes kept rows if the epoch is still the one of their commit.
+   * 1. A failover undoes the commit, so the entity has the key of the kept row again.
+   * 2. A cleaner raises the epoch, then finds the row in its place and relies on it.
+   * 3. Without this check the row would be deleted, and missing.
+   * A change of the catalog for another reason leaves the rows to the cleaner too.
    */
   async function removeKept(
     { rows, entityId, version, epoch }: KeptRows,
-    now: Promise<number | undefined>,
+    currentEpoch: Promise<number | undefined>,
   ): Promise<void> {
-    if ((await now) === epoch) await remove(rows, entityId, version)
+    if ((await currentEpoch) === epoch) await remove(rows, entityId, version)
   }
 
   async function epochOf(shard: number): Promise<number | undefined> {
@@ -111,20 +114,20 @@ export function createRowRemovals(
     return (await catalog.load())?.epoch
   }
 
-  /** Not all at once, which may be many when the process was held up. */
+  /** Deletes rows that are due, at most about `MAX_UNDER_WAY` at once: very many are due after the process was blocked. */
   function removeUntil(due: number): void {
     let count = 0
-    let sent = 0
+    let dueRows = 0
     for (const each of kept) {
-      if (each.due > due || sent >= MAX_UNDER_WAY) break
-      sent += each.rows.length
+      if (each.due > due || dueRows >= MAX_UNDER_WAY) break
+      dueRows += each.rows.length
       count++
     }
-    const ripe = kept.slice(0, count)
+    const removable = kept.slice(0, count)
     kept = kept.slice(count)
-    keptRows -= sent
+    keptRows -= dueRows
     if (keptRows <= MAX_KEPT / 2) isOverflowing = false
-    for (const [shard, removals] of Map.groupBy(ripe, (each) => each.shard)) {
+    for (const [shard, removals] of Map.groupBy(removable, (each) => each.shard)) {
       const epoch = epochOf(shard)
       for (const each of removals) background.add(removeKept(each, epoch))
     }
@@ -134,7 +137,7 @@ export function createRowRemovals(
     running = true
     try {
       for (let first = kept[0]; first !== undefined; first = kept[0]) {
-        await quietTime.sleep(Math.max(0, first.due - elapsed()) + GATHER_MS, closing.signal)
+        await backgroundTime.sleep(Math.max(0, first.due - elapsed()) + GATHER_MS, closing.signal)
         removeUntil(Math.max(first.due, elapsed()))
         if (background.isFull) await background.room()
       }
@@ -160,7 +163,7 @@ export function createRowRemovals(
       }
       keptRows += rows.length
       kept.push({ rows, ...commit, due: elapsed() + keptRowsMs(context.catalog.current()) })
-      // It ends by itself, or with the store.
+      // `run` ends when no rows are kept, or when the store closes.
       if (!running) context.events.detached(() => run().catch(() => {}))
     },
     stats: () => ({ kept: keptRows, underWay: background.underWay }),

@@ -16,7 +16,7 @@ async function rowsWhileFilling(deleteDelayMs: number): Promise<[versions: numbe
   const { id } = await store.put({ name: 'ada', title: 'before' })
   await store.addIndex(byName)
   const versions = [metaOf((await store.get(id))!)!.version]
-  // What is returned is what was given, changed in its place.
+  // The edit changes the given bag in place, and returns it.
   await store.update(id, (bag) => Object.assign(bag, { name: 'bob', title: 'after' }))
   versions.push(metaOf((await store.get(id))!)!.version)
   const { catalog, codec, driver } = store.context
@@ -36,7 +36,7 @@ async function rowsWhileFilling(deleteDelayMs: number): Promise<[versions: numbe
   return [versions, scans.flat().map(rowOf)]
 }
 
-test('while an index is filled, what a failover may bring back has its rows, as they were', async () => {
+test('while an index is filled, a write keeps the rows of the state that it replaces', async () => {
   const [[before, after], rows] = await rowsWhileFilling(60_000)
   expect(rows).toHaveLength(2)
   expect(rows).toEqual(
@@ -47,7 +47,7 @@ test('while an index is filled, what a failover may bring back has its rows, as 
   )
 })
 
-test('where nothing is brought back, a write has its own rows alone', async () => {
+test('a write keeps no rows of the replaced state if deleteDelayMs is 0', async () => {
   const [[, after], rows] = await rowsWhileFilling(0)
   expect(rows).toEqual([['bob', after, 'after']])
 })

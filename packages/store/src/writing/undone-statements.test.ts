@@ -9,14 +9,14 @@ const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn:
 const unique = defineIndex('unique_name', { properties: { name: 'string' }, shardOn: 'name', unique: true })
 
 let memory: Driver
-/** Another store on the same shards, which meets no faults. */
+/** Another store on the same shards, without faults. */
 let rival: DataStore
 let id: EntityId
 let plan: FaultPlan
-/** Milliseconds; it moves only when a test says so. */
+/** Milliseconds. Only tests move the clock. */
 let now: number
 
-/** Sleeps are over at once, and take no time. */
+/** A clock whose sleeps end at once and take no time. */
 const time: Time = { now: () => now, sleep: async () => {} }
 
 function open(
@@ -38,7 +38,7 @@ describe('statements that the database has undone', () => {
   const undone = (): never => {
     throw new LooseleafError('SHARD_BUSY', 'A deadlock was broken.', { undone: true })
   }
-  /** These operations are undone so many times each. */
+  /** Undoes each of these operations this many times. */
   function undoing(times: number, ...operations: readonly string[]): Record<string, number> {
     const counts: Record<string, number> = {}
     plan = ({ operation }) => {
@@ -85,7 +85,7 @@ describe('statements that the database has undone', () => {
     expect(await rival.get(id)).toEqual({ id, name: 'first' })
   })
 
-  it('a write ends at once where the shard is full', async () => {
+  it('a write fails at once if the shard is full', async () => {
     const store = await open()
     let attempts = 0
     plan = ({ operation }) => {
@@ -101,7 +101,7 @@ describe('statements that the database has undone', () => {
     expect(attempts).toBe(1)
   })
 
-  it('an attempt without an answer before one that was undone keeps the outcome unknown', async () => {
+  it('an attempt without an answer keeps the outcome unknown although a later attempt was undone', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     let attempts = 0
     plan = ({ operation }) => {
@@ -119,7 +119,7 @@ describe('statements that the database has undone', () => {
     expect(attempts).toBe(2)
   })
 
-  it('deletes are sent again, without a warning', async () => {
+  it('undone deletes are retried without a warning', async () => {
     const warnings: string[] = []
     const store = await open({ onWarning: (message) => void warnings.push(message) })
     const counts = undoing(3, 'remove')

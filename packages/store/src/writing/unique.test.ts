@@ -37,14 +37,14 @@ async function open(plan: FaultPlan = () => undefined, shared = memoryShards(3))
   return store
 }
 
-/** Several stores of one set of databases, as processes are. */
+/** Opens two stores on the same databases, as two processes. */
 async function openTwo(): Promise<readonly [DataStore, DataStore]> {
   const driver = await memoryShards(3).connect()
   const shared = keepOpen(driver)
   return [await open(undefined, shared), await open(undefined, shared)]
 }
 
-/** Who holds what in the tables of claims. */
+/** Returns the holder of each claimed key. */
 async function claims(store: DataStore, table = 'claims_users_by_mail'): Promise<Record<string, string>> {
   const { catalog, driver } = store.context
   const entry = catalog.current().indexes.find((each) => each.table === table)!
@@ -66,7 +66,7 @@ async function claims(store: DataStore, table = 'claims_users_by_mail'): Promise
 const hex = (id: string): string => Buffer.from(parseId(id)).toString('hex')
 
 describe('a key of a unique index', () => {
-  it('belongs to one entity, wherever the entities are, and the error says to which', async () => {
+  it('a unique key belongs to one entity over all shards, and the error names its holder', async () => {
     const store = await open()
     const { id } = await store.put({ mail: 'Ada@example.com' })
     for (let other = 0; other < 10; other++) {
@@ -81,7 +81,7 @@ describe('a key of a unique index', () => {
     expect(await store.count(byMail, {}, { scatter: true, exact: true })).toBe(1)
   })
 
-  it('stays with its entity through writes that do not change it', async () => {
+  it('a unique key stays with its entity through writes that do not change it', async () => {
     const store = await open()
     const { id } = await store.put({ mail: 'ada', n: 1 })
     await store.put({ mail: 'ADA', n: 2 }, { id })
@@ -90,7 +90,7 @@ describe('a key of a unique index', () => {
     expect(await claims(store)).toEqual({ ada: hex(id) })
   })
 
-  it('is free again when its entity has another, or is deleted', async () => {
+  it('a unique key is free again when its entity has another key or is deleted', async () => {
     const store = await open()
     const { id } = await store.put({ mail: 'ada' })
     await store.put({ mail: 'lovelace' }, { id })
@@ -105,7 +105,7 @@ describe('a key of a unique index', () => {
     expect(await claims(store)).toEqual({ ada: hex(id) })
   })
 
-  it('is free at once, although its claim is still there', async () => {
+  it('a unique key is free at once although its claim is not deleted yet', async () => {
     let isStuck = false
     const store = await open(({ operation, table }) =>
       isStuck && operation === 'remove' && table.startsWith('claims')
@@ -122,11 +122,11 @@ describe('a key of a unique index', () => {
     expect(Object.keys(await claims(store)).toSorted()).toEqual(['ada', 'lovelace'])
     const { id: second } = await store.put({ mail: 'ada' })
     expect(await claims(store)).toEqual({ ada: hex(second), lovelace: hex(id) })
-    // Nothing was changed about the entity that had it.
+    // The former holder stays as it was.
     expect(await store.get(id)).toMatchObject({ mail: 'lovelace' })
   })
 
-  it('may be taken back by who gave it up, unless another has it', async () => {
+  it('an entity may take back a unique key that it has lost, unless another entity has it', async () => {
     const store = await open()
     const { id } = await store.put({ mail: 'ada' })
     await store.put({}, { id })
@@ -137,7 +137,7 @@ describe('a key of a unique index', () => {
     expect(await store.get(id)).toEqual({ id })
   })
 
-  it('is none where something of it is absent', async () => {
+  it('an entity without one of the properties claims no unique key', async () => {
     const store = await open()
     await store.put({ train: 'ICE 1', seat: 5 })
     await store.put({ train: 'ICE 1' })
@@ -148,23 +148,23 @@ describe('a key of a unique index', () => {
     expect(await store.count(bySeat, { train: 'ICE 1', seat: null })).toBe(2)
   })
 
-  it('is each element of an array', async () => {
+  it('each element of an array is a unique key', async () => {
     const store = await open()
     const { id } = await store.put({ phones: ['1', '2'] })
     await expect(store.put({ phones: ['3', '2'] })).rejects.toMatchObject({ holder: id })
-    // What the refused write had taken is nobody's.
+    // The rejected write has given its other key back.
     await store.put({ phones: ['3'] })
     await store.put({ phones: ['1'] }, { id })
     await store.put({ phones: ['2', '4'] })
   })
 
-  it('is given back by a write of a new entity that is refused for another one', async () => {
+  it('a put without an id that is rejected for one unique key gives its other keys back', async () => {
     const store = await open()
     await store.put({ mail: 'ada' })
     await expect(store.put({ mail: 'ada', phones: ['1'] })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
     await store.settled()
     expect(await claims(store, 'claims_by_phone')).toEqual({})
-    // Of one that others may be writing it is left.
+    // A write to a given id leaves the claim, because another write of that entity may rely on it.
     const { id } = await store.put({ mail: 'eve' })
     const replaced = store.put({ mail: 'ada', phones: ['1'] }, { id })
     await expect(replaced).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
@@ -172,7 +172,7 @@ describe('a key of a unique index', () => {
     expect(await claims(store, 'claims_by_phone')).toEqual({ 1: hex(id) })
   })
 
-  it('is taken by insert, update and putMany as well', async () => {
+  it('insert and update take unique keys as well', async () => {
     const store = await open()
     await store.insert({ mail: 'ada' })
     await expect(store.insert({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
@@ -183,13 +183,13 @@ describe('a key of a unique index', () => {
   })
 })
 
-describe('a program that takes an index for unique', () => {
+describe('a program whose index is unique', () => {
   const plain = defineIndex('users_by_mail', {
     properties: { mail: { type: 'string', key: 'lower' } },
     shardOn: 'mail',
   })
 
-  it('is warned while it is not, or not yet', async () => {
+  it('open warns while an index of the program is not unique in the store', async () => {
     const shards = keepOpen(await memoryShards(2).connect())
     const warnings: string[] = []
     const openWith = async (index: IndexDefinition, migrate: boolean): Promise<DataStore> => {
@@ -204,11 +204,11 @@ describe('a program that takes an index for unique', () => {
     expect(warnings).toEqual([])
     await openWith(byMail as unknown as IndexDefinition, false)
     expect(warnings).toEqual([
-      expect.stringMatching(/users_by_mail is unique in this program, and not in the store/),
+      expect.stringMatching(/users_by_mail is unique in this program but not in the store/),
     ])
     await openWith(byMail as unknown as IndexDefinition, true)
     expect(warnings).toEqual([expect.stringMatching(/users_by_mail is not unique yet/)])
-    // One without stays as it is.
+    // A program without `unique` gets no warning, and the claims stay.
     await openWith(plain, true)
     expect(warnings).toEqual([])
     expect((await store.indexes()).map(({ table }) => table)).toEqual([
@@ -218,8 +218,8 @@ describe('a program that takes an index for unique', () => {
   })
 })
 
-describe('of many who want one key', () => {
-  it('one gets it, whatever process they are of', async () => {
+describe('concurrent writes of one unique key', () => {
+  it('exactly one of many concurrent writes of a unique key succeeds, over all processes', async () => {
     const stores = await openTwo()
     for (let round = 0; round < 20; round++) {
       const mail = `user ${round}`
@@ -236,7 +236,7 @@ describe('of many who want one key', () => {
     }
   })
 
-  it('two that change keys with each other both fail, or one after the other succeed', async () => {
+  it('two concurrent writes that exchange unique keys both fail', async () => {
     const [one, two] = await openTwo()
     const { id: a } = await one.put({ mail: 'a' })
     const { id: b } = await one.put({ mail: 'b' })
@@ -245,35 +245,39 @@ describe('of many who want one key', () => {
     expect(mails).toEqual(['a', 'b'])
   })
 
-  it('one that waits for another gets it when that one fails', { timeout: 20_000 }, async () => {
-    const shared = keepOpen(await memoryShards(3).connect())
-    let holdsUp = false
-    const reached = Promise.withResolvers<void>()
-    const stuck = await open(({ operation, table }) => {
-      if (!holdsUp || table !== 'entities' || operation !== 'insert') return undefined
-      return {
-        async before() {
-          reached.resolve()
-          await new Promise(() => {})
-        },
-      }
-    }, shared)
-    const store = await open(undefined, shared)
-    holdsUp = true
-    // It holds the key, and never commits.
-    void stuck.put({ mail: 'ada' }).catch(() => {})
-    await reached.promise
-    const { id } = await store.put({ mail: 'ada' })
-    expect(await claims(store)).toEqual({ ada: hex(id) })
-    opened.splice(opened.indexOf(stuck), 1)
-  })
+  it(
+    'a write takes a unique key whose claim belongs to an attempt that never commits',
+    { timeout: 20_000 },
+    async () => {
+      const shared = keepOpen(await memoryShards(3).connect())
+      let holdsUp = false
+      const reached = Promise.withResolvers<void>()
+      const stuck = await open(({ operation, table }) => {
+        if (!holdsUp || table !== 'entities' || operation !== 'insert') return undefined
+        return {
+          async before() {
+            reached.resolve()
+            await new Promise(() => {})
+          },
+        }
+      }, shared)
+      const store = await open(undefined, shared)
+      holdsUp = true
+      // This write holds the claim and never commits.
+      void stuck.put({ mail: 'ada' }).catch(() => {})
+      await reached.promise
+      const { id } = await store.put({ mail: 'ada' })
+      expect(await claims(store)).toEqual({ ada: hex(id) })
+      opened.splice(opened.indexOf(stuck), 1)
+    },
+  )
 })
 
-describe('what a database answers', () => {
+describe('faults of a database', () => {
   const isTake = (call: { operation: string; table: string }): boolean =>
     call.operation === 'take' && call.table.startsWith('claims')
 
-  it('a shard of claims that is away fails the write, and nothing is written', async () => {
+  it('a write fails and writes nothing if the shard of its claim is down', async () => {
     let isAway = false
     const store = await open((call) =>
       isAway && isTake(call)
@@ -294,14 +298,14 @@ describe('what a database answers', () => {
     await store.put({ mail: 'ada' })
   })
 
-  it('a write that is refused for one key is at no other one any more when it says so', async () => {
+  it('a write that is rejected for one unique key stops taking its other keys', async () => {
     const fences: string[] = []
     const store = await open(({ operation, table }) => {
       if (table === 'entities' && operation === 'replace') fences.push(operation)
       return undefined
     })
     await store.put({ mail: 'ada' })
-    // An attempt that has died holds the other key, and would be fenced after a while.
+    // A crashed attempt holds the claim of the other key. A write that still wants it would fence that attempt after a while.
     const { id, version } = await store.put({ phones: ['1'] })
     await store.put({ phones: [] }, { id })
     await store.settled()
@@ -320,7 +324,7 @@ describe('what a database answers', () => {
     expect(fences).toEqual([])
   })
 
-  it('a claim whose answer is lost can be taken again by the same call, and the error says that nothing was written', async () => {
+  it('a lost answer to a claim fails the write with a known outcome, and the same call may be repeated', async () => {
     let losses = 1
     const store = await open((call) =>
       isTake(call) && losses-- > 0
@@ -339,7 +343,7 @@ describe('what a database answers', () => {
     await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ holder: id })
   })
 
-  it('a commit whose answer is lost keeps its key', async () => {
+  it('a commit whose answer is lost keeps its unique key', async () => {
     let losses = 0
     const store = await open(({ operation, table }) =>
       table === 'entities' && operation === 'insert' && losses > 0 && losses-- > 0

@@ -7,11 +7,11 @@ import { DataStore } from '../data-store.ts'
 let store: DataStore
 let id: EntityId
 /**
- * `lossy`: the next commit is done and its answer lost, and from then on, `down`, nothing can be read back. `overtaken`: the answer of
- * each commit is lost, and another write comes behind it.
+ * `lossy`: the answer of the next commit is lost, and the shard is `down` from then on, so that nothing can be read back. `overtaken`: the
+ * answer of each commit is lost, and another write follows it.
  */
 let state: 'up' | 'lossy' | 'down' | 'overtaken'
-/** Another store on the same shards, which meets no faults. */
+/** Another store on the same shards, without faults. */
 let rival: DataStore
 
 beforeEach(async () => {
@@ -52,7 +52,7 @@ const plan: FaultPlan = ({ operation }) => {
   }
 }
 
-/** The error of a write whose answer is lost. */
+/** Makes a write whose answer is lost, and returns its error. */
 async function unknownOf(write: () => Promise<unknown>): Promise<LooseleafError> {
   state = 'lossy'
   try {
@@ -70,7 +70,7 @@ async function count(): Promise<number> {
   return (await Array.fromAsync(store.scan())).length
 }
 
-describe('OUTCOME_UNKNOWN of a write that was given no id', () => {
+describe('OUTCOME_UNKNOWN of a write without an id', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['put', () => store.put({ n: 1 })],
     ['insert', () => store.insert({ n: 1 })],
@@ -81,20 +81,23 @@ describe('OUTCOME_UNKNOWN of a write that was given no id', () => {
         if (result?.ok === false) throw result.error
       },
     ],
-  ])('is not retryable, and names the id with which it is: %s', async (_, write) => {
-    const error = await unknownOf(write)
-    expect(error).toMatchObject({ retryable: false, unknownOutcome: true, entity: expect.any(String) })
-    expect(error.message).toContain(`Entity ${error.entity}: `)
-    expect(error.message).toContain('try again with this id')
-    // What it advises: nothing is there twice.
-    const again = await store.put({ n: 1 }, { id: error.entity as EntityId })
-    expect(again).toMatchObject({ id: error.entity, created: false })
-    expect(await count()).toBe(2)
-  })
+  ])(
+    'OUTCOME_UNKNOWN of a write without an id is not retryable, and names the id to repeat it with: %s',
+    async (_, write) => {
+      const error = await unknownOf(write)
+      expect(error).toMatchObject({ retryable: false, unknownOutcome: true, entity: expect.any(String) })
+      expect(error.message).toContain(`Entity ${error.entity}: `)
+      expect(error.message).toContain('try again with this id')
+      // Follows the advice of the message, and makes no second entity.
+      const again = await store.put({ n: 1 }, { id: error.entity as EntityId })
+      expect(again).toMatchObject({ id: error.entity, created: false })
+      expect(await count()).toBe(2)
+    },
+  )
 })
 
-describe('OUTCOME_UNKNOWN says', () => {
-  it('the message says why there is no answer, and why the outcome could not be found out afterwards', async () => {
+describe('the error OUTCOME_UNKNOWN', () => {
+  it('the message of OUTCOME_UNKNOWN says why there is no answer, and why reading it back failed', async () => {
     const error = await unknownOf(() => store.put({ n: 1 }, { id }))
     expect(error.message).toContain(`Entity ${id}: it is not known whether version `)
     expect(error.message).toContain(unknownOutcome().message)
@@ -102,12 +105,12 @@ describe('OUTCOME_UNKNOWN says', () => {
     expect(error.cause).toMatchObject({ code: 'SHARD_UNAVAILABLE' })
   })
 
-  it('the causes name both reasons where another write came next', async () => {
+  it('the causes of OUTCOME_UNKNOWN name the lost answer and the other write', async () => {
     state = 'overtaken'
     const error = await store.put({ n: 1 }, { id }).catch((each: unknown) => each)
     expect(error).toMatchObject({
       code: 'OUTCOME_UNKNOWN',
-      message: expect.stringMatching(/was written by another since/),
+      message: expect.stringMatching(/was written by another writer since/),
       cause: { code: 'CONFLICT', cause: { code: 'OUTCOME_UNKNOWN', message: unknownOutcome().message } },
     })
   })
@@ -120,14 +123,14 @@ describe('OUTCOME_UNKNOWN of a write of an entity by its id', () => {
     ['insert', true, () => store.insert({ n: 1 }, { id: store.newId() })],
     ['delete', true, () => store.delete(id)],
     ['update', false, () => store.update(id, (bag) => ({ n: Number(bag['n']) + 1 }))],
-  ])('%s', async (_, retryable, write) => {
+  ])('OUTCOME_UNKNOWN of a write by id is retryable unless it adds up: %s', async (_, retryable, write) => {
     const error = await unknownOf(write)
     expect(error).toMatchObject({ retryable, unknownOutcome: true, entity: expect.any(String) })
     expect(error.message).not.toContain('try again with this id')
     expect(error.message.includes('Read the entity before you try again')).toBe(!retryable)
   })
 
-  it('update with ifVersion, which is not done twice', async () => {
+  it('an update with ifVersion is retryable after OUTCOME_UNKNOWN, and is not applied twice', async () => {
     const { version } = await store.put({ n: 0 }, { id })
     const add = (): Promise<unknown> =>
       store.update(id, (bag) => ({ n: Number(bag['n']) + 1 }), { ifVersion: version })

@@ -1,16 +1,16 @@
 import { formatId, isLooseleafError, LooseleafError } from '@looseleaf/core'
 
-/** What of a write says whether the same call may be made again. */
+/** Properties of a write that decide whether the same call may be repeated. */
 interface Repeatable {
-  /** The id was made for the call: made again, it would be another one. */
+  /** The id was made for the call, so a repeated call would make another entity. */
   readonly isFresh?: boolean
-  /** What is written goes by what was found: made again, the call would go by its own work. */
+  /** The new bag depends on the bag found, so a repeated call might apply the edit twice. */
   readonly addsUp?: boolean
 }
 
 /**
- * Makes the error of a write that may have taken place: of its attempts, by their versions, each with the reason for which it has no
- * answer, and of what has kept the writer from finding out afterwards.
+ * Makes the error of a write that may have taken place. The message has the versions of the attempts without an answer, the reasons
+ * why there is none, and the error that kept the writer from finding out (`cause`).
  */
 export function unknownOutcome(
   id: Uint8Array,
@@ -25,8 +25,8 @@ export function unknownOutcome(
     `Entity ${entity}: it is not known whether version ${[...attempts.keys()].join(', ')} was written.`,
     `The reason: ${[...reasons].join(' ')}`,
   ]
-  // Others may hold values.
-  if (isLooseleafError(cause)) parts.push(`Nor could it be found out: ${cause.message}`)
+  // Messages of other errors may hold values.
+  if (isLooseleafError(cause)) parts.push(`The outcome could not be found out: ${cause.message}`)
   if (isFresh)
     parts.push('The id was made for this call: try again with this id, or there may be two entities.')
   if (addsUp) parts.push('Read the entity before you try again: it may have been changed already.')

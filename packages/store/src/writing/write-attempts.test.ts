@@ -11,16 +11,16 @@ let memory: Driver
 let rival: DataStore
 let id: EntityId
 let plan: FaultPlan
-/** Every pause that a write asked for, in milliseconds. */
+/** Milliseconds of each pause between attempts. */
 let pauses: number[]
-/** Milliseconds; it moves only when a test says so. */
+/** Milliseconds. Only tests move the clock. */
 let now: number
 
-/** Sleeps are over at once, and take no time. */
+/** A clock whose sleeps end at once and take no time. */
 const time: Time = {
   now: () => now,
   async sleep(milliseconds, signal) {
-    // Those with a signal are not the writes' own: rows that are no longer needed wait for queries to end.
+    // Sleeps with a signal belong to the deletes of lost rows.
     if (signal === undefined) pauses.push(milliseconds)
   },
 }
@@ -29,7 +29,7 @@ function open(options: { writeTimeoutMs?: number; time?: Time } = {}): Promise<D
   return DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))), time, ...options })
 }
 
-/** The store's commits lose the race against another process, each after so many milliseconds. */
+/** Makes commits of the store lose a race to another process this many times, after `tookMs` each. */
 function losing(times: number, tookMs = 0): { readonly attempts: number } {
   let attempts = 0
   plan = ({ operation }) => {
@@ -48,7 +48,7 @@ function losing(times: number, tookMs = 0): { readonly attempts: number } {
   }
 }
 
-/** Every commit takes so long, and its answer is lost. */
+/** Makes every commit lose its answer. The fault calls `land` to let 20 seconds pass. */
 function unanswered(fault: (land: () => void) => Fault): { readonly attempts: number } {
   let attempts = 0
   plan = ({ operation }) => {
@@ -77,7 +77,7 @@ afterEach(async () => {
 })
 
 describe('lost races', () => {
-  it('are followed by a pause from the third one on, of up to 4, 8, 16, 32, 64, then 100 ms', async () => {
+  it('a pause of up to 4, 8, 16, 32, 64, then 100 ms follows each lost race from the third on', async () => {
     const store = await open()
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     const race = losing(8)
@@ -87,7 +87,7 @@ describe('lost races', () => {
     expect(await store.get(id)).toEqual({ id, name: 'mine' })
   })
 
-  it('are followed by pauses of random lengths, so that rivals do not meet again', async () => {
+  it('pauses after lost races have random lengths, so that rivals do not meet again', async () => {
     const store = await open()
     losing(20)
     await store.put({ name: 'mine' }, { id })
@@ -96,7 +96,7 @@ describe('lost races', () => {
     for (const pause of pauses) expect(pause).toBeLessThanOrEqual(100)
   })
 
-  it('end in CONFLICT after 64, without a pause that nothing follows', async () => {
+  it('a write rejects with CONFLICT after 64 lost races, without a pause after the last', async () => {
     const store = await open()
     const race = losing(Infinity)
     await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({
@@ -108,7 +108,7 @@ describe('lost races', () => {
     expect(pauses).toHaveLength(61)
   })
 
-  it('are followed by one also where the entity is made by another process meanwhile', async () => {
+  it('a pause follows a race that is lost to an insert of another process', async () => {
     const store = await open()
     const fresh = store.newId()
     let inserts = 0
@@ -126,7 +126,7 @@ describe('lost races', () => {
     expect([inserts, pauses.length]).toEqual([3, 1])
   })
 
-  it('need no pause where the catalog has changed, or the answer was lost', async () => {
+  it('no pause follows an attempt that met a changed catalog or lost its answer', async () => {
     const store = await open()
     await rival.addIndex(defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' }))
     await store.put({ name: 'mine' }, { id })
@@ -145,7 +145,7 @@ describe('lost races', () => {
   })
 })
 
-describe('rows of attempts that lost', () => {
+describe('rows of superseded attempts', () => {
   const rowsOf = async (): Promise<string[]> => {
     const found = await Promise.all(
       memory.shards.map((shard) => shard.index(tableOf).scan({ prefix: [], order: 'asc', limit: 100 })),
@@ -170,7 +170,7 @@ describe('rows of attempts that lost', () => {
     ['to what it has', 'rival'],
     ['to what an attempt had', 'try 2'],
     ['to something new', 'last'],
-  ])('are deleted behind the commit of a write that changes the entity %s', async (_, last) => {
+  ])('rows of superseded attempts are deleted after a commit that changes the entity %s', async (_, last) => {
     const store = await open({ time: systemTime })
     let tries = 0
     plan = ({ operation }) =>
@@ -184,7 +184,7 @@ describe('rows of attempts that lost', () => {
     expect(await store.get(id)).toEqual({ id, name: last })
   })
 
-  it('stay where the entity has them by another write, which this one leaves as they are', async () => {
+  it('rows of superseded attempts stay if the committed entity has them by another write', async () => {
     const store = await open({ time: systemTime })
     let tries = 0
     plan = ({ operation }) =>
@@ -197,7 +197,7 @@ describe('rows of attempts that lost', () => {
     expect(await rowsOf()).toEqual(['rival'])
   })
 
-  it('stay where another write has them by now', async () => {
+  it('rows of superseded attempts stay if a later write has them', async () => {
     const store = await open({ time: systemTime })
     let tries = 0
     plan = ({ operation }) =>
@@ -205,13 +205,13 @@ describe('rows of attempts that lost', () => {
         ? { before: async () => void (await rival.put({ name: 'rival' }, { id })) }
         : undefined
     await store.update(id, () => ({ name: `try ${++tries}` }))
-    // Before the rows of the first attempt may go.
+    // Gains a row of the first attempt before that is deleted.
     await rival.put({ name: 'try 1' }, { id })
     await Promise.all([store.settled(), rival.settled()])
     expect(await rowsOf()).toEqual(['try 1'])
   })
 
-  it('are not those of one whose answer was lost, and which took place', async () => {
+  it('rows of a committed attempt whose answer was lost stay', async () => {
     const store = await open({ time: systemTime })
     let commits = 0
     plan = ({ operation }) => {
@@ -232,7 +232,7 @@ describe('rows of attempts that lost', () => {
 })
 
 describe('writeTimeoutMs', () => {
-  it('ends a write before its next attempt with a definite failure: nothing was written', async () => {
+  it('writeTimeoutMs ends a write before its next attempt with DEADLINE, and nothing was written', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     const race = losing(Infinity, 2_000)
     await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({
@@ -245,10 +245,10 @@ describe('writeTimeoutMs', () => {
     expect(await rival.get(id)).toEqual({ id, name: 'rival 3' })
   })
 
-  it('says how many attempts there were, and asks for nothing any more', async () => {
+  it('the DEADLINE of writeTimeoutMs has the number of attempts, and no read precedes it', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     let reads = 0
-    const told = async (tookMs: number): Promise<unknown> => {
+    const errorAfter = async (tookMs: number): Promise<unknown> => {
       losing(Infinity, tookMs)
       const lose = plan
       reads = 0
@@ -258,13 +258,13 @@ describe('writeTimeoutMs', () => {
       }
       return store.put({ name: 'mine' }, { id }).catch((error: unknown) => error)
     }
-    expect(await told(6_000)).toMatchObject({ message: expect.stringContaining(': 1 attempt did not') })
+    expect(await errorAfter(6_000)).toMatchObject({ message: expect.stringContaining(': 1 attempt failed') })
     expect(reads).toBe(1)
-    expect(await told(3_000)).toMatchObject({ message: expect.stringContaining(': 2 attempts did not') })
+    expect(await errorAfter(3_000)).toMatchObject({ message: expect.stringContaining(': 2 attempts failed') })
     expect(reads).toBe(2)
   })
 
-  it('lets the attempt under way go on to its end', async () => {
+  it('writeTimeoutMs does not interrupt an attempt in flight', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     plan = ({ operation }) =>
       operation === 'replace' ? { before: () => void (now += 3_600_000) } : undefined
@@ -272,7 +272,7 @@ describe('writeTimeoutMs', () => {
     expect(await rival.get(id)).toEqual({ id, name: 'mine' })
   })
 
-  it('is 30 seconds by default', async () => {
+  it('writeTimeoutMs is 30 seconds by default', async () => {
     const store = await open()
     const race = losing(Infinity, 10_000)
     await expect(store.update(id, (bag) => ({ ...bag, more: true }))).rejects.toMatchObject({
@@ -281,7 +281,7 @@ describe('writeTimeoutMs', () => {
     expect(race.attempts).toBe(3)
   })
 
-  it('counts the time of the function of an update, but only before another attempt', async () => {
+  it('writeTimeoutMs includes the time of the edit of an update, but does not end its first attempt', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     let calls = 0
     const slow = (): { name: string } => {
@@ -296,16 +296,16 @@ describe('writeTimeoutMs', () => {
     expect(calls).toBe(2)
   })
 
-  it('cuts a pause short', async () => {
+  it('writeTimeoutMs shortens the last pause', async () => {
     const store = await open({ writeTimeoutMs: 5_003 })
     vi.spyOn(Math, 'random').mockReturnValue(1)
     losing(Infinity, 1_000)
     await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({ code: 'DEADLINE' })
-    // 16 ms would be asked for after the fifth one, of which 3 are left.
+    // The pause after the fifth attempt would be 16 ms, but 3 ms remain.
     expect(pauses).toEqual([4, 8, 3])
   })
 
-  it('gives OUTCOME_UNKNOWN with its cause when it cannot be told whether an attempt will still land', async () => {
+  it('writeTimeoutMs ends a write with OUTCOME_UNKNOWN while an attempt may still be committed', async () => {
     const store = await open()
     const late = unanswered((land) => ({
       before() {
@@ -322,7 +322,7 @@ describe('writeTimeoutMs', () => {
     expect(late.attempts).toBe(2)
   })
 
-  it('does not keep a write from finding out that it has taken place', async () => {
+  it('a write reads back its committed attempt even after writeTimeoutMs', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     const landed = unanswered((land) => ({
       after() {
@@ -336,7 +336,7 @@ describe('writeTimeoutMs', () => {
     await store.put({ name: 'next' }, { id, ifVersion: version })
   })
 
-  it('is measured by a clock that nobody sets, where the time is the machine’s', async () => {
+  it('writeTimeoutMs is measured by a monotonic clock', async () => {
     let hours = 0
     const restless = { ...systemTime, now: () => systemTime.now() + ++hours * 3_600_000 }
     const store = await open({ time: restless })
@@ -346,8 +346,8 @@ describe('writeTimeoutMs', () => {
   })
 })
 
-describe('a write whose answer was lost and that is read back', () => {
-  /** The commit takes place and its answer is lost; `onFlush` is what becomes of the flush that follows. */
+describe('a commit that is read back after its answer was lost', () => {
+  /** Lets the commit take place and loses its answer. Runs `onFlush` before the flush that follows. */
   function landing(onFlush?: () => void | Promise<void>): string[] {
     const sent: string[] = []
     plan = ({ operation }) => {
@@ -363,7 +363,7 @@ describe('a write whose answer was lost and that is read back', () => {
     return sent
   }
 
-  it('is acknowledged when it is on disk, and its old rows go after that', async () => {
+  it('a commit that is read back is acknowledged once it is durable, and its lost rows are deleted after that', async () => {
     const store = await open()
     const sent = landing()
     await store.put({ name: 'mine' }, { id })
@@ -372,7 +372,7 @@ describe('a write whose answer was lost and that is read back', () => {
     expect(order).toEqual(['read', 'replace', 'read', 'flush', 'read', 'remove'])
   })
 
-  it('is made again when the server has died and come back before that, without it', async () => {
+  it('a commit that is read back and then undone by a crash of the server is repeated', async () => {
     const store = await open()
     const shard = memory.shards[store.context.router.shardOfId(parseId(id))]!
     const before = (await shard.entities.read([parseId(id)]))[0]!
@@ -389,7 +389,7 @@ describe('a write whose answer was lost and that is read back', () => {
     expect(await rival.get(id)).toEqual({ id, name: 'mine' })
   })
 
-  it('is OUTCOME_UNKNOWN when that cannot be had, and its old rows stay', async () => {
+  it('a commit that is read back is OUTCOME_UNKNOWN if it cannot be made durable, and its lost rows stay', async () => {
     const store = await open()
     const sent = landing(() => {
       throw unknownOutcome()

@@ -1,24 +1,24 @@
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStoreOptions, WriteOrder } from '../types.ts'
 
-/** How this process writes. */
+/** The options of this process for its writes. */
 export interface WritePolicy {
   readonly writeOrder: WriteOrder
   readonly writeTimeoutMs: number
 }
 
 const DEFAULT_WRITE_TIMEOUT_MS = 30_000
-/** Ten minutes: rows of entities that have moved are kept in memory for so long. */
+/** Ten minutes. Rows of entities that have moved are kept in memory for about `queryTimeMs`. */
 const MAX_QUERY_TIME_MS = 600_000
 
-/** Throws `BAD_OPTION` for what is not one of the words, or does not go together. */
+/** Checks the options of writes. Throws `BAD_OPTION` for a value that is invalid, or that does not go with another. */
 export function writePolicy(options: DataStoreOptions): WritePolicy {
   const { writeOrder = 'index-first', onIndexFailure } = options
   const { writeTimeoutMs = DEFAULT_WRITE_TIMEOUT_MS, queryTimeMs } = options
-  const check = (isRight: boolean, option: string, expected: string, value: unknown): void => {
-    if (isRight) return
-    const came = typeof value === 'number' ? String(value) : describeKind(value)
-    throw new LooseleafError('BAD_OPTION', `${option} has to be ${expected}; got ${came}.`)
+  const check = (isValid: boolean, option: string, expected: string, value: unknown): void => {
+    if (isValid) return
+    const got = typeof value === 'number' ? String(value) : describeKind(value)
+    throw new LooseleafError('BAD_OPTION', `${option} has to be ${expected}; got ${got}.`)
   }
   check(
     ['index-first', 'entity-first'].includes(writeOrder),

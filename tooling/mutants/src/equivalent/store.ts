@@ -14,15 +14,15 @@ export const store: Equivalents = {
       'Where all answer they have been brought to the same before; where one does not, it is about a warning.',
   },
   'store/writing/entity-writer': {
-    'createEntityWriter.attempt: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
+    'createEntityWriter.writeInAttempts: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
       'A catalog has an epoch for every shard.',
-    'createEntityWriter.attempt.won: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
+    'createEntityWriter.writeInAttempts.committed: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
       'A catalog has an epoch for every shard.',
-    'createEntityWriter.attempt: indexed: true → indexed: false':
+    'createEntityWriter.writeInAttempts: indexed: true → indexed: false':
       'Nobody asks it of a write that wrote nothing.',
-    'createEntityWriter.attempt: tries > 0 && now() >= endsAt → (now() >= endsAt)':
+    'createEntityWriter.writeInAttempts: tries > 0 && now() >= endsAt → (now() >= endsAt)':
       'At the first attempt no time has passed, and a timeout is above 0.',
-    'createEntityWriter.attempt: tries > 0 → tries >= 0':
+    'createEntityWriter.writeInAttempts: tries > 0 → tries >= 0':
       'At the first attempt no time has passed, and a timeout is above 0.',
     'mayDefer: isLooseleafError(error) && error.retryable → (error.retryable)': onlyOurs,
   },

@@ -2,8 +2,8 @@ import { guarded } from '@looseleaf/core'
 
 const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
 
-/** Hands warnings to `onWarning` of the program, by default to the process. An `onWarning` that fails keeps nothing from going on. */
-export function createWarningTeller(
+/** Passes warnings to `onWarning` of the program, by default to the process. Catches exceptions of `onWarning`. */
+export function createWarningHandler(
   onWarning: (message: string) => void = emitWarning,
 ): (message: string) => void {
   return (message) =>

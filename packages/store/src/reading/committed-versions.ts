@@ -3,8 +3,8 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /**
- * The committed versions of the entities of rows, in the order of the rows. A row was written by the attempt whose version it has, so where its
- * entity has that version the row tells what was committed (see `diffRows`).
+ * Reads the committed versions of the entities of rows, in the order of the rows. A row has the version of the attempt that wrote it. If
+ * the entity has the same version, that attempt was committed, and so is the content of the row (see `diffRows`).
  */
 export async function committedVersions(
   { router }: Pick<EngineContext, 'router'>,
@@ -25,25 +25,25 @@ export async function committedVersions(
 }
 
 /**
- * Hands over the entities of rows in their order: what the rows tell of them, and the others as `readOthers` reads them. Answers whether more is
- * wanted. Empties `told`.
+ * Hands over the entities of rows in the order of the rows: those known from their rows, and the others from `readOthers`. Returns true
+ * if `take` wants more. Empties `known`.
  */
-export async function takeTold<Row extends RowPlace>(
+export async function takeInRowOrder<Row extends RowPlace>(
   rows: readonly Row[],
-  told: (ReadEntity | undefined)[],
+  known: (ReadEntity | undefined)[],
   readOthers: QueryPorts['read'],
   signal: AbortSignal | undefined,
   take: TakeGroup,
 ): Promise<boolean> {
-  const others = [...told.keys()].filter((place) => told[place] === undefined)
-  if (others.length === 0) return take(told)
+  const others = [...known.keys()].filter((place) => known[place] === undefined)
+  if (others.length === 0) return take(known)
   let from = 0
   let isWanted = true
-  /** Hands over what is known, in the order asked, and keeps none of it. */
+  /** Hands over the entities before this place, and frees their memory. */
   const handOver = (to: number): boolean => {
     if (to === from) return true
-    const group = told.slice(from, to)
-    told.fill(undefined, from, to)
+    const group = known.slice(from, to)
+    known.fill(undefined, from, to)
     from = to
     return (isWanted = take(group))
   }
@@ -53,7 +53,7 @@ export async function takeTold<Row extends RowPlace>(
     others.map((place) => rows[place]!),
     signal,
     (group) => {
-      for (const entity of group) told[others[at++]!] = entity
+      for (const entity of group) known[others[at++]!] = entity
       return handOver(others[at] ?? rows.length)
     },
   )

@@ -2,24 +2,24 @@ import { untilAborted, type CallOptions, type Shard, platformTime } from '@loose
 import type { EngineContext } from '@looseleaf/index-engine'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
 
-/** How a replica is, for whoever runs the servers. */
+/** The state of a replica, for operators. */
 export interface ReplicaReport {
   readonly name: string
   /** The name of its primary. */
   readonly primary: string
   /**
-   * It lacks writes of so many milliseconds, as far as floors tell, which cleaners, consumers and reads from replicas raise: 0 where nobody
-   * does. Undefined where it cannot be told.
+   * Milliseconds by which its floor is behind the floor of its primary. Cleaners, consumers and reads from replicas raise floors; without
+   * any of these it is 0. Undefined if a floor could not be read.
    */
   readonly behindMs: number | undefined
-  /** Why nothing can be read from it, in words; undefined where it may be read. */
+  /** Reason why it cannot be read, for people; undefined if it can. */
   readonly leftOut: string | undefined
 }
 
-/** A replica that has not answered for so long is told as one that hangs. */
+/** Milliseconds after which a server is reported as one that does not answer. */
 const LATE_MS = 5_000
 
-/** Asks every replica, and writes nothing. A primary that does not answer leaves `behindMs` of its replicas undefined. */
+/** Reads the state of every replica, and writes nothing. If a primary does not answer, `behindMs` of its replicas is undefined. */
 export async function readReplicas(
   context: EngineContext,
   options: CallOptions = {},
@@ -32,21 +32,21 @@ export async function readReplicas(
         floorOf(replica, () => checkReplica(replica, context, number, options), options),
       ),
     )
-    // After those of the replicas, which are never ahead of it then.
-    const own = await floorOf(primary, undefined, options)
+    // Read after the floors of the replicas, so that a healthy replica is never ahead.
+    const primaryFloor = await floorOf(primary, undefined, options)
     return replicas.map(({ name }, place): ReplicaReport => {
       const answer = answers[place]!
-      const told = { name, primary: primary.name }
-      if (typeof answer === 'string') return { ...told, behindMs: undefined, leftOut: answer }
-      if (typeof own === 'string') return { ...told, behindMs: undefined, leftOut: undefined }
-      if (answer > own) return { ...told, behindMs: undefined, leftOut: AHEAD }
-      return { ...told, behindMs: (own - answer) / 1_000, leftOut: undefined }
+      const names = { name, primary: primary.name }
+      if (typeof answer === 'string') return { ...names, behindMs: undefined, leftOut: answer }
+      if (typeof primaryFloor === 'string') return { ...names, behindMs: undefined, leftOut: undefined }
+      if (answer > primaryFloor) return { ...names, behindMs: undefined, leftOut: AHEAD }
+      return { ...names, behindMs: (primaryFloor - answer) / 1_000, leftOut: undefined }
     })
   })
   return (await Promise.all(each)).flat()
 }
 
-/** In microseconds, or what it has failed with. */
+/** Returns the floor in microseconds, or the reason of the failure. */
 async function floorOf(
   { entities }: Shard,
   check: (() => Promise<void>) | undefined,

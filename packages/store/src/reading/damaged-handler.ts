@@ -3,10 +3,10 @@ import type { OnDamaged } from '@looseleaf/index-engine'
 import type { ReadView } from './replica-reads.ts'
 
 /**
- * Who is told of bodies that cannot be decoded; undefined where such a one fails the call. What is damaged on a replica may be whole on its
- * primary, which is asked when the read fails.
+ * Returns the function to call with the error of a damaged body; undefined if the error has to fail the read. A read of replicas always
+ * fails, because the body may be whole on the primary, which is then read instead.
  */
-export function damagedTeller(
+export function damagedHandler(
   onDamaged: OnDamaged | undefined,
   view?: Pick<ReadView, 'isReplicated'>,
 ): ((error: LooseleafError) => void) | undefined {
