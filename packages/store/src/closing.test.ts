@@ -18,7 +18,7 @@ async function openHeld(operation: string): Promise<{
   hold(): void
   /** Resolves when a call waits. */
   held: Promise<void>
-  letGo(): void
+  release(): void
   isDisconnected(): boolean
 }> {
   const gate = Promise.withResolvers<void>()
@@ -49,7 +49,7 @@ async function openHeld(operation: string): Promise<{
     store,
     hold: () => void (holds = true),
     held: arrival.promise,
-    letGo: gate.resolve,
+    release: gate.resolve,
     isDisconnected: () => isDisconnected,
   }
 }
@@ -60,7 +60,7 @@ const turns = async (): Promise<void> => {
 
 describe('close', () => {
   it.each(['upsert', 'insert'])('close waits for a put that is at its %s', async (operation) => {
-    const { store, hold, held, letGo, isDisconnected } = await openHeld(operation)
+    const { store, hold, held, release, isDisconnected } = await openHeld(operation)
     hold()
     const put = store.put({ name: 'one' })
     await held
@@ -68,14 +68,14 @@ describe('close', () => {
     await turns()
     expect(isDisconnected()).toBe(false)
     await expect(store.put({ name: 'two' })).rejects.toEqual(withCode('CLOSED'))
-    letGo()
+    release()
     expect(await put).toMatchObject({ created: true, indexed: true })
     await Promise.all(closed)
     expect(isDisconnected()).toBe(true)
   })
 
   it('close waits for every page of getAll, every put of putMany, and deletes in flight', async () => {
-    const { store, hold, held, letGo } = await openHeld('remove')
+    const { store, hold, held, release } = await openHeld('remove')
     const ids = Array.from({ length: 1_200 }, () => store.newId())
     await store.putMany(ids.map((id) => ({ id, name: 'one' })))
     hold()
@@ -91,7 +91,7 @@ describe('close', () => {
     expect(await many).toHaveLength(1_200)
     await turns()
     expect(isClosed).toBe(false)
-    letGo()
+    release()
     await closed
   })
 
@@ -133,7 +133,7 @@ describe('close', () => {
 
 describe('settled', () => {
   it('settled waits for the deletes added so far, and not for later ones', async () => {
-    const { store, hold, held, letGo } = await openHeld('remove')
+    const { store, hold, held, release } = await openHeld('remove')
     const { id } = await store.put({ name: 'one' })
     await store.put({ name: 'two' }, { id })
     await store.settled()
@@ -144,7 +144,7 @@ describe('settled', () => {
     const settled = store.settled().then(() => (isSettled = true))
     await turns()
     expect(isSettled).toBe(false)
-    letGo()
+    release()
     await settled
     await store.close()
   })

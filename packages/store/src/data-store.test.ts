@@ -361,11 +361,11 @@ describe('query', () => {
   it('a query with a value list finds each value in turn, and its cursors lead forward and backward', async () => {
     const store = await openStore()
     const users = Array.from({ length: 6 }, () => store.newId()).toSorted()
-    const asked = [users[4], users[1], users[2], users[1]] as string[]
+    const listed = [users[4], users[1], users[2], users[1]] as string[]
     for (let n = 0; n < 30; n++) {
       await store.put({ user_id: users[n % 6]!, published: new Date(1e12 + n), n })
     }
-    const where = { user_id: { in: asked }, published: { gte: new Date(1e12 + 6) } }
+    const where = { user_id: { in: listed }, published: { gte: new Date(1e12 + 6) } }
     const expected = [1, 2, 4].flatMap((user) => [6, 12, 18, 24].map((n) => n + user))
     const numbersOf = (entities: readonly object[]): unknown[] =>
       entities.map((entity) => Reflect.get(entity, 'n'))

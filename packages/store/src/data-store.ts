@@ -18,7 +18,7 @@ import {
 import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
 import { checkCache, optionsOf } from './call-options.ts'
 import {
-  isThere,
+  isLiving,
   toDelete,
   toDeleteDamaged,
   toInsert,
@@ -368,7 +368,7 @@ export class DataStore extends StoreQueries {
       id: formatId(id),
       version,
       indexed,
-      created: !isThere(found),
+      created: !isLiving(found),
       token: this.#replicas.sessionToken(),
     }
   }

@@ -74,14 +74,14 @@ describe('writes of more index rows than the queue of a lane holds', () => {
 
   it('writes that wait for room in a queue end when their signal aborts', async () => {
     await open()
-    const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
     plan = ({ operation }) => (operation === 'upsert' ? { before: () => held } : undefined)
     const controller = new AbortController()
     const results = putAll(controller.signal)
     await new Promise((resolve) => setImmediate(resolve))
     controller.abort()
     expect(codesOf(await results)).toEqual(['ABORTED'])
-    letGo()
+    release()
     expect(await store.put({ tags: ['a'] })).toMatchObject({ indexed: true })
   })
 })

@@ -7,7 +7,7 @@ import { DataStore } from '../data-store.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
 
 /** Opens a store whose next read of the catalog waits for `letGo`. */
-async function openSlow(): Promise<{ slow: DataStore; other: DataStore; letGo(): void; loads(): number }> {
+async function openSlow(): Promise<{ slow: DataStore; other: DataStore; release(): void; loads(): number }> {
   const memory = await memoryShards(1).connect()
   const other = await DataStore.open({ shards: keepOpen(memory), migrate: true })
   const gate = Promise.withResolvers<void>()
@@ -18,20 +18,20 @@ async function openSlow(): Promise<{ slow: DataStore; other: DataStore; letGo():
   })
   const slow = await DataStore.open({ shards: keepOpen(faulty) })
   loads = 0
-  return { slow, other, letGo: gate.resolve, loads: () => loads }
+  return { slow, other, release: gate.resolve, loads: () => loads }
 }
 
 const namesOf = (catalog: DataStore['context']['catalog']): string[] =>
   catalog.current().indexes.map(({ name }) => name)
 
 test('a reload of the catalog starts a new read if one is in flight, and concurrent reloads share it', async () => {
-  const { slow, other, letGo, loads } = await openSlow()
+  const { slow, other, release, loads } = await openSlow()
   const { catalog } = slow.context
   const early = catalog.reload()
   await new Promise((resolve) => setImmediate(resolve))
   await other.addIndex(byName)
   const late = Promise.all(Array.from({ length: 5 }, () => catalog.reload()))
-  letGo()
+  release()
   await early
   expect(namesOf(catalog)).toEqual([])
   for (const { indexes } of await late) expect(indexes).toMatchObject([{ name: 'by_name' }])

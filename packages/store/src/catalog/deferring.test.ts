@@ -79,15 +79,15 @@ describe('a process that defers', () => {
   it('a process defers only once no query of any process can wrongly say that it is complete', async () => {
     await open({ migrate: true })
     const readers = await Promise.all(Array.from({ length: 40 }, async () => (await openReader()).reader))
-    let asked = 0
+    let questions = 0
     const ask = async (): Promise<void> => {
       // Queries both shards at every step of the announcement, which a shard may not have yet.
-      for (const name of ['a', 'b', 'c', 'd']) await isComplete(readers[asked++]!, name)
+      for (const name of ['a', 'b', 'c', 'd']) await isComplete(readers[questions++]!, name)
     }
     const deferring = await open({ onIndexFailure: 'defer' }, (call) =>
       call.operation === 'change' ? { before: ask, after: ask } : refuseUpserts(call),
     )
-    expect(asked).toBeGreaterThan(16)
+    expect(questions).toBeGreaterThan(16)
     await deferring.put({ name: 'one' })
     for (const reader of readers) expect(await isComplete(reader)).toBe(false)
   })
@@ -131,19 +131,19 @@ describe('a process that defers', () => {
 
 describe('the announcement of deferring', () => {
   /** Records `mayDefer` of each change of shard 0, in order. */
-  function watch(said: unknown[]): FaultPlan {
+  function watch(announced: unknown[]): FaultPlan {
     return ({ shard, table, operation, args }) => {
       if (shard === 0 && table === 'catalog' && operation === 'change')
-        said.push((args[0] as ShardCatalog).mayDefer)
+        announced.push((args[0] as ShardCatalog).mayDefer)
       return undefined
     }
   }
 
   it('deferring is announced once, and known to its own process', async () => {
     await open({ migrate: true })
-    const said: unknown[] = []
-    const { context } = await open({ onIndexFailure: 'defer' }, watch(said))
-    expect(said).toEqual([false, true])
+    const announced: unknown[] = []
+    const { context } = await open({ onIndexFailure: 'defer' }, watch(announced))
+    expect(announced).toEqual([false, true])
     expect(context.catalog.current()).toMatchObject({ mayDefer: true, everyoneLooks: true })
   })
 
@@ -152,20 +152,20 @@ describe('the announcement of deferring', () => {
     meanwhile = () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.'))
     await expect(open({ onIndexFailure: 'defer' })).rejects.toMatchObject({ code: 'CLOSED' })
     meanwhile = async () => {}
-    const said: unknown[] = []
-    await open({ onIndexFailure: 'defer' }, watch(said))
-    expect(said).toEqual([true])
+    const announced: unknown[] = []
+    await open({ onIndexFailure: 'defer' }, watch(announced))
+    expect(announced).toEqual([true])
   })
 
   it('a process with an older catalog does not take the announcement of deferring back', async () => {
     await open({ migrate: true })
-    const said: unknown[] = []
+    const announced: unknown[] = []
     let other: Promise<DataStore> | undefined
     await open({ onIndexFailure: 'defer' }, (call) => {
-      if (call.operation !== 'change' || other !== undefined) return watch(said)(call)
+      if (call.operation !== 'change' || other !== undefined) return watch(announced)(call)
       return { before: async () => void (await (other = open({ onIndexFailure: 'defer' }))) }
     })
-    expect(said).toEqual([])
+    expect(announced).toEqual([])
     const stored = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
     expect(stored.map((catalog) => catalog?.mayDefer)).toEqual([true, true])
   })
@@ -174,21 +174,21 @@ describe('the announcement of deferring', () => {
 describe('a process that reads', () => {
   it('a query asks for pending rows only once the store may have some', async () => {
     await open({ migrate: true })
-    let asked = 0
+    let questions = 0
     let loads = 0
     const plan: FaultPlan = ({ table, operation }) => {
-      if (table === 'pending') asked++
+      if (table === 'pending') questions++
       if (table === 'catalog' && operation === 'load') loads++
       return undefined
     }
     const reader = await open({}, plan)
     await isComplete(reader)
     await isComplete(reader)
-    expect(asked).toBe(0)
+    expect(questions).toBe(0)
     await open({ onIndexFailure: 'defer' })
     loads = 0
     await isComplete(reader)
-    expect(asked).toBeGreaterThan(0)
+    expect(questions).toBeGreaterThan(0)
     // One look, and a read of the whole catalog.
     expect(loads).toBe(1 + 2)
     await isComplete(reader)

@@ -54,7 +54,7 @@ function isDropOf(table: string, { operation, args }: FaultyCall): boolean {
 }
 
 /** Tells for each shard whether it has the table. */
-async function isThere(entry: CatalogEntry): Promise<boolean[]> {
+async function hasTable(entry: CatalogEntry): Promise<boolean[]> {
   const looks = driver.shards.map((shard) =>
     shard
       .index(tableSpec(entry))
@@ -123,7 +123,7 @@ describe('adding', () => {
     await store.addIndex(byLink)
     expect(states()).toEqual(['index_by_link dropped', 'index_by_link_2 building'])
     const [unused, used] = stored()
-    expect([await isThere(unused!), await isThere(used!)]).toEqual([
+    expect([await hasTable(unused!), await hasTable(used!)]).toEqual([
       [false, false],
       [true, true],
     ])
@@ -164,7 +164,7 @@ describe('dropping', () => {
       'index_by_rank ready',
     ])
     for (const entry of stored())
-      expect(await isThere(entry)).toEqual(entry.name === 'by_rank' ? [true, true] : [false, false])
+      expect(await hasTable(entry)).toEqual(entry.name === 'by_rank' ? [true, true] : [false, false])
     expect(await store.dropIndex('by_link')).toBe(false)
   })
 
@@ -224,7 +224,7 @@ describe('an index with a missing table', () => {
       'index_by_rank dropped',
     ])
     for (const entry of stored())
-      expect(await isThere(entry)).toEqual(entry.state === 'building' ? [true, true] : [false, false])
+      expect(await hasTable(entry)).toEqual(entry.state === 'building' ? [true, true] : [false, false])
     expect(store.context.catalog.current().indexes).toMatchObject([{ table: 'index_by_link_2' }])
   })
 

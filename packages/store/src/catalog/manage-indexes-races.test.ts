@@ -55,7 +55,7 @@ async function lose(table: string): Promise<void> {
   for (const shard of memory.shards) await shard.dropIndexTable({ table, columns: [] })
 }
 
-const isThere = (table: string): Promise<boolean[]> =>
+const hasTable = (table: string): Promise<boolean[]> =>
   Promise.all(
     memory.shards.map((shard) => hasIndexTable(shard, { ...byLink, generation: 1, table, state: 'ready' })),
   )
@@ -154,7 +154,7 @@ describe('an index that another process adds meanwhile', () => {
     slowDrop('index_by_link_2')
     await store.addIndex(byLink)
     expect(await stored()).toEqual(both('1 dropped', '2 dropped', '9 building'))
-    expect(await isThere('index_by_link_2')).toEqual([false, false])
+    expect(await hasTable('index_by_link_2')).toEqual([false, false])
   })
 
   it('replacing an index that another process adds meanwhile leaves that one, and drops its own tables', async () => {
@@ -164,7 +164,7 @@ describe('an index that another process adds meanwhile', () => {
     slowDrop('index_by_link_2')
     await replaceLostIndexes(context)
     expect(await stored()).toEqual(both('1 dropped', '2 dropped', '9 building'))
-    expect(await isThere('index_by_link_2')).toEqual([false, false])
+    expect(await hasTable('index_by_link_2')).toEqual([false, false])
   })
 
   it('an index that another process has made ready meanwhile stays ready', async () => {
@@ -180,7 +180,7 @@ it('an index comes into use once its table is on every shard', async () => {
   const store = await open(true)
   await store.dropIndex('by_link')
   const seen: boolean[][] = []
-  beforeChange(2, async () => void seen.push(await isThere('index_by_link_2')))
+  beforeChange(2, async () => void seen.push(await hasTable('index_by_link_2')))
   const change = plan
   plan = (call) =>
     call.shard === 1 && call.operation === 'createIndexTable'
@@ -218,7 +218,7 @@ describe('an index that another process drops meanwhile', () => {
     beforeChange(3, () => setState('index_by_link_2', 'dropped'))
     await replaceLostIndexes(context)
     expect(await stored()).toEqual(both('1 dropped', '2 dropped'))
-    expect(await isThere('index_by_link_2')).toEqual([false, false])
+    expect(await hasTable('index_by_link_2')).toEqual([false, false])
   })
 })
 

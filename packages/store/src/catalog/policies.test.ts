@@ -139,12 +139,12 @@ describe('a process that is opened with policies while a shard does not answer',
     'a process with policies %s opens without a silent shard, and is warned if they are ignored',
     async (_, made, given, warnings) => {
       await open({ migrate: true, ...made })
-      const told: string[] = []
+      const received: string[] = []
       const before = await stored()
-      await open({ ...given, onWarning: (message) => told.push(message) }, away)
-      expect(told.filter((message) => /policies are ignored.*memory 0 is away/.test(message))).toHaveLength(
-        warnings,
-      )
+      await open({ ...given, onWarning: (message) => received.push(message) }, away)
+      expect(
+        received.filter((message) => /policies are ignored.*memory 0 is away/.test(message)),
+      ).toHaveLength(warnings)
       expect(await stored()).toEqual(before)
     },
   )

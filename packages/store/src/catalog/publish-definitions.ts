@@ -31,7 +31,7 @@ export async function publishDefinitions(
   options?: CallOptions,
 ): Promise<readonly string[]> {
   // Fails before anything is announced if a table is missing.
-  for (const shard of driver.shards) await readOrExplain(shard, definitions, options)
+  for (const shard of driver.shards) await requireTable(shard, definitions, options)
   if (!catalog.current().hasDefinitions) {
     const changed = await changeCatalogContents(
       driver,
@@ -67,7 +67,7 @@ async function addTo(
   return shard.definitions.read(ids, options)
 }
 
-async function readOrExplain(
+async function requireTable(
   shard: Shard,
   definitions: readonly Definition[],
   options?: CallOptions,

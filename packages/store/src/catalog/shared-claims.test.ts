@@ -167,7 +167,7 @@ describe('claims that generations share', () => {
   it.each([
     ['stay for', 'drops the other', plain, ['claims_by_mail ready', 'index_by_mail_2 ready']],
     ['go with', 'drops all of its name', 'by_mail', []],
-  ])('claims %s a generation that another process adds while this one %s', async (_, __, which, left) => {
+  ])('claims %s a generation that another process adds while this one %s', async (_, __, which, expected) => {
     const store = await openWith(plain)
     beforeChange(1, async () => {
       // The other process has taken over the lease.
@@ -177,7 +177,7 @@ describe('claims that generations share', () => {
       await changeCatalog(driver, (indexes) => [...indexes, entry])
     })
     await store.dropIndex(which)
-    expect(await states(store)).toEqual(left)
+    expect(await states(store)).toEqual(expected)
   })
 })
 

@@ -42,11 +42,13 @@ export function notesFromText(text: string): readonly FailureNote[] {
 }
 
 /** Replaces the note of the same key by this one. Keeps at most 20 notes, the newest of those within an hour of this one. */
-export function notesToText(notes: readonly FailureNote[], own: FailureNote): string {
+export function notesToText(notes: readonly FailureNote[], latest: FailureNote): string {
   // Drops notes of a clock that was ahead, which would stay otherwise.
-  const isRecent = (at: Date): boolean => Math.abs(own.at.getTime() - at.getTime()) < KEPT_MS
-  const others = notes.filter(({ key, at }) => key !== own.key && isRecent(at))
-  const newest = [own, ...others].toSorted((a, b) => b.at.getTime() - a.at.getTime()).slice(0, MAX_PROCESSES)
+  const isRecent = (at: Date): boolean => Math.abs(latest.at.getTime() - at.getTime()) < KEPT_MS
+  const others = notes.filter(({ key, at }) => key !== latest.key && isRecent(at))
+  const newest = [latest, ...others]
+    .toSorted((a, b) => b.at.getTime() - a.at.getTime())
+    .slice(0, MAX_PROCESSES)
   const stored = newest.map(({ at, failures, ...note }) => ({
     ...note,
     at: at.getTime(),

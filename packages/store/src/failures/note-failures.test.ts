@@ -80,9 +80,9 @@ test('failing calls are noted after ten seconds, then once a minute, and a last 
 
 test('a note goes to a shard that does not fail, and to the next one if that rejects it', async () => {
   const [first, second] = store.context.driver.shards as readonly [Shard, Shard]
-  const asked: number[] = []
+  const claimed: number[] = []
   plan = ({ shard, table, operation }) => {
-    if (table === 'tasks' && operation === 'claim') asked.push(shard)
+    if (table === 'tasks' && operation === 'claim') claimed.push(shard)
     return table === 'tasks' && operation === 'claim' && shard === 1
       ? { before: () => Promise.reject(full) }
       : undefined
@@ -91,7 +91,7 @@ test('a note goes to a shard that does not fail, and to the next one if that rej
   const { tally } = notesBy(time)
   tally.failed(new LooseleafError('SHARD_FULL', 'Full.', { shard: first.name }))
   await step()
-  expect(asked).toEqual([1, 0])
+  expect(claimed).toEqual([1, 0])
   expect(second.name).not.toBe(first.name)
   expect(await readFailures(store.context)).toHaveLength(1)
 })

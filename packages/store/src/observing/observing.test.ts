@@ -199,26 +199,26 @@ describe('a trace', () => {
 
 describe('an observer', () => {
   function listening() {
-    const told: string[] = []
+    const reported: string[] = []
     const observer: Observer<number> = {
-      callBegan: ({ name }) => (told.push(`${name} began`), told.length),
+      callBegan: ({ name }) => (reported.push(`${name} began`), reported.length),
       callEnded: ({ name, failure }: EndedCall, token) =>
-        void told.push(`${name} of ${token} ended ${failure ?? 'well'}`),
+        void reported.push(`${name} of ${token} ended ${failure ?? 'well'}`),
       statementSent: ({ text, rows }: SentStatement, tokens) =>
-        void told.push(`${text.trim().split(/\s/)[0]} of ${tokens.join()}: ${rows}`),
-      happened: (event: StoreEvent, tokens) => void told.push(`${event.kind} of ${tokens.join()}`),
+        void reported.push(`${text.trim().split(/\s/)[0]} of ${tokens.join()}: ${rows}`),
+      happened: (event: StoreEvent, tokens) => void reported.push(`${event.kind} of ${tokens.join()}`),
     }
-    return { told, observer: observer as Observer }
+    return { reported, observer: observer as Observer }
   }
 
   test('an observer receives calls and their statements', async () => {
-    const { told, observer } = listening()
+    const { reported, observer } = listening()
     const store = await open(observer)
     const { id } = await store.put({ name: 'ada' })
-    told.length = 0
+    reported.length = 0
     await store.get(id)
     await store.update(store.newId(), (bag) => bag).catch(() => {})
-    expect(told).toEqual([
+    expect(reported).toEqual([
       'get began',
       'SELECT of 1: 1',
       'get of 1 ended well',
@@ -229,17 +229,17 @@ describe('an observer', () => {
   })
 
   test('an observer receives a scan from its first item to its end, including a break', async () => {
-    const { told, observer } = listening()
+    const { reported, observer } = listening()
     const store = await open(observer)
     await store.putMany([{ name: 'ada' }, { name: 'bo' }])
-    told.length = 0
+    reported.length = 0
     const scanned = store.scan()
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     for await (const { id } of scanned) {
       await store.exists(id)
       break
     }
-    expect(told).toEqual([
+    expect(reported).toEqual([
       'scan began',
       'SELECT of 1: 2',
       'exists began',
@@ -250,40 +250,40 @@ describe('an observer', () => {
   })
 
   test('an observer receives the failure of a scan', async () => {
-    const { told, observer } = listening()
+    const { reported, observer } = listening()
     const store = await open(observer)
     await store.put({ name: 'ada' })
-    told.length = 0
+    reported.length = 0
     const read = async (): Promise<void> => {
       for await (const entity of store.scan({ signal: AbortSignal.abort() })) expect(entity).toBeUndefined()
     }
     await expect(read()).rejects.toMatchObject({ code: 'ABORTED' })
-    expect(told).toEqual(['scan began', 'scan of 1 ended ABORTED'])
+    expect(reported).toEqual(['scan began', 'scan of 1 ended ABORTED'])
   })
 
   test('an observer receives the number of calls that share a statement, and the tokens of those that it follows', async () => {
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const observer: Observer<string> = {
       callBegan: ({ name }) => (name === 'get' ? undefined : name),
-      callEnded: ({ name }, token) => void told.push([name, token]),
-      statementSent: ({ rows }, tokens, calls) => void told.push([rows, tokens, calls]),
+      callEnded: ({ name }, token) => void reported.push([name, token]),
+      statementSent: ({ rows }, tokens, calls) => void reported.push([rows, tokens, calls]),
     }
     const store = await open(observer as Observer)
     const { id } = await store.put({ name: 'ada' })
-    told.length = 0
+    reported.length = 0
     await Promise.all([store.get(id), store.get(id), store.getMany([id])])
-    expect(told).toContainEqual([1, ['getMany'], 3])
-    expect(told.filter((one) => String(one).startsWith('get'))).toHaveLength(3)
-    told.length = 0
+    expect(reported).toContainEqual([1, ['getMany'], 3])
+    expect(reported.filter((one) => String(one).startsWith('get'))).toHaveLength(3)
+    reported.length = 0
     await store.get(id)
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [1, [], 1],
       ['get', undefined],
     ])
-    told.length = 0
+    reported.length = 0
     for await (const _ of store.scan()) await store.get(id)
     // A call within the loop of a scan is no part of the scan.
-    expect(told).toContainEqual([1, [], 1])
+    expect(reported).toContainEqual([1, [], 1])
   })
 
   test('an observer receives statements that store shapes of the codec without the token of a call', async () => {
@@ -303,7 +303,7 @@ describe('an observer', () => {
   })
 
   test('an observer receives an event when a statement is halved because of one row', async () => {
-    const { told, observer } = listening()
+    const { reported, observer } = listening()
     const memory = await memoryShards(1).connect()
     const plan: FaultPlan = ({ table, operation, number }) =>
       table === 'entities' && operation === 'insert' && number === 1 ? { before: refuse } : undefined
@@ -312,7 +312,7 @@ describe('an observer', () => {
     }
     const store = await open(observer, undefined, { shards: keepOpen(faultyDriver(memory, plan)) })
     await Promise.all([store.put({ name: 'ada' }), store.put({ name: 'bo' })])
-    expect(told.filter((line) => line.startsWith('halved'))).toEqual(['halved of 1,2'])
+    expect(reported.filter((line) => line.startsWith('halved'))).toEqual(['halved of 1,2'])
   })
 
   test('an observer that throws makes one warning, and calls succeed', async () => {

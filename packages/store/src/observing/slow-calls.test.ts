@@ -6,13 +6,13 @@ import type { DataStoreOptions } from '../types.ts'
 import { createSlowCalls, logStatement, type CallLog, type SlowCall } from './slow-calls.ts'
 
 let now: number
-let told: SlowCall[]
+let reported: SlowCall[]
 let warnings: string[]
 const onWarning = (message: string): void => void warnings.push(message)
 
 beforeEach(() => {
   now = 0
-  told = []
+  reported = []
   warnings = []
 })
 
@@ -32,10 +32,10 @@ describe('slow calls', () => {
     createSlowCalls({ slowCallMs: 500, onSlowCall, onWarning, now: () => now })
 
   test('a call that takes longer than slowCallMs is reported with its statements', () => {
-    const slow = make((each) => told.push(each))
+    const slow = make((each) => reported.push(each))
     slow.ended({ ...call, durationMs: 500 }, logOf(1))
     slow.ended(call, logOf(1))
-    expect(told).toEqual([
+    expect(reported).toEqual([
       {
         ...call,
         statements: [
@@ -58,17 +58,17 @@ describe('slow calls', () => {
   })
 
   test('ten slow calls are reported within a minute, and the next report counts those left out', () => {
-    const slow = make((each) => told.push(each))
+    const slow = make((each) => reported.push(each))
     for (now = 0; now < 60_000; now += 1_000) slow.ended(call, logOf(0))
-    expect(told).toHaveLength(10)
+    expect(reported).toHaveLength(10)
     for (; now < 62_000; now += 1_000) slow.ended(call, logOf(0))
-    expect(told.map(({ leftOut }) => leftOut)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 0])
+    expect(reported.map(({ leftOut }) => leftOut)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 0])
   })
 
   test('a slow call has its first 100 statements and the number of the others', () => {
-    const slow = make((each) => told.push(each))
+    const slow = make((each) => reported.push(each))
     slow.ended(call, logOf(130))
-    expect([told[0]!.statements.length, told[0]!.moreStatements]).toEqual([100, 30])
+    expect([reported[0]!.statements.length, reported[0]!.moreStatements]).toEqual([100, 30])
   })
 
   test('the warning of a slow call has its longest statements', () => {
@@ -107,14 +107,14 @@ describe('slow calls of a store', () => {
     onTestFinished(() => store.close())
     return store
   }
-  const onSlowCall = (slow: SlowCall): void => void told.push(slow)
+  const onSlowCall = (slow: SlowCall): void => void reported.push(slow)
 
   test('a slow call has only its own statements, and no values', async () => {
     const store = await open({ slowCallMs: 0, onSlowCall })
     const { id } = await store.put({ name: 'very secret' })
     await Promise.all([store.get(id), store.get(id)])
     await store.query(byName, { name: 'very secret' })
-    const tables = told.map(({ name, index, statements }) => [
+    const tables = reported.map(({ name, index, statements }) => [
       name,
       index,
       statements.map(({ operation, table, rows, others }) => [operation, table, rows, others]),
@@ -132,8 +132,8 @@ describe('slow calls of a store', () => {
       ['get', undefined, [['SELECT', 'entities', 1, 1]]],
       ['query', 'by_name', expect.arrayContaining([['SELECT', 'index_by_name', 1, 0]])],
     ])
-    expect(JSON.stringify(told)).not.toMatch(/secret/)
-    expect(JSON.stringify(told)).not.toContain(id)
+    expect(JSON.stringify(reported)).not.toMatch(/secret/)
+    expect(JSON.stringify(reported)).not.toContain(id)
   })
 
   test('quick calls and scans are not reported', async () => {
@@ -141,7 +141,7 @@ describe('slow calls of a store', () => {
     await store.put({ name: 'ada' })
     const all = await open({ slowCallMs: 0, onSlowCall })
     for await (const entity of all.scan()) expect(entity).toBeUndefined()
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
   test('slow calls make warnings by default', async () => {

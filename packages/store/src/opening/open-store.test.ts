@@ -158,13 +158,13 @@ describe('an existing store', () => {
 
   it('open reads no entities if every shard has its catalog', async () => {
     await init()
-    let asked = 0
+    let pages = 0
     plan = ({ operation }) => {
-      if (operation.startsWith('page')) asked++
+      if (operation.startsWith('page')) pages++
       return undefined
     }
     await init()
-    expect(asked).toBe(0)
+    expect(pages).toBe(0)
   })
 })
 

@@ -335,9 +335,9 @@ test('a body that refers to a damaged id is BODY_DAMAGED, and no shard is asked'
   const epoch = store.context.catalog.current().epochs[0]!
   const version = row!.version + 1
   await reference.shards[0]!.entities.replace([{ id, base: row!.version, version, body }], { epoch })
-  const asked = vi.spyOn(reference.shards[0]!.definitions, 'read')
+  const read = vi.spyOn(reference.shards[0]!.definitions, 'read')
   await expect(store.get(first!)).rejects.toMatchObject({ code: 'BODY_DAMAGED', entity: formatId(id) })
-  expect(asked).not.toHaveBeenCalled()
+  expect(read).not.toHaveBeenCalled()
 })
 
 test('a codec given to several stores keeps the shapes of each apart', async () => {

@@ -9,14 +9,14 @@ import { DataStore } from '../data-store.ts'
 let memory: Driver
 /** True while shard 1 does not answer. */
 let isAway: boolean
-let told: string[]
+let received: string[]
 /** Operations sent to each shard, as `table operation`. */
-let asked: string[][]
+let sent: string[][]
 let warningsOf: (shard: string) => Promise<readonly string[]>
 
 async function open(): Promise<DataStore> {
   const faulty = faultyDriver(memory, ({ shard, table, operation }) => {
-    asked[shard]!.push(`${table} ${operation}`)
+    sent[shard]!.push(`${table} ${operation}`)
     return shard === 1 && isAway
       ? {
           before: () =>
@@ -31,7 +31,7 @@ async function open(): Promise<DataStore> {
   return DataStore.open({
     shards: { shardCount: 2, connect: async () => driver },
     migrate: !isAway,
-    onWarning: (warning) => told.push(warning),
+    onWarning: (warning) => received.push(warning),
   })
 }
 
@@ -40,12 +40,12 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 beforeEach(async () => {
   memory = await memoryShards(2).connect()
   isAway = false
-  told = []
-  asked = [[], []]
+  received = []
+  sent = [[], []]
   warningsOf = async (shard) => [`${shard} is slow.`]
   await open()
-  told = []
-  asked = [[], []]
+  received = []
+  sent = [[], []]
 })
 afterEach(() => memory.close())
 
@@ -55,19 +55,19 @@ it('open passes on the warnings of all shards before it resolves', async () => {
     return [`${shard} is slow.`]
   }
   await open()
-  expect(told).toEqual(['memory 0 is slow.', 'memory 1 is slow.'])
+  expect(received).toEqual(['memory 0 is slow.', 'memory 1 is slow.'])
 })
 
 it('a shard that answers late passes on its warnings then, and the others do not repeat theirs', async () => {
   isAway = true
   const store = await open()
-  expect(told).toEqual(['memory 0 is slow.', 'Calls that need this shard fail until it answers. Away.'])
+  expect(received).toEqual(['memory 0 is slow.', 'Calls that need this shard fail until it answers. Away.'])
   expect(store.context.catalog.current().silent).toMatchObject([{ code: 'SHARD_UNAVAILABLE' }])
   isAway = false
   for (const shard of store.context.driver.shards) await shard.tasks.load('any')
   await turn()
-  expect(told.slice(2)).toEqual(['memory 1 is slow.'])
-  expect(asked[0]).toEqual(['catalog load', 'entities pageByAdded', 'tasks loadAll', 'tasks load'])
+  expect(received.slice(2)).toEqual(['memory 1 is slow.'])
+  expect(sent[0]).toEqual(['catalog load', 'entities pageByAdded', 'tasks loadAll', 'tasks load'])
 })
 
 it('a shard that answers late, but not with its warnings, fails no call', async () => {
@@ -77,7 +77,7 @@ it('a shard that answers late, but not with its warnings, fails no call', async 
   warningsOf = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away again.'))
   await store.context.driver.shards[1]!.tasks.load('any')
   await turn()
-  expect(told).toHaveLength(2)
+  expect(received).toHaveLength(2)
 })
 
 it('a store opens although a shard stops answering while its warnings are read', async () => {
@@ -86,7 +86,7 @@ it('a store opens although a shard stops answering while its warnings are read',
       ? Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Gone again.'))
       : Promise.resolve([`${shard} is slow.`])
   await open()
-  expect(told).toEqual(['The settings of a shard could not be read. Gone again.', 'memory 1 is slow.'])
+  expect(received).toEqual(['The settings of a shard could not be read. Gone again.', 'memory 1 is slow.'])
   warningsOf = () => Promise.reject(new LooseleafError('STATEMENT_FAILED', 'No.'))
   await expect(open()).rejects.toMatchObject({ code: 'STATEMENT_FAILED' })
 })

@@ -43,7 +43,7 @@ interface Process {
   readonly warnings: readonly string[]
   readonly down: Set<number>
   /** Operations sent to each shard, as `table operation`. */
-  readonly asked: readonly (readonly string[])[]
+  readonly sent: readonly (readonly string[])[]
 }
 
 async function start(
@@ -53,10 +53,10 @@ async function start(
   const process = {
     warnings: [] as string[],
     down: new Set(down),
-    asked: memory.shards.map((): string[] => []),
+    sent: memory.shards.map((): string[] => []),
   }
   const driver = faultyDriver(memory, ({ shard, table, operation }: FaultyCall) => {
-    process.asked[shard]!.push(`${table} ${operation}`)
+    process.sent[shard]!.push(`${table} ${operation}`)
     if (!process.down.has(shard)) return undefined
     const { name } = memory.shards[shard]!
     return {
@@ -103,35 +103,35 @@ describe.each([
   ['another shard', 1],
 ])('a process that starts while %s does not answer', (_, silent) => {
   const heard = 1 - silent
-  const there = onShard(heard)
-  const away = onShard(silent)
+  const onHeard = onShard(heard)
+  const onSilent = onShard(silent)
 
   beforeEach(async () => {
     const { store } = await start([], { migrate: true, indexes: [byLink, byRank] })
-    for (const { id, link } of [there, away]) await store.put({ link, rank: 1 }, { id })
+    for (const { id, link } of [onHeard, onSilent]) await store.put({ link, rank: 1 }, { id })
   })
 
   it('a process without a silent shard serves the entities and rows of the others', async () => {
     const { store, warnings } = await start([silent])
     expect(warnings).toEqual([`Calls that need this shard fail until it answers. memory ${silent} is away.`])
-    expect(await store.get(there.id)).toMatchObject({ link: there.link })
-    expect(await store.getAll(byLink, { link: there.link })).toHaveLength(1)
-    const { id } = await store.put({ link: there.link, rank: 2 }, { id: onShard(heard).id })
-    await store.update(there.id, (bag) => ({ ...bag, rank: 3 }))
-    expect((await store.getAll(byLink, { link: there.link })).map((item) => item.id).toSorted()).toEqual(
-      [there.id, id].toSorted(),
+    expect(await store.get(onHeard.id)).toMatchObject({ link: onHeard.link })
+    expect(await store.getAll(byLink, { link: onHeard.link })).toHaveLength(1)
+    const { id } = await store.put({ link: onHeard.link, rank: 2 }, { id: onShard(heard).id })
+    await store.update(onHeard.id, (bag) => ({ ...bag, rank: 3 }))
+    expect((await store.getAll(byLink, { link: onHeard.link })).map((item) => item.id).toSorted()).toEqual(
+      [onHeard.id, id].toSorted(),
     )
-    expect(await store.delete(there.id)).toBe(true)
+    expect(await store.delete(onHeard.id)).toBe(true)
   })
 
   it('calls that need a silent shard reject with its name', async () => {
     const { store } = await start([silent])
     const calls = [
-      () => store.get(away.id),
-      () => store.put({ rank: 1 }, { id: away.id }),
-      () => store.put({ link: away.link, rank: 1 }, { id: onShard(heard).id }),
+      () => store.get(onSilent.id),
+      () => store.put({ rank: 1 }, { id: onSilent.id }),
+      () => store.put({ link: onSilent.link, rank: 1 }, { id: onShard(heard).id }),
       () => store.insert({ rank: 1 }, { id: onShard(silent).id }),
-      () => store.query(byLink, { link: away.link }),
+      () => store.query(byLink, { link: onSilent.link }),
       () => store.count(byRank, { rank: 1 }, { scatter: true }),
       () => store.query(byRank, { rank: 1 }, { scatter: true }),
       () => Array.fromAsync(store.scan()),
@@ -145,7 +145,7 @@ describe.each([
     const { store, down } = await start([silent])
     expect(store.context.catalog.current().epochs[silent]).toBe(0)
     down.clear()
-    await store.update(away.id, (bag) => ({ ...bag, rank: 2 }))
+    await store.update(onSilent.id, (bag) => ({ ...bag, rank: 2 }))
     expect(await store.count(byRank, { rank: 2 }, { scatter: true })).toBe(1)
   })
 
@@ -167,12 +167,12 @@ describe.each([
   })
 
   it('a shard that is back is checked once, before all waiting calls', async () => {
-    const { store, down, asked } = await start([silent])
+    const { store, down, sent } = await start([silent])
     down.clear()
-    const before = asked[silent]!.length
-    expect(await Promise.all(Array.from({ length: 20 }, () => store.get(away.id)))).toHaveLength(20)
-    expect(asked[silent]!.slice(before, before + 2)).toEqual(['catalog load', 'shard warnings'])
-    expect(asked[silent]!.filter((call) => call === 'catalog load')).toHaveLength(2)
+    const before = sent[silent]!.length
+    expect(await Promise.all(Array.from({ length: 20 }, () => store.get(onSilent.id)))).toHaveLength(20)
+    expect(sent[silent]!.slice(before, before + 2)).toEqual(['catalog load', 'shard warnings'])
+    expect(sent[silent]!.filter((call) => call === 'catalog load')).toHaveLength(2)
   })
 
   it.each<[string, (catalog: ShardCatalog) => ShardCatalog, string]>([
@@ -181,32 +181,32 @@ describe.each([
     ['of a store with more shards', (catalog) => ({ ...catalog, shardCount: 3 }), 'LAYOUT_MISMATCH'],
     ['routed otherwise', (catalog) => ({ ...catalog, router: 'modulo' }), 'LAYOUT_MISMATCH'],
   ])('a shard that is back gets no statement if it is %s', async (__, change, code) => {
-    const { store, down, asked } = await start([silent])
+    const { store, down, sent } = await start([silent])
     const { catalog } = memory.shards[silent]!
     const right = (await catalog.load())!
     await catalog.change(change(right), right.epoch)
     down.clear()
     const calls = [
-      () => store.get(away.id),
+      () => store.get(onSilent.id),
       () => store.put({ rank: 1 }, { id: onShard(silent).id }),
-      () => store.put({ link: away.link }, { id: onShard(heard).id }),
-      () => store.getAll(byLink, { link: away.link }),
+      () => store.put({ link: onSilent.link }, { id: onShard(heard).id }),
+      () => store.getAll(byLink, { link: onSilent.link }),
       () => store.status().then(({ shards }) => Promise.reject(shards[silent]!.error)),
     ]
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code, shard: `memory ${silent}` })
-    expect(new Set(asked[silent])).toEqual(new Set(['catalog load']))
+    expect(new Set(sent[silent])).toEqual(new Set(['catalog load']))
 
     const current = (await catalog.load())!
     await catalog.change(right, current.epoch)
-    expect(await store.get(away.id)).toMatchObject({ link: away.link })
+    expect(await store.get(onSilent.id)).toMatchObject({ link: onSilent.link })
   })
 
   it('a shard that is back gets no statement if it is empty', async () => {
-    const { store, down, asked } = await start([silent])
+    const { store, down, sent } = await start([silent])
     await memory.shards[silent]!.dropIndexTable({ table: 'looseleaf_meta', columns: [] })
     down.clear()
-    await expect(store.get(away.id)).rejects.toEqual(withCode('NOT_MIGRATED'))
-    expect(new Set(asked[silent])).toEqual(new Set(['catalog load']))
+    await expect(store.get(onSilent.id)).rejects.toEqual(withCode('NOT_MIGRATED'))
+    expect(new Set(sent[silent])).toEqual(new Set(['catalog load']))
   })
 
   it('status has the numbers of the shards that answer and the errors of the others', async () => {
@@ -234,11 +234,11 @@ describe.each([
   it('migrate changes nothing while a shard is silent, and warns', async () => {
     const before = await loadAll()
     const bySize = defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })
-    const { store, warnings, asked } = await start([silent], { migrate: true, indexes: [byLink, bySize] })
+    const { store, warnings, sent } = await start([silent], { migrate: true, indexes: [byLink, bySize] })
     expect(warnings[0]).toMatch(new RegExp(`^Nothing was created or changed.* memory ${silent} is away\\.$`))
     expect(await loadAll()).toEqual(before)
-    expect(asked.flat().filter((call) => /create|init|change|drop/.test(call))).toEqual([])
-    expect(await store.get(there.id)).toMatchObject({ link: there.link })
+    expect(sent.flat().filter((call) => /create|init|change|drop/.test(call))).toEqual([])
+    expect(await store.get(onHeard.id)).toMatchObject({ link: onHeard.link })
   })
 
   it('a query of an index that only a silent shard may have rejects with that shard', async () => {
@@ -271,12 +271,12 @@ describe.each([
       await setState(heard, entry, ofHeard)
       await setState(silent, entry, ofSilent)
       const { store } = await start([silent])
-      const query = store.query(byLink, { link: there.link })
-      if (outcome === 'answers') expect((await query).items).toMatchObject([{ link: there.link }])
+      const query = store.query(byLink, { link: onHeard.link })
+      if (outcome === 'answers') expect((await query).items).toMatchObject([{ link: onHeard.link }])
       else await expect(query).rejects.toEqual(withCode(outcome))
       // Writes include the index if a shard that answers has it in use. The silent shard takes no write of this process yet.
       const { id } = onShard(heard)
-      await store.put({ link: there.link }, { id })
+      await store.put({ link: onHeard.link }, { id })
       const rows = await memory.shards[heard]!.index(tableSpec(entry)).scan({
         prefix: [],
         order: 'asc',
@@ -290,7 +290,7 @@ describe.each([
 
   it('a process without a silent shard defers only if all processes look for pending rows already', async () => {
     const { store: early } = await start([silent], { onIndexFailure: 'defer' })
-    await expect(early.put({ link: away.link }, { id: onShard(heard).id })).rejects.toMatchObject(
+    await expect(early.put({ link: onSilent.link }, { id: onShard(heard).id })).rejects.toMatchObject(
       outageOf(silent),
     )
     for (const { catalog } of memory.shards) {
@@ -299,8 +299,10 @@ describe.each([
       await catalog.change({ ...current, ...defers, epoch: current.epoch + 1 }, current.epoch)
     }
     const { store } = await start([silent], { onIndexFailure: 'defer' })
-    expect(await store.put({ link: away.link }, { id: onShard(heard).id })).toMatchObject({ indexed: false })
-    expect((await store.query(byLink, { link: there.link })).cost.complete).toBe(false)
+    expect(await store.put({ link: onSilent.link }, { id: onShard(heard).id })).toMatchObject({
+      indexed: false,
+    })
+    expect((await store.query(byLink, { link: onHeard.link })).cost.complete).toBe(false)
   })
 })
 
@@ -350,10 +352,10 @@ it.each([
   { how: 'throws', onWarning: (): void => logIsFull() },
   { how: 'rejects', onWarning: async (): Promise<void> => logIsFull() },
 ])('an onWarning that $how becomes a warning of Node', async ({ onWarning }) => {
-  const told = new Promise<Error>((resolve) => process.once('warning', resolve))
+  const emitted = new Promise<Error>((resolve) => process.once('warning', resolve))
   await start([], { migrate: true })
   await start([1], { onWarning })
-  expect((await told).message).toContain('the log is full')
+  expect((await emitted).message).toContain('the log is full')
 })
 
 describe('a process that runs when a shard falls silent', () => {

@@ -145,17 +145,17 @@ it('two followers that both raise the floor each reach the last state of each en
       if (operation === 'raiseFloor') counts.raises++
       return undefined
     })
-    const own = await DataStore.open({ shards: keepOpen(driver) })
+    const follower = await DataStore.open({ shards: keepOpen(driver) })
     const controller = new AbortController()
     const { signal } = controller
     const read = async (): Promise<void> => {
-      for await (const { id, version } of own.changes({ from: 'beginning', pollMs: 10, signal })) {
+      for await (const { id, version } of follower.changes({ from: 'beginning', pollMs: 10, signal })) {
         if (version <= (seen.get(id) ?? 0)) counts.repeats++
         seen.set(id, version)
       }
     }
     const ended = read().catch((error: unknown) => error)
-    return { counts, seen, controller, ended, own }
+    return { counts, seen, controller, ended, follower }
   }
   const followers = await Promise.all([follow(), follow()])
   const versions = new Map<EntityId, number>()
@@ -167,13 +167,13 @@ it('two followers that both raise the floor each reach the last state of each en
       }
     }),
   )
-  for (const { counts, seen, controller, ended, own } of followers) {
+  for (const { counts, seen, controller, ended, follower } of followers) {
     await expect.poll(() => seen, { timeout: 5_000 }).toEqual(versions)
     expect(counts.raises).toBeGreaterThan(1)
     expect(counts.repeats).toBe(0)
     controller.abort()
     expect(await ended).toMatchObject({ code: 'ABORTED' })
-    await own.close()
+    await follower.close()
   }
 })
 
@@ -209,19 +209,19 @@ it('changes retry a shard that does not answer, and other shards continue', asyn
       : undefined
   const first = await putOn(1, { n: 1 })
   const other = await putOn(0, { n: 0 })
-  const told = new Set<string>()
+  const retried = new Set<string>()
   const met: EntityId[] = []
   for await (const { id } of store.changes({
     from: 'beginning',
     pollMs: 10,
-    onRetry: ({ code, shard }) => void told.add(`${code} of ${shard}`),
+    onRetry: ({ code, shard }) => void retried.add(`${code} of ${shard}`),
   })) {
     met.push(id)
     isDown = false
     if (met.length === 2) break
   }
   expect(met).toEqual([other, first])
-  expect(told).toEqual(new Set(['SHARD_UNAVAILABLE of memory 1']))
+  expect(retried).toEqual(new Set(['SHARD_UNAVAILABLE of memory 1']))
 })
 
 it('changes since a floor that a failover has lost are read again', async () => {

@@ -14,13 +14,13 @@ const done = { list: 'done' }
 let memory: Driver
 let store: DataStore
 /** Operations on the tables of entities. */
-let asked: string[]
+let operations: string[]
 
 beforeEach(async () => {
   memory = await memoryShards(2).connect()
-  asked = []
+  operations = []
   const driver = faultyDriver(memory, ({ table: of, operation }) => {
-    if (of === 'entities') asked.push(operation)
+    if (of === 'entities') operations.push(operation)
     return undefined
   })
   store = await DataStore.open({
@@ -110,21 +110,21 @@ describe('up to 1,000', () => {
 
   it('a count reads bodies only of entities that were written after their rows', async () => {
     const ids = await putOpen(100)
-    asked = []
+    operations = []
     expect(await store.count(byList, open, { scatter })).toBe(100)
-    expect(new Set(asked)).toEqual(new Set(['readVersions']))
+    expect(new Set(operations)).toEqual(new Set(['readVersions']))
     await store.put({ ...open, text: 'changed' }, { id: ids[0]! })
-    asked = []
+    operations = []
     expect(await store.count(byList, open, { scatter })).toBe(100)
-    expect(asked.filter((operation) => operation !== 'readVersions')).toHaveLength(1)
+    expect(operations.filter((operation) => operation !== 'readVersions')).toHaveLength(1)
   })
 
   it('a count reads no entity if there is no row, or with exact: false', async () => {
     await putOpen(3)
-    asked = []
+    operations = []
     expect(await store.count(byList, done, { scatter })).toBe(0)
     expect(await store.count(byList, open, { scatter, exact: false })).toBe(3)
-    expect(asked).toEqual([])
+    expect(operations).toEqual([])
   })
 
   it('a damaged entity counts as a match', async () => {

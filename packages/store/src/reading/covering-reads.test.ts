@@ -113,11 +113,11 @@ describe('a list', () => {
         async (_, n) => (await store.put({ ...bag, at: n, tags: ['x', `y${n}`] })).id,
       ),
     )
-    const asked = { tags: { gte: 'x' } }
+    const where = { tags: { gte: 'x' } }
     const all: unknown[] = []
     let cursor: string | undefined
     do {
-      const page = await store.list(byTag, asked, { scatter: true, limit: 2, ...(cursor && { cursor }) })
+      const page = await store.list(byTag, where, { scatter: true, limit: 2, ...(cursor && { cursor }) })
       all.push(...page.items.map(({ id }) => id))
       cursor = page.cursor
       expect(page.cost.entitiesCovered).toBe(page.cost.entitiesRead)

@@ -108,10 +108,10 @@ describe.each(calls)('%s', (name, call) => {
   })
 
   it('the call leaves damaged entities out and passes each error to a function', async () => {
-    const told = new Set<string>()
-    const onDamaged = ({ code, entity }: LooseleafError): void => void told.add(`${code} ${entity}`)
+    const reported = new Set<string>()
+    const onDamaged = ({ code, entity }: LooseleafError): void => void reported.add(`${code} ${entity}`)
     expect(await call({ onDamaged })).toEqual(others())
-    expect([...told].toSorted()).toEqual([`BODY_DAMAGED ${ids[1]}`, `BODY_UNKNOWN ${ids[3]}`])
+    expect([...reported].toSorted()).toEqual([`BODY_DAMAGED ${ids[1]}`, `BODY_UNKNOWN ${ids[3]}`])
   })
 
   it('the call rethrows the error of onDamaged', async () => {

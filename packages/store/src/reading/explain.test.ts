@@ -13,21 +13,21 @@ let memory: Driver
 let store: DataStore
 let names: readonly string[]
 /** Operations sent to the databases. */
-let asked: string[]
+let operations: string[]
 /** Sum of the limits of all scans. */
-let rowsAsked: number
+let rowLimits: number
 
 beforeEach(async () => {
   memory = await memoryShards(SHARDS).connect()
   names = memory.shards.map(({ name }) => name)
   const driver = faultyDriver(memory, ({ operation, args: [scans] }) => {
-    asked.push(operation)
-    if (operation === 'scanMany') for (const { limit } of scans as readonly IndexScan[]) rowsAsked += limit
+    operations.push(operation)
+    if (operation === 'scanMany') for (const { limit } of scans as readonly IndexScan[]) rowLimits += limit
     return undefined
   })
-  asked = []
+  operations = []
   store = await DataStore.open({ shards: keepOpen(driver), indexes: [byUser, byTag], migrate: true })
-  asked = []
+  operations = []
 })
 afterEach(async () => {
   await store.close()
@@ -38,7 +38,7 @@ const shardOf = (user: string): string => names[store.context.router.shardOfKey(
 
 it('explain returns the index, the shards and the number of rows without reading entities', async () => {
   for (let n = 0; n < 20; n++) await store.put({ user: n < 12 ? 'ada' : 'bob', n, tags: [] })
-  asked = []
+  operations = []
   expect(await store.explain(byUser, { user: 'ada', n: { gte: 5 } }, { limit: 3, order: 'desc' })).toEqual({
     index: 'by_user',
     generation: 1,
@@ -50,14 +50,14 @@ it('explain returns the index, the shards and the number of rows without reading
     isAtLeast: false,
     limit: 3,
   })
-  expect(asked).toEqual(['scanMany'])
+  expect(operations).toEqual(['scanMany'])
 })
 
 it('explain counts the rows of all ranges and shards', async () => {
   const users = Array.from({ length: 30 }, (_, i) => `user ${i}`)
   for (const user of users) await store.put({ user, n: 1, tags: ['x', 'y'] })
   expect(new Set(users.map(shardOf)).size).toBe(SHARDS)
-  asked = []
+  operations = []
   expect(await store.explain(byUser, { user: { in: users } })).toMatchObject({
     shards: names,
     // The values tell the shards.
@@ -67,7 +67,7 @@ it('explain counts the rows of all ranges and shards', async () => {
     limit: 50,
   })
   // One call per shard for the whole value list.
-  expect(asked).toHaveLength(SHARDS)
+  expect(operations).toHaveLength(SHARDS)
   expect(await store.explain(byTag, { tags: { in: ['x', 'y', 'z'] } }, { scatter: true })).toMatchObject({
     shards: names,
     scatter: true,
@@ -88,12 +88,12 @@ it('explain counts up to 1,000 rows over all ranges', async () => {
   await put('b', 400)
   expect(await count('a', 'b')).toEqual({ estimatedRows: 1000, isAtLeast: false })
   await put('b', 1)
-  asked = []
-  rowsAsked = 0
+  operations = []
+  rowLimits = 0
   expect(await count('a', 'b', 'c', 'd')).toEqual({ estimatedRows: 1000, isAtLeast: true })
   // Each range is asked for its share, and ranges with more for twice as many. 1,001 of each on three shards would be 12,012.
-  expect(asked.length).toBeGreaterThan(SHARDS)
-  expect(rowsAsked).toBeLessThan(5_100)
+  expect(operations.length).toBeGreaterThan(SHARDS)
+  expect(rowLimits).toBeLessThan(5_100)
 })
 
 it('explain throws the errors of the query', async () => {

@@ -119,10 +119,10 @@ describe('entities of all sizes', () => {
         expect((await store.getAll(byRank, { group: 1 }, { order })).map(({ id }) => id)).toEqual(inOrder)
         expect(await store.count(byRank, { group: 1 }, { exact: true })).toBe(ids.length)
 
-        const asked = [...ids, store.newId(), ...inOrder]
-        const found = await store.getMany(asked)
+        const wanted = [...ids, store.newId(), ...inOrder]
+        const found = await store.getMany(wanted)
         expect(found.map((entity) => entity?.id)).toEqual(
-          asked.map((id) => (ids.includes(id) ? id : undefined)),
+          wanted.map((id) => (ids.includes(id) ? id : undefined)),
         )
         const scanned: [EntityId, number][] = []
         for await (const entity of store.scan()) scanned.push([entity.id, sizeOf(entity)])

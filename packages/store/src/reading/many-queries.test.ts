@@ -190,14 +190,14 @@ describe('queries by many conditions', () => {
           }
         : undefined
     expect(await codeOf(store.queryMany(byEntry, wheres))).toMatch(/^SHARD_UNAVAILABLE/)
-    const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
     plan = ({ operation }) => (operation === 'scanMany' ? { before: () => held } : undefined)
     const controller = new AbortController()
     const ended = codeOf(store.queryMany(byEntry, wheres, { signal: controller.signal }))
     await new Promise((resolve) => setImmediate(resolve))
     controller.abort()
     expect(await ended).toMatch(/^ABORTED/)
-    letGo()
+    release()
   })
 })
 

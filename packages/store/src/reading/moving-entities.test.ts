@@ -59,19 +59,19 @@ const namesOfWays = Object.keys(ways) as (keyof typeof ways)[]
 async function heldUpReader(
   shard: number,
   scan: number,
-): Promise<{ reader: DataStore; reached: Promise<void>; goOn(): void }> {
+): Promise<{ reader: DataStore; reached: Promise<void>; resume(): void }> {
   const reached = Promise.withResolvers<void>()
-  const goesOn = Promise.withResolvers<void>()
+  const resumed = Promise.withResolvers<void>()
   const reader = await open((call) => {
     if (call.operation !== 'scan' || call.shard !== shard || call.number !== scan) return undefined
     return {
       before() {
         reached.resolve()
-        return goesOn.promise
+        return resumed.promise
       },
     }
   })
-  return { reader, reached: reached.promise, goOn: goesOn.resolve }
+  return { reader, reached: reached.promise, resume: resumed.resolve }
 }
 
 /** A queryTimeMs longer than any call here, on any machine. */
@@ -105,24 +105,24 @@ describe('an entity that moves to a shard that was read already', () => {
   it.each(namesOfWays)('an entity that moves to a shard that was read is found by %s', async (way) => {
     const { writer, names } = await makeStore()
     const { id } = await writer.put({ name: names.on1 })
-    const { reader, reached, goOn } = await heldUpReader(1, 1)
+    const { reader, reached, resume } = await heldUpReader(1, 1)
     const reading = ways[way](reader)
     await reached
     await move(writer, id, names.on0)
-    goOn()
+    resume()
     expect(await reading).toEqual(way === 'count' ? 1 : [id])
   })
 
   it('an entity that moves to a shard that was read and back is found', async () => {
     const { writer, names } = await makeStore()
     const { id } = await writer.put({ name: names.on1 })
-    const { reader, reached, goOn } = await heldUpReader(1, 1)
+    const { reader, reached, resume } = await heldUpReader(1, 1)
     const reading = ways.getAll(reader)
     await reached
     await move(writer, id, names.on0)
     await move(writer, id, names.on1)
     await move(writer, id, names.on0)
-    goOn()
+    resume()
     expect(await reading).toEqual([id])
   })
 })
@@ -139,11 +139,11 @@ describe('an entity that moves backward on one shard, past rows of crashed write
       const writer = await open(undefined, { migrate: true, queryTimeMs: ENOUGH_MS })
       await leaveRows(writer, FIRST_SCAN[way])
       const { id } = await writer.put({ name: 'm' })
-      const { reader, reached, goOn } = await heldUpReader(0, 2)
+      const { reader, reached, resume } = await heldUpReader(0, 2)
       const reading = ways[way](reader)
       await reached
       await move(writer, id, 'a')
-      goOn()
+      resume()
       expect(await reading).toEqual(way === 'count' ? 1 : [id])
     },
   )
@@ -174,10 +174,10 @@ describe('a read that takes longer than queryTimeMs', () => {
   async function readSlowly<T>(read: (reader: DataStore) => Promise<T>): Promise<T> {
     const { writer, names } = await makeStore(QUERY_TIME_MS)
     await writer.put({ name: names.on1 })
-    const { reader, reached, goOn } = await heldUpReader(1, 1)
+    const { reader, reached, resume } = await heldUpReader(1, 1)
     const reading = read(reader)
     await reached
-    setTimeout(goOn, HELD_UP_MS)
+    setTimeout(resume, HELD_UP_MS)
     return reading
   }
 

@@ -94,7 +94,7 @@ const open = (driver = driverOf()): Promise<DataStore> =>
   })
 
 /** Returns the names of the servers that have been read. */
-function asked(): string[] {
+function readServers(): string[] {
   return store
     .stats()
     .shards.flatMap(({ name, lanes, replicas: own }) => [
@@ -167,7 +167,7 @@ it('replicas are read in turns once their age is known, and looks end when no ca
   await pass(10_000)
   expect(floors).toBe(0)
   expect(await store.get(id, replica)).toMatchObject({ author: 'ann' })
-  expect(asked().some((name) => name.startsWith('replica'))).toBe(false)
+  expect(readServers().some((name) => name.startsWith('replica'))).toBe(false)
   await ready()
   const before = primary.shards.map(({ name }) => statementsOf(name))
   for (let i = 0; i < 4; i++) {
@@ -176,7 +176,7 @@ it('replicas are read in turns once their age is known, and looks end when no ca
     expect(await store.getMany([id], replica)).toMatchObject([{ author: 'ann' }])
   }
   expect(primary.shards.map(({ name }) => statementsOf(name))).toEqual(before)
-  expect(asked().filter((name) => name.startsWith('replica'))).toHaveLength(2)
+  expect(readServers().filter((name) => name.startsWith('replica'))).toHaveLength(2)
   await pass(11_000)
   floors = 0
   await pass(10_000)
@@ -184,7 +184,7 @@ it('replicas are read in turns once their age is known, and looks end when no ca
 })
 
 it('readReplicas reports the lag of each replica, and why one cannot be read', async () => {
-  const told = async () =>
+  const readReports = async () =>
     (await readReplicas(store.context)).map(({ name, behindMs, leftOut }) => [name, leftOut ?? behindMs])
   const raiseAll = () => Promise.all(primary.shards.map(({ entities }) => entities.raiseFloor()))
   await raiseAll()
@@ -202,7 +202,7 @@ it('readReplicas reports the lag of each replica, and why one cannot be read', a
           },
         }
       : undefined
-  expect(await told()).toEqual([
+  expect(await readReports()).toEqual([
     ['replica 0 of 0', 5_000],
     ['replica 1 of 0', 'It is gone.'],
     ['replica 0 of 1', 0],
@@ -211,7 +211,7 @@ it('readReplicas reports the lag of each replica, and why one cannot be read', a
   // As after a promotion of a server that lacks writes of this replica.
   catchUp(0, 0)
   primary.shards[0]!.fallBack(before, 'everything')
-  expect((await told())[0]).toEqual(['replica 0 of 0', expect.stringMatching(/ahead of its primary/)])
+  expect((await readReports())[0]).toEqual(['replica 0 of 0', expect.stringMatching(/ahead of its primary/)])
   faults = ({ replica: place, operation }) =>
     place === undefined && operation === 'floor'
       ? {
@@ -220,7 +220,7 @@ it('readReplicas reports the lag of each replica, and why one cannot be read', a
           },
         }
       : undefined
-  expect((await told())[0]).toEqual(['replica 0 of 0', undefined])
+  expect((await readReports())[0]).toEqual(['replica 0 of 0', undefined])
   await expect(readReplicas(store.context, { signal: AbortSignal.abort() })).rejects.toMatchObject({
     code: 'ABORTED',
   })
@@ -381,8 +381,8 @@ it('a replica that fails is left out until it answers, and its reads are repeate
         }
       : undefined
   for (let i = 0; i < 3; i++) expect(await store.get(id, replica)).toBeDefined()
-  const left = store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
-  expect(left.filter((reason) => reason === 'gone')).toHaveLength(2)
+  const reasons = store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  expect(reasons.filter((reason) => reason === 'gone')).toHaveLength(2)
   await pass(300)
   expect(store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))).toEqual(
     Array.from({ length: 4 }, () => 'gone'),
@@ -404,8 +404,8 @@ it('a replica that hangs does not delay the others', async () => {
   store = await open()
   await ready()
   for (let i = 0; i < 4; i++) await store.get(id, replica)
-  expect(asked().filter((name) => name.startsWith('replica 0'))).toEqual([])
-  expect(asked().filter((name) => name.startsWith('replica 1'))).toHaveLength(1)
+  expect(readServers().filter((name) => name.startsWith('replica 0'))).toEqual([])
+  expect(readServers().filter((name) => name.startsWith('replica 1'))).toHaveLength(1)
   expect(store.stats().shards[0]!.replicas[0]!.leftOut).toBe('It does not answer in time.')
 })
 
@@ -563,8 +563,8 @@ it('a look that began before a failure does not bring the replica back', async (
   for (let i = 0; i < 2; i++) await store.get(id, replica)
   resolve()
   await settle()
-  const left = store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
-  expect(left.filter((reason) => reason === 'gone')).toHaveLength(2)
+  const reasons = store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  expect(reasons.filter((reason) => reason === 'gone')).toHaveLength(2)
 })
 
 it('maxStalenessMs: 0 makes looks no more frequent, and slow looks count', async () => {

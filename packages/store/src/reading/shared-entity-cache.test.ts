@@ -186,30 +186,30 @@ it('a store bypasses the shared cache for an entity whose eviction has failed, u
 })
 
 it('a store bypasses the shared cache for all entities after too many failed evictions', async () => {
-  let [asked, removed] = [0, 0]
+  let [takes, removed] = [0, 0]
   const store = await open((operation) => {
     if (operation === 'remove' && ++removed <= 100_001) gone()
-    if (operation === 'take') asked++
+    if (operation === 'take') takes++
   })
   const { id } = await (await open()).put({ n: 1 })
   const evictions = async (count: number): Promise<void> => {
-    for (let left = count; left > 0; left -= 10_000)
+    for (let remaining = count; remaining > 0; remaining -= 10_000)
       await Promise.allSettled(
-        Array.from({ length: Math.min(left, 10_000) }, () => store.evict(store.newId())),
+        Array.from({ length: Math.min(remaining, 10_000) }, () => store.evict(store.newId())),
       )
   }
   await evictions(100_000)
   await store.get(id)
   await settle()
-  expect(asked).toBe(1)
+  expect(takes).toBe(1)
   await evictions(1)
   expect(removed).toBe(100_001)
   elapsed += STALENESS_MS - 1
   expect(await store.get(id)).toMatchObject({ n: 1 })
-  expect(asked).toBe(1)
+  expect(takes).toBe(1)
   elapsed += 1
   expect(await store.get(id)).toMatchObject({ n: 1 })
-  expect(asked).toBe(2)
+  expect(takes).toBe(2)
   expect(store.stats().cache).toMatchObject({ failures: 100_001 })
 })
 

@@ -39,12 +39,12 @@ test('every waiting caller gets room as soon as one piece of work has ended', as
 })
 
 test('a failure is passed to onError, and an exception in onError is ignored', async () => {
-  const told: unknown[] = []
+  const errors: unknown[] = []
   const background = createBackground(10, (error) => {
-    told.push(error)
+    errors.push(error)
     throw new Error('of the teller')
   })
   background.add(Promise.reject(new Error('of the work')))
   await background.settled()
-  expect(told).toMatchObject([{ message: 'of the work' }])
+  expect(errors).toMatchObject([{ message: 'of the work' }])
 })

@@ -30,7 +30,7 @@ export function toPut(id: Uint8Array, properties: Bag, ifVersion: number | undef
 /** Decides for `insert`: writes the bag if there is no entity, and throws `ALREADY_EXISTS` otherwise. */
 export function toInsert(id: Uint8Array, properties: Bag): Decide {
   return (found) => {
-    if (!isThere(found)) return properties
+    if (!isLiving(found)) return properties
     const entity = formatId(id)
     throw new LooseleafError('ALREADY_EXISTS', `There is an entity ${entity} already.`, { entity })
   }
@@ -73,7 +73,7 @@ function copyEdited(edited: unknown): EntityCopy {
 export function toDelete(id: Uint8Array, ifVersion: number | undefined): Decide {
   return (found) => {
     checkVersion(id, found, ifVersion)
-    return isThere(found) ? null : undefined
+    return isLiving(found) ? null : undefined
   }
 }
 
@@ -97,12 +97,12 @@ function checkBagId(id: Uint8Array, bagId: unknown): void {
 }
 
 /** Returns true for a living entity, damaged or not. */
-export function isThere({ bag, damaged }: CurrentEntity): boolean {
+export function isLiving({ bag, damaged }: CurrentEntity): boolean {
   return bag !== undefined || damaged !== undefined
 }
 
 function checkVersion(id: Uint8Array, found: CurrentEntity, ifVersion: number | undefined): void {
-  const version = isThere(found) ? found.version : 0
+  const version = isLiving(found) ? found.version : 0
   if (ifVersion === undefined || version === ifVersion) return
   const entity = formatId(id)
   throw new LooseleafError(

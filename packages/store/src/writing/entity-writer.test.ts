@@ -104,10 +104,10 @@ describe('the order of a write', () => {
 describe('a getter of a bag', () => {
   it('a getter is called once, so that the stored value is the indexed one', async () => {
     const { store } = await openFaulty()
-    let asked = 0
+    let reads = 0
     const bag = {
       get name() {
-        return `asked ${++asked} times`
+        return `asked ${++reads} times`
       },
     }
     const { id } = await store.put(bag)

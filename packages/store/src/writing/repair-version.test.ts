@@ -39,18 +39,18 @@ it.each(Object.entries(drivers))(
     const rows = await Promise.all(
       context.driver.shards.map((shard) => shard.rowsOf(specsOf(store), [parseId(id)])),
     )
-    const [own] = await ownShard(store, id).entities.readVersions([parseId(id)])
-    for (const { version } of rows.flat(2)) expect(version).toBeLessThan(own!)
+    const [current] = await ownShard(store, id).entities.readVersions([parseId(id)])
+    for (const { version } of rows.flat(2)) expect(version).toBeLessThan(current!)
     expect((await store.query(byUser, { user: 'ada' })).items).toMatchObject([{ id }])
 
     // Its lost rows are deleted. A stamp above every version would have kept them.
     await store.put({ user: 'bob', mail: 'bob@example.org' }, { id })
     await store.settled()
-    const left = await Promise.all(
+    const stored = await Promise.all(
       context.driver.shards.map((shard) => shard.rowsOf(specsOf(store), [parseId(id)])),
     )
     // One row of each index, and the claim.
-    const texts = left.flat(2).map(({ key }) => Buffer.from(key[0] as Uint8Array).toString())
+    const texts = stored.flat(2).map(({ key }) => Buffer.from(key[0] as Uint8Array).toString())
     expect(texts.toSorted()).toEqual(['bob', 'bob@example.org', 'bob@example.org'])
     const other = await store.put({ user: 'eve', mail: 'ada@example.org' })
     expect(await store.get(other.id)).toMatchObject({ mail: 'ada@example.org' })
@@ -66,12 +66,12 @@ it('a row of an attempt of the year 2258 gives no answer after the repair of its
   const [shard] = context.driver.shards
   const [spec] = specsOf(store)
   const table = shard!.index(spec!)
-  const [left] = await table.scan({ prefix: [], order: 'asc', limit: 1 })
+  const [stored] = await table.scan({ prefix: [], order: 'asc', limit: 1 })
   const { clock } = context
   Object.assign(context, { clock: { next: () => FAR } })
   await store.put({ user: 'bob' }, { id })
   Object.assign(context, { clock })
-  await table.upsert([{ ...left!, version: FAR + 2 }])
+  await table.upsert([{ ...stored!, version: FAR + 2 }])
 
   expect(await repairVersion(context, id)).toBe(true)
   expect(await store.count(byUser, { user: 'ada' })).toBe(0)

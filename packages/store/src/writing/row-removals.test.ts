@@ -133,10 +133,10 @@ describe('a lost row', () => {
   })
 
   it("a lost row stays if the epoch of the entity's shard cannot be read, with a warning", async () => {
-    const told: string[] = []
+    const warnings: string[] = []
     let isAway = false
     const store = await open(
-      { onWarning: (message) => told.push(message) },
+      { onWarning: (message) => warnings.push(message) },
       faultyDriver(memory, ({ table, operation }) =>
         isAway && table === 'catalog' && operation === 'load'
           ? { before: () => Promise.reject(new Error('the shard is down')) }
@@ -148,7 +148,7 @@ describe('a lost row', () => {
     isAway = true
     await pass(6_000)
     expect(await rowsOf(store, 'by_name')).toBe(2)
-    expect(told).toEqual([expect.stringMatching(/left to the cleaner.*the shard is down/)])
+    expect(warnings).toEqual([expect.stringMatching(/left to the cleaner.*the shard is down/)])
   })
 
   it('close leaves lost rows to the cleaner without waiting', async () => {
@@ -178,25 +178,27 @@ describe('a lost row', () => {
 describe('warnings of rows left to the cleaner', () => {
   it('too many kept rows make one warning until there is room again', async () => {
     const { context } = await open()
-    const told: string[] = []
-    const removals = createRowRemovals(context, { remove: async () => {} }, (message) => told.push(message))
+    const warnings: string[] = []
+    const removals = createRowRemovals(context, { remove: async () => {} }, (message) =>
+      warnings.push(message),
+    )
     const [entry] = context.catalog.current().indexes
     const many = Array.from({ length: 40_000 }, () => ({ entry: entry!, key: [1n] }))
     const add = (): void =>
       removals.later(many, { entityId: Buffer.alloc(16), version: 1, shard: 0, epoch: 1 })
     for (let i = 0; i < 10; i++) add()
-    expect(told).toEqual([expect.stringMatching(/^More than 100000 index rows/)])
+    expect(warnings).toEqual([expect.stringMatching(/^More than 100000 index rows/)])
     await pass(6_000)
     await pass(6_000)
     for (let i = 0; i < 10; i++) add()
-    expect(told).toHaveLength(2)
+    expect(warnings).toHaveLength(2)
     await removals.close()
   })
 
   it('failed deletes make one warning a minute', async () => {
-    const told: string[] = []
+    const warnings: string[] = []
     const store = await open(
-      { onWarning: (message) => told.push(message) },
+      { onWarning: (message) => warnings.push(message) },
       faultyDriver(memory, ({ operation }) =>
         operation === 'remove' ? { before: () => Promise.reject(new Error('the shard is down')) } : undefined,
       ),
@@ -207,12 +209,12 @@ describe('warnings of rows left to the cleaner', () => {
       await store.settled()
     }
     await deleteMany()
-    expect(told).toEqual([expect.stringContaining('left to the cleaner')])
+    expect(warnings).toEqual([expect.stringContaining('left to the cleaner')])
     await deleteMany()
-    expect(told).toHaveLength(1)
+    expect(warnings).toHaveLength(1)
     now += 60_000
     await deleteMany()
-    expect(told).toHaveLength(2)
+    expect(warnings).toHaveLength(2)
   })
 })
 
