@@ -52,7 +52,7 @@ it('a cursor before a deletion whose tombstone was purged is rejected', async ()
   await expect(take(1, { from: cursor })).rejects.toMatchObject({
     code: 'CHANGES_GONE',
     retryable: false,
-    message: expect.stringMatching(/tombstones behind this place .*'beginning'/),
+    message: expect.stringMatching(/tombstones after this place .*'beginning'/),
   })
 })
 
