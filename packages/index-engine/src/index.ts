@@ -1,3 +1,4 @@
+export { createMatcher } from './conditions/matcher.ts'
 export {
   entriesOf,
   isClaimsOf,

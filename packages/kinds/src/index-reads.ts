@@ -3,17 +3,17 @@ import {
   KIND_PROPERTY,
   optionKinds,
   withCallbacks,
-  type Entity,
   type Fate,
   type FateOptions,
   type OptionKinds,
 } from '@looseleaf/core'
-import type { GetAllOptions, IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
+import { MAX_LIMIT, type GetAllOptions, type IndexDefinition, type QueryOptions } from '@looseleaf/index-engine'
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
+import { createItemReader } from './matching-items.ts'
 import { parsePatch } from './patch.ts'
-import { readItem, type Item, type Shape } from './shape.ts'
+import type { Item, Shape } from './shape.ts'
 import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
 
 /** The query of each page checks the options that are marked `elsewhere`. */
@@ -37,13 +37,12 @@ export function createIndexReads(
   writes: UntypedEntities,
   hidden: string | undefined,
 ): IndexOf<object, readonly never[]> {
-  const read = (entities: readonly Entity[]): Item<object>[] =>
-    entities.map((entity) => readItem(shape, entity))
+  const itemsOf = createItemReader(shape, definition)
 
   /** Reads a page. The store checks `where`. */
   async function page(where: unknown, options: QueryOptions = {}): Promise<Page<object>> {
     const found = await store.query(definition, where as object, options)
-    return { ...found, items: read(found.items) }
+    return { ...found, items: itemsOf(found.items, where) }
   }
 
   async function pageMany(
@@ -52,19 +51,21 @@ export function createIndexReads(
   ): Promise<PageWithCount<object>[]> {
     const pages = await store.queryMany(definition, wheres as readonly object[], options)
     // With `count: true` the pages have counts; the type of the call tells.
-    return pages.map((found) => ({
+    return pages.map((found, i) => ({
       ...found,
-      items: read(found.items),
+      items: itemsOf(found.items, wheres[i]),
     })) as unknown as PageWithCount<object>[]
   }
 
   async function first(where: unknown, options: GetAllOptions = {}): Promise<Item<object> | undefined> {
     let cursor: string | undefined
+    let limit = 1
     do {
-      const found = await page(where, { ...options, limit: 1, ...(cursor !== undefined && { cursor }) })
+      const found = await page(where, { ...options, limit, ...(cursor !== undefined && { cursor }) })
       if (found.items.length > 0) return found.items[0]
-      // A page that reached a bound may be empty, although items follow.
+      // A page may be empty although items follow: it reached a bound, or no item on it matches as it is read.
       cursor = found.cursor
+      limit = Math.min(2 * limit, MAX_LIMIT)
     } while (cursor !== undefined)
     return undefined
   }
@@ -95,7 +96,7 @@ export function createIndexReads(
     pageMany,
     async all(where, options = {}) {
       const found = await store.getAll(definition, where as object, options)
-      return read(found)
+      return itemsOf(found, where)
     },
     first: (where, options) => store.holdOpen(() => first(where, options)),
     async *each(where, options = {}) {

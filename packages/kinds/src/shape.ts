@@ -67,8 +67,11 @@ export interface Shape {
    * an older shape stays as it is, if it can be upgraded. Throws `SCHEMA_MISMATCH`.
    */
   taken(bag: Bag, entity: EntityId | undefined): Bag
-  /** Makes the item of an entity, with upgrades and defaults. */
-  toItem(entity: Entity, version: number): Item<object>
+  /**
+   * Makes the item of an entity, with upgrades and defaults. Calls `onDerived` if the item may differ from the stored bag, so that index
+   * rows may have other values.
+   */
+  toItem(entity: Entity, version: number, onDerived?: () => void): Item<object>
 }
 
 export interface ShapeOptions {
@@ -263,19 +266,20 @@ export function createShape(options: ShapeOptions): Shape {
       return storedForm(withUnknownNames(properties, output))
     },
     // A hot path: a page calls it for each entity, so it copies as little as possible.
-    toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version) {
+    toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version, onDerived) {
       const newest = inNewestShape(properties as Bag, numberOf(shape), id)
       if (newest !== properties) reportUpgraded(properties as Bag, newest, id)
       const shown = shownTo(newest, id)
+      if (shown !== properties) onDerived?.()
       return Object.assign(checkReads ? { ...shown } : shown, { id, version })
     },
   }
 }
 
-/** Makes the item of an entity that a store has read. `metaOf` works for the item, too. */
-export function readItem(shape: Shape, entity: Entity): Item<object> {
+/** Makes the item of an entity that a store has read, see `Shape.toItem`. `metaOf` works for the item, too. */
+export function readItem(shape: Shape, entity: Entity, onDerived?: () => void): Item<object> {
   const meta = readMeta(entity)
-  const item = shape.toItem(entity, meta.version)
+  const item = shape.toItem(entity, meta.version, onDerived)
   setMeta(item, meta.version, meta.updated.getTime())
   return item
 }
