@@ -21,32 +21,15 @@ import type {
   QueryIdsOptions,
   QueryExplanation,
   QueryManyOptions,
-  unchanged,
 } from '@looseleaf/store'
 import type { KeysOf } from './checked-index.ts'
+import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { CheckedWhere, CheckedWheres } from './checked-where.ts'
 import type { Reference } from './reference.ts'
 import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
-import type { unset } from './unset.ts'
 import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
 import type { PropertiesOf } from './where.ts'
-
-/**
- * A patch in object form: the properties to change. `unset` removes an optional property. `undefined` is refused. Other properties stay
- * as they are stored.
- */
-export type Changes<T> = {
-  readonly [K in keyof T]?:
-    | Exclude<T[K], undefined>
-    | (Record<never, never> extends Pick<T, K> ? typeof unset : undefined extends T[K] ? typeof unset : never)
-}
-
-/**
- * A change of an entity: an object with the properties to change, a whole value such as an item, or an edit. An edit is a function of the
- * current entity that returns either of them, or `unchanged` to keep the entity. It may be called several times.
- */
-export type Patch<T> = Changes<T> | T | ((now: T) => Changes<T> | T | typeof unchanged)
 
 export interface NewOptions extends CallOptions {
   /** Default: the id of the value, or a new one. */
@@ -77,9 +60,18 @@ export interface Entities<In, Out> {
    * match the stored version. Properties that only a newer program knows stay with their object. A stored value that the schema would
    * change again stays as it is. Rejects with `NOT_FOUND` if there is no entity of this kind, and with `BAD_PROPERTY` for undefined.
    */
-  update(of: Reference, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
+  update<R extends Edited<Out> = Edited<Out>>(
+    of: Reference,
+    patch: CheckedPatch<Out, R>,
+    options?: CallOptions,
+  ): Promise<Item<Out>>
   /** Inserts the value, or applies the patch if the entity exists. */
-  upsert(id: EntityId, value: In, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
+  upsert<R extends Edited<Out> = Edited<Out>>(
+    id: EntityId,
+    value: In,
+    patch: CheckedPatch<Out, R>,
+    options?: CallOptions,
+  ): Promise<Item<Out>>
   /** Deletes an entity. Returns whether it existed. */
   delete(of: Reference, options?: CallOptions): Promise<boolean>
   /**
@@ -105,8 +97,16 @@ export interface Entities<In, Out> {
     options?: ValueOptions,
   ): Promise<Item<Out>[]>
   /** Applies a patch to many entities. Fails as `insertMany` does. */
-  updateMany(of: readonly Reference[], patch: Patch<Out>, options: FateOptions): Promise<Fate<Item<Out>>[]>
-  updateMany(of: readonly Reference[], patch: Patch<Out>, options?: ValueOptions): Promise<Item<Out>[]>
+  updateMany<R extends Edited<Out> = Edited<Out>>(
+    of: readonly Reference[],
+    patch: CheckedPatch<Out, R>,
+    options: FateOptions,
+  ): Promise<Fate<Item<Out>>[]>
+  updateMany<R extends Edited<Out> = Edited<Out>>(
+    of: readonly Reference[],
+    patch: CheckedPatch<Out, R>,
+    options?: ValueOptions,
+  ): Promise<Item<Out>[]>
   /** Deletes many entities, and returns for each whether it existed. Fails as `insertMany` does. */
   deleteMany(of: readonly Reference[], options: FateOptions): Promise<Fate<boolean>[]>
   deleteMany(of: readonly Reference[], options?: ValueOptions): Promise<boolean[]>
@@ -216,7 +216,10 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never, S
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<QueryIdsOptions, Scatter>,
   ): Promise<IdPage>
-  /** Iterates over the matching items from `cursor` on. Reads a page when the loop reaches it. */
+  /**
+   * Iterates over the matching items from `cursor` on. Reads a page when the loop reaches it. If the loop moves an item ahead in the index,
+   * it comes again; if such a move never leaves the range, the loop never ends. To change each item once, use `updateWhere`.
+   */
   each<const W extends object, Scatter extends boolean | undefined = undefined>(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<QueryOptions, Scatter>,
@@ -240,10 +243,17 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never, S
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
     options?: Scattered<ExplainOptions, Scatter>,
   ): Promise<QueryExplanation>
-  /** Changes all matching items, page after page. Skips an item that no longer matches when its turn comes. */
-  updateWhere<const W extends object, Scatter extends boolean | undefined = undefined>(
+  /**
+   * Changes all matching items, page after page. Each item is changed once, even if the change moves it ahead in the index. Skips an item
+   * that no longer matches when its turn comes.
+   */
+  updateWhere<
+    const W extends object,
+    Scatter extends boolean | undefined = undefined,
+    R extends Edited<T> = Edited<T>,
+  >(
     where: CheckedWhere<T, Keys, ShardOn, W, Scatter>,
-    patch: Patch<T>,
+    patch: CheckedPatch<T, R>,
     options?: Scattered<ChangeWhereOptions, Scatter>,
   ): Promise<ChangedWhere>
   /** Deletes all matching items, page after page. Skips an item that no longer matches when its turn comes. */

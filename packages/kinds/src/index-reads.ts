@@ -7,7 +7,12 @@ import {
   type FateOptions,
   type OptionKinds,
 } from '@looseleaf/core'
-import { MAX_LIMIT, type GetAllOptions, type IndexDefinition, type QueryOptions } from '@looseleaf/index-engine'
+import {
+  MAX_LIMIT,
+  type GetAllOptions,
+  type IndexDefinition,
+  type QueryOptions,
+} from '@looseleaf/index-engine'
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'

@@ -1,6 +1,6 @@
+export type { Changes, CheckedPatch, Edited, Patch } from './checked-patch.ts'
 export type { CheckedWhere, CheckedWheres } from './checked-where.ts'
 export type {
-  Changes,
   Collection,
   Entities,
   IndexOf,
@@ -10,7 +10,6 @@ export type {
   NewOptions,
   Page,
   PageWithCount,
-  Patch,
   Scattered,
 } from './collection.ts'
 export {

@@ -55,16 +55,19 @@ test.each(kinds)('no query returns an entity that does not match after %s', asyn
   expect(pages.map(({ items }) => items)).toEqual([[none], []])
 })
 
-test.each(kinds)('updateWhere and deleteWhere leave an entity that does not match after %s', async (_, kind) => {
-  const store = await storeWithOldEntities(kind)
-  const appts = kind.in(store)
-  await appts.insert({ client: 'n', location: null })
+test.each(kinds)(
+  'updateWhere and deleteWhere leave an entity that does not match after %s',
+  async (_, kind) => {
+    const store = await storeWithOldEntities(kind)
+    const appts = kind.in(store)
+    await appts.insert({ client: 'n', location: null })
 
-  expect(await appts.byLocation.updateWhere({ location: null }, { client: 'm' })).toMatchObject({ done: 1 })
-  expect(await appts.byLocation.deleteWhere({ location: null })).toMatchObject({ done: 1, complete: true })
-  const left = await Array.fromAsync(store.scan(), ({ client }: Bag) => client)
-  expect(left.toSorted()).toEqual(['c0', 'c1', 'c2', 'c3', 'c4'])
-})
+    expect(await appts.byLocation.updateWhere({ location: null }, { client: 'm' })).toMatchObject({ done: 1 })
+    expect(await appts.byLocation.deleteWhere({ location: null })).toMatchObject({ done: 1, complete: true })
+    const left = await Array.fromAsync(store.scan(), ({ client }: Bag) => client)
+    expect(left.toSorted()).toEqual(['c0', 'c1', 'c2', 'c3', 'c4'])
+  },
+)
 
 test.each(kinds)('a query that does not depend on a value from %s returns the entity', async (_, kind) => {
   const store = await storeWithOldEntities(kind)

@@ -30,10 +30,7 @@ interface Version {
   readonly touch: (id: string) => Promise<unknown>
 }
 
-type Calls = Pick<
-  ReturnType<typeof V1.in>,
-  'get' | 'put' | 'update'
->
+type Calls = Pick<ReturnType<typeof V1.in>, 'get' | 'put' | 'update'>
 
 function version(
   kind: { in(store: Awaited<ReturnType<typeof openStore>>): unknown },
@@ -45,15 +42,18 @@ function version(
   const values = (place: string): never =>
     Object.fromEntries(writtenNames.map((written) => [written, place])) as never
   const put = async (id: string | undefined, place: string): Promise<string> => {
-    const item = await appts.put({ client: 'Ada', ...(values(place) as object), ...(id !== undefined && { id }) } as never)
+    const item = await appts.put({
+      client: 'Ada',
+      ...(values(place) as object),
+      ...(id !== undefined && { id }),
+    } as never)
     return item.id
   }
   return {
     read: async (id) => ((await appts.get(id)) as Readonly<Record<string, string>> | undefined)?.[readName],
     writes: [
       put,
-      async (id, place) =>
-        id === undefined ? put(id, place) : (await appts.update(id, values(place))).id,
+      async (id, place) => (id === undefined ? put(id, place) : (await appts.update(id, values(place))).id),
     ],
     touch: (id) => appts.update(id, ({ client }) => ({ client: `${client}.` })),
   }
@@ -81,7 +81,10 @@ test('a property is renamed in four versions, of which two run side by side, and
     const sequences = writes.flatMap((first) => writes.map((second) => [first, second] as const))
     const old = [...places.keys()]
     for (const id of old) await requireLatest(id)
-    for (const [i, sequence] of [...sequences, ...old.map((_, n) => sequences[n % sequences.length]!)].entries()) {
+    for (const [i, sequence] of [
+      ...sequences,
+      ...old.map((_, n) => sequences[n % sequences.length]!),
+    ].entries()) {
       let id = old[i - sequences.length]
       for (const write of sequence) {
         const place = `Room ${++written}`

@@ -228,6 +228,7 @@ export {
   type ItemChange,
   type ItemOf,
   type Kind,
+  type CheckedPatch,
   type CheckedWhere,
   type CheckedWheres,
   type Scattered,
