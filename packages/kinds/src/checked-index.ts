@@ -41,7 +41,10 @@ export type Joined<Texts extends readonly string[]> = Texts extends readonly [
 
 type MistakeOf<T, Index> = Or<
   OptionMistake<Exclude<keyof Index & string, IndexOption>>,
-  Or<KeysMistake<T, KeysOf<Index>>, Or<ShardMistake<Index, NamesOf<KeysOf<Index>>>, IncludeMistake<T, Index>>>
+  Or<
+    Or<ByMistake<Index>, KeysMistake<T, KeysOf<Index>>>,
+    Or<ShardMistake<Index, NamesOf<KeysOf<Index>>>, IncludeMistake<T, Index>>
+  >
 >
 
 /** The first of two mistakes, because an error has one sentence. */
@@ -49,17 +52,26 @@ type Or<Sentence, Other> = [Sentence] extends [never] ? Other : Sentence
 
 type OptionMistake<Unknown extends string> = [Unknown] extends [never]
   ? never
-  : `An index has no option "${Unknown}"; there are by, shardOn, unique, include, onMisfit.`
+  : 'on' extends Unknown
+    ? "An index of a kind takes no on. To leave entities out of it, or to free their unique keys, index a property that is null or an empty array in them, with nulls: 'skip'."
+    : `An index has no option "${Unknown}"; there are by, shardOn, unique, include, onMisfit.`
+
+type ByMistake<Index> = Index extends { readonly by: readonly [unknown, ...unknown[]] } ? never : ByForm
+
+type ByForm =
+  "The option by has to be a list of one to eight properties, each in an object of its own: [{ status: 'string' }, { due: 'time' }]."
 
 type KeysMistake<T, Keys extends readonly unknown[]> = Keys extends readonly [infer Key, ...infer Rest]
   ? Or<KeyMistake<T, Key>, KeysMistake<T, Rest>>
   : never
 
-type KeyMistake<T, Key> = [keyof Key] extends [never]
-  ? ObjectMistake
-  : IsUnion<keyof Key> extends true
+type KeyMistake<T, Key> = [Key] extends [object]
+  ? [keyof Key] extends [never]
     ? ObjectMistake
-    : { [P in keyof Key & string]: PropertyMistake<T, P, Key[P]> }[keyof Key & string]
+    : IsUnion<keyof Key> extends true
+      ? ObjectMistake
+      : { [P in keyof Key & string]: PropertyMistake<T, P, Key[P]> }[keyof Key & string]
+  : ObjectMistake
 
 type ObjectMistake =
   "Each property of an index stands in an object of its own: [{ status: 'string' }, { due: 'time' }]."
@@ -76,7 +88,7 @@ type PropertyMistake<T, Path extends string, Spec> =
             >,
             Or<
               Spec extends { readonly nulls: string } ? never : NullsMistake<T, Path>,
-              OptionValueMistake<Path, Spec>
+              Or<OptionValueMistake<Path, Spec>, KeyTypeMistake<Path, Type, Spec>>
             >
           >
         : `The property ${Path} needs a type, such as 'string' or { type: 'string', order: 'desc' }.`
@@ -101,6 +113,26 @@ type OptionValueMistake<Path extends string, Spec> = Or<
     ValueMistake<Path, Spec, 'as', 'a name'>
   >
 >
+
+/** The type that a built-in key takes. */
+type KeyTypeMistake<Path extends string, Type extends string, Spec> = Spec extends {
+  readonly key: infer Key extends string
+}
+  ? Key extends 'hour' | 'day' | 'month'
+    ? KeyFitMistake<Path, Type, Key, 'time'>
+    : Key extends 'lower' | 'lowerNfc' | `prefix(${number})` | 'host' | 'hash'
+      ? KeyFitMistake<Path, Type, Key, 'string'>
+      : never
+  : never
+
+type KeyFitMistake<
+  Path extends string,
+  Type extends string,
+  Key extends string,
+  From extends string,
+> = Type extends From | `${From}[]`
+  ? never
+  : `The key '${Key}' of ${Path} takes the type '${From}', not '${Type}'.`
 
 type ValueMistake<
   Path extends string,
@@ -134,7 +166,11 @@ type ShardMistake<Index, Names extends readonly string[]> = Index extends {
   readonly shardOn: infer Shard extends string
 }
   ? Shard extends Names[number] | 'id'
-    ? never
+    ? 'id' extends Shard
+      ? Index extends { readonly unique: true }
+        ? "A unique index needs a property as its shardOn, not 'id', because equal keys have to meet on one shard."
+        : never
+      : never
     : `shardOn is "${Shard}", which is none of the index's properties (${Joined<Names>}) and not 'id'.`
   : never
 

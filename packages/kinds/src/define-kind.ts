@@ -31,10 +31,13 @@ export interface KindIndex<T> extends Omit<
   readonly include?: readonly (PathOf<T> | (string & {}))[] | undefined
 }
 
-/** Gives a wrong index the type of a sentence, so that it does not compile. `KindIndex` is for suggestions of editors. */
+/** Gives a wrong index the type of a sentence, so that it does not compile. `SuggestedIndex` is for suggestions of editors. */
 type CheckedIndexes<T, Indexes> = {
-  readonly [Name in keyof Indexes]: CheckedIndex<T, Indexes[Name]> & KindIndex<T>
+  readonly [Name in keyof Indexes]: CheckedIndex<T, Indexes[Name]> & SuggestedIndex<T>
 }
+
+/** A `KindIndex` with any `by`, so that the compiler reports a wrong one by the sentence of `CheckedIndex`. */
+type SuggestedIndex<T> = Omit<KindIndex<T>, 'by'> & { readonly by?: KindIndex<T>['by'] | {} }
 
 export interface KindOptions<S extends Schema, Indexes, Expires = string> {
   /**
@@ -138,7 +141,7 @@ const INDEX_NAME = /^[a-z][A-Za-z0-9]*$/
  */
 export function defineKind<
   S extends Schema,
-  const Indexes extends { readonly [name: string]: KindIndex<SchemaOutput<S>> } = {},
+  const Indexes extends { readonly [name: string]: SuggestedIndex<SchemaOutput<S>> } = {},
   const Expires extends TimeOf<SchemaOutput<S>> | (string & {}) = string,
 >(name: string, options: KindOptions<S, Indexes, Expires>): Kind<S, Indexes> {
   if (typeof name !== 'string' || !NAME.test(name)) {
@@ -271,7 +274,10 @@ function kindIndex(
     )
   }
   if ('on' in options) {
-    throw new LooseleafError('BAD_INDEX', `${subject} has the entities of its kind, so it takes no \`on\`.`)
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `${subject} has the entities of its kind, so it takes no \`on\`. To leave entities out of it, or to free their unique keys, index a property that is null or an empty array in them, with nulls: 'skip'.`,
+    )
   }
   if ('expires' in options) {
     throw new LooseleafError('BAD_INDEX', `${subject} takes no \`expires\`: it is an option of the kind.`)

@@ -2,7 +2,7 @@
 import type { EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
-import { defineKind, typed, unset, type Entities, type Fate, type Item } from './index.ts'
+import { defineKind, typed, unset, type Entities, type Fate, type Item, type Patch } from './index.ts'
 
 declare const store: DataStore
 
@@ -134,6 +134,51 @@ async function firstOf<In, Out>(entities: Entities<In, Out>, ids: readonly Entit
   const [first] = await entities.getMany(ids)
   if (first === undefined) throw new Error()
   return first
+}
+
+/** A function over any kind passes on a patch. */
+export async function changed<In, Out>(
+  entities: Entities<In, Out>,
+  id: EntityId,
+  patch: Patch<Out>,
+): Promise<Item<Out>> {
+  return entities.update(id, patch)
+}
+
+interface Named {
+  readonly name: string
+  readonly size: 'small' | 'large'
+}
+const Counts = defineKind('counts', { schema: typed<Readonly<Record<string, number>>>() })
+const Things = defineKind('thing', { schema: z.object({ name: z.string() }).catchall(z.string()) })
+
+/** Edits return literals, items, parts of the entity, and any names if the kind knows no names. */
+export async function edits(id: EntityId, item: Item<Issue>, patch: Patch<Issue>, given: any): Promise<void> {
+  await issues.update(id, ({ due: _, ...others }) => others)
+  await issues.update(id, (now) => ({ ...item, title: now.title }))
+  await issues.update(id, (now) => ({ author: { ...now.author, name: 'x' } }))
+  await issues.update(id, ({ title }) => {
+    if (title === '') return unchanged
+    return { status: 'closed' }
+  })
+  await issues.update(id, patch)
+  await issues.update(id, () => given)
+  await issues.updateMany([item], () => ({ assignee: null }), { fates: true })
+  await issues.byLabel.updateWhere({ labels: 'a' }, ({ labels }) => ({ labels: labels.slice(1) }))
+  await defineKind('named', { schema: typed<Named>() })
+    .in(store)
+    .update(id, () => ({ size: 'small' }))
+  await Counts.in(store).update(id, (now) => ({ ...now, more: 1 }))
+  await Things.in(store).update(id, (now) => ({ ...now, unknown: 'x' }))
+  await Happenings.in(store).update(id, (now) =>
+    now.kind === 'buy' ? { coupon: 'x' } : { ...now, kind: 'click', element: 'y' },
+  )
+  // @ts-expect-error no variant has the property
+  await Happenings.in(store).update(id, (now) => ({ ...now, cuopon: 'x' }))
+  // @ts-expect-error the edit returns a promise
+  await issues.update(id, async () => ({ title: 'x' }))
+  // @ts-expect-error not a value of the property
+  await issues.update(id, () => ({ status: 'opne' }))
 }
 
 export async function ofAnyKind(id: EntityId): Promise<'open' | 'closed'> {

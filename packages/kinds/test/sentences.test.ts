@@ -89,6 +89,61 @@ const mistakes: readonly Mistake[] = [
     `The property labels holds an array or lies in one, so its type is 'string[]'.`,
   ],
   [
+    'an object in place of the list of properties',
+    index(`{ by: { title: 'string' } }`),
+    'The option by has to be a list of one to eight properties, each in an object of its own',
+  ],
+  [
+    'the name of a property in place of an object',
+    index(`{ by: ['title'] }`),
+    'Each property of an index stands in an object of its own',
+  ],
+  [
+    'an index without properties',
+    index(`{ unique: true }`),
+    'The option by has to be a list of one to eight properties',
+  ],
+  [
+    'a condition of an index',
+    index(`{ by: [{ title: 'string' }], unique: true, on: { status: 'open' } }`),
+    "An index of a kind takes no on. To leave entities out of it, or to free their unique keys, index a property that is null or an empty array in them, with nulls: 'skip'.",
+  ],
+  [
+    'a unique index by the shard of the entity',
+    index(`{ by: [{ title: 'string' }], shardOn: 'id', unique: true }`),
+    "A unique index needs a property as its shardOn, not 'id', because equal keys have to meet on one shard.",
+  ],
+  [
+    'a key of texts for a time',
+    index(`{ by: [{ made: { type: 'time', key: 'lower' } }] }`),
+    "The key 'lower' of made takes the type 'string', not 'time'.",
+  ],
+  [
+    'a key of times for texts in an array',
+    index(`{ by: [{ labels: { type: 'string[]', key: 'day' } }] }`),
+    "The key 'day' of labels takes the type 'time', not 'string[]'.",
+  ],
+  [
+    'a misspelt property in an edit',
+    `void issues.update('1', (now) => ({ ...now, titel: 'x' }))`,
+    'The kind has no property \\"titel\\" to change.',
+  ],
+  [
+    'a misspelt property in an edit that may keep the entity',
+    `void issues.updateMany([], (now) => (now.title === '' ? unchanged : { titel: 'x', title: 'x' }))`,
+    'The kind has no property \\"titel\\" to change.',
+  ],
+  [
+    'a misspelt property in an edit of matching entities',
+    `void issues.byTime.updateWhere({}, () => ({ title: 'x', titel: 'x' }), { scatter: true })`,
+    'The kind has no property \\"titel\\" to change.',
+  ],
+  [
+    'a misspelt property in an edit of a kind with a schema',
+    `void notes.upsert('1', { text: '' }, (now) => ({ ...now, txet: '' }))`,
+    'The kind has no property \\"txet\\" to change.',
+  ],
+  [
     'a function in a kind',
     kind('{ run: () => void }'),
     'The property run holds a function, which cannot be stored.',
@@ -146,6 +201,8 @@ const mistakes: readonly Mistake[] = [
 ]
 
 const head = `import { defineKind, typed } from '@looseleaf/kinds'
+import { unchanged } from '@looseleaf/store'
+import { z } from 'zod'
 interface Issue {
   project: string
   title: string
@@ -164,6 +221,8 @@ const Issues = defineKind('issue', {
   },
 })
 declare const issues: ReturnType<typeof Issues.in>
+const Notes = defineKind('note', { schema: z.object({ text: z.string(), lines: z.number().default(1) }) })
+declare const notes: ReturnType<typeof Notes.in>
 `
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -177,7 +236,11 @@ beforeAll(() => {
   const settings = {
     extends: join(root, 'tooling/tsconfig/check.json'),
     compilerOptions: {
-      paths: { '@looseleaf/kinds': [join(root, 'packages/kinds/src/index.ts')] },
+      paths: {
+        '@looseleaf/kinds': [join(root, 'packages/kinds/src/index.ts')],
+        '@looseleaf/store': [join(root, 'packages/store/src/index.ts')],
+        zod: [join(root, 'packages/kinds/node_modules/zod/index.d.ts')],
+      },
       typeRoots: [join(root, 'node_modules/@types')],
       moduleDetection: 'force',
       noUnusedLocals: false,
