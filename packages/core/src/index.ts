@@ -11,6 +11,7 @@ export {
   isOutage,
   isUndone,
   LooseleafError,
+  type DuplicateKeyError,
   type ErrorCode,
   type LooseleafErrorOptions,
   type SchemaIssue,

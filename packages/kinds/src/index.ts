@@ -31,4 +31,11 @@ export type { ChangedWhere, ChangeWhereOptions } from './where-changes.ts'
 export type { WhereOf } from './where.ts'
 export { unset } from './unset.ts'
 export type { Failure } from './fate.ts'
-export type { BulkOptions, Fate, FateOptions, SomeFailedError, ValueOptions } from '@looseleaf/core'
+export type {
+  BulkOptions,
+  DuplicateKeyError,
+  Fate,
+  FateOptions,
+  SomeFailedError,
+  ValueOptions,
+} from '@looseleaf/core'

@@ -203,3 +203,20 @@ test('a kind in place of definitions is refused, and the error names indexesOf',
   await expect(opening).rejects.toMatchObject(aKind)
   await expect((await openStore()).addIndex(Issue as never)).rejects.toMatchObject(aKind)
 })
+
+test("null and an empty array free a unique key with nulls: 'skip'", async () => {
+  const kind = defineKind('account', {
+    schema: typed<{ mail: string | null; aliases: readonly string[] }>(),
+    indexes: {
+      byMail: { by: [{ mail: { type: 'string', key: 'lower', nulls: 'skip' } }], unique: true },
+      byAlias: { by: [{ aliases: { type: 'string[]', nulls: 'skip' } }], unique: true },
+    },
+  })
+  const accounts = kind.in(await openStore(kind))
+  const first = await accounts.insert({ mail: 'a', aliases: ['b'] })
+  await expect(accounts.insert({ mail: 'A', aliases: [] })).rejects.toMatchObject({ holder: first.id })
+  await expect(accounts.insert({ mail: null, aliases: ['b'] })).rejects.toMatchObject({ holder: first.id })
+  await accounts.update(first, { mail: null, aliases: [] })
+  const second = await accounts.insert({ mail: 'A', aliases: ['b'] })
+  expect(await accounts.byAlias.first({ aliases: 'b' })).toEqual(second)
+})

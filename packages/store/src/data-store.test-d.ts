@@ -145,6 +145,17 @@ export async function fatesOfMany(isAsked: boolean): Promise<void> {
   }
 }
 
+/** The error of a key that another entity has names the index and that entity. */
+export async function holderOf(bag: Bag): Promise<readonly [index: string, holder: string] | undefined> {
+  try {
+    await store.put(bag)
+    return undefined
+  } catch (error) {
+    if (!isLooseleafError(error, 'DUPLICATE_KEY')) throw error
+    return [error.index, error.holder]
+  }
+}
+
 /** A program may have generic functions for its bags. */
 export async function generic<B extends Bag>(bag: B): Promise<void> {
   await store.put(bag)

@@ -20,6 +20,7 @@ export {
   type PropertyValue,
   type ReplicaReadOptions,
   type SentStatement,
+  type DuplicateKeyError,
   type SomeFailedError,
   type Storable,
   type StoreEvent,

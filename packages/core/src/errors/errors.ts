@@ -162,8 +162,17 @@ export interface SomeFailedError<T = unknown> extends LooseleafError {
   readonly fates: readonly Fate<T>[]
 }
 
+/** The error of a write whose unique key another entity has: the `holder` has it in the `index`. */
+export interface DuplicateKeyError extends LooseleafError {
+  readonly code: 'DUPLICATE_KEY'
+  readonly entity: string
+  readonly index: string
+  readonly holder: string
+}
+
 /** Returns true for a LooseleafError, with this code if one is given. Recognizes the errors of another copy of this package. */
 export function isLooseleafError(error: unknown, code: 'SOME_FAILED'): error is SomeFailedError
+export function isLooseleafError(error: unknown, code: 'DUPLICATE_KEY'): error is DuplicateKeyError
 export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError
 export function isLooseleafError(error: unknown, code?: ErrorCode): boolean {
   return (

@@ -17,7 +17,8 @@ export interface PropertyOptions {
    * - `prefix(3)`: the first characters.
    * - `host`: the host of a URL, without the port.
    * - `hash`: 16 bytes of a SHA-256, for equality of long strings.
-   * - `hour`, `day`, `month`: their beginnings, in UTC.
+   * - `hour`, `day`, `month`: the time at which they begin in UTC, whatever the time zone of the process. Midnight of another time zone may
+   *   lie in the day or the month before.
    * - a function of the program, see `defineKey`.
    *
    * Queries give plain values, and find every value with the same key.
