@@ -164,6 +164,9 @@ export interface List<T, Keys extends readonly unknown[], Included> extends Omit
  * on the next. A query without a value for `shardOn` needs `{ scatter: true }`. A query that the index cannot serve does not compile, and
  * the error contains a sentence; at run time it rejects with `BAD_QUERY`. Queries reject with `INDEX_NOT_READY` until the index is
  * filled.
+ *
+ * An upgrade, a default or `checkReads` may give an item another value than the index has. Calls that read items leave out an item that
+ * does not match then, so a page may have fewer items than its limit. `list`, `ids`, `explain` and counts use the values of the index.
  */
 export interface IndexOf<T, Keys extends readonly unknown[], Included = never, ShardOn = undefined> {
   /**

@@ -47,7 +47,10 @@ export interface KindOptions<S extends Schema, Indexes, Expires = string> {
   readonly formerly?: readonly string[] | undefined
   /** A synchronous schema of any library that implements Standard Schema; or `typed<T>()`, which checks nothing. */
   readonly schema: Fitting<S> & S
-  /** Indexes by their names in a collection. Index `byTitle` of kind `issue` is `issue_by_title` in the store. */
+  /**
+   * Indexes by their names in a collection. Index `byTitle` of kind `issue` is `issue_by_title` in the store, a name of up to 40
+   * characters.
+   */
   readonly indexes?: (Indexes & CheckedIndexes<SchemaOutput<S>, Indexes>) | undefined
   /**
    * The path of a time from which reads and writes of the kind treat an entity as deleted, by the clock of the process. A cleaner deletes

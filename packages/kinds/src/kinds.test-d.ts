@@ -137,7 +137,7 @@ async function firstOf<In, Out>(entities: Entities<In, Out>, ids: readonly Entit
 }
 
 /** A function over any kind passes on a patch. */
-export async function changed<In, Out>(
+export async function passedOn<In, Out>(
   entities: Entities<In, Out>,
   id: EntityId,
   patch: Patch<Out>,
@@ -153,7 +153,12 @@ const Counts = defineKind('counts', { schema: typed<Readonly<Record<string, numb
 const Things = defineKind('thing', { schema: z.object({ name: z.string() }).catchall(z.string()) })
 
 /** Edits return literals, items, parts of the entity, and any names if the kind knows no names. */
-export async function edits(id: EntityId, item: Item<Issue>, patch: Patch<Issue>, given: any): Promise<void> {
+export async function edits(
+  id: EntityId,
+  item: Item<Issue>,
+  patch: Patch<Issue>,
+  json: string,
+): Promise<void> {
   await issues.update(id, ({ due: _, ...others }) => others)
   await issues.update(id, (now) => ({ ...item, title: now.title }))
   await issues.update(id, (now) => ({ author: { ...now.author, name: 'x' } }))
@@ -162,7 +167,7 @@ export async function edits(id: EntityId, item: Item<Issue>, patch: Patch<Issue>
     return { status: 'closed' }
   })
   await issues.update(id, patch)
-  await issues.update(id, () => given)
+  await issues.update(id, () => JSON.parse(json))
   await issues.updateMany([item], () => ({ assignee: null }), { fates: true })
   await issues.byLabel.updateWhere({ labels: 'a' }, ({ labels }) => ({ labels: labels.slice(1) }))
   await defineKind('named', { schema: typed<Named>() })
