@@ -1,9 +1,10 @@
 import { isLooseleafError, systemTime } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineKind, indexesOf } from '../src/index.ts'
+import { defineKind, indexesOf, typed } from '../src/index.ts'
+import { openStore } from './issues.ts'
 
 const Session = defineKind('session', {
   schema: z.object({ user: z.string(), token: z.string(), until: z.date().nullable().optional() }),
@@ -203,4 +204,19 @@ test.each([
   ],
 ])('an invalid expires is refused: %s', (message, options) => {
   expect(() => defineKind('session', { schema: Session.schema, ...options } as never)).toThrow(message)
+})
+
+test('a time from a default has no effect until the entity is written', async () => {
+  vi.spyOn(process, 'emitWarning').mockReturnValue()
+  const older = defineKind('lease', { schema: typed<{ of: string }>() })
+  const newer = defineKind('lease', {
+    schema: z.object({ of: z.string(), until: z.date().default(new Date(0)) }),
+    expires: 'until',
+  })
+  const leaseStore = await openStore(newer)
+  const leases = newer.in(leaseStore)
+  const { id } = await older.in(leaseStore).insert({ of: 'a' })
+  expect(await leases.get(id)).toMatchObject({ of: 'a', until: new Date(0) })
+  await leases.update(id, { of: 'b' })
+  expect(await leases.get(id)).toBeUndefined()
 })
