@@ -1,14 +1,12 @@
-/*
- * What processes of several runs write down.
- */
+/* Records that processes of several runs write. */
 
-/** Something that must not be. */
+/** An observation that breaks a promise. */
 export interface WrongRecord {
   readonly kind: 'wrong'
   readonly message: string
 }
 
-/** A call has failed. */
+/** A failed call. */
 export interface ErrorRecord {
   readonly kind: 'error'
   readonly code: string

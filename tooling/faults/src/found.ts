@@ -1,13 +1,13 @@
-/** Something that was wrong, and was found by a check of this repository before anybody relied on it. */
+/** A mistake that a check of this repository found before anybody relied on it. */
 export interface FoundMistake {
   readonly wrong: string
-  /** What holds now. */
+  /** Behaviour after the fix. */
   readonly now: string
-  /** The test that holds it; undefined where it was not the project's own code. */
+  /** The test that guards the fix; undefined if the mistake was not in this project's code. */
   readonly heldBy?: { readonly file: string; readonly name: string } | undefined
 }
 
-/** Kept by hand, newest last: facts, and no numbers of runs. */
+/** Maintained by hand, newest last. Facts only, no numbers of runs. */
 export const found: readonly FoundMistake[] = [
   {
     wrong: 'A write was reported as failed and took place later: its statement was still on its way.',
@@ -111,7 +111,7 @@ export const found: readonly FoundMistake[] = [
     now: 'Such commits are left alone, and their outcome is unknown.',
     heldBy: {
       file: 'tooling/faults/src/matrix/replica-failover.int.test.ts',
-      name: 'a commit that no replica confirms is not acknowledged by being ended',
+      name: 'ending a commit that no replica confirms does not acknowledge it',
     },
   },
   {

@@ -8,7 +8,7 @@ const contents = [
   blue,
   { ...red, group: null, at: '2024-03-31T22:15:00.000Z' },
   { ...blue, at: '2024-03-31T22:15:00.000Z' },
-  // Which one index is not of.
+  // Excluded from one of the indexes.
   { ...blue, tags: ['grey'] },
 ]
 

@@ -1,14 +1,20 @@
 import { defineIndex } from '@looseleaf/index-engine'
 import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 
-/** Two columns and a list, kept beside the entity; the time is one that zones and the year 2038 could bend. */
+/**
+ * Two columns and a list, stored beside the entity. The times are ones that time zones or the year 2038 could
+ * distort.
+ */
 export const byGroupAndTime = defineIndex('by_group_and_time', {
   properties: { group: 'string', at: { type: 'time', order: 'desc' } },
   shardOn: 'id',
   include: ['tags', 'by'],
 })
 
-/** A key that is derived, so that writes change the value and leave the row; a row for what is in no group; and what is grey has none. */
+/**
+ * A derived key, so that a write can change the value without changing the row. Entities without a group have
+ * a row; grey ones have none.
+ */
 export const byDay = defineIndex('by_day', {
   properties: { day: { type: 'time', of: 'at', key: 'day' }, group: { type: 'string', nulls: 'last' } },
   shardOn: 'id',
@@ -19,13 +25,16 @@ export const allIndexes = [byTag, byGroup, byGroupAndTime, byDay] as const
 
 export const TAGS = ['red', 'green', 'blue', 'grey', 'ünïcode'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
-/** Of groups, by their order in an index. */
+/** Ranges of groups, in index order. */
 export const RANGES = [
   ['east', 'south'],
   ['east', 'north'],
   ['north', 'south'],
 ] as const
-/** Before 1970, in the hour that summer time skips or repeats in most zones, after the last 32-bit second; two of one day. */
+/**
+ * Times before 1970, in an hour that daylight saving skips or repeats in most zones, and after the last
+ * 32-bit second. Two share a day.
+ */
 export const TIMES = [
   '1969-12-31T23:59:59.999Z',
   '2024-03-31T01:30:00.000Z',
@@ -36,38 +45,38 @@ export const TIMES = [
 
 export const DAYS: readonly string[] = [...new Set(TIMES.map(dayOf))]
 
-/** As a key function has it: in UTC. */
+/** Returns the day in UTC, as the key function does. */
 export function dayOf(time: string): string {
   return time.slice(0, 10)
 }
 
-/** What a write of the load says, besides who it is. */
+/** Content of a write of the load, apart from its operation. */
 export interface Content {
   readonly group: string | null
   readonly tags: readonly string[]
   readonly at: string
 }
 
-/** What is compared between a write and whoever sees it later. */
+/** Returns a text by which a write is compared with later reads. */
 export function signatureOf({ group, tags, at }: Content): string {
   return `${group ?? '-'} ${tags.join(',')} ${at}`
 }
 
-/** What a bag says of itself for the index that is not of grey ones. */
+/** Tells whether the bag is grey and so excluded from the partial index. */
 export function isGrey({ tags }: Pick<Content, 'tags'>): boolean {
   return tags.includes('grey')
 }
 
-/** What a query asked for. Of several values, any will do. */
+/** Conditions of a query. Several values match any of them. */
 export type AskedQuery =
   | { readonly index: 'by_tag'; readonly tags: readonly string[] }
   | { readonly index: 'by_group'; readonly groups: readonly string[] }
-  /** Of all shards; both bounds are in it. */
+  /** Scatters over all shards; both bounds are included. */
   | { readonly index: 'by_group'; readonly between: readonly [from: string, to: string] }
   | { readonly index: 'by_group_and_time'; readonly group: string; readonly at: string }
-  /** What both indexes have. */
+  /** Intersection of two indexes. */
   | { readonly index: 'by_tag and by_group'; readonly tag: string; readonly group: string }
-  /** Without groups: in whatever group, or in none, which is null. */
+  /** Without `groups`: any group, or none (null). */
   | {
       readonly index: 'by_day'
       readonly days: readonly string[]
@@ -93,7 +102,10 @@ export function matches(asked: AskedQuery, { group, tags, at }: Content): boolea
   }
 }
 
-/** Whether all that matches has one key, so that nothing that matches all the time moves within the order. */
+/**
+ * Tells whether all matching entities share one key, so that no entity moves within the order while it
+ * matches.
+ */
 export function isOfOneKey(asked: AskedQuery): boolean {
   switch (asked.index) {
     case 'by_tag':

@@ -77,9 +77,9 @@ async function matrix(names: readonly string[]): Promise<void> {
           saveResult(name, { kind: 'skipped', name, reason: error.message, ...circumstances() })
           continue
         }
-        // The next ones get servers that nothing has happened to.
+        // The next scenarios get fresh servers.
         console.error(`The run of "${name}" broke off.`, error)
-        // An older result would pass for one of today.
+        // Replaces an older result, which would pass for a current one.
         const reason = error instanceof Error ? error.message : String(error)
         saveResult(name, { kind: 'broke off', name, reason, ...circumstances() })
         process.exitCode = 1
@@ -178,5 +178,5 @@ else {
   console.error(usage)
   process.exitCode = 2
 }
-// Node has been seen to wait for ever, when nothing else is left, for sockets that were torn in the middle of a request.
+// Node sometimes waits for ever for sockets that were cut in the middle of a request.
 process.exit()

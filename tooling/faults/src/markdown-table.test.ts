@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { markdownTable } from './markdown-table.ts'
 
-test('columns line up, numbers to the right', () => {
+test('a Markdown table aligns its columns, and numbers to the right', () => {
   const table = markdownTable(
     [
       { title: 'fault', align: 'left' },

@@ -3,7 +3,7 @@ export interface Column {
   readonly align: 'left' | 'right'
 }
 
-/** A table whose columns line up in the source as well. */
+/** Returns a Markdown table whose columns are aligned in the source too. */
 export function markdownTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map(({ title }, i) =>
     Math.max(3, title.length, ...rows.map((row) => (row[i] ?? '').length)),

@@ -73,7 +73,7 @@ function faultResult(wrongs: readonly string[]): ScenarioResultFile {
   }
 }
 
-test('what was measured stands in the page, and what was not run is named', () => {
+test('the page shows each measurement and names the scenarios that were not run', () => {
   const page = renderReport([faultResult([])])
   expect(page).toMatch(/kill -9 of servers +\| mariadbd is killed.*50 kills/)
   expect(page).toMatch(/kill -9 of servers +\| +1,234 .* held/)
@@ -81,14 +81,14 @@ test('what was measured stands in the page, and what was not run is named', () =
   expect(page).not.toMatch(/Not run: .*kill -9 of servers;/)
 })
 
-test('a fault that broke something says what, once for each kind and without ids', () => {
+test('a fault that broke something shows each kind of violation once, without ids', () => {
   const id = '01a1fa88-6da2-7d43-a738-3758fae4ac79'
   const page = renderReport([faultResult([`${id}: gave version 12345`, `${id}: gave version 67890`])])
   expect(page).toMatch(/BROKEN: 2/)
   expect(page).toContain('- 2 times: …: gave version N')
 })
 
-test('a fault that the machine cannot have is named with the reason', () => {
+test('a fault that the machine cannot cause is named with the reason', () => {
   const page = renderReport([
     { kind: 'skipped', name: 'full disk', reason: 'needs a mount', ...circumstances },
   ])
@@ -101,13 +101,13 @@ test('a run that did nothing does not count as held', () => {
   expect(page).toMatch(/1 kinds of faults on real servers.* 0 held; kill -9 of servers: did nothing/)
 })
 
-test('a short run says so', () => {
+test('a short run is marked as short', () => {
   const short = faultResult([])
   const page = renderReport([{ ...short, run: { ...short.run, amount: 5, facts: { kills: 5 } } }])
   expect(page).toContain('5 of 50 kills')
 })
 
-test('a run that broke off, or that is no part of the matrix any more, is not taken for one', () => {
+test('an aborted run, or one of a removed scenario, does not count as a run', () => {
   const page = renderReport([
     { kind: 'broke off', name: 'kill -9 of servers', reason: 'no disk', ...circumstances },
     { ...faultResult([]), name: 'flood' },
@@ -117,11 +117,11 @@ test('a run that broke off, or that is no part of the matrix any more, is not ta
   expect(page).not.toContain('flood')
 })
 
-test('every run is there with its seed and commit', () => {
+test('the page lists every run with its seed and commit', () => {
   expect(renderReport([faultResult([])])).toMatch(/kill -9 of servers +\| +1 \| abc +\| 2026-01-02 03:04/)
 })
 
-describe('a Galera cluster', () => {
+describe('the report of a Galera cluster', () => {
   const content = {
     at: '2026-01-02T03:04:05.000Z',
     options: { fault: 'kill' },
@@ -143,27 +143,27 @@ describe('a Galera cluster', () => {
     nodesEqual: true,
   }
 
-  test('has a line for its rounds and one in the summary', () => {
+  test('it has a line for its rounds and one in the summary', () => {
     const page = renderReport([faultResult([])], [{ name: 'failover', content }])
     expect(page).toMatch(/failover +\| +2 kills \| +700 \| +42 \| +3: 1, 2 .* 6\.2–6\.4 .* 5\.0–7\.0 .* held/)
     expect(page).toMatch(/Galera cluster that loses.*\| +1,645 \| +2 \| .* held/)
     expect(page).toMatch(/Galera: failover +\| +\| not recorded/)
   })
 
-  test('that lost a write is broken', () => {
+  test('it shows a lost write as broken', () => {
     const broken = { ...content, tally: { ...content.tally, wrongs: ['a write is gone'] } }
     const page = renderReport([faultResult([])], [{ name: 'failover', content: broken }])
     expect(page).toMatch(/Galera cluster that loses.*BROKEN: 1 of 1 runs/)
   })
 
-  test('tells the numbers of whatever else was tried', () => {
+  test('it shows the figures of other experiments', () => {
     const fence = { at: content.at, same: { rounds: 60, late: 0 }, across: { rounds: 60, late: 25 } }
     const page = renderReport([faultResult([])], [{ name: 'fence', content: fence }])
     expect(page).toContain('- fence, across: 60 rounds, 25 late.')
   })
 })
 
-test('a simulation is there with its seeds, faults and what broke', () => {
+test('the page shows a simulation with its seeds, faults and violations', () => {
   const page = renderReport([
     {
       kind: 'simulation',
@@ -202,7 +202,7 @@ test('a simulation is there with its seeds, faults and what broke', () => {
   expect(page).toContain('- seed 7: missing')
 })
 
-test('mutants are there by package, with those that nothing notices and those that are no mistakes', () => {
+test('the page shows mutants by package, with survivors and equivalents', () => {
   const file = (name: string, counts: [number, number, number], survived: string[]) => ({
     file: `packages/${name}.ts`,
     mutants: counts[0],
@@ -235,7 +235,7 @@ test('mutants are there by package, with those that nothing notices and those th
   expect(page).toContain('- `packages/store/src/one.ts` `f: a → b`: It is the same.')
 })
 
-test('what was run on MySQL has a part of its own, and what was not is named', () => {
+test('the page has a part for MySQL and names the runs that are missing there', () => {
   const onMysql = { ...faultResult([]), server: '9.7.4', commit: 'def' }
   const page = renderReport([faultResult([])], [], [onMysql])
   expect(page).toMatch(/## On MySQL\n[^#]*on MySQL 9\.7\.4[^#]*kill -9 of servers +\| +50 kills[^#]*\| held/)

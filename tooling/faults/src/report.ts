@@ -18,7 +18,7 @@ import { loadGaleraResults, loadResults, type GaleraResultFile, type ResultFile 
 
 const PAGE = fileURLToPath(new URL('../../../docs/reliability.md', import.meta.url))
 
-/** Writes the page from the last results, and answers its path. Throws when there are none. */
+/** Writes the page from the last results and returns its path. Throws if there are none. */
 export function writeReport(): string {
   const { results, outdated } = loadResults('faults')
   const onMysql = loadResults('faults-on-mysql')
@@ -44,7 +44,7 @@ export function renderReport(
   const isFailover = ({ scenario }: Measured): boolean => replicaFailovers.includes(scenario)
   const faults = measured.filter((each) => !isFailover(each))
   const failovers = measured.filter(isFailover)
-  // What is no part of the matrix any more has results all the same.
+  // Results of removed scenarios still exist.
   const shown = results.filter(
     (result) => !('name' in result) || scenarios.some(({ name }) => name === result.name),
   )
@@ -100,7 +100,7 @@ ${each(({ cpus }) => cpus)} processor cores for servers, processes and checkers 
 said, with their data in ${each((result) => ('folder' in result ? result.folder : undefined))}. Commits and seeds stand [at the end](#where-the-numbers-are-from).`
 }
 
-/** A simulation has none. */
+/** A simulation has no server. */
 const serverOf = (result: ResultFile): string | undefined => ('server' in result ? result.server : undefined)
 
 function notMeasured(results: readonly ResultFile[], mysql: OnMysql | undefined): string {
@@ -123,7 +123,7 @@ function notOnMysql({ measured }: OnMysql): string[] {
   return not.length === 0 ? [] : [`- On MySQL: ${not.join('; ')}.`]
 }
 
-/** Of every table and line above: which commit, which seed, when, and for how long. */
+/** Returns the commit, seed, date and duration behind every table and line. */
 function provenance(
   results: readonly ResultFile[],
   galera: readonly GaleraResultFile[],

@@ -11,7 +11,7 @@ import type { ScenarioRun } from './matrix/run-scenario.ts'
 /** Where and when a result was measured. */
 export interface Circumstances extends results.Circumstances {
   readonly server: string
-  /** Where the servers kept their data. */
+  /** Folder of the servers' data. */
   readonly folder: string
 }
 
@@ -36,7 +36,7 @@ export interface ScenarioResultFile extends Circumstances {
   readonly run: ScenarioRun
 }
 
-/** A scenario that this machine cannot have, or that something else than the store has ended. */
+/** A scenario that this machine cannot run, or that was aborted by something other than the store. */
 export interface AbsentResultFile extends Circumstances {
   readonly kind: 'skipped' | 'broke off'
   readonly name: string
@@ -52,7 +52,7 @@ export type ResultFile =
   | SimulationResultFile
   | MutantsResultFile
 
-/** A run in which the written node was taken away again and again. */
+/** A run that repeatedly took away the written node. */
 export interface GaleraRounds {
   readonly at: string
   readonly commit?: string | undefined
@@ -72,7 +72,7 @@ export interface GaleraRounds {
   readonly nodesEqual: boolean
 }
 
-/** A file of `tooling/galera`: rounds, or the numbers of something else that was tried. */
+/** A file of `tooling/galera`: rounds, or the figures of a single experiment. */
 export interface GaleraResultFile {
   readonly name: string
   readonly content: GaleraRounds | { readonly at: string; readonly commit?: string | undefined }
@@ -86,18 +86,21 @@ export function circumstances(): Circumstances {
   }
 }
 
-/** A result on MySQL takes the place of none on MariaDB. */
+/** Saves a result. Results on MySQL and on MariaDB are kept apart. */
 export function saveResult(name: string, result: ResultFile): string {
   return results.saveResult(findServer()?.flavor === 'mysql' ? 'faults-on-mysql' : 'faults', name, result)
 }
 
-/** All that runs have left on one kind of server; what was written by an older program, and cannot be shown any more, by name. */
+/**
+ * Loads all results of one kind of server. Names the files of an older format, which cannot be shown any
+ * more.
+ */
 export function loadResults(by: 'faults' | 'faults-on-mysql'): {
   readonly results: ResultFile[]
   readonly outdated: string[]
 } {
   const files = results.loadResults(by)
-  // Programs of ours wrote them, though perhaps not today's.
+  // Our programs wrote the files, perhaps in an older version.
   const all = files.map(({ name, content }) => ({ name, result: content as ResultFile }))
   return {
     results: all.flatMap(({ result }) => (isCurrent(result) ? [result] : [])),

@@ -5,9 +5,9 @@ export interface HandledRecord {
   readonly kind: 'handled'
   readonly id: string
   readonly version: number
-  /** By the monotonic clock that all processes share, in µs. */
+  /** Microseconds of the monotonic clock that all processes share. */
   readonly at: number
-  /** From the statement of the write to the handler, in ms, by the machine's clock. */
+  /** Milliseconds from the statement of the write to the handler, by the machine's clock. */
   readonly afterMs: number
 }
 
@@ -15,17 +15,17 @@ export type ChangesRecord = HandledRecord | WrongRecord | ErrorRecord
 
 export type Role = 'write' | 'consume' | 'by time'
 
-/** What a process is told. */
+/** Configuration of a process. */
 export interface ChangesConfig {
   readonly role: Role
   readonly urls: readonly string[]
   readonly seed: number
   /** The entities that are written. */
   readonly ids: readonly string[]
-  /** Of those who write: callers at once, and how long each rests after a call. */
+  /** For writers: concurrent callers, and the pause of each after a call. */
   readonly clients: number
   readonly restMs: number
-  /** Of those who consume: the consumer's name, and its leases. */
+  /** For consumers: name and leases of the consumer. */
   readonly consumer: string
   readonly leaseMs: number
 }

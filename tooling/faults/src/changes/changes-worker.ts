@@ -78,7 +78,7 @@ async function handle(worker: Worker, store: DataStore, random: Random): Promise
       retryMs: 50,
       concurrency: 16,
       onError(error, change) {
-        // Those of handlers are on purpose.
+        // The handlers of this worker throw on purpose; other errors count as errors of shards.
         if (change === undefined)
           worker.recorder.write({ kind: 'error', code: isLooseleafError(error) ? error.code : String(error) })
       },
@@ -89,7 +89,7 @@ async function handle(worker: Worker, store: DataStore, random: Random): Promise
   await consumer.stop()
 }
 
-/** What people write who have no floor: from the latest time that was seen on. */
+/** Follows writes without the floor: reads from the latest time seen so far. */
 async function readByTime(worker: Worker, store: DataStore): Promise<void> {
   await Promise.all(
     store.context.driver.shards.map(async ({ entities }) => {

@@ -7,14 +7,14 @@ import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import { findServer } from '@looseleaf-tooling/mariadb'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-// Servers that are given from outside cannot be killed, so this test needs the program itself.
+// An external server cannot be killed, so this test needs a server program.
 const lacks = findServer() === undefined
 
 const HOUR_MS = 3_600_000
 
 describe.skipIf(lacks)(`changes${lacks ? ' (left out: needs the program mariadbd or mysqld)' : ''}`, () => {
   test(
-    'a failover that loses the last moments loses their changes alone, and clocks that are an hour off lose none',
+    'a failover that loses the last commits loses only their changes, and clocks that are an hour off lose none',
     { timeout: 60_000 },
     async () => {
       const cluster = await startReplicaCluster({ mode: 'asynchronous', shards: 1, replicated: [0] })
@@ -26,7 +26,7 @@ describe.skipIf(lacks)(`changes${lacks ? ' (left out: needs the program mariadbd
         connections: { deadlineMs: 3_000, connectTimeoutMs: 1_000 },
       })
       const ids = Array.from({ length: 20 }, () => store.newId())
-      /** The last versions that each of them was given. */
+      /** The last version of each entity that each of the two received. */
       const [consumed, followed] = [new Map<EntityId, number>(), new Map<EntityId, number>()]
       const consumer = consume(store, 'all', ({ id, version }) => void consumed.set(id, version), {
         from: 'beginning',
@@ -53,7 +53,7 @@ describe.skipIf(lacks)(`changes${lacks ? ' (left out: needs the program mariadbd
         return new Map(ids.map((id, i) => [id, versions[i] ?? 0]))
       }
       const writeAll = (by = store) => Promise.all(ids.map((id) => by.put({ at: Date.now() }, { id })))
-      /** Whether both have the last state of every entity. */
+      /** Tells whether both have the last state of every entity. */
       const isCurrent = async (): Promise<boolean> => {
         const now = await stored()
         return [consumed, followed].every((seen) => ids.every((id) => seen.get(id) === now.get(id)))
@@ -67,7 +67,8 @@ describe.skipIf(lacks)(`changes${lacks ? ' (left out: needs the program mariadbd
         freeze: false,
         beforeOpening: async () => void (isGone = true),
       })
-      // Acknowledged, handed over, and lost. One by one: what is under way in the end is written on the promoted server.
+      // Loses acknowledged changes that were already delivered. Writes one at a time, so that a write in
+      // flight at the end goes to the promoted server.
       for (let n = 0; !isGone; n++) {
         await store.put({ n }, { id: ids[n % ids.length]! }).catch((error: unknown) => {
           if (!isLooseleafError(error)) throw error
@@ -86,7 +87,7 @@ describe.skipIf(lacks)(`changes${lacks ? ' (left out: needs the program mariadbd
       await writeAll()
       expect(await holdsWithin(10_000, isCurrent)).toBe(true)
 
-      // As a failover to a server whose clock is behind has it.
+      // Simulates a failover to a server whose clock is behind.
       await shard!.admin(`UPDATE ${database.name}.looseleaf_meta SET floor = floor + INTERVAL 1 HOUR`)
       const others = await Promise.all(
         [-HOUR_MS, HOUR_MS].map((clockOffsetMs) => openStore(database.urls, { clockOffsetMs })),

@@ -13,7 +13,7 @@ function history(
   }
 }
 
-test('versions in their order, some twice, are right', () => {
+test('ordered versions, some of them repeated, are right', () => {
   const effects = effectsOf(
     history(
       {
@@ -34,7 +34,7 @@ test('versions in their order, some twice, are right', () => {
   expect(missed(effects, new Map([['a', 4]]))).toEqual([])
 })
 
-test('an older one after a newer one is wrong, but for a process that was paused', () => {
+test('an older version after a newer one is wrong, unless the process was paused', () => {
   expect(effectsOf(history({ versions: [[1, 2]] }, { versions: [[2, 1]] })).wrongs).toEqual([
     'one: a at version 1 was handled after 2',
   ])
@@ -45,7 +45,7 @@ test('an older one after a newer one is wrong, but for a process that was paused
   })
 })
 
-test('an entity whose last state was not handled is missed', () => {
+test('an entity whose last state was not handled counts as missed', () => {
   const effects = effectsOf(history({ versions: [[1, 1]] }))
   expect(
     missed(
@@ -58,7 +58,7 @@ test('an entity whose last state was not handled is missed', () => {
   ).toEqual(['a', 'b'])
 })
 
-test('what a process says is wrong is wrong', () => {
+test('an error that a process reports counts as wrong', () => {
   const process = { records: [{ kind: 'wrong', message: 'it ended' } as const], wasPaused: false }
   expect(effectsOf({ consumer: 'one', processes: [process] }).wrongs).toEqual(['one: it ended'])
 })

@@ -1,23 +1,26 @@
 import type { ChangesRecord } from './changes-records.ts'
 
-/** What the processes of one consumer have handled. */
+/** Changes that the processes of one consumer have handled. */
 export interface ConsumerHistory {
   readonly consumer: string
   readonly processes: readonly {
     readonly records: readonly ChangesRecord[]
-    /** It was stopped for longer than its lease: what it had in hand then comes late, and its effects know by their versions. */
+    /**
+     * True if the process was stopped for longer than its lease. Changes that it held then come late; their
+     * versions tell the effects so.
+     */
     readonly wasPaused: boolean
   }[]
 }
 
-/** What a consumer has made of the changes, by the rule that an older version changes nothing. */
+/** State that a consumer has built from the changes; an older version changes nothing. */
 export interface Effects {
   /** The last version of each entity. */
   readonly versions: ReadonlyMap<string, number>
   readonly handled: number
   /** Changes that were handled again, with the same version. */
   readonly again: number
-  /** Older versions after newer ones, of processes that had been paused. */
+  /** Older versions that processes delivered after newer ones because they had been paused. */
   readonly late: number
   readonly afterMs: readonly number[]
   /** Errors of shards, by code. */
@@ -51,7 +54,7 @@ export function effectsOf({ consumer, processes }: ConsumerHistory): Effects {
   return { versions, handled: all.length, again, late, afterMs, errors, wrongs }
 }
 
-/** Entities whose last state a consumer does not have. */
+/** Returns the entities whose last state the consumer does not have. */
 export function missed(
   { versions }: Pick<Effects, 'versions'>,
   stored: ReadonlyMap<string, number>,

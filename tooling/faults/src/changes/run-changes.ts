@@ -14,19 +14,19 @@ import { effectsOf, missed, type Effects } from './judge-changes.ts'
 import { slowStatements } from './slow-statements.ts'
 
 export interface ChangesRunOptions {
-  /** One empty database each. */
+  /** One empty database per shard. */
   readonly urls: readonly string[]
-  /** The same for somebody with all rights. */
+  /** The same databases, for a user with all rights. */
   readonly adminUrls: readonly string[]
   readonly seed: number
   readonly rounds: number
-  /** Of faults, each followed by quiet. */
+  /** Duration of the faults in a round. Each round ends with a quiet time. */
   readonly roundMs: number
   readonly writers: number
   readonly consumers: number
   /** Processes of each consumer. */
   readonly processes: number
-  /** Kills a server, and starts it again: now and then, where it is given. */
+  /** Kills a server and starts it again. If given, the run calls it now and then. */
   readonly restartServer?: ((random: Random) => Promise<void>) | undefined
 }
 
@@ -34,25 +34,25 @@ export interface ChangesRun {
   readonly seed: number
   readonly writers: number
   readonly consumers: number
-  /** Of each consumer. */
+  /** Processes of each consumer. */
   readonly processes: number
   readonly seconds: number
   readonly rounds: number
   readonly entities: number
-  /** Of all consumers together. */
+  /** Sum over all consumers. */
   readonly handled: number
   readonly again: number
   readonly late: number
   readonly faults: Readonly<Record<string, number>>
-  /** Errors of shards that consumers met and tried again, by code. */
+  /** Errors of shards that consumers met and retried, by code. */
   readonly errors: Readonly<Record<string, number>>
-  /** From the end of the writing until every consumer had everything: of each round, in ms. */
+  /** Milliseconds from the end of the writes until every consumer had all changes, per round. */
   readonly quietMs: readonly number[]
-  /** Where one was long: what is known of each consumer two seconds after the writers have ended. */
+  /** For slow rounds: the state of each consumer two seconds after the writes ended. */
   readonly behind: readonly string[]
-  /** From the write to the handler, over all faults. */
+  /** Milliseconds from write to handler, over all faults. */
   readonly afterMs: { readonly p50: number; readonly p99: number }
-  /** Last states that a reader by time had missed when the consumers had all, of all rounds. */
+  /** Last states that a reader by time had missed when the consumers had everything, over all rounds. */
   readonly missedByTime: number
   readonly wrongs: readonly string[]
 }
@@ -61,10 +61,10 @@ const IDS = 400
 const LEASE_MS = 1_000
 const SLOW_SHARE = 0.01
 const SLOW_SECONDS = 0.5
-/** How long a consumer may take to have everything, before it is said that it never will. */
+/** Time for a consumer to catch up. After it, the consumer counts as stuck. */
 const QUIET_LIMIT_MS = 30_000
 const END_MS = 60_000
-/** Who takes longer is looked at. */
+/** A consumer that needs longer is reported in `behind`. */
 const LONG_MS = 2_000
 
 interface Worker {
@@ -75,7 +75,10 @@ interface Worker {
   wasPaused: boolean
 }
 
-/** Consumers follow real databases while processes and servers are killed, paused and slow, and have to miss nothing. */
+/**
+ * Runs consumers on real databases while processes and servers are killed, paused and slow. No consumer may
+ * miss a change.
+ */
 export async function runChanges(options: ChangesRunOptions): Promise<ChangesRun> {
   const { urls, seed, rounds, roundMs } = options
   const random = createRandom(seed)
@@ -171,7 +174,7 @@ interface ChangesLoad {
   readonly workers: Worker[]
   start(role: Role, consumer: string): Worker
   stopWriters(): Promise<void>
-  /** What each consumer has made of the changes, beginning with what it had made of those of former rounds. */
+  /** Returns the effects of each consumer, on top of its effects in former rounds. */
   effects(known: ReadonlyMap<string, ReadonlyMap<string, number>>): Map<string, Effects>
   end(): Promise<void>
   kill(): Promise<void>
@@ -257,7 +260,7 @@ function living(workers: readonly Worker[]): readonly Worker[] {
   return workers.filter(({ process }) => !process.isGone)
 }
 
-/** Does some harm to somebody, and says what. */
+/** Does some harm and returns its description. */
 async function disturb(
   load: ChangesLoad,
   random: Random,
@@ -296,7 +299,7 @@ async function disturb(
   return 'servers killed'
 }
 
-/** What is stored of these entities, tombstones too. */
+/** Returns the stored versions of these entities, including tombstones. */
 async function storedVersions(
   shards: readonly StoreShard[],
   ids: readonly string[],

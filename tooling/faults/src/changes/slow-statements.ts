@@ -1,6 +1,9 @@
 import { createConnection } from 'mysql2/promise'
 
-/** From now on some rows of statements that write entities take up to this many seconds, after their times were taken. */
+/**
+ * Delays some rows of statements that write entities by up to this many seconds, after their timestamps were
+ * taken.
+ */
 export async function slowStatements(
   adminUrls: readonly string[],
   share: number,

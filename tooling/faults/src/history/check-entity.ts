@@ -8,7 +8,7 @@ import {
 } from './entity-history.ts'
 import type { SightRecord } from './records.ts'
 
-/** A state that is known to have been committed, whoever told. */
+/** A state that is known to have been committed. */
 interface KnownState {
   readonly version: number
   readonly by: number
@@ -19,15 +19,18 @@ type VersionedSight = LivingSight & { readonly version: number }
 
 export interface EntityCheckOptions {
   /**
-   * A commit is seen by others a moment before it is on disk, and a crash may undo it then, whereupon its writer tries again with
-   * another version. So where servers crash, what was seen binds nobody but in the version that was acknowledged.
+   * Servers crash during this history.
+   *
+   * A reader sees a commit shortly before it is on disk. If the server crashes then, the commit is undone and
+   * its writer retries with another version. So an observed version binds a history with crashes only if that
+   * version was acknowledged.
    */
   readonly serversCrash?: boolean | undefined
 }
 
 /**
- * Holds everything that was told about one entity against what a register could have told: versions are the order of
- * its states, and nobody may see one before it was called for, or after it was over.
+ * Compares everything that was reported about one entity with a register. Versions order its states. A state
+ * is visible neither before its write was called nor after it was replaced.
  */
 export function checkEntity(
   history: EntityHistory,
@@ -62,7 +65,7 @@ export function checkEntity(
   const goneAfter = suffixMinimum(gone.map(({ start, end }) => ({ at: start, end })))
   for (const sight of living) {
     const write = byNumber.get(sight.by)
-    // A list tells no versions.
+    // A list reports no versions.
     const { version = Infinity } = sight
     const what = `a read gave ${sight.version === undefined ? '' : `version ${sight.version} of `}operation ${sight.by}`
     if (write === undefined || write.content === null) {
@@ -101,7 +104,7 @@ export function checkEntity(
   return wrongs
 }
 
-/** States by their version; also says so when two operations claim one version. */
+/** Maps each version to its state. Reports two operations that claim the same version. */
 function knownStates(
   acknowledged: readonly (Write & { version: number })[],
   versioned: readonly VersionedSight[],
@@ -120,7 +123,7 @@ function knownStates(
   return [...states].map(([version, by]) => ({ version, by })).toSorted((a, b) => a.version - b.version)
 }
 
-/** One write that was answered before the other was called has the lower version. */
+/** A write that was answered before another one was called has the lower version. */
 function checkOrderOfWrites(
   acknowledged: readonly (Write & { version: number })[],
   say: (what: string) => void,
@@ -132,7 +135,7 @@ function checkOrderOfWrites(
   }
 }
 
-/** Each state follows from the one before: no update is lost, and what was replaced does not come back. */
+/** Each state follows from its predecessor: no update is lost, and a replaced state does not come back. */
 function checkSteps(
   known: readonly KnownState[],
   byNumber: ReadonlyMap<number, Write>,
@@ -143,7 +146,7 @@ function checkSteps(
   const everKnown = new Set(known.map(({ by }) => by))
   for (const [place, { version, by }] of known.entries()) {
     const before = known[place - 1]
-    // The cleaner raises versions and leaves the state as it is, so a state may have several versions in a row.
+    // The cleaner raises versions without changing the state, so consecutive versions may share a state.
     if (before?.by === by) continue
     if (seen.has(by)) say(`operation ${by} came back as version ${version} after it had been replaced`)
     seen.add(by)

@@ -34,14 +34,14 @@ function query(
   return { kind: 'query', start, end, asked, found }
 }
 
-/** All groups from one to another. */
+/** A query over a range of groups. */
 const over = (...between: [from: string, to: string]): AskedQuery => ({ index: 'by_group', between })
 
 function check(...records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] {
   return checkHistory([{ records: records.flat(), goneAt: 1_000 }]).wrongs
 }
 
-describe('a history that can be', () => {
+describe('a possible history', () => {
   test.each<[string, (HistoryRecord | readonly HistoryRecord[])[]]>([
     ['nothing', []],
     ['a read before anything was written', [sight([0, 1])]],
@@ -121,7 +121,7 @@ describe('a history that can be', () => {
   })
 })
 
-describe('a history that cannot be', () => {
+describe('an impossible history', () => {
   test.each<[string, RegExp, (HistoryRecord | readonly HistoryRecord[])[]]>([
     [
       'an acknowledged write is gone',
@@ -280,7 +280,7 @@ describe('a history that cannot be', () => {
   })
 })
 
-describe('what was seen before a server has crashed', () => {
+describe('a state that was seen before a server crash', () => {
   const unflushed: [string, RegExp, (HistoryRecord | readonly HistoryRecord[])[]][] = [
     [
       'of a put whose writer was told nothing',
@@ -306,12 +306,12 @@ describe('what was seen before a server has crashed', () => {
   const crashed = (records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] =>
     checkHistory([{ records: records.flat(), goneAt: 1_000 }], [], { serversCrash: true }).wrongs
 
-  test.each(unflushed)('may have been undone: %s', (_, otherwise, records) => {
+  test.each(unflushed)('it may be undone: %s', (_, otherwise, records) => {
     expect(check(...records).join()).toMatch(otherwise)
     expect(crashed(records)).toEqual([])
   })
 
-  test('may have been kept, though nobody was told, and be what an update was made from', () => {
+  test('it may survive without an acknowledgement, and an update may be based on it', () => {
     const kept = [
       write(1, [0, 1], { version: 5 }),
       write(2, [2, 3], { outcome: 'unknown' }),
@@ -322,7 +322,7 @@ describe('what was seen before a server has crashed', () => {
     expect(crashed([...kept, write(4, [8, 9], { version: 11, previous: 1 })]).join()).toMatch(/lost update/)
   })
 
-  test('is there still where it was acknowledged', () => {
+  test('it survives if it was acknowledged', () => {
     expect(crashed([write(1, [0, 1], { version: 5 }), sight([2, 3])])).not.toEqual([])
     const seen = sight([4, 5], { version: 5, by: 1 })
     expect(crashed([write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 7 }), seen])).not.toEqual(
@@ -331,34 +331,34 @@ describe('what was seen before a server has crashed', () => {
   })
 })
 
-describe('a query that lacks what matched all the time', () => {
+describe('a query that lacks an entity that matched all the time', () => {
   const lacking = (changes: Partial<QueryRecord>): HistoryRecord[] => [
     ...write(1, [0, 1], { version: 5 }),
     { ...query([2, 3], []), ...changes },
   ]
   const processes = (records: HistoryRecord[]): ProcessHistory[] => [{ records, goneAt: 1_000 }]
 
-  test('is excused when it said that it is not complete, and counted', () => {
+  test('it is excused and counted if it said that it is incomplete', () => {
     const { wrongs, counts } = checkHistory(processes(lacking({ complete: false })))
     expect(wrongs).toEqual([])
     expect(counts).toMatchObject({ incompleteQueries: 1, expectedInQueries: 0 })
     expect(checkHistory(processes(lacking({}))).wrongs).toHaveLength(1)
   })
 
-  test('is counted where rows may come after their entity', () => {
+  test('it is counted if rows may come after their entity', () => {
     const { wrongs, counts } = checkHistory(processes(lacking({})), [], { queriesMayLack: true })
     expect(wrongs).toEqual([])
     expect(counts).toMatchObject({ lackedInQueries: 1, expectedInQueries: 1 })
   })
 })
 
-test('the time that a process stood still is not part of its calls', () => {
+test('the time that a process was stopped does not count as part of its calls', () => {
   const { counts } = checkHistory([
     {
       records: [
         ...write(1, [0, 9_000_000], { version: 5 }),
         { kind: 'stopped', start: 1_000_000, end: 8_000_000 },
-        // Another one, which was not under way then.
+        // A second write, which was not in flight then.
         ...write(2, [9_000_000, 9_500_000], { version: 6 }),
       ],
       goneAt: 1e9,

@@ -10,30 +10,30 @@ export interface HistoryCounts {
   unknown: number
   reads: number
   queries: number
-  /** Acknowledged with index rows left to the cleaner. */
+  /** Writes that were acknowledged with index rows deferred to the cleaner. */
   notIndexed: number
-  /** Queries that said by themselves that they may lack something. */
+  /** Queries that reported themselves incomplete. */
   incompleteQueries: number
-  /** Queries that replicas have answered. */
+  /** Queries that replicas answered. */
   queriesOfReplicas: number
-  /** Entities that a query had to find, over all queries. */
+  /** Entities that queries had to find, summed over all queries. */
   expectedInQueries: number
-  /** Of these, those that it lacked where it may: the order of writes lets rows come after their entity. */
+  /** Part of `expectedInQueries` that was not found although rows may come after their entity. */
   lackedInQueries: number
-  /** Codes of the errors that callers were told, with how often. */
+  /** Error codes that callers received, with their counts. */
   readonly errors: Record<string, number>
-  /** The longest call, in milliseconds, less the time that its process stood still. */
+  /** Duration of the longest call in milliseconds, without the time that its process was stopped. */
   longestMs: number
 }
 
 export interface HistoryOptions extends EntityCheckOptions {
-  /** Rows may come after their entity, so that a query may lack what was acknowledged. Default: false. */
+  /** Rows may come after their entity, so a query may lack acknowledged writes. Default: false. */
   readonly queriesMayLack?: boolean | undefined
 }
 
 export interface HistoryResult {
   readonly counts: HistoryCounts
-  /** What cannot be, in words. */
+  /** Violations, in words. */
   readonly wrongs: readonly string[]
 }
 
@@ -45,8 +45,9 @@ export interface GatheredRecords {
 }
 
 /**
- * Judges a recorded history: per entity as a register, and each query by the entities that matched all the time and
- * those that cannot have matched. What was seen in the end, from the tables, is given as sights too.
+ * Judges a recorded history. Checks each entity as a register, and each query against the entities that
+ * matched all the time and those that never matched. The final contents of the tables are passed as sights
+ * too.
  */
 export function checkHistory(
   processes: readonly ProcessHistory[],
@@ -121,7 +122,7 @@ export function gather(processes: readonly ProcessHistory[]): GatheredRecords {
         countError(counts, record.code)
       } else if (record.kind === 'wrong') gathered.wrongs.push(record.message)
     }
-    // The process died before it heard.
+    // The process died before its answer arrived.
     for (const begin of begun.values())
       addWrite(gathered, begin, { kind: 'end', number: begin.number, at: goneAt, outcome: 'unknown' })
   }
@@ -157,7 +158,9 @@ function entityIn(gathered: GatheredRecords, id: string): { writes: Write[]; sig
   return entity
 }
 
-/** A write of unknown outcome that was seen has taken place, with the least version that it was seen with. */
+/**
+ * Turns each write of unknown outcome that was seen into an acknowledged one, with the lowest version seen.
+ */
 export function withSeenVersions(writes: readonly Write[], sights: readonly SightRecord[]): Write[] {
   const seen = new Map<number, { version: number; previous: number | undefined }>()
   for (const { by, version, previous } of sights) {
@@ -170,10 +173,10 @@ export function withSeenVersions(writes: readonly Write[], sights: readonly Sigh
   })
 }
 
-/** Intervals of time, sorted and disjoint. */
+/** Sorted, disjoint intervals of time. */
 export type Intervals = readonly { readonly from: number; readonly to: number }[]
 
-/** An entity that matched from the beginning of a query to its end has to be among what it found. */
+/** Checks that each query found the entities that matched from its beginning to its end. */
 function checkQueries(
   histories: readonly EntityHistory[],
   queries: readonly QueryRecord[],

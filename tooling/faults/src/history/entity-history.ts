@@ -6,7 +6,7 @@ export interface Write {
   readonly number: number
   readonly id: string
   readonly start: number
-  /** The answer, or the end of the process that waited for it. */
+  /** Time of the answer, or of the death of the process that waited for it. */
   readonly end: number
   readonly outcome: 'acknowledged' | 'failed' | 'unknown'
   /** Null for a delete. */
@@ -23,16 +23,16 @@ export interface EntityHistory {
 }
 
 /**
- * Tells by when a state was certainly over. Sorted once, asked often.
+ * Tells when a state was certainly replaced. Sorts once, for many lookups.
  *
- * A write that was answered before an acknowledged one began is over when that one was acknowledged. This holds for
- * writes of unknown outcome too, although they may land late: they land by compare-and-swap on a version that they
- * read before their answer, which is gone by then.
+ * If a write was answered before an acknowledged write began, its state was replaced when the acknowledged
+ * write was answered. This includes writes of unknown outcome, although they may commit late: they
+ * compare-and-swap a version that they read before their answer, and that version no longer exists.
  */
 export interface Supersession {
-  /** The moment by which what was written by `write` was over; Infinity when it may still stand. */
+  /** Latest time at which the state written by `write` can be current; Infinity if it may still be. */
   of(write: Write): number
-  /** The moment by which an entity that was never written was over. */
+  /** Latest time at which the entity can be unwritten. */
   readonly ofNothing: number
 }
 
@@ -49,7 +49,7 @@ export function createSupersession(writes: readonly Write[]): Supersession {
   }
 }
 
-/** For any place: the least end of the items strictly behind it. */
+/** Returns, for each position, the least end of the items strictly behind it. */
 export function suffixMinimum(
   items: readonly { readonly at: number; readonly end: number }[],
 ): (place: number) => number {
@@ -61,7 +61,7 @@ export function suffixMinimum(
   return (place) => least[firstBehind(sorted, place)] ?? Infinity
 }
 
-/** For any moment: the greatest value of the items that ended strictly before it. */
+/** Returns, for each time, the greatest value of the items that ended strictly before it. */
 export function prefixMaximum(
   items: readonly { readonly end: number; readonly value: number }[],
 ): (place: number) => number {

@@ -7,7 +7,7 @@ import { runHistory } from './run-history.ts'
 import { runReplicatedHistory } from './run-replicated-history.ts'
 
 const LIMIT_MS = 240_000
-// Servers that are given from outside have no replicas.
+// External servers have no replicas.
 const lacks = findServer() === undefined
 
 const noticed: Readonly<Record<Flaw, RegExp>> = {
@@ -32,13 +32,13 @@ describe(`processes on real databases${lacks ? ' (replicas are left out: they ne
         hot: 10,
       })
       expect(run.wrongs).toEqual([])
-      // A history in which nothing happens would fit too.
+      // An empty history would pass too.
       expect(Math.min(run.counts.acknowledged, run.counts.reads, run.watch.looks)).toBeGreaterThan(250)
       expect(run.counts.expectedInQueries).toBeGreaterThan(250)
     },
   )
 
-  test.skipIf(lacks)('reads from replicas that are behind fit it too', { timeout: LIMIT_MS }, async () => {
+  test.skipIf(lacks)('reads from stale replicas fit a history', { timeout: LIMIT_MS }, async () => {
     const run = await runReplicatedHistory({
       seed: 3,
       processes: 2,
@@ -52,9 +52,9 @@ describe(`processes on real databases${lacks ? ' (replicas are left out: they ne
     expect(run.counts.queriesOfReplicas).toBeGreaterThan(5)
   })
 
-  // Whether calls meet where a guard is needed is chance, and a run in which they do not notices nothing.
+  // A run notices nothing unless calls happen to meet where the guard is needed.
   test.each(someOf(flaws, 1))(
-    'a guard that is off is noticed: %s',
+    'the checker notices a missing guard: %s',
     { timeout: LIMIT_MS, retry: 3 },
     async (flaw) => {
       const { urls } = await freshShards(2)

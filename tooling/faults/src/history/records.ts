@@ -2,8 +2,8 @@ import type { Recording } from '@looseleaf-tooling/lab/processes'
 import type { AskedQuery, Content } from '../indexes.ts'
 
 /*
- * What processes write down, a line of JSON each, before they send a write and after they got an answer. Moments are
- * microseconds of the machine's monotonic clock, which all its processes share.
+ * Records of a process, one line of JSON each: one before it sends a write, one after each answer. Times are
+ * microseconds of the monotonic clock that all processes of the machine share.
  */
 
 /** A write is about to be sent. */
@@ -16,58 +16,61 @@ export interface BeginRecord {
   readonly content: Content | null
 }
 
-/** The answer to a write. What is `failed` did not take place, by what the caller was told; `unknown` is anybody's guess. */
+/**
+ * The answer to a write. `failed`: the caller was told that the write did not take place. `unknown`: it may
+ * have.
+ */
 export interface EndRecord {
   readonly kind: 'end'
   readonly number: number
   readonly at: number
   readonly outcome: 'acknowledged' | 'failed' | 'unknown'
-  /** Of a put that was acknowledged. */
+  /** Version of an acknowledged put. */
   readonly version?: number | undefined
-  /** The operation whose state an update was made from. */
+  /** Operation whose state an update was based on. */
   readonly previous?: number | undefined
-  /** The version that a conditional write was made on. */
+  /** Version that a conditional write expected. */
   readonly base?: number | undefined
   /** The error's code. */
   readonly code?: string | undefined
-  /** False: acknowledged, with index rows that are left to the cleaner. */
+  /** False if the write was acknowledged with index rows deferred to the cleaner. */
   readonly indexed?: false | undefined
 }
 
-/** A state that somebody has seen; without an operation that wrote it: nothing was there. */
+/** A state that a reader has seen. Without `by`, the entity did not exist. */
 export interface SightRecord {
   readonly kind: 'sight'
   readonly id: string
-  /** It was so at some time from here on. */
+  /** The state was current at some time between `start` and `end`. */
   readonly start: number
   readonly end: number
-  /** When the call began, where it was told to allow for what is older. */
+  /** Start of the call, if the call accepts stale data. */
   readonly called?: number | undefined
-  /** Not told by a list. */
+  /** Undefined for lists, which report no version. */
   readonly version?: number | undefined
-  /** The operation that says it wrote this. */
+  /** Operation that wrote the state, according to its bag. */
   readonly by?: number | undefined
   readonly previous?: number | undefined
   readonly content?: Content | undefined
-  /** True for one of the entities that a query gave. */
+  /** True if a query returned the entity. */
   readonly inQuery?: true | undefined
 }
 
-/** A query and all that it found; each entity found is a sight as well. */
+/** A query and everything it found. Each entity found is recorded as a sight too. */
 export interface QueryRecord {
   readonly kind: 'query'
   readonly start: number
   readonly end: number
   readonly called?: number | undefined
-  /** True where replicas have answered. */
+  /** True if replicas answered. */
   readonly fromReplicas?: true | undefined
   readonly asked: AskedQuery
   readonly found: readonly string[]
-  /** False: it said by itself that it may lack something. */
+  /** False if the query said that its result may be incomplete. */
   readonly complete?: false | undefined
 }
 
-/** A call that did not write and failed. */
+/** A failed call that was not a write. */
 export interface ErrorRecord {
   readonly kind: 'error'
   readonly start: number
@@ -75,29 +78,32 @@ export interface ErrorRecord {
   readonly code: string
 }
 
-/** An answer that is wrong by itself, whatever else happened. */
+/** An answer that is wrong regardless of all others. */
 export interface WrongRecord {
   readonly kind: 'wrong'
   readonly message: string
 }
 
-/** What the process holds of the machine. */
+/** Resources of the process. */
 export interface MemoryRecord {
   readonly kind: 'memory'
   readonly at: number
   /** Bytes of heap in use. */
   readonly heap: number
-  /** Bytes of memory that the process has altogether. */
+  /** Resident memory of the process in bytes. */
   readonly rss: number
-  /** Right after a collection, so that all of the heap is in use indeed. */
+  /** True right after a garbage collection. */
   readonly collected?: true | undefined
-  /** Sockets that it has open, where the system tells. */
+  /** Open sockets, if the system reports them. */
   readonly sockets?: number | undefined
-  /** `before` the store was opened, `idle` when the callers are done, `after` it was closed; else at work. */
+  /**
+   * `before`: the store is not open yet. `idle`: the callers have finished. `after`: the store is closed.
+   * Undefined: under load.
+   */
   readonly phase?: 'before' | 'idle' | 'after' | undefined
 }
 
-/** The process stood still, which is nobody's wait. */
+/** The process was stopped; this time counts for no call. */
 export interface StoppedRecord {
   readonly kind: 'stopped'
   readonly start: number
@@ -114,5 +120,5 @@ export type HistoryRecord =
   | MemoryRecord
   | StoppedRecord
 
-/** What one process wrote down, and when it was known to be gone. */
+/** Records of one process, and the time by which it was known to be dead. */
 export type ProcessHistory = Recording<HistoryRecord>

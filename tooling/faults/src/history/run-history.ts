@@ -14,17 +14,17 @@ import { startWatcher, type WatchResult } from '../watch/watcher.ts'
 import { checkHistory, type HistoryCounts } from './check-history.ts'
 
 export interface HistoryRunOptions {
-  /** One empty database each. */
+  /** One empty database per shard. */
   readonly urls: readonly string[]
-  /** The replicas of each. Default: there are none. */
+  /** Replicas of each shard. Default: none. */
   readonly replicas?: readonly (readonly string[])[] | undefined
   readonly seed: number
   readonly processes: number
   readonly clients: number
-  /** Of all processes together, at least. */
+  /** Least number of operations, over all processes. */
   readonly operations: number
   readonly flaw?: Flaw | undefined
-  /** Entities that all fight over; 24 by default. */
+  /** Entities that all processes write. Default: 24. */
   readonly hot?: number | undefined
 }
 
@@ -42,16 +42,19 @@ export interface HistoryRun {
   readonly wrongs: readonly string[]
 }
 
-/** In which an entity that all fight over is written several times. */
+/** Delay between scans; several writes of a hot entity fit into it. */
 const SCANS_APART_MS = 150
 const HOT = 24
 const COLD = 150
-/** Sweeps wait for so long before they delete, and so does a load that ends: more than a query takes here. */
+/** Retention of replaced rows, and the time that an ending load waits. More than a query takes here. */
 const QUERY_TIME_MS = 2_000
-/** A process that needs longer for its last calls hangs. */
+/** A process that needs longer for its last calls counts as hanging. */
 const END_MS = 900_000
 
-/** Processes write and read the same entities on real databases, and every answer is held against every other. */
+/**
+ * Runs processes that write and read the same entities on real databases, and compares every answer with all
+ * others.
+ */
 export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun> {
   const { urls, seed, processes, clients, operations, flaw } = options
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-history-'))
@@ -74,7 +77,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   })
   try {
     const watcher = startWatcher(tables, hot, createRandom(seed))
-    // One of them repairs all the while, with so little patience that writers are fenced all the time.
+    // The first process runs a cleaner with so short a grace that it fences writers all the time.
     for (let n = 0; n < processes; n++) load.start(n === 0 ? { cleanerGraceMs: 20 } : {})
     const { histories, hanging } = await load.end(END_MS)
     const watch = await watcher.stop()
@@ -111,7 +114,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   }
 }
 
-/** Creates the tables, and picks ids for the entities. */
+/** Creates the tables and chooses ids for the entities. */
 export async function createStore(
   urls: readonly string[],
   hot: number,

@@ -4,13 +4,13 @@ import { createRandom } from '@looseleaf-tooling/random'
 import { runHistory, type HistoryRun, type HistoryRunOptions } from './run-history.ts'
 
 export interface ReplicatedHistoryOptions extends Omit<HistoryRunOptions, 'urls' | 'replicas'> {
-  /** Of each shard. */
+  /** Replicas of each shard. */
   readonly replicasEach: number
 }
 
 const SHARDS = [0, 1]
 
-/** A history of which half of the reads are from replicas, one of which is behind now and then. */
+/** Runs a history in which half of the reads go to replicas, one of which lags now and then. */
 export async function runReplicatedHistory({
   replicasEach,
   ...options

@@ -28,8 +28,8 @@ const sight = (id: string, version: number, key: string | null, by: number, at: 
   end: at + 1,
 })
 
-describe('a fight', () => {
-  test('in which a key goes from one to the other is right', () => {
+describe('the checker of fights', () => {
+  test('it accepts a fight in which a key moves between entities', () => {
     const first = put('a', 'x', 10, [0, 5])
     const by = numbers
     const { wrongs, counts } = checkFight(
@@ -40,38 +40,38 @@ describe('a fight', () => {
     expect(counts).toMatchObject({ acknowledged: 3, holdings: 2, changes: 1 })
   })
 
-  test('in which two have one key is wrong, by what was seen as by what was answered', () => {
+  test('it reports two entities with one key, whether seen or answered', () => {
     const records = [...put('a', 'x', 10, [0, 5]), ...put('b', 'x', 5, [20, 30])]
     const by = numbers
     const wrong = ['a (version 10) and b (5) both had x']
     expect(checkFight(records, [sight('a', 10, 'x', by - 1, 50), sight('b', 5, 'x', by, 60)]).wrongs).toEqual(
       wrong,
     )
-    // The one may have been replaced before the other came.
+    // The first holder may have been replaced before the second one came.
     expect(checkFight(records, [sight('a', 10, 'x', by - 1, 25), sight('b', 5, 'x', by, 60)]).wrongs).toEqual(
       [],
     )
   })
 
-  test('in which an acknowledged write is gone is wrong', () => {
+  test('it reports a missing acknowledged write', () => {
     const older = put('a', null, 9, [0, 1])
     const by = numbers
     const { wrongs } = checkFight([...older, ...put('a', 'x', 10, [2, 5])], [sight('a', 9, null, by, 50)])
     expect(wrongs).toEqual(['a: version 10 was acknowledged, and version 9 was there after that'])
   })
 
-  test('in which a write that has failed is seen is wrong', () => {
+  test('it reports a failed write that was seen', () => {
     const failed = write('a', 'x', [0, 5], { outcome: 'failed' })
     const { wrongs } = checkFight(failed, [sight('a', 9, 'x', numbers, 50)])
     expect(wrongs).toEqual([`a: version 9 is of write ${numbers}, which was failed`])
   })
 
-  test('in which somebody is named who has given the key up long ago is wrong, whoever may have it is right', () => {
+  test('it reports a refusal that names a former holder, but not one that names a possible holder', () => {
     const refused = write('b', 'x', [30, 40], { outcome: 'refused', holder: 'a' })
     const has = put('a', 'x', 10, [0, 5])
     expect(checkFight([...has, ...refused], []).wrongs).toEqual([])
     expect(checkFight([...has, ...put('a', null, 20, [29, 31]), ...refused], []).wrongs).toEqual([])
-    // A fence has raised its version, and it has the key still.
+    // A fence has raised its version; it still has the key.
     const fenced = sight('a', 15, 'x', numbers - 1, 20)
     expect(
       checkFight([...has, ...refused], [{ ...fenced, by: (has[0] as { number: number }).number }]).wrongs,

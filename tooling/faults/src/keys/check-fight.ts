@@ -5,9 +5,9 @@ export interface FightCounts {
   readonly refused: number
   readonly unknown: number
   readonly failed: number
-  /** Times in which an entity had a key for certain. */
+  /** Intervals in which an entity certainly had a key. */
   readonly holdings: number
-  /** How often a key was with another entity than before. */
+  /** How often a key moved to another entity. */
   readonly changes: number
 }
 
@@ -16,10 +16,10 @@ export interface FightResult {
   readonly wrongs: readonly string[]
 }
 
-/** A write that has ended. */
+/** A write with its answer, if it had one. */
 type Ended = FightBegin & { readonly end: FightEnd | undefined }
 
-/** A time in which an entity had a key for certain. */
+/** An interval in which an entity certainly had a key. */
 interface Holding {
   readonly id: string
   readonly version: number
@@ -29,8 +29,8 @@ interface Holding {
 }
 
 /**
- * Holds what writers were told against what was seen. An entity has each version once, and from one moment to another: what
- * was at a version at two moments was so all the time between.
+ * Compares the answers that writers received with the sights. Each version of an entity is current for one
+ * interval, so an entity that was seen twice at one version had it all the time between.
  */
 export function checkFight(records: readonly FightRecord[], sights: readonly FightSight[]): FightResult {
   const ends = new Map(records.flatMap((record) => (record.kind === 'end' ? [[record.number, record]] : [])))
@@ -96,7 +96,7 @@ function keysHeldTwice(holdings: readonly Holding[]): { wrongs: string[]; change
   return { wrongs, changes }
 }
 
-/** What was seen after an acknowledgement is no older. */
+/** Checks that no sight after an acknowledgement is older than the acknowledged write. */
 function lostWrites(
   acknowledged: readonly FightSight[],
   byEntity: ReadonlyMap<string, readonly FightSight[]>,
@@ -109,7 +109,7 @@ function lostWrites(
   })
 }
 
-/** What is seen was written, with this key, by a write that was not said to have failed. */
+/** Checks that each state seen was written, with this key, by a write that was not reported as failed. */
 function strangers(writes: readonly Ended[], sights: readonly FightSight[]): string[] {
   const byNumber = new Map(writes.map((write) => [write.number, write]))
   return sights.flatMap(({ id, by, key, version }) => {
@@ -122,7 +122,7 @@ function strangers(writes: readonly Ended[], sights: readonly FightSight[]): str
   })
 }
 
-/** Whoever is named as having a key may have had it during the call. */
+/** Checks that each holder named in a refusal may have had the key during the call. */
 function falseRefusals(
   writes: readonly Ended[],
   byEntity: ReadonlyMap<string, readonly FightSight[]>,

@@ -1,15 +1,15 @@
 /*
- * What is written down of a fight over the keys of a unique index. Moments are microseconds of the monotonic clock that all
+ * Records of a fight over the keys of a unique index. Times are microseconds of the monotonic clock that all
  * processes of a machine share; see `moment`.
  */
 
 /** A write is about to be sent. */
 export interface FightBegin {
   readonly kind: 'begin'
-  /** Unique within a fight; the bag says it as `by`. */
+  /** Unique within a fight; stored in the bag as `by`. */
   readonly number: number
   readonly id: string
-  /** Null: none, or a delete. */
+  /** Null for a bag without a key, or a delete. */
   readonly key: string | null
   readonly at: number
 }
@@ -19,20 +19,20 @@ export interface FightEnd {
   readonly number: number
   readonly at: number
   readonly outcome: 'acknowledged' | 'refused' | 'failed' | 'unknown'
-  /** Of an acknowledged put. */
+  /** Version of an acknowledged put. */
   readonly version?: number | undefined
-  /** Who has the key, of one that was refused. */
+  /** Holder of the key that a refusal names. */
   readonly holder?: string | undefined
 }
 
 export type FightRecord = FightBegin | FightEnd
 
-/** An entity as somebody saw it between two moments. */
+/** A state of an entity that was read between two times. */
 export interface FightSight {
   readonly id: string
   readonly version: number
   readonly key: string | null
-  /** The write that has made it; null for a tombstone. */
+  /** The write that made it; null for a tombstone. */
   readonly by: number | null
   readonly start: number
   readonly end: number

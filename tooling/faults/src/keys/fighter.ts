@@ -1,4 +1,4 @@
-/** A process of a fight over keys: one store, some callers, everything written down. */
+/** A process of a fight over keys: one store with several callers that record everything. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startCleaner } from '@looseleaf/cleaner'
 import { isLooseleafError } from '@looseleaf/core'
@@ -12,14 +12,14 @@ import { withKeyFlaw, type KeyFlaw } from './flawed-keys.ts'
 import { withHeldCommits } from './held-commits.ts'
 import { byName } from './names.ts'
 
-/** What a process of a fight is told. */
+/** Configuration of a process of a fight. */
 export interface FighterConfig {
   readonly seed: number
   readonly urls: readonly string[]
   readonly ids: readonly string[]
   readonly keys: readonly string[]
   readonly flaw?: KeyFlaw | undefined
-  /** Runs a cleaner with this grace. */
+  /** Grace of the cleaner that this process runs. */
   readonly cleanerGraceMs?: number | undefined
 }
 
@@ -35,7 +35,7 @@ async function run(fighter: Fighter): Promise<void> {
     connections: { deadlineMs: DEADLINE_MS, connectTimeoutMs: DEADLINE_MS, lockWaitSeconds: 1 },
     change: (driver) => withKeyFlaw(withHeldCommits(driver, createRandom(number)), flaw),
     indexes: [byName],
-    // The shards may be away when this process starts.
+    // The shards may be unreachable when this process starts.
     again: () => !fighter.isStopping,
   })
   const cleaner =
@@ -52,7 +52,7 @@ async function run(fighter: Fighter): Promise<void> {
   await store.close()
 }
 
-/** One write: an entity takes a key, gives up what it has, or is deleted. */
+/** Makes one write: an entity takes a key, gives its key up, or is deleted. */
 async function fight(fighter: Fighter, store: DataStore, random: Random): Promise<void> {
   const { config, recorder } = fighter
   const id = random.pick(config.ids)

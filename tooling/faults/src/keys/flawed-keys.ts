@@ -2,12 +2,12 @@ import type { ClaimTable, Driver, IndexTable } from '@looseleaf/core'
 import { changed } from '@looseleaf-tooling/lab/drivers'
 import { withoutFences } from '@looseleaf-tooling/simulation'
 
-/** A guard of unique indexes that is off. A checker that does not notice is no checker. */
+/** A guard of unique indexes that can be turned off, to test the checker. */
 export type KeyFlaw = 'swap compares nothing' | 'no fence before a take-over'
 
 export const keyFlaws: readonly KeyFlaw[] = ['swap compares nothing', 'no fence before a take-over']
 
-/** The driver, with one guard off; for tests of the checker only. */
+/** Returns the driver with one guard turned off, to test the checker. */
 export function withKeyFlaw(driver: Driver, flaw: KeyFlaw | undefined): Driver {
   if (flaw === undefined) return driver
   if (flaw === 'no fence before a take-over') return withoutFences(driver)
@@ -16,7 +16,7 @@ export function withKeyFlaw(driver: Driver, flaw: KeyFlaw | undefined): Driver {
   })
 }
 
-/** Gives the key away whoever has it by now. */
+/** Gives the key away regardless of its current holder. */
 function carelessSwap(claims: ClaimTable, table: IndexTable): ClaimTable {
   return {
     take: (rows, options) => claims.take(rows, options),

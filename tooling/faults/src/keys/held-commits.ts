@@ -4,10 +4,10 @@ import { changed } from '@looseleaf-tooling/lab/drivers'
 import type { Random } from '@looseleaf-tooling/random'
 
 const HELD = 0.15
-/** Longer than others wait for an attempt before they take its key over. */
+/** Longer than other writers wait before they take over the key of an attempt. */
 const HELD_MS = { least: 300, more: 600 }
 
-/** The driver, with commits that are held up on their way, when the claims of their entities are taken. */
+/** Delays commits of entities after their claims were taken. */
 export function withHeldCommits(driver: Driver, random: Random): Driver {
   const hold = async (): Promise<void> => {
     if (random.chance(HELD)) await sleep(HELD_MS.least + random.below(HELD_MS.more))

@@ -1,6 +1,6 @@
 import { defineIndex } from '@looseleaf/index-engine'
 
-/** The index over whose keys entities fight. */
+/** The unique index whose keys are fought over. */
 export const byName = defineIndex('by_name', {
   properties: { name: 'string' },
   shardOn: 'name',

@@ -19,9 +19,9 @@ import type { KeyFlaw } from './flawed-keys.ts'
 import { byName } from './names.ts'
 
 export interface FightOptions {
-  /** One empty database each, for the processes of the fight. */
+  /** One empty database per shard, for the processes of the fight. */
   readonly urls: readonly string[]
-  /** The same for the one who looks. Default: `urls`. */
+  /** The same databases, for the watcher. Default: `urls`. */
   readonly adminUrls?: (() => readonly string[]) | undefined
   readonly seed: number
   readonly seconds: number
@@ -34,20 +34,20 @@ export interface FightOptions {
 export interface Fight extends FightResult {
   readonly kills: number
   readonly stops: number
-  /** How often all entities were looked at. */
+  /** How often the watcher read all entities. */
   readonly looks: number
 }
 
 const CLEANER_GRACE_MS = 1_000
-/** Longer than writers wait for each other before they take a key over. */
+/** Longer than writers wait for each other before they take over a key. */
 const LONGEST_STOP_MS = 900
 const LOOK_EVERY_MS = 10
-/** A process that needs longer for its last calls hangs. */
+/** A process that needs longer for its last calls counts as hanging. */
 const END_MS = 60_000
 
 /**
- * Processes whose entities take, give up and take over a few keys, while some of them are killed and others stand still. Every
- * answer is held against what is seen in the tables meanwhile and, in the end, against the claims.
+ * Runs processes whose entities take, give up and take over a few keys while some processes are killed and
+ * others stopped. Compares every answer with the tables during the fight, and with the claims at its end.
  */
 export async function runFight(options: FightOptions): Promise<Fight> {
   const { urls, adminUrls = (): readonly string[] => urls, seed, flaw } = options
@@ -74,7 +74,7 @@ export async function runFight(options: FightOptions): Promise<Fight> {
     const until = performance.now() + options.seconds * 1000
     while (performance.now() < until) {
       await sleep(random.below(200))
-      // The first one has the cleaner, and stays.
+      // The first process runs the cleaner and stays.
       const victims = fighters.all.slice(1).filter(({ isGone }) => !isGone)
       if (victims.length === 0) break
       const victim = random.pick(victims)
@@ -121,14 +121,14 @@ export async function runFight(options: FightOptions): Promise<Fight> {
 interface Watcher {
   sights(): readonly FightSight[]
   looks(): number
-  /** Looks at all entities again and again, until it is stopped. */
+  /** Reads all entities repeatedly until it is stopped. */
   run(): Promise<void>
   stop(): void
 }
 
-/** Looks past the store: at all shards, for what is consistent is told by versions. */
+/** Reads the tables of all shards directly. Versions tell which sights are consistent. */
 function createWatcher(tables: Tables): Watcher {
-  /** Of each version of an entity, which are all different, the first sight and the last one say all. */
+  /** Versions of an entity are all different, so the first and the last sight of each suffice. */
   const seen = new Map<string, { readonly first: FightSight; last: FightSight }>()
   let looks = 0
   let isStopped = false
@@ -152,7 +152,7 @@ function createWatcher(tables: Tables): Watcher {
     looks: () => looks,
     async run() {
       while (!isStopped) {
-        // A server is away for a while, which is the point.
+        // Expected: the run makes servers unreachable.
         await look().catch(() => undefined)
         await sleep(LOOK_EVERY_MS)
       }
@@ -162,7 +162,7 @@ function createWatcher(tables: Tables): Watcher {
   }
 }
 
-/** One sweep, and then every key is with its entity, and no claim is without. */
+/** Sweeps once, then checks that every key has a claim of its entity and every claim has an entity. */
 async function wrongInTheEnd(store: DataStore): Promise<string[]> {
   await sweep(store, { graceMs: 0 })
   const { missing, dangling, unclaimed } = await checkIndexes(store, [byName])

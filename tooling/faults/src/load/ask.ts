@@ -19,11 +19,11 @@ export type FoundEntity = Bag & { readonly id: string }
 
 export interface Answered {
   readonly found: readonly FoundEntity[]
-  /** True when every page said that it lacks nothing. */
+  /** True if every page said that it is complete. */
   readonly complete: boolean
-  /** When the first page was asked for of which something was found. */
+  /** Start of the first page that found something. */
   readonly start: number
-  /** Whether replicas have answered any of the pages. */
+  /** True if replicas answered any page. */
   readonly fromReplicas: boolean
 }
 
@@ -48,7 +48,7 @@ export function whatToAsk(random: Random): AskedQuery {
   const chosen = random.next()
   if (chosen < 0.2) return { index: 'by_tag', tags: some(TAGS, random) }
   if (chosen < 0.4) return { index: 'by_group', groups: some(GROUPS, random) }
-  // Whoever moves between these groups, and so between shards, matches all the time.
+  // An entity that moves between these groups, and so between shards, matches all the time.
   if (chosen < 0.6) return { index: 'by_group', between: random.pick(RANGES) }
   if (chosen < 0.7)
     return { index: 'by_tag and by_group', tag: random.pick(TAGS), group: random.pick(GROUPS) }
@@ -57,13 +57,13 @@ export function whatToAsk(random: Random): AskedQuery {
   return { index: 'by_day', days, ...(random.chance(0.7) && { groups: some([...GROUPS, null], random) }) }
 }
 
-/** Mostly one, else a list. */
+/** Returns mostly one value, sometimes several. */
 function some<T>(values: readonly T[], random: Random): readonly T[] {
   const chosen = random.chance(0.6) ? [] : values.filter(() => random.chance(0.5))
   return chosen.length === 0 ? [random.pick(values)] : chosen
 }
 
-/** In one page, or in several where nothing can be missed by moving to one that was read before: on, or on and back again. */
+/** Asks in one page, or in several if paging cannot miss a moved entity: forward, or forward and back. */
 export async function ask(
   store: DataStore,
   asked: AskedQuery,
@@ -96,7 +96,7 @@ export async function ask(
     taken.unshift(page)
   }
   return {
-    // Whatever is indexed has the properties of this load.
+    // Every indexed entity has the properties of this load.
     found: taken.flatMap(({ items }) => items as readonly FoundEntity[]),
     complete: taken.every(({ cost }) => cost.complete),
     fromReplicas: taken.some(({ cost }) => cost.asOf !== undefined),
@@ -130,7 +130,7 @@ function pageOf(
       return (options) => store.intersect(conditions, options)
     }
     case 'by_day': {
-      // Any time of a day asks for it.
+      // Any time of a day selects that day.
       const day = anyOf(asked.days.map((date) => new Date(`${date}T12:34:56.789Z`)))
       const where = asked.groups === undefined ? { day } : { day, group: anyOf(asked.groups) }
       return (options) => store.query(byDay, where, options)

@@ -15,32 +15,32 @@ export interface ClientOptions {
   readonly cold: readonly string[]
   readonly largeBodies: number
   readonly restMs: number
-  /** Whether half of all reads are from replicas. */
+  /** True if half of all reads go to replicas. */
   readonly isReplicated: boolean
-  /** The number of the next operation; undefined when there is nothing more to do. */
+  /** Returns the number of the next operation; undefined when the work is done. */
   readonly next: () => number | undefined
 }
 
 /** More bytes than the driver sends as text. */
 const LARGE_BYTES = 80_000
-/** After an error, so that a shard that is down is not asked thousands of times a second. */
+/** Pause after an error, so that callers do not flood a shard that is down. */
 const AFTER_ERROR_MS = 20
 
-/** Milliseconds. */
+/** Staleness bounds in milliseconds. */
 const BOUNDS_MS = [300, 1_000, 3_000]
-/** Of reads that have a token. */
+/** Staleness bound of reads with a token. */
 const ANY_AGE_MS = 60_000
 
-/** Where a call reads, and how old in microseconds what it gives may be. */
+/** Source of a read, and the greatest age of its data in microseconds. */
 interface Source {
-  /** Of a call that begins now. */
+  /** Options of a call that begins now. */
   readonly options: () => ReplicaReadOptions
   readonly old: number
 }
 
 type Answer = Pick<EndRecord, 'outcome' | 'version' | 'previous' | 'base' | 'code' | 'indexed'>
 
-/** One caller: one call after the other, each written down. */
+/** Runs one caller: sequential calls, each recorded. */
 export async function runClient(options: ClientOptions): Promise<void> {
   for (let number = options.next(); number !== undefined; number = options.next()) {
     const failed = await perform(options, number)
@@ -64,7 +64,10 @@ async function perform(options: ClientOptions, number: number): Promise<boolean>
   return query(options)
 }
 
-/** Every other hot entity is always in some group, however often it moves: queries over groups have to find it always. */
+/**
+ * Tells whether the entity is always in some group, which holds for every other hot one. Queries over all
+ * groups must always find it.
+ */
 function staysInAGroup({ hot }: ClientOptions, id: string): boolean {
   return hot.indexOf(id) % 2 === 1
 }
@@ -91,7 +94,7 @@ function bagOf({ random, largeBodies }: ClientOptions, number: number, content: 
   }
 }
 
-/** Bytes that do not compress. */
+/** Returns incompressible bytes. */
 function padding(random: Random): Uint8Array {
   const bytes = new Uint8Array(LARGE_BYTES)
   for (let i = 0; i < bytes.length; i++) bytes[i] = random.below(256)
@@ -127,7 +130,7 @@ function update(options: ClientOptions, number: number, id: string): Promise<boo
   })
 }
 
-/** A read, and a write that has to come right after it. */
+/** Reads an entity and writes it on condition of the version read. */
 async function swap(options: ClientOptions, number: number, id: string): Promise<boolean> {
   const start = moment()
   let base: number
@@ -142,7 +145,7 @@ async function swap(options: ClientOptions, number: number, id: string): Promise
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
     const result = await options.store.put(bag, { id, ifVersion: base })
-    // Version 0 stands for a tombstone of any version as well as for nothing.
+    // Version 0 means "no entity", which includes a tombstone of any version.
     return { ...acknowledged(result), ...(base > 0 && { base }) }
   })
 }
@@ -176,7 +179,7 @@ async function write(
     answer = await send()
   } catch (error) {
     const code = codeOf(error)
-    // An answer of the store about the entity is no fault; anything else is.
+    // Answers about the entity are expected; other codes are failures.
     failed = !['ALREADY_EXISTS', 'NOT_FOUND', 'VERSION_MISMATCH', 'CONFLICT'].includes(code)
     if (code === 'NOT_FOUND') recorder.write({ kind: 'sight', id, start, end: moment() })
     if (!isLooseleafError(error)) recorder.write({ kind: 'wrong', message: `A write threw ${String(error)}` })
@@ -187,7 +190,7 @@ async function write(
   return failed
 }
 
-/** A token stands for all that was acknowledged when it was made. */
+/** A token covers all writes that were acknowledged when it was made. */
 function sourceOf({ store, random, isReplicated }: ClientOptions): Source {
   if (!isReplicated || random.chance(0.5)) return { options: () => ({}), old: 0 }
   if (random.chance(0.3)) {
@@ -238,7 +241,7 @@ async function query(options: ClientOptions): Promise<boolean> {
   }
 }
 
-/** A call as one that has seen what was so at some time since then. */
+/** Records a call as a sight of a state that was current at some time since then. */
 interface Called {
   readonly start: number
   readonly old: number
@@ -271,7 +274,7 @@ function recordSight(
   )
 }
 
-/** The content of a bag that this load wrote. */
+/** Returns the content of a bag that this load wrote. */
 export function contentIn(bag: Bag): Content {
   return {
     group: bag['group'] as string | null,

@@ -3,7 +3,10 @@ import { LooseleafError, type Driver } from '@looseleaf/core'
 import { changed } from '@looseleaf-tooling/lab/drivers'
 import type { Random } from '@looseleaf-tooling/random'
 
-/** A driver whose index tables refuse some statements before they are sent, as those of a shard that is away do. */
+/**
+ * Returns a driver whose index tables refuse some statements before they are sent, like those of an
+ * unreachable shard.
+ */
 export function withRefusals(driver: Driver, chance: number, random: Random): Driver {
   return changed(driver, {
     index: (table) => ({
@@ -17,8 +20,8 @@ export function withRefusals(driver: Driver, chance: number, random: Random): Dr
 }
 
 /**
- * A driver whose scans of index rows arrive at different times, up to so many milliseconds apart, as they do where shards
- * are busy or far away: what moves from one shard to another in between has to be found all the same.
+ * Returns a driver whose scans of index rows arrive up to `mostMs` milliseconds apart, like those of busy or
+ * distant shards. A query must still find an entity that moves between shards in that time.
  */
 export function withLateScans(driver: Driver, mostMs: number, random: Random): Driver {
   return changed(driver, {

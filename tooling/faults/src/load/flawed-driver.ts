@@ -3,7 +3,7 @@ import { tableName, tableSpec } from '@looseleaf/index-engine'
 import { changed, type Changes } from '@looseleaf-tooling/lab/drivers'
 import { byGroup } from '@looseleaf-tooling/lab/indexes'
 
-/** Guards of the protocol that are off, one at a time. A checker that does not notice is no checker. */
+/** Guards of the protocol that can be turned off, one at a time, to test the checkers. */
 const changesOf = {
   'upsert overwrites': () => ({
     index: (table) => ({
@@ -24,20 +24,20 @@ export type Flaw = keyof typeof changesOf
 
 export const flaws: readonly Flaw[] = Object.keys(changesOf) as Flaw[]
 
-/** The driver, with one guard off; for tests of the checkers only. */
+/** Returns the driver with one guard turned off, to test the checkers. */
 export function withFlaw(driver: Driver, flaw: Flaw): Driver {
   return changed(driver, changesOf[flaw](driver))
 }
 
 const regardless = <Row>(row: Row): Row & { before: number } => ({ ...row, before: Number.MAX_SAFE_INTEGER })
 
-/** Right behind a commit it deletes the row of the state before, which a query that is under way may need. */
+/** Deletes the row of the former state right after a commit, although a query under way may need it. */
 function hastyReplace(entities: EntityTable, { shards }: Driver): Partial<EntityTable> {
   const spec = tableSpec({ ...byGroup, table: tableName(byGroup, 1) })
   async function removeLost({ id, version }: EntityReplace): Promise<void> {
     const tables = shards.map((shard) => shard.index(spec))
     const rows = (await Promise.all(shards.map((shard) => shard.rowsOf([spec], [id])))).flat()
-    // A fence stamps no rows, and those that it finds are the state's own.
+    // A fence writes no rows, and the rows that it finds belong to the current state.
     if (!rows.flat().some((row) => row.version === version)) return
     for (const [i, table] of tables.entries())
       await table.remove((rows[i] ?? []).map(({ key, entityId }) => ({ key, entityId, before: version })))
@@ -51,7 +51,7 @@ function hastyReplace(entities: EntityTable, { shards }: Driver): Partial<Entity
   }
 }
 
-/** Replaces whatever is there. */
+/** Replaces an entity of any version. */
 function unguardedReplace(entities: EntityTable): Partial<EntityTable> {
   return {
     async replace(rows, options) {

@@ -4,48 +4,48 @@ import type { Flaw } from './flawed-driver.ts'
 import type { HistoryRecord } from '../history/records.ts'
 import type { StopPoint } from './stopping-driver.ts'
 
-/** What a process of the load is told. */
+/** Configuration of a process of the load. */
 export interface WorkerConfig {
   readonly seed: number
   readonly urls: readonly string[]
-  /** The replicas of each shard. Where there are any, half of all reads are from them. */
+  /** Replicas of each shard. If there are any, half of all reads go to them. */
   readonly replicas?: readonly (readonly string[])[] | undefined
-  /** The entities that everybody writes all the time, and those that are written now and then. */
+  /** Entities that all processes write all the time (hot), and those that they write now and then (cold). */
   readonly hot: readonly string[]
   readonly cold: readonly string[]
-  /** Callers at once, and calls of them all together; 0 until told to stop. */
+  /** Concurrent callers, and the number of calls of all together; 0 means until stopped. */
   readonly clients: number
   readonly operations: number
   readonly deadlineMs: number
   readonly poolSize: number
-  /** How often a put has a body that travels as a prepared statement. */
+  /** Share of puts whose body is large enough for a prepared statement. */
   readonly largeBodies?: number | undefined
-  /** How the stores of the load write. */
+  /** Write options of the stores. */
   readonly writing?:
     | Pick<
         DataStoreOptions,
         'writeOrder' | 'onIndexFailure' | 'deleteDelayMs' | 'queryTimeMs' | 'writeTimeoutMs'
       >
     | undefined
-  /** How often an index refuses the rows of a statement, as if its shard were away. */
+  /** Share of statements whose rows an index refuses, as if its shard were unreachable. */
   readonly refuseRows?: number | undefined
-  /** How much later than the others one shard may be asked by a query, in milliseconds. */
+  /** Greatest delay between the scans of one query, in milliseconds. */
   readonly scansApartMs?: number | undefined
   readonly flaw?: Flaw | undefined
-  /** Sends itself SIGSTOP at this point of its first write; see `stopping-driver.ts`. */
+  /** Point of the first write at which the process sends itself SIGSTOP; see `stopping-driver.ts`. */
   readonly stopAt?: StopPoint | undefined
-  /** Runs a cleaner with this grace. */
+  /** Grace of the cleaner that the process runs. */
   readonly cleanerGraceMs?: number | undefined
-  /** What its clock is off by. */
+  /** Offset of the process's clock. */
   readonly clockOffsetMs?: number | undefined
-  /** Milliseconds that each caller rests after a call. */
+  /** Pause of each caller after a call, in milliseconds. */
   readonly restMs?: number | undefined
 }
 
 /** The processes that write and read the same entities. */
 export type Load = Processes<WorkerConfig, HistoryRecord>
 
-/** `folder` is where they write their histories. */
+/** Creates the load. Processes write their histories into `folder`. */
 export function createLoad(folder: string, common: WorkerConfig): Load {
   return createProcesses(new URL('./worker.ts', import.meta.url), folder, common)
 }

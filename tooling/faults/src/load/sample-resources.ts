@@ -5,7 +5,10 @@ import type { MemoryRecord } from '../history/records.ts'
 
 const DESCRIPTORS = '/proc/self/fd'
 
-/** What this process holds now; with `collect`, after whatever is garbage is gone. Needs `--expose-gc` for that. */
+/**
+ * Samples the resources of this process. With `collect`, after a garbage collection, which needs
+ * `--expose-gc`.
+ */
 export function sampleResources(phase: MemoryRecord['phase'], collect = false): MemoryRecord {
   if (collect) global.gc?.()
   const { heapUsed, rss } = process.memoryUsage()
@@ -20,10 +23,10 @@ export function sampleResources(phase: MemoryRecord['phase'], collect = false): 
   }
 }
 
-/** A socket that is destroyed is gone a little later, and that may take a while where many processes want to run. */
+/** Time for destroyed sockets to disappear, on a machine with many busy processes. */
 const UNTIL_CLOSED_MS = 5_000
 
-/** What is left when the store is closed; `sockets`: how many there were before it was opened. */
+/** Samples after the store was closed. `sockets`: number of sockets before it was opened. */
 export async function sampleClosed(sockets: number): Promise<MemoryRecord> {
   let sample = sampleResources('after')
   await holdsWithin(UNTIL_CLOSED_MS, () => {
@@ -33,7 +36,7 @@ export async function sampleClosed(sockets: number): Promise<MemoryRecord> {
   return sample
 }
 
-/** Undefined where the system does not tell. */
+/** Returns undefined if the system does not report sockets. */
 function openSockets(): number | undefined {
   let descriptors: string[]
   try {
@@ -45,7 +48,7 @@ function openSockets(): number | undefined {
     try {
       return readlinkSync(`${DESCRIPTORS}/${descriptor}`).startsWith('socket:')
     } catch {
-      // The one that the folder itself was read by.
+      // The descriptor that reads the folder itself.
       return false
     }
   }).length

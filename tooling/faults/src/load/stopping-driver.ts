@@ -4,7 +4,7 @@ import { changed } from '@looseleaf-tooling/lab/drivers'
 import { moment } from '@looseleaf-tooling/lab/records'
 import type { StoppedRecord } from '../history/records.ts'
 
-/** Between which steps of a write a process stops dead. */
+/** Step of a write after which a process stops. */
 export type StopPoint =
   | 'before the rows'
   | 'before the commit'
@@ -26,8 +26,8 @@ const STOPPING = 'stopping\n'
 const SIGNAL_MS = 20
 
 /**
- * A driver whose process sends itself SIGSTOP the first time that it comes to this point, in the middle of whatever it
- * does, and goes on from there when somebody sends SIGCONT.
+ * Returns a driver whose process sends itself SIGSTOP the first time that it reaches this point. It continues
+ * there after SIGCONT.
  */
 export function withStop(driver: Driver, point: StopPoint, record: (stopped: StoppedRecord) => void): Driver {
   let done = false
@@ -37,7 +37,7 @@ export function withStop(driver: Driver, point: StopPoint, record: (stopped: Sto
     const start = moment()
     writeSync(1, STOPPING)
     process.kill(process.pid, 'SIGSTOP')
-    // The signal may take a moment to arrive, and nothing is to be done before it has.
+    // The signal may take a moment to arrive; block until it does.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SIGNAL_MS)
     record({ kind: 'stopped', start, end: moment() })
   }

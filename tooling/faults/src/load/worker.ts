@@ -1,4 +1,4 @@
-/** A process of the load: one store, some callers, everything written down. */
+/** A process of the load: one store with several callers that record everything. */
 import { startCleaner } from '@looseleaf/cleaner'
 import type { Driver } from '@looseleaf/core'
 import { runAsChild, type Child } from '@looseleaf-tooling/lab/child'
@@ -13,7 +13,7 @@ import type { WorkerConfig } from './load.ts'
 import { sampleClosed, sampleResources } from './sample-resources.ts'
 import { withStop } from './stopping-driver.ts'
 
-/** A collection takes tens of milliseconds, so not every sample is worth one. */
+/** A collection takes tens of milliseconds, so only every fourth sample makes one. */
 const SAMPLES_PER_COLLECTION = 4
 
 type Worker = Child<WorkerConfig, HistoryRecord>
@@ -30,7 +30,7 @@ async function run(worker: Worker): Promise<void> {
     change: (driver) => disturbed(driver, worker),
     indexes: allIndexes,
     clockOffsetMs: config.clockOffsetMs,
-    // The shards may be away when this process starts.
+    // The shards may be unreachable when this process starts.
     again: () => !worker.isStopping,
     ...config.writing,
   })

@@ -24,7 +24,7 @@ const run = {
   promised: 'always',
 } satisfies Partial<ScenarioRun>
 
-test('a run in which something happened has nothing to say', () => {
+test('a run in which everything happened reports nothing', () => {
   expect(whatDidNotHappen({}, run)).toEqual([])
   expect(whatDidNotHappen({ needs: ['faults'], needsErrors: ['SHARD_BUSY'] }, run)).toEqual([])
 })

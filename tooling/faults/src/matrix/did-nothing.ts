@@ -1,7 +1,10 @@
 import type { ScenarioRun } from './run-scenario.ts'
 import type { Facts, Scenario } from './scenario.ts'
 
-/** A run in which nothing happens would hold whatever the store does: what should have happened and did not, in words. */
+/**
+ * Returns what should have happened in a run and did not, in words. A run in which nothing happens would pass
+ * whatever the store does.
+ */
 export function whatDidNotHappen(
   { needs, needsErrors = [], config }: Pick<Scenario, 'needs' | 'needsErrors' | 'config'>,
   { facts, counts, watch, promised }: Pick<ScenarioRun, 'facts' | 'counts' | 'watch' | 'promised'>,

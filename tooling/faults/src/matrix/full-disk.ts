@@ -44,7 +44,7 @@ export const fullDisk: Scenario = {
     let filled = 0
     try {
       while (performance.now() < until) {
-        // Whatever the server gives back is taken as well.
+        // Fills whatever space the server frees.
         const written = await filler.write(block).then(
           ({ bytesWritten }) => bytesWritten,
           () => 0,

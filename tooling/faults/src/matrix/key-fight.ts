@@ -3,7 +3,7 @@ import { runFight } from '../keys/run-fight.ts'
 import type { Scenario, Stage } from './scenario.ts'
 import { killConnections } from './server-faults.ts'
 
-/** The same in short, and with guards off, is in `keys/fight.int.test.ts`. */
+/** A short form, and one with guards off, are in `keys/fight.int.test.ts`. */
 export const manyForOneKey: Scenario = {
   name: 'many for one key',
   what: 'beside the load, eight processes take, give up and take over 50 keys of a unique index for 200 entities, while processes are killed and stopped, connections are killed and commits are held up',
@@ -13,7 +13,7 @@ export const manyForOneKey: Scenario = {
   needs: ['keys that went to another', 'refused', 'kills', 'stops', 'connections killed'],
   async run(stage) {
     const { cluster, random, amount } = stage
-    // Of its own: those who look at the tables of the load know nothing of these entities.
+    // A database of its own: the checkers of the load do not know these entities.
     const database = await cluster.createDatabase()
     const isOver = { value: false }
     const killing = killNowAndThen(stage, isOver)

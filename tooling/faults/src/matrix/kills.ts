@@ -48,7 +48,7 @@ export const killWriters: Scenario = {
   },
 }
 
-/** Longer than whatever makes a commit late, so that there is a while to look at. */
+/** Longer than anything that delays a commit, so that rows stay long enough to be checked. */
 const DELETE_DELAY_MS = 6_000
 
 export const killWithDeleteDelay: Scenario = {
@@ -77,7 +77,7 @@ async function killServer(shard: Shard, random: Random): Promise<void> {
   await shard.restart()
 }
 
-/** Starts one more process, and ends it somewhere in what it does. */
+/** Starts one more process and ends it at a random point of its work. */
 async function killWriter({ load, random }: Pick<Stage, 'load' | 'random'>): Promise<void> {
   const victim = load.start()
   await victim.ready
@@ -86,7 +86,7 @@ async function killWriter({ load, random }: Pick<Stage, 'load' | 'random'>): Pro
   await victim.gone
 }
 
-/** Beyond the deadline of the load's statements as well as within it. */
+/** Some stops exceed the deadline of the load's statements, others stay within it. */
 const LONGEST_STOP_MS = 1_400
 
 export const stopWriters: Scenario = {
@@ -96,9 +96,9 @@ export const stopWriters: Scenario = {
   full: 100,
   short: 2,
   processes: 2,
-  // So few that whatever the stopped one was about to write has been written and lost again meanwhile.
+  // With so few entities, other writers replace and delete whatever the stopped process was about to write.
   entities: { hot: 2, cold: 1 },
-  // Sweeps wait for so long before they delete.
+  // Sweeps keep replaced rows for this long.
   config: { writing: { queryTimeMs: 300 } },
   async run({ load, database, random, amount }) {
     const store = await openStore(database.adminUrls())

@@ -7,7 +7,9 @@ import { createConnection } from 'mysql2/promise'
 import { compareTables } from '../watch/tables.ts'
 import type { Scenario, Stage } from './scenario.ts'
 
-/** Holds entities locked, one after the other in so many connections to each shard; answers how many. */
+/**
+ * Locks entities, one after the other on each of several connections per shard. Returns the number of locks.
+ */
 async function holdLocks(
   { random, hot, database }: Stage,
   atOnce: number,
@@ -34,13 +36,13 @@ async function holdLocks(
   return holds
 }
 
-/** What somebody sees of a shard who follows it by time alone and trusts the clock. */
+/** Sights of a follower that reads by time and trusts the clock. */
 interface Follower {
-  /** Writes seen by looking at everything. */
+  /** Writes found by reading everything. */
   readonly seen: number
-  /** Of these, those that had appeared behind the follower's cursor. */
+  /** Part of `seen` that appeared behind the follower's cursor. */
   readonly late: number
-  /** Entities whose last state had appeared behind the cursor, so that nobody who trusts the clock ever saw it. */
+  /** Entities whose last state appeared behind the cursor, so that the follower never saw it. */
   readonly lost: ReadonlySet<string>
 }
 
@@ -49,7 +51,7 @@ async function follow({ tables }: Stage, shard: number, isOver: () => boolean): 
   const lost = new Set<string>()
   let [seen, late, cursor] = [0, 0, '']
   for (let last = false; !last;) {
-    // One look more after the end, for the writes of the very last moment.
+    // One more look after the end, for the last writes.
     last = isOver()
     const rows = await tables.ask(
       shard,
@@ -96,7 +98,7 @@ export const lateCommits: Scenario = {
   },
 }
 
-/** So long after the load the tail may take, and then some. */
+/** Time for the tail to handle everything after the load has ended. */
 const REPAIR_MS = 60_000
 const LOCKS_PER_SHARD = 3
 
@@ -104,9 +106,9 @@ const LOCKS_PER_SHARD = 3
 interface Tail {
   readonly store: DataStore
   readonly cleaner: Cleaner
-  /** What the cleaner had added before it was only a tail. */
+  /** Rows that the cleaner had added before it only followed. */
   readonly addedBefore: number
-  /** When sweeps have ended, in words. */
+  /** Progress of the sweeps, in words. */
   readonly sweeps: string
   /** Ends the locks and the followers. */
   end(): Promise<{ readonly holds: number; readonly followers: readonly Follower[] }>
@@ -114,8 +116,9 @@ interface Tail {
 }
 
 /**
- * Rows follow their entities, and a third of the statements that write them fail, so that a cleaner has to. It follows the
- * writes, up to floors of the shards, and never sweeps: it has to find them all.
+ * Creates a scenario with `entity-first` writes in which a third of the statements that write rows fail. The
+ * cleaner never sweeps: it has to find every missing row by following the writes up to the floors of the
+ * shards.
  */
 function forTheTail(): Scenario {
   let tail: Tail | undefined
@@ -127,10 +130,10 @@ function forTheTail(): Scenario {
     config: { clients: 8, writing: { writeOrder: 'entity-first' }, refuseRows: 0.33 },
     entities: { hot: 60, cold: 200 },
     needs: ['rows that the tail wrote', 'last states that a cursor by time would miss'],
-    // The one cleaner is this one.
+    // The scenario runs the only cleaner itself.
     ofProcess: () => ({ cleanerGraceMs: undefined }),
     async run(stage) {
-      // Locks are held until the load has ended, so that its very last writes are late too.
+      // Locks last until the load has ended, so that its last writes are late too.
       tail = await startTail(stage)
       await sleep(stage.amount * 1000)
       return {}
@@ -178,7 +181,7 @@ async function startTail(stage: Stage): Promise<Tail> {
     intervalMs: 50,
     idleIntervalMs: 200,
     catalogMs: 50,
-    // A new store is swept once, at once, and then not again.
+    // A new store is swept once, at once, and then never again.
     sweepEveryMs: Number.MAX_SAFE_INTEGER,
   })
   let sweeps: string | undefined
@@ -192,7 +195,7 @@ async function startTail(stage: Stage): Promise<Tail> {
     holdLocks(stage, LOCKS_PER_SHARD, over),
     Promise.all(stage.cluster.shards.map((_, shard) => follow(stage, shard, over))),
   ])
-  // If something else breaks the run off, nobody waits for them.
+  // Avoids an unhandled rejection if the run fails before it awaits them.
   work.catch(() => undefined)
   return {
     store,
@@ -212,7 +215,7 @@ async function startTail(stage: Stage): Promise<Tail> {
   }
 }
 
-/** Undefined until every index has been swept once. */
+/** Returns undefined until every index has been swept once. */
 async function sweepsOf(store: DataStore): Promise<string | undefined> {
   const { indexes } = await readCleanerReport(store)
   if (indexes.some(({ lastRun, underWay }) => lastRun === undefined || underWay !== undefined))

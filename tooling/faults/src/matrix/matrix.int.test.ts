@@ -9,7 +9,7 @@ import { openTables } from '../watch/tables.ts'
 import { runScenario } from './run-scenario.ts'
 import { scenarios, scenariosNamed } from './scenarios.ts'
 
-// Servers that are given from outside cannot be killed, so these tests need the program itself.
+// External servers cannot be killed, so these tests need a server program.
 const lacks = findServer() === undefined
 const LIMIT_MS = 180_000
 
@@ -26,16 +26,16 @@ describe.skipIf(lacks)(`faults${lacks ? ' (left out: needs the program mariadbd 
   )
 
   test.each(someOf(short, 3))(
-    'under $name nothing that was acknowledged is lost',
+    'no acknowledged write is lost under $name',
     { timeout: LIMIT_MS },
     async ({ scenario, amount }) => {
       const run = await runScenario(scenario, cluster, { seed: 1, amount })
-      // Nothing is proved where nothing is done, or nothing goes wrong: that is among the wrongs too.
+      // `wrongs` includes that nothing was done or nothing went wrong.
       expect(run.wrongs).toEqual([])
     },
   )
 
-  test('a connection that somebody has left on a server is counted', { timeout: LIMIT_MS }, async () => {
+  test('a leaked connection on a server is counted', { timeout: LIMIT_MS }, async () => {
     const database = await cluster?.createDatabase()
     if (database === undefined) throw new Error('There is no cluster.')
     await createStore(database.adminUrls(), 1, 1)
@@ -56,11 +56,11 @@ describe.skipIf(lacks)(`faults${lacks ? ' (left out: needs the program mariadbd 
 })
 
 describe('the matrix', () => {
-  test('each fault has a name of its own', () => {
+  test('each scenario has a distinct name', () => {
     expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length)
   })
 
-  test('a name that is nobody’s is refused', () => {
+  test('an unknown name of a scenario is refused', () => {
     expect(() => scenariosNamed(['kill -9 of servers', 'flood'])).toThrow(/no fault flood/)
   })
 })

@@ -4,7 +4,7 @@ import type { Random } from '@looseleaf-tooling/random'
 import type { Fault, FaultRule, Occasion } from '@looseleaf-tooling/lab/proxy/fault'
 import type { Facts, Scenario, Stage } from './scenario.ts'
 
-/** Sets a rule on every shard for so many seconds, and tells how many faults there were. */
+/** Applies a rule to every shard for `amount` seconds and returns the number of faults. */
 async function withRule({ cluster, amount }: Stage, ruleOf: (shard: number) => FaultRule): Promise<Facts> {
   const before = injected(cluster.shards)
   for (const [shard, { proxy }] of cluster.shards.entries()) proxy.setRule(ruleOf(shard))
@@ -25,14 +25,17 @@ const sometimes =
   (occasion) =>
     occasion.kind === 'request' && random.chance(chance) ? fault() : undefined
 
-/** A write to an entity table: what is acknowledged when it is answered. */
+/** True for a write to an entity table, whose answer acknowledges it. */
 function commits(occasion: Occasion): boolean {
   if (occasion.kind !== 'request') return false
   const text = occasion.bytes.subarray(0, 400).toString('latin1')
   return /INSERT INTO `entities`|UPDATE|COMMIT/.test(text)
 }
 
-/** Reads back versions alone, as a batch of more writes than one answer can name does within its transaction. */
+/**
+ * True for a statement that reads back versions only. A batch does so within its transaction when it has more
+ * writes than one answer can name.
+ */
 function readsBack(occasion: Occasion): boolean {
   if (occasion.kind !== 'request') return false
   return /SELECT id, version FROM/.test(occasion.bytes.subarray(0, 200).toString('latin1'))
@@ -143,7 +146,7 @@ export const shardDown: Scenario = {
   run: takeShardAway,
 }
 
-/** The cleaner of a process tries again after half a second, then one, two … */
+/** Cleaners retry with growing delays: half a second, one second, two seconds … */
 const DRAINED_MS = 90_000
 
 export const shardDownDeferred: Scenario = {
@@ -169,7 +172,7 @@ export const shardDownDeferred: Scenario = {
   },
 }
 
-/** One shard refuses everything, all the while. */
+/** One shard refuses everything for the whole time. */
 async function takeShardAway({ cluster, amount }: Stage): Promise<Facts> {
   const proxy = cluster.shards[1]?.proxy
   const before = proxy?.injected['refuse'] ?? 0
@@ -197,7 +200,7 @@ export const soak: Scenario = {
   run(stage) {
     const { random } = stage
     const rules = faults.map(({ rule }) => rule(random))
-    // Rare enough that most of the time the load is at full speed.
+    // Rare enough for the load to run at full speed most of the time.
     return withRule(
       stage,
       () => (occasion) => (random.chance(0.1) ? random.pick(rules)(occasion) : undefined),

@@ -3,13 +3,13 @@ import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { describe, expect, test } from 'vitest'
 import { startReplicaCluster } from '@looseleaf-tooling/lab/replica-shard'
 
-// Servers that are given from outside cannot be killed, so these tests need the program itself.
+// External servers cannot be killed, so these tests need a server program.
 const lacks = findServer() === undefined
 const LIMIT_MS = 180_000
 
 describe.skipIf(lacks)(`replicas${lacks ? ' (left out: needs the program mariadbd or mysqld)' : ''}`, () => {
   test(
-    'a commit that no replica confirms is not acknowledged by being ended',
+    'ending a commit that no replica confirms does not acknowledge it',
     { timeout: LIMIT_MS },
     async () => {
       const cluster = await startReplicaCluster({ mode: 'semi-sync', shards: 1, replicated: [0] })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { semiSyncFailover } from './replica-failover.ts'
 import { runScenario } from './run-scenario.ts'
 
-// Servers that are given from outside cannot be killed, so this test needs the program itself.
+// External servers cannot be killed, so this test needs a server program.
 const lacks = findServer() === undefined
 const LIMIT_MS = 180_000
 

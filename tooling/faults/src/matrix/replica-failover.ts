@@ -13,12 +13,14 @@ import type { RowText, Tables } from '../watch/tables.ts'
 import { checkLossyHistory, type LossyFailover, type Survivor } from './replica-history.ts'
 import type { Scenario, Stage } from './scenario.ts'
 
-/** Longer than a write needs from its first index row to its commit: statements have a deadline of a second. */
+/**
+ * Longer than a write needs from its first index row to its commit; statements have a deadline of a second.
+ */
 const CALLS_END_MS = 3_500
 const LAG_MS = { least: 150, most: 500 }
 const DELETE_DELAY_MS = 5_000
 
-/** Semi-synchronous replication: what is acknowledged is with the replica. */
+/** Semi-synchronous replication: the replica has every acknowledged write. */
 export function semiSyncFailover(): Scenario {
   let cluster: Cluster<ReplicaShard> | undefined
   return {
@@ -59,11 +61,11 @@ interface LossyLayout {
   readonly replicated: readonly number[]
   readonly entities: { readonly hot: number; readonly cold: number }
   readonly deleteDelayMs: number
-  /** Whether rows have to be missing after failovers, or must not be. */
+  /** Whether failovers must lose rows, or must not. */
   readonly missing: 'some' | 'none'
 }
 
-/** Asynchronous replication: a promoted server lacks the last commits. */
+/** Asynchronous replication: the promoted server lacks the last commits. */
 function lossyFailover(layout: LossyLayout): Scenario {
   const { shards, replicated, deleteDelayMs } = layout
   const router = bucketRouter({ shards })
@@ -80,7 +82,7 @@ function lossyFailover(layout: LossyLayout): Scenario {
     full: layout.full,
     entities: layout.entities,
     config: { writing: deleteDelayMs === 0 ? {} : { deleteDelayMs } },
-    // Only where nothing may be missing does a cleaner run besides: it would repair what is to be counted.
+    // A cleaner would repair the rows that this scenario counts, so it runs only if none may be missing.
     ofProcess: (number) => ({ cleanerGraceMs: number === 0 && layout.missing === 'none' ? 50 : undefined }),
     needs: ['failovers', 'acknowledged writes lost', ...(layout.missing === 'some' ? [EXCUSED] : [])],
     async ownCluster() {
@@ -142,7 +144,9 @@ function lossyFailover(layout: LossyLayout): Scenario {
 const MISSING = 'rows missing right after a failover'
 const EXCUSED = 'looks that missed a row which may be gone'
 
-/** Of the five shards, by the router of that many, this one has no tag and no group: no rows but those of its own entities. */
+/**
+ * With five shards, the router places no tag and no group on shard 1: it holds only rows of its own entities.
+ */
 const ENTITIES_ALONE = { shards: 5, replicated: [1], entities: { hot: 30, cold: 120 } }
 
 export const replicaFailovers: readonly Scenario[] = [
@@ -191,7 +195,10 @@ async function survivorsOf(ask: Server['ask'], database: string): Promise<Map<st
   )
 }
 
-/** Rows that committed entities lack: looked for between two looks at the entity that find the same version. */
+/**
+ * Returns the rows that committed entities lack. Reads each entity before and after its rows, and counts it
+ * only if both reads find the same version.
+ */
 async function missingNow(tables: Tables): Promise<RowText[]> {
   for (;;) {
     try {
@@ -202,13 +209,13 @@ async function missingNow(tables: Tables): Promise<RowText[]> {
         .filter(({ id, version }) => after.get(id) === version)
         .flatMap((state) => tables.expected(state).filter((row) => !rows.has(row)))
     } catch {
-      // The connection to the server that is gone is found to be gone.
+      // Lets the client notice that the old server's connection is lost.
       await sleep(20)
     }
   }
 }
 
-/** As whoever runs the store has to do it: through the same addresses, while the load goes on. */
+/** Cleans as an operator would: through the same addresses, under load. */
 async function cleanOnce({ database }: Stage): Promise<{ readonly fenced: number }> {
   const store = await openStore(database.urls)
   try {

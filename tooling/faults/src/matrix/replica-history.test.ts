@@ -8,7 +8,7 @@ const ID = '01a1fae5-02b5-7344-af57-b8baae49bc39'
 const red: Content = { group: 'north', tags: ['red'], at: '2024-03-31T01:30:00.000Z' }
 const blue: Content = { group: 'south', tags: ['blue'], at: '2024-03-31T01:30:00.000Z' }
 
-/** The entity is on shard 0, rows of groups beside it, and those of tags on shard 1. */
+/** The entity is on shard 0 with the rows of groups; rows of tags are on shard 1. */
 const router: Router = {
   fingerprint: 'test',
   shardCount: 2,
@@ -68,13 +68,13 @@ const first = put(1, [0, 1], 5)
 const lostLater = put(2, [11, 12], 6, { content: blue })
 const stands: Survivor = { version: 5, by: 1, content: red }
 
-describe('a history with a failover that can be', () => {
-  test('a write that was acknowledged while the replica was cut off is gone, and counted', () => {
+describe('a possible history with a failover', () => {
+  test('a write that was acknowledged after the replica was cut off is lost, and counted', () => {
     const records = [first, lostLater, sight([13, 14], 6, 2), sight([31, 32], 5, 1)]
     expect(check({ records, failover: failover(0, stands) })).toMatchObject({ wrongs: [], lost: 1 })
   })
 
-  test('a call that reaches over the failover took place on either server', () => {
+  test('a call that spans the failover may have run on either server', () => {
     const records = [first, put(2, [15, 40], 6), sight([41, 42], 6, 2)]
     expect(check({ records, failover: failover(0, stands) })).toMatchObject({ wrongs: [], lost: 0 })
   })
@@ -90,13 +90,13 @@ describe('a history with a failover that can be', () => {
     },
   )
 
-  test('without deleteDelayMs, one of an entity that fell back', () => {
+  test('a query may lack an entity that fell back if there is no deleteDelayMs', () => {
     const given = { records: [first, lostLater, query([31, 32], [])], failover: failover(0, stands) }
     expect(check({ ...given, fallenBackMayMiss: true })).toMatchObject({ wrongs: [], lackedUntilRepaired: 1 })
   })
 })
 
-describe('a history with a failover that cannot be', () => {
+describe('an impossible history with a failover', () => {
   test.each<[string, RegExp, HistoryCase]>([
     [
       'a write is gone that was acknowledged before the replica was cut off',
@@ -165,7 +165,7 @@ describe('a row that a watcher found missing', () => {
   ])('%s', (_, row, shard, fallenBackMayMiss, wrongs) => {
     expect(judge(row, shard, fallenBackMayMiss)).toBe(wrongs)
   })
-  test('is excused beside its entity for a write that was under way', () => {
+  test('it is excused beside its entity for a write that was in flight', () => {
     const records = [first, put(2, [15, 40], 6)]
     const missing = [`0 by_group 00 ${ID} of version 6`]
     expect(check({ records, failover: failover(0, stands), missing })).toMatchObject({

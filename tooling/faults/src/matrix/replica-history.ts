@@ -12,7 +12,7 @@ import type { EntityHistory, Write } from '../history/entity-history.ts'
 import type { ProcessHistory, QueryRecord, SightRecord } from '../history/records.ts'
 import { GROUPS, matches, signatureOf, textOfAsked, type AskedQuery, type Content } from '../indexes.ts'
 
-/** What the promoted server had of an entity before it took writes. */
+/** State of an entity on the promoted server before that server took writes. */
 export interface Survivor {
   readonly version: number
   /** Undefined for a tombstone. */
@@ -20,11 +20,11 @@ export interface Survivor {
   readonly content?: Content | undefined
 }
 
-/** A failover after which a shard stands where it stood before its last commits. */
+/** A failover that lost the last commits of a shard. */
 export interface LossyFailover extends Failover {
   readonly shard: number
   readonly survivors: ReadonlyMap<string, Survivor>
-  /** When the clean that followed had ended. */
+  /** End of the clean that followed. */
   repairedAt: number
 }
 
@@ -33,9 +33,11 @@ export interface LossyHistory {
   readonly wrongs: readonly string[]
   /** Acknowledged writes that a promoted server did not have. */
   readonly lost: number
-  /** Answers that lacked an entity between a failover and the end of the clean after it, for want of a lost row. */
+  /**
+   * Answers between a failover and the end of its clean that lacked an entity because its row was missing.
+   */
   readonly lackedUntilRepaired: number
-  /** Rows that a watcher found missing which a failover may have lost. */
+  /** Rows reported missing by a watcher that a failover may have lost. */
   readonly excusedLooks: number
 }
 
@@ -43,31 +45,33 @@ export interface LossyOptions {
   readonly router: Router
   readonly failovers: readonly LossyFailover[]
   /**
-   * Rows of entities that fell back may be missing until the clean, wherever they are: they were deleted after a commit
-   * that is lost, even on the promoted server, where such a delete may arrive late.
+   * Rows of entities that fell back may be missing on any shard until the clean. They were deleted after a
+   * commit that is now undone; such a delete may even arrive late on the promoted server.
    */
   readonly fallenBackMayMiss: boolean
 }
 
-/** A time in which a shard's server was the same. */
+/** An interval in which a shard had the same server. */
 interface Reign {
   readonly from: number
   readonly to: number
-  /** How it began, and ended. */
+  /** The failovers that began and ended it. */
   readonly after: LossyFailover | undefined
   readonly before: LossyFailover | undefined
 }
 
 /**
- * Judges a history in which shards fall back. An entity is a register as long as its shard has the same server, and
- * begins anew with what the promoted one had of it, whatever was acknowledged. That must be a state that was written,
- * and nothing that was acknowledged before the replica was cut off may be gone from it. A call that reaches from one
- * reign into another may have been carried out in either.
+ * Judges a history in which shards fall back.
+ *
+ * 1. While its shard has the same server, an entity is a register.
+ * 2. After a failover it starts over with the promoted server's state. That state must have been written, and
+ * must include every write that was acknowledged before the replica was cut off.
+ * 3. A call that spans a failover may have run on either server.
  */
 export function checkLossyHistory(
   processes: readonly ProcessHistory[],
   sights: readonly SightRecord[],
-  /** What a watcher found missing while it went on. */
+  /** Rows that the watcher found missing. */
   missing: readonly string[],
   { router, failovers, fallenBackMayMiss }: LossyOptions,
 ): LossyHistory {
@@ -120,7 +124,7 @@ export function checkLossyHistory(
     }
     const isExcused =
       failovers.some((each) => mayLack(each, place, fallenBackMayMiss)) ||
-      // Both have fallen back together, so the state that was seen is no more.
+      // Both have fallen back together, so the state that was seen no longer exists.
       (row.endsWith('replaced just now') &&
         failovers.some(({ shard }) => shard === place.entityShard && shard === place.rowShard))
     if (isExcused) excusedLooks++
@@ -155,7 +159,7 @@ function duringReign(
     .filter(({ start, end, number }) => start <= to && end >= from && number !== survivor?.by)
     .map((write): Write => {
       if (write.outcome === 'failed' || (write.start >= from && write.end <= to)) return write
-      // It may have been carried out in this reign or in another.
+      // The write may have run in this reign or in another one.
       return { ...write, outcome: 'unknown', version: undefined, previous: undefined, base: undefined }
     })
   if (survivor !== undefined) {
@@ -165,7 +169,7 @@ function duringReign(
   return { id, writes: withSeenVersions(writes, sights), sights }
 }
 
-/** An update that was acknowledged is made from a state of the same reign. */
+/** Checks that each acknowledged update was based on a state of the same reign. */
 function checkBases({ id, writes }: EntityHistory): string[] {
   const numbers = new Set(writes.map(({ number }) => number))
   return writes.flatMap(({ number, previous, outcome }) =>
@@ -201,8 +205,8 @@ function checkFall(
 }
 
 /**
- * Whether a row may be missing after a failover, until it is swept: its shard has lost it. A row beside its entity is
- * lost only together with it, except that of a write that was under way, which wrote the row on the old server and
+ * Tells whether a failover may have lost a row, until the next sweep. A row beside its entity is lost only
+ * together with it, with one exception: a write in flight may have written the row on the old server and
  * committed the entity on the promoted one.
  */
 function mayLack(failover: LossyFailover, place: RowPlace, fallenBackMayMiss: boolean): boolean {
@@ -220,14 +224,16 @@ interface RowPlace {
   readonly writes: readonly Write[]
 }
 
-/** Where the rows of an entity may be that a query has to find. */
+/** Returns the shards that may hold the entity's rows for this query. */
 function rowShards(asked: AskedQuery, entityShard: number, router: Router): number[] {
   const keys = rowKeys(asked)
   if (keys === undefined) return [entityShard]
   return [...new Set(keys.map((key) => router.shardOfKey(Buffer.from(key))))]
 }
 
-/** What decides on the shard of such rows; undefined where they are beside their entities. */
+/**
+ * Returns the values that determine the shard of such rows; undefined if the rows are beside their entities.
+ */
 function rowKeys(asked: AskedQuery): readonly string[] | undefined {
   switch (asked.index) {
     case 'by_group_and_time':

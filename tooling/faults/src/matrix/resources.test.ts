@@ -4,7 +4,7 @@ import { resourcesOf } from './resources.ts'
 
 const MIB = 1024 * 1024
 
-/** A sample per 5 seconds, each after a collection. */
+/** A process with one sample per 5 seconds, each after a collection. */
 function process(heaps: readonly number[], more: readonly Partial<MemoryRecord>[] = []): HistoryRecord[] {
   const sample = (changes: Partial<MemoryRecord>): MemoryRecord => ({
     kind: 'memory',
@@ -26,28 +26,28 @@ function process(heaps: readonly number[], more: readonly Partial<MemoryRecord>[
 const resources = (...processes: HistoryRecord[][]): ReturnType<typeof resourcesOf> =>
   resourcesOf(processes.map((records) => ({ records, goneAt: 2e9 })))
 
-describe('memory', () => {
-  test('that goes up and down does not grow', () => {
+describe('the check of memory', () => {
+  test('a heap that rises and falls does not grow', () => {
     const found = resources(process(Array.from({ length: 40 }, (_, i) => 30 + (i % 5) * 10)))
     expect(found.grows).toBe(false)
     expect(found.peakHeap).toBe(70)
   })
 
-  test('that goes up and stays up grows, in whichever process', () => {
+  test('a heap that rises and stays high grows, in any process', () => {
     const steady = process(Array.from({ length: 40 }, () => 30))
     const leaking = process(Array.from({ length: 40 }, (_, i) => 30 + i))
     expect(resources(steady, leaking)).toMatchObject({ grows: true, heapGrowth: 37, rssGrowth: 74 })
     expect(resources(steady).grows).toBe(false)
   })
 
-  test('of the first seconds is not held against it, and a short run tells nothing', () => {
+  test('the first seconds do not count, and a short run reports no growth', () => {
     const found = resources(process([10, 60]))
     expect(found).toMatchObject({ grows: false, heapGrowth: undefined })
     expect(resources(process([10, 60, 60, 61])).heapGrowth).toBe(1)
   })
 })
 
-test('sockets are counted without those that a process had before its store', () => {
+test('the sockets that a process had before its store are not counted', () => {
   const found = resources(
     process([30, 30], [{ sockets: 17 }, { sockets: 10, phase: 'idle' }, { sockets: 5, phase: 'after' }]),
   )

@@ -1,24 +1,24 @@
 import type { MemoryRecord, ProcessHistory } from '../history/records.ts'
 
-/** What the processes that lived through a run held of the machine, the worst of each. Sizes in MiB. */
+/** Resources of the processes that survived a run; the highest value of any process. Sizes in MiB. */
 export interface Resources {
   readonly peakHeap: number
-  /** From when a process had warmed up to its end, after collections; undefined when a run is too short to tell. */
+  /** Growth after the warm-up, measured after collections; undefined if the run is too short. */
   readonly heapGrowth: number | undefined
   readonly rssGrowth: number | undefined
-  /** Of the store: those that a process had anyway are taken off. */
+  /** Sockets of the store, without those that the process had before. */
   readonly peakSockets: number
-  /** When all calls had ended and the store was still open. */
+  /** Sockets after all calls had ended, with the store still open. */
   readonly idleSockets: number
-  /** After the store was closed. */
+  /** Sockets after the store was closed. */
   readonly leftSockets: number
   readonly grows: boolean
 }
 
 const MIB = 1024 * 1024
-/** Statements of every length are made once and kept, code is compiled, buffers find their size. */
+/** During the warm-up, prepared statements are cached, code is compiled and buffers reach their size. */
 const WARM_UP_MICROS = 10_000_000
-/** A growth that is smaller, or rests on fewer samples, may be anything. */
+/** Smaller growth, or growth from fewer samples, is noise. */
 const GROWTH_MIB = 16
 const LEAST_SAMPLES = 12
 
@@ -61,7 +61,7 @@ function ofProcess({ records }: ProcessHistory): Resources {
   }
 }
 
-/** Clearly, and for good: all of the last quarter lies above all of the first one. */
+/** Tells whether all of the last quarter lies above all of the first. */
 function growsFor(heaps: readonly number[]): boolean {
   if (heaps.length < LEAST_SAMPLES) return false
   const quarter = Math.floor(heaps.length / 4)

@@ -26,40 +26,40 @@ export interface ScenarioRun {
   readonly counts: HistoryCounts
   /** Writes acknowledged while the fault lasted. */
   readonly acknowledgedMeanwhile: number
-  /** When the rows of what is committed had to be there. */
+  /** When the rows of a committed entity had to be there. */
   readonly promised: Promised
   readonly watch: WatchResult
   readonly final: FinalCheck
-  /** From the end of the fault until every process that lived had a write acknowledged again, in milliseconds. */
+  /** Milliseconds from the end of the fault until every surviving process had another write acknowledged. */
   readonly recoveredMs: number | undefined
   readonly resources: Resources
-  /** Connections of the load on a server, when all was well again and the load went on, and how many it may have. */
+  /** Connections of the load on a server after recovery, under load, and their limit. */
   readonly connections: { readonly found: number; readonly allowed: number }
   readonly hanging: number
-  /** What was to happen and did not, so that the run shows nothing. */
+  /** Events that should have happened and did not, so that the run proves nothing. */
   readonly didNothing: readonly string[]
-  /** Whatever must not be, `didNothing` included. */
+  /** All violations, including `didNothing`. */
   readonly wrongs: readonly string[]
 }
 
-/** For every statement and every connect of the load. */
+/** Deadline of every statement and connect of the load. */
 const DEADLINE_MS = 1_000
-/** After which a write of the load begins no further attempt. */
+/** After this time a write of the load begins no further attempt. */
 const WRITE_TIMEOUT_MS = 15 * DEADLINE_MS
 /**
- * A call that takes longer hangs. The last attempt of a write may begin just before its time is over, and has a read, rows
- * and a commit or two, each of which may wait for a statement that is under way. Twice that, for a machine with more
- * processes than processors.
+ * A longer call counts as hanging. The last attempt of a write may begin just before `WRITE_TIMEOUT_MS`, and
+ * makes a read, rows and a commit or two, each of which may wait for a statement in flight. Doubled for a
+ * machine with more processes than cores.
  */
 const LONGEST_CALL_MS = WRITE_TIMEOUT_MS + 15 * DEADLINE_MS
-/** So long a process may take for its last calls, and to close its store. */
+/** Time for a process to end its last calls and close its store. */
 const END_MS = 2 * LONGEST_CALL_MS
 const AFTER_FAULT_MS = 1_500
-/** How long a server may take to be rid of connections that are lost. */
+/** Time for a server to drop lost connections. */
 const UNTIL_QUIET_MS = 10_000
-/** A pool opens one connection more now and then, to end statements or to look whether the shard is back. */
+/** A pool sometimes opens one more connection, to kill statements or to probe the shard. */
 const BESIDE_POOL = 1
-/** How much later than its time a write may be committed: it waits for locks, and then for its end by deadline. */
+/** Greatest delay of a commit: it waits for locks, and then until its deadline ends it. */
 const LATEST_COMMIT_MS = 2 * DEADLINE_MS
 
 export async function runScenario(
@@ -201,13 +201,13 @@ async function runOn(
     await load.kill()
     for (const { proxy } of cluster.shards) proxy.heal()
     tables.close()
-    // A database that stays is gone with its server; what broke the run matters more.
+    // A remaining database disappears with its server; the error that broke the run matters more.
     await database.drop().catch(() => undefined)
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** Nothing acknowledged is lost, and nothing that is promised is missing at any moment. */
+/** Judges that no acknowledged write is lost and no promised row is ever missing. */
 function judgeStrictly(promised: Promised, { serversCrash }: Scenario): (recorded: Recorded) => Judgement {
   return ({ histories, sights, watch }) => {
     const { counts, wrongs } = checkHistory(histories, sights, {
@@ -222,7 +222,7 @@ function crashesOf({ shards }: Cluster): number {
   return shards.reduce((sum, { crashes }) => sum + crashes(), 0)
 }
 
-/** Undefined when a process had no write acknowledged after that moment. */
+/** Returns undefined if a process had no write acknowledged after that time. */
 function recovery(histories: readonly ProcessHistory[], healedAt: number): number | undefined {
   const first = histories.map(({ records }) =>
     records.find(
@@ -246,7 +246,10 @@ function acknowledgedBetween(histories: readonly ProcessHistory[], from: number,
   )
 }
 
-/** The most connections of the load that any server has, once there are no more than there may be, or after a while. */
+/**
+ * Returns the highest number of the load's connections on any server, once it is within the limit or the time
+ * is over.
+ */
 async function quietConnections(
   { shards }: Cluster,
   allowed: number,
@@ -266,7 +269,7 @@ async function quietConnections(
   return { found, allowed }
 }
 
-/** What the options of the stores promise about the rows of a committed entity. */
+/** Returns when the options of the stores require the rows of a committed entity. */
 function promisedBy({ writeOrder, onIndexFailure }: NonNullable<WorkerConfig['writing']>): Promised {
   if (writeOrder === 'entity-first') return 'in the end'
   return onIndexFailure === 'defer' ? 'unless pending' : 'always'

@@ -7,7 +7,7 @@ import type { Load, WorkerConfig } from '../load/load.ts'
 import type { Tables } from '../watch/tables.ts'
 import type { WatchResult } from '../watch/watcher.ts'
 
-/** What a fault may take hold of, while the load goes on. */
+/** Everything that a fault can affect while the load runs. */
 export interface Stage {
   readonly cluster: Cluster
   readonly database: ClusterDatabase
@@ -15,19 +15,19 @@ export interface Stage {
   readonly tables: Tables
   readonly random: Random
   readonly hot: readonly string[]
-  /** How often, or for how many seconds, by what the fault's `amount` means. */
+  /** Number of faults, or of seconds, according to `unit`. */
   readonly amount: number
-  /** Says what must not be, in words: the run counts as broken. */
+  /** Reports a violation, in words. The run counts as broken. */
   wrong(what: string): void
 }
 
-/** Numbers that a fault has to tell of itself. */
+/** Figures that a fault reports. */
 export type Facts = Record<string, number>
 
-/** All that was written down and looked at. */
+/** All records of a run. */
 export interface Recorded {
   readonly histories: readonly ProcessHistory[]
-  /** What stood in the tables in the end. */
+  /** Final contents of the tables. */
   readonly sights: readonly SightRecord[]
   readonly watch: WatchResult
 }
@@ -36,40 +36,40 @@ export interface Judgement extends HistoryResult {
   readonly facts?: Facts
 }
 
-/** One line of the matrix: what goes wrong, and how to make it go wrong. */
+/** A row of the matrix: a fault, and the code that causes it. */
 export interface Scenario {
   readonly name: string
-  /** For the report: what happens, in a sentence. */
+  /** One sentence for the report: what happens. */
   readonly what: string
   /** What `amount` counts: `kills`, `seconds` … */
   readonly unit: string
   readonly full: number
-  /** For the run within the default tests; undefined: not a part of it. */
+  /** Amount of the run within the default tests; undefined if it is not part of them. */
   readonly short?: number | undefined
   /** Processes of the load. Default: 3. */
   readonly processes?: number | undefined
   readonly entities?: { readonly hot: number; readonly cold: number } | undefined
   readonly config?: Partial<WorkerConfig> | undefined
-  /** What is different for each process. */
+  /** Configuration of each process. */
   readonly ofProcess?: ((number: number) => Partial<WorkerConfig>) | undefined
   readonly environmentOf?: ((number: number) => NodeJS.ProcessEnv) | undefined
-  /** A cluster of its own, with whatever it needs; throws `Skip` when that cannot be had. */
+  /** Starts a cluster of its own; throws `Skip` if this machine cannot run it. */
   readonly ownCluster?:
     | (() => Promise<{ options?: ClusterOptions; cluster?: Cluster; remove(): Promise<void> }>)
     | undefined
-  /** Servers crash, so that a plain read may see what is undone. */
+  /** Servers crash, so a read may see a commit that the crash undoes. */
   readonly serversCrash?: true
-  /** Judges what was recorded, where not everything may be demanded. Default: all is. */
+  /** Judges the records, if some promises do not hold under this fault. Default: all hold. */
   readonly judge?: ((recorded: Recorded) => Judgement) | undefined
-  /** Facts that have to be above 0: else the run has done nothing. Default: the first that `run` tells. */
+  /** Facts that must be above 0, else the run did nothing. Default: the first one that `run` returns. */
   readonly needs?: readonly string[] | undefined
-  /** Codes of errors that some callers have to be told: else what went wrong has reached nobody. Default: none. */
+  /** Codes of errors that some callers must receive, else the fault reached no caller. Default: none. */
   readonly needsErrors?: readonly ErrorCode[] | undefined
-  /** Makes it go wrong, for as long as `amount` says; resolves when all is well again. */
+  /** Causes the fault for as long as `amount` says; resolves after recovery. */
   run(stage: Stage): Promise<Facts>
-  /** After the last process of the load has ended, before anything is repaired. */
+  /** Runs after the last process of the load has ended, before any repair. */
   afterLoad?(stage: Stage): Promise<Facts>
 }
 
-/** Thrown by a scenario that this machine cannot have. */
+/** Thrown by a scenario that this machine cannot run. */
 export class Skip extends Error {}

@@ -50,7 +50,7 @@ export const scenarios: readonly Scenario[] = [
   soak,
 ]
 
-/** Those with these names, or all. Throws when a name is nobody's. */
+/** Returns the scenarios with these names, or all. Throws if a name is unknown. */
 export function scenariosNamed(names: readonly string[]): readonly Scenario[] {
   if (names.length === 0) return scenarios
   return names.map((name) => {

@@ -4,13 +4,13 @@ import { LOAD_USER } from '@looseleaf-tooling/lab/cluster'
 import type { Shard } from '@looseleaf-tooling/lab/shard'
 import type { Facts, Scenario, Stage } from './scenario.ts'
 
-/** Ends connections of the load on a server; those who hold them learn of it at their next word. */
+/** Kills connections of the load on a server. Their clients notice at their next statement. */
 export async function killConnections(shard: Shard, chosen: () => boolean): Promise<number> {
   const found = await shard.admin('SHOW PROCESSLIST')
   let killed = 0
   for (const row of found) {
     if (row['User'] !== LOAD_USER || !chosen()) continue
-    // It may be gone by now.
+    // The connection may be closed already.
     await shard.admin(`KILL CONNECTION ${Number(row['Id'])}`).then(
       () => killed++,
       () => undefined,
@@ -19,7 +19,10 @@ export async function killConnections(shard: Shard, chosen: () => boolean): Prom
   return killed
 }
 
-/** A global setting for as long as the scenario lasts, with fresh connections that have it, and the old one afterwards. */
+/**
+ * Changes a global setting during the scenario. Connections are reopened, so that they have it, and the old
+ * value is restored.
+ */
 async function withSetting(stage: Stage, name: string, value: string): Promise<Facts> {
   const { shards } = stage.cluster
   const old = await Promise.all(
@@ -157,7 +160,8 @@ export const serverClock: Scenario = {
       while (performance.now() < until) {
         const time = random.pick(times)
         for (const shard of cluster.shards) {
-          // It is the session's own variable, so every new session of the load sets it; 0 is the true time.
+          // `timestamp` is a session variable, so each new session of the load sets it; 0 means the true
+          // time.
           await shard.admin(`SET GLOBAL init_connect = 'SET timestamp = ${time === 0 ? 'DEFAULT' : time}'`)
           await killConnections(shard, () => random.chance(0.6))
         }
@@ -175,14 +179,14 @@ export const serverClock: Scenario = {
   },
 }
 
-/** An entity gets the time that a server would have given it which lived in 2041; this server takes none as its own. */
+/** Gives an entity a time in 2041, which the server itself would not accept as its own. */
 async function dateLater({ random, hot, tables, cluster }: Stage): Promise<number> {
   const id = random.pick(hot).replaceAll('-', '')
   const statement = `UPDATE entities SET updated = '2041-02-03 04:05:06.789' WHERE id = x'${id}'`
   const count = `SELECT COUNT(*) AS found FROM entities WHERE updated > '2041-01-01' AND id = x'${id}'`
   let found = 0
   for (const shard of cluster.shards.keys()) {
-    // It may be locked for longer than one waits.
+    // The row may stay locked beyond the timeout.
     await tables.ask(shard, statement).catch(() => undefined)
     found += Number((await tables.ask(shard, count))[0]?.['found'])
   }

@@ -10,7 +10,7 @@ const read = (n: number, began: number, bound = 100): ReplicasRecord => ({
   found: [['a', n]],
 })
 
-test('what was replaced within the bound may be read, and says how old it was', () => {
+test('a state that was replaced within the bound may be read, and its age is reported', () => {
   const judged = judgeReads([
     read(0, 5),
     wrote(1, 10),
@@ -23,14 +23,14 @@ test('what was replaced within the bound may be read, and says how old it was', 
   expect(judged.ages).toEqual([90, 100])
 })
 
-test('what was replaced longer ago is wrong, and so is nothing where there was something', () => {
+test('a state that was replaced longer ago is wrong, and so is a missing entity', () => {
   expect(judgeReads([wrote(1, 10), wrote(2, 50), read(1, 151)]).wrongs).toEqual([
     'a: 1 was read 101 ms after 2; the bound was 100',
   ])
   expect(judgeReads([wrote(1, 10), read(0, 111)]).wrongs).toHaveLength(1)
 })
 
-test('what a process says is wrong is wrong, and its counts are added up', () => {
+test('an error that a process reports counts as wrong, and the counts of processes are added up', () => {
   const done: ReplicasRecord = { kind: 'done', own: 1, others: 2, toPrimaries: 3, toReplicas: 4 }
   const records: ReplicasRecord[] = [
     done,

@@ -1,14 +1,14 @@
 import type { ReplicasRecord } from './replicas-records.ts'
 
-/** What came of the reads of some processes. */
+/** Judgement of the reads of several processes. */
 export interface ReadsJudged {
-  /** Calls whose every entity was held against what had been acknowledged. */
+  /** Calls whose every entity was compared with the acknowledged writes. */
   readonly reads: number
   /** Entities in them. */
   readonly looks: number
-  /** Looks that found something that had been replaced: how long ago, by its acknowledgement, in ms. */
+  /** For each look at a replaced state: milliseconds since its replacement was acknowledged. */
   readonly ages: readonly number[]
-  /** Reads that had to know what a token stands for. */
+  /** Reads that had to see the writes of a token. */
   readonly own: number
   readonly others: number
   readonly toPrimaries: number
@@ -18,7 +18,7 @@ export interface ReadsJudged {
   readonly wrongs: readonly string[]
 }
 
-/** Holds what was read against what had been acknowledged before. */
+/** Compares reads with the writes that were acknowledged before them. */
 export function judgeReads(records: readonly ReplicasRecord[]): ReadsJudged {
   const acknowledged = new Map<string, { readonly n: number; readonly at: number }[]>()
   const errors: Record<string, number> = {}
@@ -45,7 +45,7 @@ export function judgeReads(records: readonly ReplicasRecord[]): ReadsJudged {
       sums.reads++
       for (const [id, n] of record.found) {
         sums.looks++
-        // The first that it should have known instead.
+        // The first state that the read should have seen instead.
         const next = firstAbove(acknowledged.get(id) ?? [], n)
         if (next === undefined || next.at >= record.began) continue
         const age = (record.began - next.at) / 1_000
@@ -60,7 +60,7 @@ export function judgeReads(records: readonly ReplicasRecord[]): ReadsJudged {
   return { ...sums, ages: ages.toSorted((a, b) => a - b), errors, wrongs }
 }
 
-/** Of writes in their order. */
+/** Expects the writes in order. */
 function firstAbove<Write extends { readonly n: number }>(
   writes: readonly Write[],
   n: number,

@@ -6,7 +6,7 @@ import { readReplicas, type ReplicaReport } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
 
 test(
-  'whoever asks is told how far behind a replica is, and that it is gone',
+  'a caller learns how far a replica lags, and that it is gone',
   { timeout: 60_000 },
   async () => {
     const cluster = await startReplicaCluster({ mode: 'asynchronous', shards: 1, replicated: [0] })
@@ -19,7 +19,7 @@ test(
     const store = await openStore([{ primary: primary!, replicas: [address.href] }], { migrate: true })
     onTestFinished(() => store.close())
     const told = async (): Promise<ReplicaReport> => (await readReplicas(store.context))[0]!
-    /** As cleaners do. */
+    /** Raises the floor, as cleaners do. */
     const raise = () => store.context.driver.shards[0]!.entities.raiseFloor()
 
     await store.put({ n: 1 })

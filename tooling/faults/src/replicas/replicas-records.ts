@@ -6,31 +6,31 @@ export const byOwner = defineIndex('by_owner', {
   shardOn: 'owner',
 })
 
-/** A write was acknowledged. */
+/** An acknowledged write. */
 export interface WroteRecord {
   readonly kind: 'wrote'
   readonly id: string
-  /** Counts the writes of the entity. */
+  /** Sequence number of the write for its entity. */
   readonly n: number
-  /** After the acknowledgement, by the monotonic clock that all processes share, in µs. */
+  /** Time after the acknowledgement, in microseconds of the monotonic clock that all processes share. */
   readonly at: number
 }
 
 /** A read from replicas. */
 export interface ReadRecord {
   readonly kind: 'read'
-  /** Before the call, by the same clock. */
+  /** Time before the call, by the same clock. */
   readonly began: number
   /** `maxStalenessMs`. */
   readonly bound: number
-  /** What it has found of each entity that it should have: the `n`; 0 where there was nothing. */
+  /** The `n` found for each expected entity; 0 if it was not there. */
   readonly found: readonly (readonly [id: string, n: number])[]
 }
 
-/** What a process has done in all. */
+/** Totals of a process. */
 export interface DoneRecord {
   readonly kind: 'done'
-  /** Reads that had to know what a token stands for: of this process, and of others. */
+  /** Reads with a token, of this process and of others. */
   readonly own: number
   readonly others: number
   /** Ids and scans that were sent to primaries, and to replicas. */
@@ -40,13 +40,16 @@ export interface DoneRecord {
 
 export type ReplicasRecord = WroteRecord | ReadRecord | WrongRecord | ErrorRecord | DoneRecord
 
-/** What a process is told. */
+/** Configuration of a process. */
 export interface ReplicasConfig {
   readonly shards: readonly { readonly primary: string; readonly replicas: readonly string[] }[]
   readonly seed: number
-  /** Writes are counted from here, above those of earlier rounds. */
+  /** First number of this round's writes, above those of earlier rounds. */
   readonly base: number
-  /** The entities of each process, which writes them alone; the last one holds a token and what that stands for. */
+  /**
+   * Entities of each process, written by it alone. The last entity holds a token and the state that the token
+   * covers.
+   */
   readonly idsOf: readonly (readonly string[])[]
   readonly readers: number
 }

@@ -1,4 +1,4 @@
-/** A process that writes entities of its own, and reads all from replicas. */
+/** A process that writes its own entities, and reads those of all processes from replicas. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
@@ -11,7 +11,7 @@ import { byOwner, type ReplicasConfig, type ReplicasRecord } from './replicas-re
 type Worker = Child<ReplicasConfig, ReplicasRecord>
 
 const BOUNDS_MS = [300, 1_000, 4_000]
-/** Of reads that have a token and no other bound. */
+/** Staleness bound of reads with a token. */
 const ANY_AGE_MS = 60_000
 const REST_MS = 10
 
@@ -59,7 +59,7 @@ async function run(worker: Worker): Promise<void> {
   await store.close()
 }
 
-/** Writes the next state of an entity, reads it back by a token, and leaves a token for others. */
+/** Writes the next state of an entity, reads it with a token, and leaves a token for other processes. */
 function writer(
   worker: Worker,
   store: DataStore,
@@ -87,7 +87,7 @@ function writer(
   }
 }
 
-/** What a token of another process stands for is there. */
+/** Reads the entities that a token of another process covers. */
 async function readByToken(
   worker: Worker,
   store: DataStore,
@@ -113,7 +113,7 @@ async function readByToken(
   }
 }
 
-/** Reads all entities of a process, and leaves what it finds to the judge. */
+/** Reads all entities of a process; the judge compares them later. */
 async function readWithin(
   worker: Worker,
   store: DataStore,

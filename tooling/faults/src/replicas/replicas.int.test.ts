@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runReplicas } from './run-replicas.ts'
 
 test(
-  'nothing that is read from replicas is beyond its bound, while they lag, hang, die and are promoted',
+  'no read from replicas exceeds its bound while replicas lag, hang, die and are promoted',
   { timeout: 180_000 },
   async () => {
     const run = await runReplicas({ seed: 1, rounds: 1, roundMs: 3_000, processes: 2, replicas: 2 })

@@ -14,10 +14,10 @@ import { byOwner, type ReplicasConfig, type ReplicasRecord } from './replicas-re
 export interface ReplicasRunOptions {
   readonly seed: number
   readonly rounds: number
-  /** Of faults. */
+  /** Duration of the faults in a round. */
   readonly roundMs: number
   readonly processes: number
-  /** Of each shard. */
+  /** Replicas of each shard. */
   readonly replicas: number
 }
 
@@ -26,11 +26,11 @@ export interface ReplicasRun extends Omit<ReadsJudged, 'ages'> {
   readonly seconds: number
   readonly rounds: number
   readonly processes: number
-  /** Of each shard. One where it is not said. */
+  /** Replicas of each shard; undefined means one. */
   readonly replicas?: number
   readonly entities: number
   readonly faults: Readonly<Record<string, number>>
-  /** Of what had been replaced when it was read: how long before, in ms. */
+  /** Ages of replaced states when they were read, in milliseconds. */
   readonly ages: { readonly count: number; readonly p50: number; readonly p99: number; readonly max: number }
 }
 
@@ -41,7 +41,10 @@ const END_MS = 60_000
 /** More than a process writes in a round. */
 const WRITES_A_ROUND = 1_000_000
 
-/** Processes read from replicas that lag, stop, hang, die and take the place of their primaries, and nothing may be too old. */
+/**
+ * Runs processes that read from replicas while these lag, stop, hang, die and are promoted. No read may be
+ * older than its bound.
+ */
 export async function runReplicas({
   seed,
   rounds,
@@ -69,7 +72,7 @@ export async function runReplicas({
     await store.close()
     for (let round = 0; round < rounds; round++) {
       const folder = await mkdtemp(join(tmpdir(), 'looseleaf-replicas-'))
-      // A server has another port when it comes back.
+      // A restarted server has another port.
       const portOf = (shard: ReplicaShard, place: number): number => Number(shard.replica(place).url.port)
       const proxies = await Promise.all(
         cluster.shards.map((shard) =>
@@ -102,8 +105,9 @@ export async function runReplicas({
           proxies[number]![place]!.setTarget(portOf(shard, place))
           faults[what] = (faults[what] ?? 0) + 1
         }
-        // It has everything first: what a replica has received and not replayed is gone where its replication was begun anew meanwhile. A
-        // promoted replica has a new one, which the next processes are told of.
+        // Waits until the replica has everything. If its replication was restarted, it loses what it had
+        // received and not yet replayed. The promoted server gets a new replica, which the next processes
+        // use.
         await random
           .pick(cluster.shards)
           .failOver({ place: random.below(replicas), lagMs: 0, freeze: random.chance(0.5) })
@@ -136,7 +140,7 @@ export async function runReplicas({
   }
 }
 
-/** Does some harm to a replica of a shard, and says what. */
+/** Does some harm to a replica of a shard and returns its description. */
 async function disturb(shard: ReplicaShard, place: number, random: Random): Promise<string> {
   const replica = shard.replica(place)
   const chosen = random.next()

@@ -8,7 +8,7 @@ import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import type { ReplicaStats } from '@looseleaf/store'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-// Servers that are given from outside cannot be killed.
+// External servers cannot be killed.
 const lacks = findServer() === undefined
 const BOUND_MS = 1_000
 const ANY_AGE_MS = 60_000
@@ -18,7 +18,7 @@ describe.skipIf(lacks)(
   `several replicas${lacks ? ' (left out: needs the program mariadbd or mysqld)' : ''}`,
   () => {
     test(
-      'of two replicas of one shard those answer that are fresh enough, while they lag, die and are promoted',
+      'of two replicas of a shard, only fresh enough ones answer while they lag, die and are promoted',
       { timeout: 120_000 },
       async () => {
         const cluster = await startReplicaCluster({
@@ -30,7 +30,7 @@ describe.skipIf(lacks)(
         onTestFinished(() => cluster.stop())
         const shard = cluster.shards[0]!
         const { urls } = await cluster.createDatabase()
-        // A server has another port when it comes back, and so has the next one in its place.
+        // A restarted or replaced server has another port.
         const port = (place: number): number => Number(shard.replica(place).url.port)
         const proxies = await Promise.all([0, 1].map((place) => startFaultProxy(port(place))))
         onTestFinished(() => Promise.all(proxies.map((proxy) => proxy.close())).then(() => undefined))
@@ -46,12 +46,12 @@ describe.skipIf(lacks)(
         const store = await openStore([{ primary: urls[0]!, replicas }], { connections })
         const id = store.newId()
 
-        /** Acknowledged writes; `n` counts them. */
+        /** Acknowledged writes, numbered by `n`. */
         const writes: { readonly n: number; readonly at: number; readonly token: string }[] = []
         const wrongs: string[] = []
         const reads = { within: 0, after: 0 }
         let isOver = false
-        /** The last one acknowledged before a moment. */
+        /** Returns the last write acknowledged before a time. */
         const lastAt = (at: number): number => writes.findLast((write) => write.at < at)?.n ?? 0
         const attempt = async (work: () => Promise<void>): Promise<void> => {
           while (!isOver) {
@@ -97,7 +97,7 @@ describe.skipIf(lacks)(
         const replica = (place: number): ReplicaStats => store.stats().shards[0]!.replicas[place]!
         const sentTo = (place: number): number =>
           replica(place).lanes.reduce((sum, { items }) => sum + items, 0)
-        /** Whether somebody reads it. */
+        /** Tells whether any read goes to this replica. */
         const isRead = async (place: number): Promise<boolean> => {
           const before = sentTo(place)
           return holdsWithin(WITHIN_MS, async () => sentTo(place) > before)
@@ -113,7 +113,7 @@ describe.skipIf(lacks)(
         const sent = sentTo(0)
         expect(await isRead(1)).toBe(true)
         expect([sentTo(0), replica(0).leftOut]).toEqual([sent, undefined])
-        // But by those who allow for its age.
+        // Reads with a wider bound still use it.
         const isReadOld = holdsWithin(WITHIN_MS, async () => {
           await read({ maxStalenessMs: ANY_AGE_MS }, 1)
           return sentTo(0) > sent
@@ -132,7 +132,7 @@ describe.skipIf(lacks)(
         await shard.startReplaying(1)
         expect([await isFresh(1), await isRead(1)]).toEqual([true, true])
 
-        // The other one still lags.
+        // The other replica still lags.
         await shard.failOver({ place: 1, lagMs: 0, freeze: false })
         follow()
         const acknowledged = writes.length

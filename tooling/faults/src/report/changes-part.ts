@@ -2,7 +2,7 @@ import { markdownTable } from '../markdown-table.ts'
 import type { ChangesResultFile } from '../results.ts'
 import { left, number, right } from './format.ts'
 
-/** Consumers of changes, and a reader by time beside them. */
+/** Renders consumers of changes, and the reader by time beside them. */
 export function changesPart({ run, commit }: ChangesResultFile): string {
   const faults = Object.entries(run.faults).map(([what, times]): [string, string] => [what, number(times)])
   const rows: [string, string][] = [

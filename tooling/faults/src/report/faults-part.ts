@@ -4,13 +4,13 @@ import type { Scenario } from '../matrix/scenario.ts'
 import type { ScenarioResultFile } from '../results.ts'
 import { left, number, right } from './format.ts'
 
-/** A scenario together with what its last run measured. */
+/** A scenario with the result of its last run. */
 export interface Measured {
   readonly scenario: Scenario
   readonly result: ScenarioResultFile
 }
 
-/** How often something went wrong, as the scenario counts it. */
+/** Number of faults, as the scenario counts them. */
 export function faultsIn({ scenario, result: { run } }: Measured): number {
   return run.facts[scenario.unit] ?? Object.values(run.facts)[0] ?? 0
 }
@@ -47,7 +47,7 @@ left when every process was gone.
 ${resourceTable(measured)}`
 }
 
-/** A page's own kind of fault: acknowledged writes are lost by the databases themselves. */
+/** Renders failovers, in which the databases themselves lose acknowledged writes. */
 export function failoverPart(measured: readonly Measured[]): string {
   return `## Failover to a replica
 
@@ -143,7 +143,7 @@ function brokenParts(measured: readonly Measured[]): string {
     .join('')
 }
 
-/** What was found, one sentence of each kind, without the ids. */
+/** Renders one violation of each kind, without ids. */
 function brokenPart({ name, run }: ScenarioResultFile): string {
   const kinds = new Map<string, number>()
   for (const wrong of run.wrongs) {

@@ -2,7 +2,7 @@ import { markdownTable } from '../markdown-table.ts'
 import type { GaleraResultFile, GaleraRounds } from '../results.ts'
 import { left, number, right, span, sum, wordsOf } from './format.ts'
 
-/** Runs that took the written node away, and those that tried something else once. */
+/** Renders the runs that took away the written node, and the single experiments. */
 export function galeraPart(results: readonly GaleraResultFile[]): string {
   const rounds = results.flatMap(({ name, content }) => ('rounds' in content ? [{ name, content }] : []))
   const lines = results.flatMap(({ name, content }) => ('rounds' in content ? [] : probeLines(name, content)))
@@ -14,7 +14,7 @@ to the next, and it comes back. The table is from \`docs/measured/galera\`, a ro
 ${roundsTable(rounds)}${lines.length === 0 ? '' : `\n\n${lines.join('\n')}`}`
 }
 
-/** True when nothing that was acknowledged is lost or late, and the nodes have the same in the end. */
+/** True if no acknowledged write was lost or late and all nodes are equal in the end. */
 export function galeraHeld({ tally, end, nodesEqual }: GaleraRounds): boolean {
   return tally.wrongs.length + tally.staleLooks + end.missing + end.dangling === 0 && nodesEqual
 }
@@ -58,7 +58,7 @@ function roundsTable(results: readonly { readonly name: string; readonly content
   return markdownTable(columns, rows)
 }
 
-/** Every number of a result that has no rounds, in its own words. */
+/** Renders each figure of a result without rounds. */
 function probeLines(name: string, content: object): string[] {
   return Object.entries(content).flatMap(([part, value]): string[] => {
     if (CIRCUMSTANCES.has(part)) return []

@@ -2,7 +2,7 @@ import { markdownTable } from '../markdown-table.ts'
 import type { HistoryResultFile } from '../results.ts'
 import { left, number, right } from './format.ts'
 
-/** A long history without faults but those of competition. */
+/** Renders a long history whose only fault is contention. */
 export function historyPart({ run, commit }: HistoryResultFile): string {
   const { counts, watch, final, resources } = run
   const mib = (value: number | undefined): string => (value === undefined ? '–' : value.toFixed(1))

@@ -2,7 +2,7 @@ import { scoreOf, type FileResult, type MutantsResultFile } from '@looseleaf-too
 import { markdownTable } from '../markdown-table.ts'
 import { left, number, right, sum } from './format.ts'
 
-/** How many small mistakes in the protocol's code a test notices, and which none does. */
+/** Renders how many mutants of the protocol's code are killed, and which survive. */
 export function mutantsPart({ run, commit }: MutantsResultFile): string {
   const packages = [...Map.groupBy(run.files, ({ file }) => file.split('/')[1] ?? '')]
   const rows = packages.map(([name, files]) => row(name, files))
@@ -44,13 +44,13 @@ function row(name: string, files: readonly FileResult[]): string[] {
   ]
 }
 
-/** `line name` of a file. */
+/** Formats a survivor as `line name` of its file. */
 function at(file: string, survivor: string): string {
   const space = survivor.indexOf(' ')
   return `\`${file}:${survivor.slice(0, space)}\` ${code(survivor.slice(space + 1))}`
 }
 
-/** Folded away: who wants to know can open it. */
+/** Folds the lines into a collapsed section. */
 function list(what: string, lines: readonly string[]): string {
   if (lines.length === 0) return ''
   return `\n\n<details>\n<summary>${what}: ${number(lines.length)}</summary>\n\n${lines.join('\n')}\n\n</details>`
@@ -58,7 +58,7 @@ function list(what: string, lines: readonly string[]): string {
 
 function code(text: string): string {
   if (!text.includes('`')) return `\`${text}\``
-  // One at an end would be taken for one of those that enclose it.
+  // Without a space, a backtick at either end would merge with the enclosing ones.
   const edge = /^`|`$/.test(text) ? ' ' : ''
   return `\`\`${edge}${text}${edge}\`\``
 }

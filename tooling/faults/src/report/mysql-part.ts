@@ -3,14 +3,14 @@ import type { HistoryResultFile } from '../results.ts'
 import { faultsIn, verdictOf, type Measured } from './faults-part.ts'
 import { left, number, right } from './format.ts'
 
-/** What was run on MySQL; everything else on the page was run on MariaDB. */
+/** Runs on MySQL; all other runs of the page were on MariaDB. */
 export interface OnMysql {
   readonly server: string
   readonly history: HistoryResultFile | undefined
   readonly measured: readonly Measured[]
 }
 
-/** The same runs on MySQL, a line each. */
+/** Renders the runs on MySQL, one line each. */
 export function mysqlPart({ server, history, measured }: OnMysql): string {
   const rows = measured.map((each) => {
     const { scenario, result } = each

@@ -2,7 +2,7 @@ import { markdownTable } from '../markdown-table.ts'
 import type { ReplicasResultFile } from '../results.ts'
 import { left, number, right } from './format.ts'
 
-/** Reads from replicas that lag. */
+/** Renders the reads from lagging replicas. */
 export function replicasPart({ run, commit }: ReplicasResultFile): string {
   const faults = Object.entries(run.faults).map(([what, times]): [string, string] => [what, number(times)])
   const share = run.toReplicas / Math.max(1, run.toReplicas + run.toPrimaries)

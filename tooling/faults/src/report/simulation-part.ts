@@ -2,7 +2,7 @@ import type { SimulationResultFile } from '@looseleaf-tooling/simulation'
 import { markdownTable } from '../markdown-table.ts'
 import { left, number, right, wordsOf } from './format.ts'
 
-/** What needs more words than its name has. */
+/** Faults and options whose name needs explaining. */
 const WORDS: Readonly<Record<string, string>> = {
   beyondPromise: 'in which a whole shard fell back, which is beyond the promise',
   withDeleteDelay: 'with deleteDelayMs',
@@ -28,20 +28,20 @@ const WORDS: Readonly<Record<string, string>> = {
   cacheEvicts: 'a shared cache that loses what it has',
 }
 
-/** What clients do where a run is of one kind of life alone. */
+/** Work of the clients in runs with a single kind of life. */
 const ALONE: Readonly<Record<string, string>> = {
   keys: 'Entities that fight over keys of unique indexes',
   moves: 'Entities that move from shard to shard',
   everything: 'Clients that do everything',
 }
 
-/** What is in every life of a run. */
+/** Parts that every life of a run has. */
 const WITH: Readonly<Record<string, string>> = {
   replicas: 'replicas that are read',
   cache: 'a cache that processes share',
 }
 
-/** The run in which every seed chooses its life, and those of one kind of life. */
+/** Renders the run in which every seed chooses its life, and the runs with a single kind of life. */
 export function simulationPart(files: readonly SimulationResultFile[]): string {
   const tables = files
     .map((file) => ({ heading: headingOf(file.run), table: tableOf(file) }))

@@ -15,11 +15,11 @@ export interface Everything {
   readonly mysql: OnMysql | undefined
   /** Scenarios without a result, by name. */
   readonly notRun: readonly string[]
-  /** Those whose last run was ended by something else. */
+  /** Scenarios whose last run was aborted by something else. */
   readonly brokeOff: readonly string[]
 }
 
-/** What was run and what came of it, a line each. */
+/** Renders each run and its outcome, one line each. */
 export function summary(everything: Everything): string {
   const { history, simulations, faults, failovers, galera, mysql, notRun, brokeOff } = everything
   const rows = [
