@@ -209,7 +209,7 @@ export const found: readonly FoundMistake[] = [
     now: 'A flushed commit on that shard comes first.',
     heldBy: {
       file: 'tooling/faults/src/unflushed/unflushed.int.test.ts',
-      name: 'is not relied on by $name',
+      name: 'it is not relied on by $name',
     },
   },
   {

@@ -5,10 +5,10 @@ import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
 import { judgeNewVersion, leaveNewVersion } from './leave-behind.ts'
 
-/** In which a server is back, as a rule. */
+/** Longer than a server usually needs to come back. */
 const QUERY_TIME_MS = 4_000
 
-/** The entity on the shard that dies, its rows on the other one. */
+/** The entity is on the shard that dies, its rows are on the other one. */
 export const cleanedLater: Experiment = {
   name: 'a cleaner that waits for queries',
   what: 'a cleaner reads a commit of somebody else, who is still waiting for the log, and keeps the row of the version before it for queries; when it deletes that, the server has died and come back',
@@ -31,7 +31,7 @@ export const cleanedLater: Experiment = {
         cleaning = sweep(cleaner).catch((error: unknown) => {
           if (!isLooseleafError(error)) throw error
         })
-        // A binary log shows it nothing.
+        // With a binary log the cleaner never sees the commit.
         if (seen !== undefined) await holdsWithin(ACT_MS, () => hasRead)
       },
       async judge() {
@@ -47,7 +47,7 @@ export const cleanedLater: Experiment = {
   },
 }
 
-/** Tells the versions of entities that are read from the shard whose log hangs. */
+/** Reports the versions of entities that are read from the shard whose log hangs. */
 function noticingReads(notice: (versions: readonly number[]) => void) {
   return (driver: Driver): Driver =>
     changed(driver, {

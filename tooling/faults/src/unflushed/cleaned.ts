@@ -4,7 +4,7 @@ import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
 import { judgeNewVersion, leaveNewVersion } from './leave-behind.ts'
 
-/** The entity on the shard that dies, its rows on the other one. */
+/** The entity is on the shard that dies, its rows are on the other one. */
 export const cleaned: Experiment = {
   name: 'a cleaner',
   what: 'a cleaner reads a commit of somebody else, who is still waiting for the log, and deletes the row of the version before it on another shard',

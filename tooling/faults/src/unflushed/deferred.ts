@@ -5,7 +5,7 @@ import { withRefusals } from '../load/disturbed-driver.ts'
 import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, SOUND } from './ground.ts'
 
-/** The row on the shard that dies, its entity and the note on the other one. */
+/** The row is on the shard that dies, its entity and the note are on the other one. */
 export const deferred: Experiment = {
   name: 'a deferred row',
   what: 'a row was deferred, and noted with its entity; a cleaner writes it, waits for the log in vain, tries again, which changes nothing, and takes the note away',

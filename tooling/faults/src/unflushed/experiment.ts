@@ -1,39 +1,42 @@
 import type { Ground, StoreSettings } from './ground.ts'
 
 /**
- * Somebody draws a conclusion that cannot be taken back from a commit that others can see and no disk has: a server
- * shows commits before their log is written, unless it keeps a binary log. The crash that follows undoes the commit.
+ * A process takes an irreversible step because of a commit that is visible but not durable.
+ *
+ * 1. Without a binary log, a server shows a commit before its redo log is on disk.
+ * 2. The process reads the commit and acts on it.
+ * 3. A crash undoes the commit.
  */
 export interface Experiment {
   readonly name: string
-  /** For the report: what happens, in a sentence. */
+  /** One sentence for the report: what happens. */
   readonly what: string
-  /** What is special about its store. */
+  /** Special options of its store. */
   readonly making?: StoreSettings | undefined
-  /** Sets up one go at it, while all is well. */
+  /** Prepares one attempt, before the log hangs. */
   prepare(ground: Ground): Promise<Attempt>
 }
 
 export interface Attempt {
   /**
-   * While the log of one server hangs: makes a commit there, and brings somebody to believe it. Resolves when the server may
-   * die: he does believe it, or still does not after some seconds.
+   * Runs while the log of one server hangs: makes a commit there and lets a process read it. Resolves when
+   * the server may die: the process has acted on the commit, or has not done so for some seconds.
    */
   act(): Promise<void>
-  /** When the server is back, and `act` is over. */
+  /** Runs when the server is back and `act` has resolved. */
   judge(): Promise<Verdict>
 }
 
 export interface Verdict {
-  /** Somebody else has seen the commit while the log hung. */
+  /** Another session saw the commit while the log hung. */
   readonly wasSeen: boolean
-  /** It was gone after the crash. */
+  /** The commit was gone after the crash. */
   readonly wasLost: boolean
-  /** What must not be, in words. */
+  /** Violations, in words. */
   readonly wrongs: readonly string[]
 }
 
-/** So long somebody is tempted. */
+/** Longest time that `act` waits for the process to act. */
 export const ACT_MS = 3_000
-/** So long a commit has to become visible; where there is a binary log it does not. */
+/** Time for a commit to become visible; with a binary log it never does. */
 export const SEEN_MS = 700

@@ -2,17 +2,17 @@ import type { Driver } from '@looseleaf/core'
 import { changed } from '@looseleaf-tooling/lab/drivers'
 
 /**
- * Can hold up whoever flushes one shard to make sure of what he has read there: the server may die and come back in
- * between, and then the flush succeeds and says nothing of what was read before.
+ * Can hold up flushes of one shard. The server may die and come back after a read and before the flush that
+ * should confirm it; the flush then succeeds and proves nothing about the read.
  */
 export interface FlushGate {
   wrap(driver: Driver): Driver
-  /** From now on flushes wait, until the gate is opened. */
+  /** Makes flushes wait until the gate is opened. */
   close(): void
   open(): void
   /** Resolves when a flush waits. */
   readonly reached: Promise<void>
-  /** Flushes that have waited. */
+  /** Number of flushes that have waited. */
   readonly held: number
 }
 

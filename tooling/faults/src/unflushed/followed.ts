@@ -4,12 +4,15 @@ import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
 import { judgeNewVersion, leaveNewVersion } from './leave-behind.ts'
 
-/** In which a follower has every change of a server that is back. */
+/** Time for a follower to receive every change of a restarted server. */
 const CAUGHT_UP_MS = 10_000
-/** So that the follower makes sure of the floor once, before the log hangs. */
+/** Short enough for the follower to flush the floor once before the log hangs. */
 const POLL_MS = 100
 
-/** Two entities on the shard that dies: one is replaced while the page of both is read, the other leads past it. */
+/**
+ * Two entities on the shard that dies: one is replaced while a page with both is read, and the other moves
+ * the cursor past it.
+ */
 export const followed: Experiment = {
   name: 'a follower of changes',
   what: 'a follower reads a page of changes without an entity, whose replacement it could see and no disk had, and goes on behind the state that comes back',
@@ -60,7 +63,7 @@ export const followed: Experiment = {
   },
 }
 
-/** Has pages of changes of the shard whose log hangs wait for this. */
+/** Delays pages of changes of the shard whose log hangs. */
 function holdingPages(wait: () => Promise<void>) {
   return (driver: Driver): Driver =>
     changed(driver, {

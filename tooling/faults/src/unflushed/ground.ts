@@ -10,54 +10,54 @@ import { holdsWithin as holdsAnywhere } from '@looseleaf-tooling/lab/until'
 import type { Cluster } from '@looseleaf-tooling/lab/cluster'
 import { createFlushGate, type FlushGate } from './flush-gate.ts'
 
-/** The shard whose log hangs, and whose server is killed. */
+/** Shard whose log hangs and whose server is killed. */
 export const HANGING = 0
-/** The other one, to which nothing happens. */
+/** The other shard, which stays healthy. */
 export const SOUND = 1
 
-/** For a statement; what waits for the log is given up then. */
+/** Deadline of a statement. A statement that waits for the log is given up after it. */
 const DEADLINE_MS = 1_000
-/** After which a write begins no further attempt. */
+/** After this time a write begins no further attempt. */
 const WRITE_TIMEOUT_MS = 2_000
-/** Of somebody who outlives the log's hanging with his statement under way. */
+/** Deadline of a client whose statement outlives the hanging log. */
 export const PATIENT_MS = 30_000
 
 export interface OpenOptions {
-  /** Milliseconds for a statement. Default: a second. */
+  /** Deadline of a statement in milliseconds. Default: one second. */
   readonly deadlineMs?: number | undefined
-  /** What its clock is ahead by, in milliseconds. */
+  /** Milliseconds by which its clock is ahead. */
   readonly clockAheadMs?: number | undefined
   readonly wrap?: ((driver: Driver) => Driver) | undefined
 }
 
-/** An entity as the tables have it. */
+/** An entity as stored in the tables. */
 export interface StoredEntity {
   readonly version: number
   readonly group: string
 }
 
-/** A store of one index on two servers, and its tables as they are, without it. */
+/** A store with one index on two servers, and direct access to its tables. */
 export interface Ground {
-  /** What flushes of its stores have to pass. */
+  /** Gate that all flushes of its stores pass. */
   readonly flushes: FlushGate
-  /** As of a process of its own, through the proxies. Closed with the ground. */
+  /** Opens a store like a separate process, through the proxies. The ground closes it. */
   open(options?: OpenOptions): Promise<DataStore>
-  /** A new id of this shard. */
+  /** Returns a new id on this shard. */
   idOn(shard: number): string
-  /** A group that nothing is in, with its rows on this shard. */
+  /** Returns an empty group whose rows are on this shard. */
   groupOn(shard: number): string
   entity(shard: number, id: string): Promise<StoredEntity | undefined>
-  /** The stamp of the entity's row in this group. */
+  /** Returns the stamp of the entity's row in this group. */
   stamp(group: string, id: string): Promise<number | undefined>
   isPending(shard: number, id: string): Promise<boolean>
-  /** Lets every store end what is under way, and removes all. */
+  /** Closes every store after its calls have ended, and drops the databases. */
   close(): Promise<void>
 }
 
-/** What a store is made with. */
+/** Options of a store. */
 export type StoreSettings = Pick<DataStoreOptions, 'onIndexFailure' | 'queryTimeMs'>
 
-/** So short that rows which nobody needs any more go while the log hangs. */
+/** Short enough for old rows to be deleted while the log hangs. */
 const QUERY_TIME_MS = 100
 
 export async function prepareGround(cluster: Cluster, making: StoreSettings): Promise<Ground> {
@@ -138,10 +138,10 @@ export async function prepareGround(cluster: Cluster, making: StoreSettings): Pr
   }
 }
 
-/** A load may keep the machine so busy that a call passes its deadline though all is well. */
+/** A busy machine may let a call miss its deadline without any fault. */
 const TRIES = 20
 
-/** Makes a call that has to go through, and may be made again. */
+/** Retries an idempotent call until it succeeds. */
 export async function insist<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -155,10 +155,13 @@ export async function insist<T>(call: () => Promise<T>): Promise<T> {
 
 const BETWEEN_LOOKS_MS = 10
 
-/** What becomes of a connection to a server that is killed. */
+/** Error codes of a connection whose server was killed. */
 const GONE = ['ECONNREFUSED', 'ECONNRESET', 'PROTOCOL_CONNECTION_LOST']
 
-/** Looks until it holds, or for so long; says whether it held. Where machines are slow, a server may be killed meanwhile. */
+/**
+ * Polls until the condition holds or the time is over, and returns whether it held. On a slow machine a
+ * server may be killed in that time.
+ */
 export function holdsWithin(milliseconds: number, holds: () => Promise<boolean> | boolean): Promise<boolean> {
   return holdsAnywhere(milliseconds, async () => {
     try {

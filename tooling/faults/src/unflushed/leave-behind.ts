@@ -4,8 +4,8 @@ import { SEEN_MS, type Verdict } from './experiment.ts'
 import { HANGING, holdsWithin, type Ground } from './ground.ts'
 
 /**
- * A put whose caller goes away when `seen` resolves, with a statement under way that nobody ends: a process that has died
- * of something else, whose server has not noticed yet.
+ * Sends a put whose caller gives up when `seen` resolves, while the statement stays in flight. This simulates
+ * a process that has crashed without its server noticing yet.
  */
 export async function leaveBehind(
   store: DataStore,
@@ -25,7 +25,9 @@ export async function leaveBehind(
   await left
 }
 
-/** Such a put of an entity on the shard whose log hangs. Answers the version that others see, if they see it. */
+/**
+ * Sends such a put for an entity on the shard whose log hangs. Returns the version if other sessions see it.
+ */
 export async function leaveNewVersion(
   ground: Ground,
   store: DataStore,
@@ -42,7 +44,7 @@ export async function leaveNewVersion(
   return seen
 }
 
-/** What became of a new version of an entity there, and whether what is committed now has its row. */
+/** Checks whether the new version survived, and whether the committed version has its row. */
 export async function judgeNewVersion(
   ground: Ground,
   id: string,

@@ -9,18 +9,18 @@ import { Skip } from '../matrix/scenario.ts'
 
 const run = promisify(execFile)
 
-/** Has the redo log of a server hang, as on a disk that does not answer for a while. */
+/** Makes the redo log of a server hang, like a disk that stops answering. */
 export interface LogHang {
-  /** What the server has to be started with. */
+  /** Environment of the server process. */
   readonly environment: NodeJS.ProcessEnv
   begin(): Promise<void>
   end(): Promise<void>
-  /** Calls of servers that have been made to wait so far. */
+  /** Returns the number of the server's calls that have waited so far. */
   hung(): Promise<number>
   remove(): Promise<void>
 }
 
-/** Why the redo log of a server cannot be made to hang on this machine; undefined where it can. */
+/** Returns why this machine cannot make a redo log hang; undefined if it can. */
 export function whyNoLogHang(): string | undefined {
   if (findServer()?.flavor !== 'mariadb') return 'needs MariaDB, whose redo log is made to hang'
   if (spawnSync('gcc', ['--version']).error !== undefined)
@@ -28,7 +28,7 @@ export function whyNoLogHang(): string | undefined {
   return undefined
 }
 
-/** Builds the library that is preloaded. Throws `Skip` where that cannot be done. */
+/** Builds the library to preload. Throws `Skip` if this machine cannot. */
 export async function buildLogHang(): Promise<LogHang> {
   const why = whyNoLogHang()
   if (why !== undefined) throw new Skip(why)

@@ -5,7 +5,7 @@ import { leaveBehind } from './leave-behind.ts'
 
 const AHEAD_MS = 1_000
 
-/** The row on the shard that dies, its entity on the other one. */
+/** The row is on the shard that dies, its entity is on the other one. */
 export const oneRow: Experiment = {
   name: 'two writers of one row',
   what: 'a writer whose clock is a second ahead waits for the log with a row; another one writes the same row, which changes nothing, and commits its entity on another shard',

@@ -3,7 +3,7 @@ import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, SOUND } from './ground.ts'
 import { judgeNewVersion } from './leave-behind.ts'
 
-/** The entity on the shard that dies, its rows on the other one. */
+/** The entity is on the shard that dies, its rows are on the other one. */
 export const readBack: Experiment = {
   name: 'a put that is read back',
   what: 'the commit of a put passes its deadline, is read back over another connection, and acknowledged; the row that it lost is deleted',

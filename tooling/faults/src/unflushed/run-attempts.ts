@@ -5,7 +5,9 @@ import type { Experiment, Verdict } from './experiment.ts'
 import { HANGING, type Ground } from './ground.ts'
 import type { LogHang } from './log-hang.ts'
 
-/** In which what others could see was on no disk, and may have been undone. Microseconds, as in histories. */
+/**
+ * Interval whose visible commits were not on disk and may have been undone. Microseconds, as in histories.
+ */
 export interface Outage {
   readonly from: number
   readonly to: number
@@ -13,7 +15,7 @@ export interface Outage {
 
 export interface AttemptsRun {
   readonly verdicts: readonly Verdict[]
-  /** Calls of the server that had to wait for its log. */
+  /** Calls of the server that waited for its log. */
   readonly hung: number
   readonly outage: Outage
 }
@@ -23,12 +25,12 @@ export interface Prepared {
   readonly ground: Ground
 }
 
-/** Every call has a deadline of its own, so whoever is tempted comes to an end long before. */
+/** Longer than the deadline of any call. */
 const LONGEST_MS = 40_000
 
 /**
- * All of them at once: has the log of one server hang, kills the server while it does, and starts it again. With
- * `lateFlushes` a flush that somebody makes to be sure meanwhile is held up until the server is back.
+ * Runs all attempts at once: makes the log of one server hang, kills the server, and starts it again. With
+ * `lateFlushes`, flushes wait until the server is back.
  */
 export async function runAttempts(
   cluster: Cluster,
@@ -49,7 +51,7 @@ export async function runAttempts(
   const ready = acting.map((acted, i) => Promise.race([acted, prepared[i]?.ground.flushes.reached]))
   await inTime(Promise.all(ready))
   const hung = (await hang.hung()) - before
-  // In this order: what waits for the log must not wake up.
+  // Kill first: the waiting calls must not continue.
   await server.kill()
   await hang.end()
   await server.restart()

@@ -94,12 +94,12 @@ async function killAgainAndAgain(
   return { facts, all }
 }
 
-/** In which a commit that was seen is on disk as a rule, however busy the machine; longer than a call of the load takes. */
+/** Upper bound for a visible commit to reach the disk, and for a call of the load. */
 const FLUSH_MICROS = 2_000_000
 
 /**
- * Strictly, but for reads and queries while a log hung, or shortly before: they promise nothing of commits that are on no disk, and may have
- * seen what is undone now. What was acknowledged stays, whenever.
+ * Judges strictly, except for reads and queries during an outage or shortly before: they may have seen
+ * commits that the crash undid. Acknowledged writes must survive at any time.
  */
 function judgeWhatLasts({ histories, sights, watch }: Recorded, outages: readonly Outage[]): Judgement {
   const lasts = (record: HistoryRecord): boolean =>

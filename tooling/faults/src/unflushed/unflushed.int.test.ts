@@ -19,7 +19,7 @@ const variants = [
 ]
 
 describe.skipIf(why !== undefined).each(someOf(variants, 1))(
-  `a commit that no disk has, on $servers${leftOut}`,
+  `a commit that is visible but not durable, on $servers${leftOut}`,
   ({ binaryLog, lateFlushes }) => {
     let hang: LogHang | undefined
     let cluster: Cluster | undefined
@@ -33,7 +33,7 @@ describe.skipIf(why !== undefined).each(someOf(variants, 1))(
       })
       const grounds: Ground[] = []
       for (const { making = {} } of experiments) grounds.push(await prepareGround(cluster, making))
-      // All in one crash, each in a database of its own.
+      // All attempts share one crash, each with a database of its own.
       const prepared = experiments.map((experiment, i) => ({ experiment, ground: grounds[i] as Ground }))
       run = await runAttempts(cluster, hang, prepared, { lateFlushes })
       await Promise.all(grounds.map((ground) => ground.close()))
@@ -43,10 +43,10 @@ describe.skipIf(why !== undefined).each(someOf(variants, 1))(
       await hang?.remove()
     }, LIMIT_MS)
 
-    test.each(experiments.map(({ name }, i) => ({ name, i })))('is not relied on by $name', ({ i }) => {
+    test.each(experiments.map(({ name }, i) => ({ name, i })))('it is not relied on by $name', ({ i }) => {
       const verdict = run?.verdicts[i]
       expect(verdict?.wrongs).toEqual([])
-      // Nothing is proved where the log did not hang, or nobody could have been misled.
+      // The run proves nothing unless the log hung and the commit was seen and lost.
       expect(run?.hung).toBeGreaterThan(0)
       expect(verdict).toMatchObject(binaryLog ? { wasSeen: false } : { wasSeen: true, wasLost: true })
     })

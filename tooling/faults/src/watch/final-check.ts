@@ -10,37 +10,40 @@ import type { Promised } from './watcher.ts'
 export interface FinalCheck {
   readonly entities: number
   readonly rows: number
-  /** Before anything was repaired: none may be missing even then. */
+  /** Missing rows before any repair; there must be none. */
   readonly missingBeforeSweep: number
   readonly danglingBeforeSweep: number
-  /** Rows that were not there before the sweep and need not be: noted as pending, or to come after their entity. */
+  /** Absent rows before the sweep that are allowed: pending, or written after their entity. */
   readonly excusedBeforeSweep: number
-  /** Notes of rows to be written later, before anything was repaired. */
+  /** Pending rows before any repair. */
   readonly pendingBeforeSweep: number
   readonly missing: number
   readonly dangling: number
-  /** What the cleaner's own check says in the end. */
+  /** Missing rows according to the cleaner's own check, at the end. */
   readonly checkedMissing: number
   readonly checkedDangling: number
-  /** Connections of the processes that are gone which the servers still have. */
+  /** Server connections of processes that have ended. */
   readonly leakedConnections: number
   readonly wrongs: readonly string[]
 }
 
 export interface FinalOptions {
-  /** What is missing before the sweep may be so. Default: nothing. */
+  /** When rows must be there before the sweep. Default: always. */
   readonly promised?: Promised | undefined
-  /** How long a server may take to notice that a client is gone. */
+  /** Time for a server to notice a lost client. */
   readonly quietMs?: number | undefined
 }
 
-/** How long a server may take to notice that a client is gone: a statement of it may still wait for a lock. */
+/** Time for a server to notice a lost client, one of whose statements may still wait for a lock. */
 const UNTIL_QUIET_MS = 15_000
 
-/** What the clocks of a server and of this process may differ by. */
+/** Greatest difference between the clocks of a server and of this process. */
 const CLOCKS_MS = 500
 
-/** When every process of the load is gone: nothing missing, one sweep (two with a `deleteDelayMs`), then everything exact. */
+/**
+ * Runs when every process of the load has ended. Checks that no row is missing, sweeps once (twice with
+ * `deleteDelayMs`), and then requires exact tables.
+ */
 export async function checkInTheEnd(
   tables: Tables,
   urls: readonly string[],
@@ -67,8 +70,8 @@ export async function checkInTheEnd(
     }
     const { deleteDelayMs } = store.context.catalog.current().policies
     if (deleteDelayMs > 0) {
-      // Nothing is concluded from a commit that a failover may still undo. What a lost write has left is fenced off by one sweep,
-      // and deleted by one that comes so much later again.
+      // A sweep draws no conclusion from a commit that a failover may still undo. The first sweep fences off
+      // what a lost write has left; the second, after the delay, deletes it.
       await sleep(deleteDelayMs + CLOCKS_MS)
       await sweep(store, { graceMs: 0 })
       await sleep(deleteDelayMs + CLOCKS_MS)
@@ -104,7 +107,7 @@ export async function checkInTheEnd(
   }
 }
 
-/** Waits until the servers have no connection of the load any more; answers how many stay. */
+/** Waits until the servers have no connections of the load; returns the number that remain. */
 async function untilQuiet(
   tables: Tables,
   urls: readonly string[],
@@ -117,7 +120,8 @@ async function untilQuiet(
     for (const shard of urls.keys()) {
       const found = await tables.ask(shard, 'SHOW PROCESSLIST')
       const own = await tables.ask(shard, 'SELECT CONNECTION_ID() AS id, DATABASE() AS db')
-      // A user of the load's own may have connections to no database at all; without one, those of ours are told by it.
+      // A separate user of the load may have connections without a database. Without such a user, the
+      // database tells its connections from ours.
       left += found.filter((row) =>
         user === undefined
           ? row['db'] === own[0]?.['db'] && row['Id'] !== own[0]?.['id']

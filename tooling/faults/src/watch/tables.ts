@@ -8,8 +8,8 @@ import { allIndexes, dayOf, type Content } from '../indexes.ts'
 import { contentIn } from '../load/client.ts'
 
 /*
- * What the tables hold, without the store, its drivers or its index engine: plain SQL, and the rules of the four
- * indexes written down once more by hand.
+ * Reads the tables without the store, its drivers or its index engine: plain SQL, with the rules of the four
+ * indexes written a second time by hand.
  */
 
 const [TAGS_TABLE, GROUP_TABLE, TIME_TABLE, DAY_TABLE] = allIndexes.map((index) => tableName(index, 1)) as [
@@ -19,7 +19,7 @@ const [TAGS_TABLE, GROUP_TABLE, TIME_TABLE, DAY_TABLE] = allIndexes.map((index) 
   string,
 ]
 
-/** A row of an index, as a text that says its shard, table, key and entity. */
+/** Text that names an index row's shard, table, key and entity. */
 export type RowText = string
 
 export interface EntityState {
@@ -29,15 +29,15 @@ export interface EntityState {
   readonly bag: Bag | undefined
 }
 
-/** Connections of our own to the databases themselves, past every proxy. */
+/** Direct connections to the databases, past every proxy. */
 export interface Tables {
-  /** All entities, tombstones too; or those of these ids. */
+  /** Reads all entities, or those with these ids, including tombstones. */
   entities(ids?: readonly string[]): Promise<EntityState[]>
-  /** All index rows; or those of these entities. */
+  /** Reads all index rows, or those of these entities. */
   rows(ids?: readonly string[]): Promise<Set<RowText>>
-  /** The rows that an entity has to have. */
+  /** Returns the rows that an entity must have. */
   expected(state: EntityState): RowText[]
-  /** What was committed with index rows left for later; see `pendingOf`. */
+  /** Reads the pending rows; see `pendingOf`. */
   pending(): Promise<ReadonlySet<string>>
   /** Sends one statement to a shard. */
   ask(shard: number, statement: string): Promise<Row[]>
@@ -46,7 +46,7 @@ export interface Tables {
 
 const codec = msgpackZlibCodec()
 
-/** `urls` is asked again after a connection was lost, for a server may come back elsewhere. */
+/** `urls` is called again after a connection was lost, because a server may come back elsewhere. */
 export function openTables(urls: () => readonly string[]): Tables {
   const router = bucketRouter({ shards: urls().length })
   const sessions = urls().map((_, shard) =>
@@ -89,7 +89,7 @@ export function openTables(urls: () => readonly string[]): Tables {
       const found = await everywhere('SELECT entity_id, index_table FROM looseleaf_pending')
       return new Set(
         found.flat().map((row) => {
-          // Text, or its bytes where the column is binary.
+          // A string, or its bytes if the column is binary.
           const table = String(row['index_table'])
           return pendingText(table, formatId(row['entity_id'] as Buffer))
         }),
@@ -134,7 +134,7 @@ function pendingText(table: string, id: string): string {
   return `${table} ${id}`
 }
 
-/** What stands in `Tables.pending` while this row may be missing. */
+/** Returns the text by which `Tables.pending` names this row. */
 export function pendingOf(row: RowText): string {
   const parts = row.split(' ')
   return pendingText(parts[1] ?? '', parts.at(-1) ?? '')
@@ -147,7 +147,7 @@ export interface Comparison {
   readonly dangling: readonly RowText[]
 }
 
-/** The index tables against a recomputation from all entities. Only means something while nobody writes. */
+/** Compares the index tables with a recomputation from all entities. Valid only while nothing writes. */
 export async function compareTables(tables: Tables): Promise<Comparison> {
   const states = await tables.entities()
   const rows = await tables.rows()
@@ -160,7 +160,7 @@ export async function compareTables(tables: Tables): Promise<Comparison> {
   }
 }
 
-/** What stands in the end, as sights of this moment; of the ids that are nowhere, too. */
+/** Returns the final states as sights of this moment, including ids that do not exist. */
 export async function lastSights(
   tables: Tables,
   ids: readonly string[],

@@ -7,7 +7,7 @@ import { startWatcher, type WatchOptions, type WatchResult } from './watcher.ts'
 const ROW = '0 index_a KEY entity'
 const OLD_ROW = '0 index_a OLD entity'
 
-/** Tables of one entity whose state, rows and pending rows are those of the moment. */
+/** Tables of one entity with the state, rows and pending rows given. */
 function tablesOf(now: { version: number; rows: readonly string[]; pending?: readonly string[] }): Tables {
   const unused = (): never => {
     throw new Error('Nobody asks for this.')
@@ -30,13 +30,13 @@ async function watch(tables: Tables, options: WatchOptions, meanwhile?: () => vo
   return watcher.stop()
 }
 
-describe('a row that is not there', () => {
-  test('is missing where it always has to be', async () => {
+describe('an absent row', () => {
+  test('it is missing if it must always be there', async () => {
     const { missing } = await watch(tablesOf({ version: 2, rows: [] }), {})
     expect(missing).toContain(`${ROW} of version 2`)
   })
 
-  test('is excused while it is pending, and missing when it is not', async () => {
+  test('it is excused while it is pending, and missing otherwise', async () => {
     const options: WatchOptions = { promised: 'unless pending' }
     const excused = await watch(tablesOf({ version: 2, rows: [], pending: ['index_a entity'] }), options)
     expect(excused.missing).toEqual([])
@@ -45,15 +45,15 @@ describe('a row that is not there', () => {
     expect(other.missing).toContain(`${ROW} of version 2`)
   })
 
-  test('is excused where rows come after their entity', async () => {
+  test('it is excused if rows are written after their entity', async () => {
     const { missing, excused } = await watch(tablesOf({ version: 2, rows: [] }), { promised: 'in the end' })
     expect(missing).toEqual([])
     expect(excused).toBeGreaterThan(0)
   })
 })
 
-describe('the rows of a state that was replaced', () => {
-  test('are missing when they go before their time', async () => {
+describe('the rows of a replaced state', () => {
+  test('they are missing if they disappear before their time', async () => {
     const now = { version: 1, rows: [OLD_ROW] }
     const { missing } = await watch(tablesOf(now), { keptMs: 60_000 }, () => {
       now.version = 2
@@ -62,7 +62,7 @@ describe('the rows of a state that was replaced', () => {
     expect(missing[0]).toContain(`${OLD_ROW} of version 1`)
   })
 
-  test('are looked for while they stay', async () => {
+  test('the watcher looks for them while they must stay', async () => {
     const now = { version: 1, rows: [OLD_ROW] }
     const { missing, kept } = await watch(tablesOf(now), { keptMs: 60_000 }, () => {
       now.rows = [OLD_ROW, ROW]

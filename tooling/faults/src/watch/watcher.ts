@@ -2,20 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '@looseleaf-tooling/random'
 import { pendingOf, type EntityState, type RowText, type Tables } from './tables.ts'
 
-/** When the rows of a committed entity have to be there. */
+/** When the rows of a committed entity must be there. */
 export type Promised = 'always' | 'unless pending' | 'in the end'
 
 export interface WatchResult {
   /** Rows that had to be there and were looked for. */
   readonly looks: number
-  /** Looks that had to be made again, because the entity had moved meanwhile. */
+  /** Looks that were repeated because the entity changed in between. */
   readonly again: number
-  /** Rows that were not there and need not be: noted as pending, or to come after their entity. */
+  /** Absent rows that are allowed: pending, or written after their entity. */
   readonly excused: number
-  /** Rows of states that were replaced a short while ago, all of which had to be there still. */
+  /** Rows of recently replaced states, which had to be there still. */
   readonly kept: number
   readonly missing: readonly RowText[]
-  /** Times that a database could not be asked. */
+  /** Failed attempts to reach a database. */
   readonly unreachable: number
 }
 
@@ -26,7 +26,7 @@ export interface Watcher {
 export interface WatchOptions {
   /** Default: always. */
   readonly promised?: Promised | undefined
-  /** For how long the rows of a state stay after it was replaced, in milliseconds. Default: 0. */
+  /** Milliseconds for which the rows of a replaced state must stay. Default: 0. */
   readonly keptMs?: number | undefined
 }
 
@@ -34,10 +34,12 @@ const AT_ONCE = 8
 const REST_MS = 5
 
 /**
- * Looks for rows that are missing while everything is going on. It reads an entity, then its index rows, then the
- * entity again: if that stands at the same version, it has stood there all the while, and every row of it had to be
- * there. Versions never come back, so the same version means that nothing came between. What is pending is read before
- * the rows: it is taken from there when they are written.
+ * Looks for missing rows under load.
+ *
+ * 1. It reads an entity, then the pending rows, then the index rows, then the entity again.
+ * 2. If both reads of the entity have the same version, that version was current all the time, because
+ * versions never come back. So every row of it had to be there.
+ * 3. Pending rows are read first, because a pending row is removed when its index row is written.
  */
 export function startWatcher(
   tables: Tables,
@@ -74,7 +76,7 @@ export function startWatcher(
     }
   }
 
-  /** The rows of what stood there a short while ago, whatever has become of it. */
+  /** Looks for the rows of states that were current a short while ago. */
   function lookBack(states: readonly EntityState[], rows: ReadonlySet<RowText>): void {
     const now = performance.now()
     for (const { id, version } of states) {
@@ -92,7 +94,7 @@ export function startWatcher(
         await look()
         await sleep(REST_MS)
       } catch {
-        // The server is away for a while, which is the point.
+        // Expected: the run makes servers unreachable.
         counts.unreachable++
         await sleep(100)
       }
@@ -111,14 +113,14 @@ export function startWatcher(
 interface PastState {
   readonly version: number
   readonly rows: readonly RowText[]
-  /** A moment at which it was the entity's state, or a later one of it. */
+  /** A time at which this state, or a later one, was current. */
   readonly at: number
 }
 
-/** States that were seen, for as long as their rows have to stay. */
+/** States that were seen, for as long as their rows must stay. */
 function createRecentStates(keptMs: number): {
   add(state: EntityState, rows: readonly RowText[], at: number): void
-  /** Those of an entity that were replaced since, and not too long ago at `now`. */
+  /** Returns the states of an entity that were replaced recently enough at `now`. */
   of(id: string, version: number, now: number): readonly PastState[]
 } {
   const states = new Map<string, PastState[]>()
