@@ -103,7 +103,7 @@ export const found: readonly FoundMistake[] = [
     wrong:
       'A process that was held up while it added an index, for longer than its lease, brought a dropped one back (simulation).',
     now: 'Each attempt has a table of its own, and what is dropped stays so.',
-    heldBy: { file: 'tooling/simulation/src/checks.ts', name: 'a table is of one definition for ever' },
+    heldBy: { file: 'tooling/simulation/src/checks.ts', name: 'a table never changes its definition' },
   },
   {
     wrong:

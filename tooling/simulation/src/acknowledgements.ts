@@ -4,26 +4,26 @@ import type { Evidence, Operation } from './evidence.ts'
 export interface Acknowledged {
   readonly version: number
   readonly at: number
-  /** Counts all that were acknowledged. */
+  /** Position of this write among all acknowledged writes. */
   readonly number: number
   readonly store: object | undefined
 }
 
-/** What processes were told that is committed, which binds every read that begins later. */
+/** Acknowledged writes, which bind every read that begins later. */
 export interface Acknowledgements {
-  /** So many writes so far. */
+  /** Number of acknowledged writes so far. */
   count(): number
-  /** The versions of an entity that were. */
+  /** Acknowledged versions of an entity. */
   of(id: EntityId): readonly Acknowledged[]
   add(id: EntityId, version: number, operation: Operation): void
-  /** Looks at the databases when a shard has failed over: commits that are gone bind nobody any more. */
+  /** Re-reads the databases after a shard has failed over: commits that are gone no longer bind reads. */
   failedOver(): void
-  /** Looks at the databases when a server has crashed: what was acknowledged has to be there. */
+  /** Re-reads the databases after a server crash: acknowledged writes must have survived. */
   serverCrashed(): void
 }
 
 export function createAcknowledgements({ check, states, mayFailOver }: Evidence): Acknowledgements {
-  /** The versions that were acknowledged for an entity, with the moment, and the store that had written them. */
+  /** Acknowledged versions per entity, with the time and the store that wrote them. */
   const acknowledgedAt = new Map<EntityId, Acknowledged[]>()
   let acknowledged = 0
 
@@ -32,11 +32,11 @@ export function createAcknowledgements({ check, states, mayFailOver }: Evidence)
     of: (id) => acknowledgedAt.get(id) ?? [],
 
     add(id, version, { store }) {
-      // A commit that a failover has lost since is one that nobody is held to.
+      // A commit that a failover has undone binds no read.
       const isLost = states.isLost(id, version)
       if (isLost && !mayFailOver) {
         check(
-          'what was acknowledged is there when its server has crashed',
+          'an acknowledged write survives a crash of its server',
           `version ${version} of ${id} was acknowledged when a crash had undone it`,
         )
       }
@@ -61,7 +61,7 @@ export function createAcknowledgements({ check, states, mayFailOver }: Evidence)
         const version = versions.get(id) ?? 0
         const lost = known.find((write) => write.version > version)
         check(
-          'what was acknowledged is there when its server has crashed',
+          'an acknowledged write survives a crash of its server',
           lost &&
             `version ${lost.version} of ${id} was acknowledged, and is gone with the crash of its server`,
         )

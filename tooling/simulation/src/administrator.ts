@@ -9,19 +9,19 @@ export interface AdministratorOptions {
   readonly life: Life
   readonly time: Time
   readonly random: Random
-  /** How many things to do. */
+  /** Number of actions. */
   readonly changes: number
-  /** Whether one that is unique is among them. */
+  /** Whether one of the indexes is unique. */
   readonly hasKeys: boolean
 }
 
-/** Of things done to an index that is there, this many hide it or pause its filling, for a while as a rule. */
+/** Share of actions on an existing index that hide it or pause its filling, mostly for a while. */
 const MARKED = 0.4
 const MAX_MARKED_MS = 40
 
 /**
- * Somebody who adds, drops, redefines, hides, restores and pauses an index while everybody uses it; what fails is tried again
- * a few times. A hidden index is looked at like any other that is ready: it may be restored at any time.
+ * Adds, drops, redefines, hides, restores and pauses an index under load. A failed action is retried a few
+ * times. The checks treat a hidden index like a ready one, because it may be restored at any time.
  */
 export async function runAdministrator(options: AdministratorOptions): Promise<void> {
   const { store, time, random, changes, hasKeys } = options

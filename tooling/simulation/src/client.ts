@@ -12,32 +12,32 @@ export interface ClientOptions {
   readonly store: DataStore
   readonly random: Random
   readonly history: History
-  /** The entities that all clients fight over. */
+  /** Entities that all clients write. */
   readonly ids: readonly EntityId[]
-  /** What clients do, see `Circumstances`. */
+  /** Kind of work of the clients; see `Circumstances`. */
   readonly clients: Circumstances['clients']
   readonly names: Circumstances['names']
   readonly cacheMs: Circumstances['cacheMs']
-  /** Where there are replicas to read from. */
+  /** Undefined if there are no replicas to read from. */
   readonly replicas: ReplicaClient | undefined
   readonly time: Time
-  /** Whether it rests now and then, so that time goes by without much happening. */
+  /** Whether the client rests now and then, so that time passes without much work. */
   readonly mayRest: boolean
-  /** Whether there is more to do after so many operations. */
+  /** Tells whether the client continues after this many operations. */
   mayGoOn(operations: number): boolean
 }
 
 const MAX_REST_MS = 200
 
-/** What a caller who reads from replicas knows. */
+/** State of a client that reads from replicas. */
 export interface ReplicaClient {
-  /** What the clock of the process is off by, in milliseconds. */
+  /** Offset of the process's clock in milliseconds. */
   readonly skewMs: number
-  /** Those of all processes, and how much the databases had gone through when each was made. */
+  /** Tokens of all processes, each with the number of changes of the databases when it was made. */
   readonly tokens: { readonly token: string; readonly moment: number }[]
 }
 
-/** One caller of a process: one operation after the other, each told to the history. */
+/** Runs one caller of a process: sequential operations, each reported to the history. */
 export async function runClient(options: ClientOptions): Promise<void> {
   const { random, clients } = options
   const acts = {
@@ -57,13 +57,13 @@ export async function runClient(options: ClientOptions): Promise<void> {
   }
 }
 
-/** Often, where there are any. */
+/** Chosen often if there are replicas or a cache. */
 function ofCopies({ random, replicas, cacheMs }: ClientOptions): readonly Act[] | undefined {
   if (replicas !== undefined && random.chance(0.5)) return replicaReads
   return cacheMs > 0 && random.chance(0.4) ? cachedReads : undefined
 }
 
-/** What is retryable and not unknown, and what is refused, did not take place. */
+/** A retryable error with a known outcome, or a refusal, means that the write did not take place. */
 function told(history: History, operation: Operation, error: unknown): void {
   if (!isLooseleafError(error)) throw error
   if (error.unknownOutcome) history.counts.unknown++
@@ -95,7 +95,7 @@ function newKeys(options: ClientOptions): Bag {
   }
 }
 
-/** The history is told what was refused. */
+/** Records the bag before the call, so that the history knows it if the call is refused. */
 function wanting(operation: Operation, bag: Bag): Bag {
   operation.wanted = bag
   return bag
@@ -130,7 +130,7 @@ const update: Act = async (options, operation) => {
   options.history.acknowledged(operation, id, version)
 }
 
-/** Only one of its rows moves, mostly to another shard. */
+/** Moves one of the entity's rows, mostly to another shard. */
 const move: Act = async (options, operation) => {
   const id = options.random.pick(options.ids)
   const { version } = await options.store.update(id, (before) => ({
@@ -141,7 +141,7 @@ const move: Act = async (options, operation) => {
   options.history.acknowledged(operation, id, version)
 }
 
-/** Only its keys change; often to one that it had before. */
+/** Changes only the entity's keys, often to earlier ones. */
 const rename: Act = async (options, operation) => {
   const { history, ids, random, store } = options
   const id = random.pick(ids)
@@ -151,7 +151,7 @@ const rename: Act = async (options, operation) => {
   history.acknowledged(operation, id, version)
 }
 
-/** One key alone, whatever the entity had before, and whether it was there. */
+/** Writes one key alone, whether or not the entity exists. */
 const takeOne: Act = async (options, operation) => {
   const { history, ids, random, store } = options
   const id = random.pick(ids)
@@ -164,13 +164,13 @@ const takeOne: Act = async (options, operation) => {
   history.acknowledged(operation, id, version)
 }
 
-/** A tombstone has no bag to say whose it is, so a delete is held to its effect. */
+/** A tombstone has no bag that names its operation, so a delete is checked by its effect. */
 const remove: Act = async ({ random, ids, store, history }, operation) => {
   const id = random.pick(ids)
   history.deleted(operation, id, await store.delete(id))
 }
 
-/** Several at once, each an operation of its own: the first one is the caller's. */
+/** Puts several entities at once, each as its own operation; the first one is the caller's. */
 const putMany: Act = async (options, operation) => {
   const { history, ids, random, store } = options
   const chosen = ids.filter(() => random.chance(0.5))

@@ -10,22 +10,22 @@ export interface PlacedRow {
   readonly identity: string
 }
 
-/** What the committed entities say of the tables, at this instant. */
+/** Rows that the committed entities require, at this instant. */
 export interface CommittedRows {
-  /** The catalog of all shards; nothing before each has one. */
+  /** Returns the catalog of all shards; empty until each shard has one. */
   entries(): readonly CatalogEntry[]
-  /** The rows that an entity with this body has in the table of an entry. */
+  /** Returns the rows of an entity with this body in the table of an entry. */
   rowsOf(entry: CatalogEntry, id: Uint8Array, body: Uint8Array): readonly PlacedRow[]
-  /** Every row that an entity is to have, and whether it is there. */
+  /** Visits every row that an entity must have, and tells whether the row exists. */
   each(entry: CatalogEntry, visit: (row: PlacedRow, entityId: Uint8Array, isThere: boolean) => void): void
-  /** The tables of an entry, shard by shard. */
+  /** Returns the tables of an entry, one per shard. */
   tablesOf(entry: CatalogEntry): readonly ReferenceIndex[]
-  /** A shard has fallen back: its next catalog may have an epoch that it had before. */
+  /** Call after a shard has fallen back: its next catalog may reuse an earlier epoch. */
   forget(): void
 }
 
 export function createCommittedRows(driver: ReferenceDriver, router: Router, codec: Codec): CommittedRows {
-  /** By the table of an entry: bodies do not change. */
+  /** Cached per table of an entry, because bodies never change. */
   const derived = new WeakMap<Uint8Array, Map<string, readonly PlacedRow[]>>()
   let merged: { epochs: string; entries: readonly CatalogEntry[] } = { epochs: '', entries: [] }
 

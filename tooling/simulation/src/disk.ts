@@ -2,35 +2,38 @@ import type { Random } from '@looseleaf-tooling/random'
 import type { ReferenceShard, ShardState } from '@looseleaf-tooling/reference-driver'
 
 /**
- * The disk of a shard's server. A commit is visible at once, and answered when it is on disk, which is at once too, unless
- * the disk hangs. The log is written in order.
+ * The disk of a shard's server. A commit is visible at once. Its answer waits until it is on disk, which
+ * takes no time unless the disk hangs. The log is written in order.
  */
 export interface Disk {
   readonly hangs: boolean
   hang(): void
-  /** It gets some further, and hangs again. */
+  /** Writes a part of the log, then hangs again. */
   advance(): void
-  /** All is on disk, and everybody is answered. */
+  /** Writes everything and sends all answers. */
   goOn(): void
-  /** The server falls back to what is on disk; connections are lost. Answers how many changes are gone. */
+  /** Resets the server to its disk; connections are lost. Returns the number of undone changes. */
   crash(): number
-  /** The shard has changed: from now on everybody sees it. */
+  /** Records a change, which is visible from now on. */
   changed(): void
-  /** Calls one of them when all that is visible now is on disk, or is not any more. At once where the disk does not hang. */
+  /**
+   * Calls `then` when everything that is visible now is on disk, or `lost` when it is undone. Immediate
+   * unless the disk hangs.
+   */
   whenWritten(then: () => void, lost: () => void): void
-  /** The same for what can only begin when the disk does not hang. */
+  /** The same for a statement that can only begin while the disk does not hang. */
   whenFree(then: () => void, lost: () => void): void
 }
 
 interface Waiting {
-  /** Which of the states has to be on disk. */
+  /** The state that must be on disk. */
   readonly state: number
   readonly go: () => void
   readonly lost: () => void
 }
 
 export function createDisk(shard: Pick<ReferenceShard, 'state' | 'fallBack'>, random: Random): Disk {
-  /** While it hangs: what is on disk, and what is visible since. */
+  /** While the disk hangs: the state on disk, followed by the states visible since. */
   let states: ShardState[] = []
   let waiting: Waiting[] = []
 

@@ -11,18 +11,18 @@ export interface EndingOptions extends LookOptions {
   readonly weather: Weather
   readonly cleaners: readonly (Cleaner | undefined)[]
   readonly follower: Follower | undefined
-  /** Whether whole shards have fallen back to what they held before. */
+  /** Tells whether whole shards have fallen back. */
   hasFallenBack(): boolean
-  /** False when nothing moves any more. */
+  /** Returns false when no statement or timer remains. */
   step(): Promise<boolean>
-  /** Lets the world go on until this one thing has ended. */
+  /** Runs the world until this work has ended. */
   play<T>(work: Promise<T>): Promise<T>
 }
 
-/** A follower who has not caught up by then never does. */
+/** A follower that has not caught up after this many polls counts as stuck. */
 const MAX_POLLS = 200
 
-/** Calm weather: what is under way ends, one sweep passes, and then everything has to be exact. */
+/** Ends a life in calm weather: calls in flight end, one sweep runs, and then everything must be exact. */
 export async function endWell(options: EndingOptions): Promise<void> {
   const { world, scheduler, promise, keys, follower, play } = options
   const { check } = options.checker
@@ -32,34 +32,35 @@ export async function endWell(options: EndingOptions): Promise<void> {
   options.weather.wakeAll()
   await Promise.all(options.cleaners.map(async (cleaner) => cleaner && play(cleaner.stop())))
   while (await options.step());
-  // What a shard has forgotten of the catalog, it takes over from the others.
+  // A shard takes over the catalog changes that it has lost from the other shards.
   const { store } = await play(world.open(createLife('sweeper'), true))
   if (follower !== undefined) await play(catchUp(follower, store, scheduler))
   scheduler.leap(deleteDelayMs)
   await play(drainPending(store))
   let swept = await play(sweep(store, { graceMs: 0 }))
   if (deleteDelayMs > 0) {
-    // Attempts of the dead were fenced; a fence can be lost by a failover too, so their rows go when it is old enough.
+    // The sweep has fenced attempts of crashed processes. A failover may undo a fence, so the rows of the
+    // attempts are deleted only when the fence is old enough.
     scheduler.leap(deleteDelayMs)
     swept = await play(sweep(store, { graceMs: 0 }))
   }
   const inexact = promise.inexact().map((what) => `after the sweep: ${what}`)
-  check('one sweep makes tables exact', ...inexact)
+  check('one sweep makes index tables exact', ...inexact)
   if (writeOrder === 'entity-first')
-    check('one sweep makes tables exact where rows come after their entities', ...inexact)
-  if (clients === 'keys') check('one sweep gives every key to an entity that has it', ...keys.unheld())
+    check('one sweep makes index tables exact if rows are written after their entities', ...inexact)
+  if (clients === 'keys') check('after one sweep, an entity with each key holds its claim', ...keys.unheld())
   if (options.hasFallenBack() || happened.serverCrash > 0) {
     const agree = promise.catalogsAgree()
-    check('catalogs agree in the end when a shard has forgotten changes', !agree && 'catalogs differ')
+    check('catalogs converge after a shard has lost changes of the catalog', !agree && 'catalogs differ')
   }
-  // A fence raises a version without its rows, and those that include properties are written again then.
+  // A fence raises a version without updating its rows; rows that include properties are then written again.
   if (clients === 'keys' && swept.fenced > 0) await play(sweep(store, { graceMs: 0 }))
   const { added, removed, fenced } = await play(sweep(store, { graceMs: 0 }))
   check('a second sweep finds nothing to do', added + removed + fenced > 0 && 'there was something to do')
   await play(store.close())
 }
 
-/** Whatever was committed comes within some polls. */
+/** Polls until every committed change has arrived. */
 async function catchUp(follower: Follower, store: DataStore, scheduler: Scheduler): Promise<void> {
   const ended = new AbortController()
   const following = follower.follow(store, ended.signal)

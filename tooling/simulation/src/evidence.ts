@@ -3,29 +3,29 @@ import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { Checker } from './checks.ts'
 import { createStates, type State, type States } from './states.ts'
 
-/** An operation under way, from the moment it was called. */
+/** An operation in flight, as of its call. */
 export interface Operation {
   readonly number: number
   readonly since: number
-  /** The time then, in milliseconds. */
+  /** Time of the call, in milliseconds. */
   readonly at: number
-  /** How many writes had been acknowledged. */
+  /** Number of writes acknowledged before the call. */
   readonly acknowledged: number
-  /** The store that does it. */
+  /** The store that runs it. */
   readonly store: object | undefined
-  /** What was last to be written. */
+  /** The last bag that it tried to write. */
   wanted?: Bag
 }
 
-/** How old an answer may be. */
+/** Greatest age of an answer. */
 export interface Bound {
-  /** Milliseconds, at its call. */
+  /** Milliseconds before the call. */
   readonly ms: number
-  /** A moment whose state it has to know. */
+  /** A moment whose state the answer must include. */
   readonly after?: number | undefined
 }
 
-/** What a query asked for. */
+/** Conditions of a query. */
 export interface AskedQuery {
   readonly what: string
   matches(bag: Bag): boolean
@@ -42,24 +42,24 @@ export interface Counts {
 
 export interface HistoryOptions {
   readonly checker: Checker
-  /** In milliseconds. */
+  /** Current time in milliseconds. */
   readonly now: () => number
-  /** False where rows are allowed to be missing for a while, so that a query may lack something. */
+  /** False if rows may be missing for a while, so that a query may lack entities. */
   promisesRows(operation: Operation): boolean
-  /** True where rows may be pending, which a count does not say. */
+  /** True if rows may be pending, which a count does not report. */
   readonly mayDefer: boolean
-  /** True where a failover may lose what was acknowledged. */
+  /** True if a failover may undo acknowledged writes. */
   readonly mayFailOver: boolean
 }
 
-/** What answers are held against: what the databases went through. */
+/** States of the databases, against which answers are checked. */
 export interface Evidence extends Omit<HistoryOptions, 'checker'> {
   readonly check: Checker['check']
   readonly states: States
   readonly counts: Counts
-  /** The states that an entity had at some time of an operation, the oldest first. */
+  /** Returns the states that an entity had at any time of an operation, oldest first. */
   during(operation: Operation, id: EntityId): readonly State[]
-  /** The operation as one that may answer what is older: all answers are held to what was so at some time since then. */
+  /** Returns the operation with an earlier start: its answers may show any state since then. */
   within(operation: Operation, bound: Bound): Operation
 }
 

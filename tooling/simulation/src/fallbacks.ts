@@ -6,19 +6,19 @@ import { repair } from './operator.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { World } from './world.ts'
 
-/** Whole shards that have fallen back to what they held before, which loses index rows, and an operator who repairs that. */
+/** Failovers of whole shards, which lose index rows, and the operator who repairs them. */
 export interface Fallbacks {
-  /** So many so far. */
+  /** Number of failovers so far. */
   count(): number
-  /** How often everything was promised again. */
+  /** Number of repairs after which all promises held again. */
   repairs(): number
-  /** False from when a shard has fallen back until somebody has repaired it. */
+  /** False from a failover until its repair. */
   isWhole(): boolean
-  /** False while the operator is at work. */
+  /** False while the operator repairs. */
   isRepaired(): boolean
-  /** Whether it began after the last repair. */
+  /** Tells whether the operation began after the last repair. */
   isSince(operation: Operation): boolean
-  /** A shard has fallen back. */
+  /** Call when a shard has fallen back. */
   happened(): void
 }
 
@@ -27,11 +27,11 @@ export interface FallbacksOptions {
   readonly scheduler: Scheduler
   readonly history: History
   readonly keys: KeyCheck
-  /** Whether writes that are under way have to begin again, as they should. */
+  /** Whether writes in flight restart after a repair, as they should. */
   readonly restart: boolean
-  /** The world goes on until it has ended. */
+  /** Runs the world until this work has ended. */
   track(work: Promise<void>): void
-  /** How many processes have clients that are still at work. */
+  /** Returns the number of processes whose clients are still working. */
   busy(): number
 }
 
@@ -43,10 +43,10 @@ export function createFallbacks(options: FallbacksOptions): Fallbacks {
   let isRepaired = true
   /** Operations up to this number began before the last repair. */
   let begunBefore = 0
-  /** What the databases had gone through at that repair. */
+  /** Moment of that repair, as a number of changes of the databases. */
   let repairedAt = 0
 
-  /** What a failover has lost, and what another one has lost meanwhile. */
+  /** Repairs the failover, and those that happen during the repair. */
   async function repairAll(): Promise<void> {
     isRepaired = false
     let before: number

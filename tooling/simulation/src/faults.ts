@@ -1,48 +1,54 @@
 import type { Random } from '@looseleaf-tooling/random'
 
-/** Everything that goes wrong on purpose. */
+/** All kinds of faults. */
 export const faultKinds = [
-  /** A statement is refused and nothing happens. */
+  /** A statement is refused without effect. */
   'errorBefore',
-  /** A statement takes place and its answer is lost. */
+  /** A statement takes place, but its answer is lost. */
   'errorAfter',
-  /** The answer is lost at once, and the statement takes place later, or never. */
+  /** The answer is lost at once; the statement takes place later, or never. */
   'late',
-  /** A write of any kind takes place a second time, later. */
+  /** A write takes place a second time, later. */
   'duplicate',
-  /** A process stops dead, in the middle of whatever it does, and starts anew. */
+  /** A process crashes at any step, and a new one starts. */
   'crash',
-  /** A process freezes between two steps, the others and the clock go on, and it wakes believing what it believed. */
+  /**
+   * A process freezes between two steps while other processes and the clock continue. It wakes with stale
+   * state.
+   */
   'pause',
-  /** A shard is down for a while. */
+  /** A shard refuses all statements for a while. */
   'shardDown',
-  /** A shard fails over to a replica that has not got its last commits. */
+  /** A shard fails over to a replica that lacks its last commits. */
   'failover',
-  /** The disk of a shard hangs for a while: commits are visible, may be lost in a crash, and are answered later. */
+  /**
+   * The disk of a shard hangs for a while: commits are visible at once, answered later, and undone by a
+   * crash.
+   */
   'diskHangs',
-  /** The server of a shard crashes, and comes back with what was on disk. */
+  /** The server of a shard crashes and restarts with the state of its disk. */
   'serverCrash',
   /** A replica replays nothing for a while. */
   'replicaStops',
-  /** A replica dies, and comes back as it was, without what it had last, or made anew. */
+  /** A replica dies. It returns unchanged, without its last changes, or as a new server. */
   'replicaDies',
-  /** A replica that has everything takes the place of its primary; another server follows in its place. */
+  /** A replica that has everything is promoted; a new server takes its place. */
   'replicaPromoted',
-  /** What a shared cache is asked fails, and is done or not, or later. */
+  /** A call to a shared cache fails; it may still take effect at once, later, or never. */
   'cacheFails',
-  /** A shared cache answers nothing for a while. */
+  /** A shared cache does not answer for a while. */
   'cacheStands',
-  /** A shared cache loses what it has. */
+  /** A shared cache loses its contents. */
   'cacheEvicts',
 ] as const
 
 export type FaultKind = (typeof faultKinds)[number]
 
-/** What a life may have beside its processes and shards. */
+/** Optional parts of a life, beside processes and shards. */
 export const partNames = ['replicas', 'cache'] as const
 export type Part = (typeof partNames)[number]
 
-/** What befalls these alone. */
+/** Faults that need an optional part. */
 const partOf: Partial<Record<FaultKind, Part>> = {
   replicaStops: 'replicas',
   replicaDies: 'replicas',
@@ -52,7 +58,7 @@ const partOf: Partial<Record<FaultKind, Part>> = {
   cacheEvicts: 'cache',
 }
 
-/** How often each happens: of all statements, or of all steps where it is the world as a whole that has it. */
+/** Probability of each fault: per statement, or per step for faults of the world. */
 export type Faults = Readonly<Record<FaultKind, number>>
 
 const rates: Readonly<Record<FaultKind, readonly number[]>> = {
@@ -74,29 +80,29 @@ const rates: Readonly<Record<FaultKind, readonly number[]>> = {
   cacheEvicts: [0.01, 0.05],
 }
 
-/** How likely a life has a kind of fault: rather when there are few kinds to choose from. */
+/** Probability that a life has a kind of fault; higher if there are few kinds. */
 const likelihood = (kinds: number): number => (kinds === faultKinds.length ? 0.4 : 0.75)
 
-/** Every seed has some kinds of faults and not others, so that each gets to meet the code alone and in company. */
+/** Chooses some kinds of faults by the seed, so that each kind occurs alone and in combinations. */
 export function chooseFaults(
   random: Random,
   allowed: readonly FaultKind[],
   parts: ReadonlySet<Part>,
 ): Faults {
-  // Nothing is drawn for what a life has not got, so that other lives are the same without it.
+  // Draws no random numbers for missing parts, so that lives without them stay the same.
   const kinds = faultKinds.filter((kind) => partOf[kind] === undefined || parts.has(partOf[kind]))
   const chosen = kinds.map((kind): [FaultKind, number] => {
     const rate = random.chance(likelihood(allowed.length)) ? random.pick(rates[kind]) : 0
     return [kind, allowed.includes(kind) ? rate : 0]
   })
   const faults = { ...noFaults, ...Object.fromEntries(chosen) }
-  // A server that has a replica has a binary log, and shows a commit when that is on disk.
+  // A server with a replica has a binary log and shows only commits that are on disk.
   return faults.failover > 0 || parts.has('replicas') ? { ...faults, diskHangs: 0, serverCrash: 0 } : faults
 }
 
 export const noFaults = Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as Faults
 
-/** As many of the kinds that are allowed, and none of the others. */
+/** Keeps the probabilities of the allowed kinds and sets the others to 0. */
 export function onlyFaults(faults: Faults, allowed: readonly FaultKind[]): Faults {
   return { ...noFaults, ...Object.fromEntries(allowed.map((kind) => [kind, faults[kind]])) }
 }

@@ -12,7 +12,7 @@ import { keyIdentity } from '@looseleaf/index-engine'
 import type { ReferenceIndex, ReferenceShard } from '@looseleaf-tooling/reference-driver'
 import type { Flaw } from './flaws.ts'
 
-/** A shard with the flaw, over one without. */
+/** Returns a shard with the flaw, on top of a correct one. */
 export function withFlaw(shard: ReferenceShard, flaw: Flaw | undefined): Shard {
   return {
     ...shard,
@@ -22,7 +22,7 @@ export function withFlaw(shard: ReferenceShard, flaw: Flaw | undefined): Shard {
   }
 }
 
-/** What of a shard fails over. */
+/** Returns the parts of a shard that fail over. */
 export function failingOver(
   shard: ReferenceShard,
   flaw: Flaw | undefined,
@@ -42,7 +42,7 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
   const { entities } = shard
   const epochOf = (epoch: number): number =>
     flaw === 'epoch is ignored' ? (shard.contents()?.epoch ?? epoch) : epoch
-  /** A fence leaves the body as it is, or a tombstone where there is nothing. */
+  /** A fence leaves the body as it is, or writes a tombstone if there is no entity. */
   const isFence = (row: { readonly id: Uint8Array; readonly body: Uint8Array | null }): boolean => {
     const body = entities.current(row.id)?.body ?? null
     return body === null || row.body === null ? body === row.body : Buffer.compare(body, row.body) === 0
@@ -75,10 +75,10 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
   }
 }
 
-/** What an upsert answers, with the flaw, that has changed nothing: nobody waits for the disk. */
+/** Answer of a flawed upsert that changed nothing, which then does not wait for the disk. */
 export const UNCHANGED = Symbol('unchanged')
 
-/** The same of a take: its answer is to be told from others. */
+/** Answers of flawed takes that changed nothing. */
 export const unchangedTakes: WeakSet<object> = new WeakSet()
 
 function flawedClaims(table: ReferenceIndex, flaw: Flaw | undefined): ClaimTable {

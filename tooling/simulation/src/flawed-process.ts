@@ -5,7 +5,7 @@ import type { DataStore } from '@looseleaf/store'
 import { changed } from '@looseleaf-tooling/lab/drivers'
 import type { Flaw } from './flaws.ts'
 
-/** What the writers of a process use, with the flaw. */
+/** Returns the driver for the writers of a process, with the flaw. */
 export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
   switch (flaw) {
     case 'read back without a flush':
@@ -25,7 +25,7 @@ export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
   }
 }
 
-/** The time of writers. With the flaw they do not wait for queries of others before they delete rows. */
+/** Returns the time for writers. With the flaw, they delete rows without waiting for queries. */
 export function writersTime(
   time: Time,
   { queryTimeMs }: { readonly queryTimeMs: number },
@@ -35,7 +35,7 @@ export function writersTime(
   return { ...time, sleep: (ms, signal) => time.sleep(ms > queryTimeMs ? 0 : ms, signal) }
 }
 
-/** What the cleaner of a process works on, with the flaw. */
+/** Returns the context for the cleaner of a process, with the flaw. */
 export function cleanersContext(context: EngineContext, flaw: Flaw | undefined): EngineContext {
   switch (flaw) {
     case 'cleaner without a flush':
@@ -58,7 +58,10 @@ function withoutFlush(driver: Driver): Driver {
   return changed(driver, { shard: () => ({ flush: async () => {} }) })
 }
 
-/** A driver whose fences do nothing: what writes the very body that was read, or a tombstone where nothing is. */
+/**
+ * Returns a driver whose fences do nothing. A fence writes the body that was read, or a tombstone if there is
+ * no entity.
+ */
 export function withoutFences(driver: Driver): Driver {
   const read = new WeakSet<Uint8Array>()
   return changed(driver, {
@@ -81,7 +84,7 @@ export function withoutFences(driver: Driver): Driver {
 
 const SLOW_MS = 20
 
-/** A server has time to crash between what a drain has read and what it does on the strength of it. */
+/** Delays removals, so that a server may crash between a drain's read and the delete based on it. */
 function withSlowRemovals(driver: Driver, time: Time): Driver {
   return changed(driver, {
     shard: ({ pending }) => ({
@@ -96,7 +99,7 @@ function withSlowRemovals(driver: Driver, time: Time): Driver {
   })
 }
 
-/** The store as clients have it, with the flaw. */
+/** Returns the store for clients, with the flaw. */
 export function clientsStore(store: DataStore, flaw: Flaw | undefined): DataStore {
   const isUnbounded = flaw === 'queries are not bounded' || flaw === 'pages of replicas are not bounded'
   if (!isUnbounded && flaw !== 'replicas have no bound' && flaw !== 'tokens are ignored') return store
@@ -115,14 +118,14 @@ export function clientsStore(store: DataStore, flaw: Flaw | undefined): DataStor
   })
 }
 
-/** The options of a read from replicas, which do not count. */
+/** Options of a read from replicas, without their bounds. */
 function old(argument: unknown, flaw: Flaw): unknown {
   if (typeof argument !== 'object' || argument === null || !('from' in argument)) return argument
   if (flaw === 'tokens are ignored') return { ...argument, after: undefined }
   return { ...argument, maxStalenessMs: Number.MAX_SAFE_INTEGER }
 }
 
-/** A query that never says that it took too long. */
+/** Returns a query that never reports that it took too long. */
 function complete(store: DataStore, flaw: Flaw): DataStore['query'] {
   return async (...args) => {
     const page = await store.query(...args)
@@ -131,16 +134,16 @@ function complete(store: DataStore, flaw: Flaw): DataStore['query'] {
   }
 }
 
-/** Seldom, for notes to wait while their entities move on. */
+/** Rare, so that pending rows wait while their entities change. */
 const DRAIN_EVERY_MS = 100
 
-/** Whether this flaw is one of draining alone, so that no other cleaner is to be there. */
+/** Tells whether the flaw concerns draining alone, so that no other cleaner may run. */
 export const onlyDrains = (flaw: Flaw | undefined): boolean => flaw === 'drain without a flush'
 
-/** Drains, and does nothing else that a cleaner does, until it is over. */
+/** Drains until it is over, without the other work of a cleaner. */
 export async function keepDraining(cleaned: CleanerStore, time: Time, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
-    // What fails is tried again, as a cleaner would.
+    // A failed drain is retried, as a cleaner would.
     await drainPending(cleaned).catch(() => undefined)
     await time.sleep(DRAIN_EVERY_MS)
   }

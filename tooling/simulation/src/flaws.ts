@@ -3,20 +3,20 @@ import { noFaults, type FaultKind } from './faults.ts'
 import type { Circumstances } from './world.ts'
 
 export interface FlawInfo {
-  /** The kinds of faults that may happen; others would only be in the way. Default: all. */
+  /** Kinds of faults that may happen; others would only hide the flaw. Default: all. */
   readonly among?: readonly FaultKind[]
-  /** The kind of fault that shows it, where all others together do not. */
+  /** The only kind of fault that shows the flaw. */
   readonly shownBy?: FaultKind
-  /** The seed to begin with, where it shows so seldom that to look for it takes long: shortly before one that shows it. */
+  /** First seed to try, shortly before one that shows a rare flaw. */
   readonly from?: number
-  /** What a life has to be like for it to show at all. */
+  /** Properties that a life needs to show the flaw. */
   readonly life?: Partial<Circumstances>
 }
 
 const entities = (count: number): readonly EntityId[] =>
   Array.from({ length: count }, (_, n) => `0b0f323c-2209-7c02-ac20-${String(n).padStart(12, '0')}`)
 
-/** Clients move a few entities from shard to shard, and look for them. */
+/** Clients move a few entities between shards and search for them. */
 const moving = {
   writeOrder: 'index-first',
   deleteDelayMs: 0,
@@ -25,7 +25,7 @@ const moving = {
   ids: entities(4),
 } as const
 
-/** Disks hang and servers crash, while entities move. */
+/** Disks hang and servers crash while entities move. */
 const unsafe = ['diskHangs', 'serverCrash'] as const
 const unsafeLife = {
   writeOrder: 'index-first',
@@ -35,7 +35,7 @@ const unsafeLife = {
   ids: ['0b0f323c-2209-7c02-ac20-03022d0d2d01', '1c0f323c-2209-7c02-ac20-03022d0d2d02'],
 } as const
 
-/** Two entities fight over keys. */
+/** Two entities compete for keys. */
 const fight = {
   writeOrder: 'index-first',
   onIndexFailure: 'fail',
@@ -46,7 +46,7 @@ const fight = {
   ids: Array.from({ length: 4 }, (_, n) => `${n}b0f323c-2209-7c02-ac20-03022d0d2d01`),
 } as const
 
-/** Few entities, which are written now and then, and replicas that fall behind. */
+/** Few entities, rarely written, and replicas that lag. */
 const replicated = {
   writeOrder: 'index-first',
   onIndexFailure: 'fail',
@@ -66,9 +66,9 @@ const cached = {
   ids: entities(2),
 } as const
 
-/** Something that a driver, a process or a database could get wrong. A run with it has to tell. */
+/** Mistakes of a driver, a process or a database. The simulation must detect each of them. */
 export const flaws = {
-  /** Shows only where an upsert and a delete of one row both come late, so there is much of that, and one entity. */
+  /** Needs a late upsert and a late delete of the same row: many such faults, and one entity. */
   'upsert overwrites': {
     life: {
       writeOrder: 'index-first',
@@ -79,7 +79,7 @@ export const flaws = {
   },
   'remove is unguarded': {},
   'replace is unguarded': {},
-  /** A write begins before an index is added, and goes on when that has been filled. */
+  /** A write begins before an index is added and commits after the index was filled. */
   'epoch is ignored': {
     among: ['pause'],
     life: {
@@ -91,12 +91,15 @@ export const flaws = {
       faults: { ...noFaults, pause: 0.02 },
     },
   },
-  /** A cleaner deletes what it takes for the leavings of the dead without making sure that they cannot commit. */
+  /**
+   * A cleaner deletes rows that seem left over by a crashed process, without ensuring that its attempt cannot
+   * commit.
+   */
   'fences do nothing': {
     shownBy: 'pause',
     among: ['pause', 'crash', 'errorBefore', 'shardDown'],
-    // A clock that is ahead makes a cleaner take young rows for old ones, which shows it too; so do keys that are taken over,
-    // and writers that have many entities to get round to.
+    // Excludes other causes of the same failure: a clock that is ahead makes a cleaner take young rows for
+    // old ones; takeovers of keys and long lists of entities delay writers.
     life: {
       writeOrder: 'index-first',
       deleteDelayMs: 0,
@@ -105,11 +108,12 @@ export const flaws = {
       ids: unsafeLife.ids,
     },
   },
-  /** Rows that a write made superfluous go at once, although a failover may undo the write. */
+  /** Rows that a write made superfluous are deleted at once, although a failover may undo the write. */
   'no delete delay': { shownBy: 'failover', life: { writeOrder: 'index-first', failoverOf: 'entities' } },
-  /** After a failover that has lost rows, a clean leaves writes that are under way alone, whose rows may be lost. */
+  /** After a failover that lost rows, a clean does not restart writes in flight, whose rows may be lost. */
   'clean goes on where it was': {
-    // A write has to be held up from before the failover until after the clean, and not to be overtaken meanwhile.
+    // A write must stay in flight from before the failover until after the clean, and no other write may
+    // replace it.
     life: {
       writeOrder: 'index-first',
       onIndexFailure: 'fail',
@@ -120,7 +124,7 @@ export const flaws = {
       ids: entities(64),
     },
   },
-  /** What is noted as pending is not in the transaction of its entity, and does not fall back with it. */
+  /** A pending row is not written in its entity's transaction, so it does not fall back with it. */
   'pending rows stay behind': {
     shownBy: 'failover',
     among: ['errorBefore', 'shardDown', 'failover'],
@@ -132,34 +136,34 @@ export const flaws = {
       maxSkewMs: 0,
     },
   },
-  /** An insert that comes a second time is done again, whatever was written since. */
+  /** A repeated insert takes place again, over later writes. */
   'inserts may be repeated': {
     shownBy: 'duplicate',
     among: ['duplicate', 'late', 'errorAfter', 'crash', 'pause'],
   },
-  /** A write whose answer was lost is acknowledged when it is read back, although a crash may undo it. */
+  /** A write whose answer was lost is acknowledged once it is read back, although a crash may undo it. */
   'read back without a flush': { shownBy: 'serverCrash', among: ['diskHangs', 'serverCrash', 'crash'] },
-  /** A cleaner deletes what a commit has lost that it has read, although a crash may undo that. */
+  /** A cleaner deletes rows that a commit made lost, although a crash may undo that commit. */
   'cleaner without a flush': {
     shownBy: 'serverCrash',
     from: 555,
     life: {
       ...unsafeLife,
-      // Rows of what was deleted go at once. Few crashes, so that cleaners come by while a disk hangs.
+      // Rows of deleted entities go at once. Crashes are rare, so that cleaners run while a disk hangs.
       clients: 'everything',
       queryTimeMs: 5,
       maxSkewMs: 0,
       faults: { ...noFaults, crash: 0.003, diskHangs: 0.05, serverCrash: 0.003 },
     },
   },
-  /** An upsert that changes nothing is answered before the stamp that it has met is on disk. */
+  /** An upsert that changes nothing is answered before the stamp that it found is on disk. */
   'upsert that changes nothing without a flush': {
     shownBy: 'serverCrash',
     from: 600,
     among: unsafe,
     life: { ...unsafeLife, maxSkewMs: 1000, ids: [...unsafeLife.ids].slice(0, 1) },
   },
-  /** Deferred rows are made good by a version that a crash may undo. */
+  /** Pending rows are resolved by a version that a crash may undo. */
   'drain without a flush': {
     shownBy: 'serverCrash',
     from: 7840,
@@ -171,7 +175,10 @@ export const flaws = {
       faults: { ...noFaults, errorBefore: 0.1, diskHangs: 0.05, serverCrash: 0.008, shardDown: 0.01 },
     },
   },
-  /** Changes are handed over up to a floor that somebody else has raised, although a crash may undo it, and what is below. */
+  /**
+   * Changes are delivered up to a floor that another process raised, although a crash may undo the floor and
+   * the commits below it.
+   */
   'changes without a flush': {
     shownBy: 'serverCrash',
     life: {
@@ -181,27 +188,28 @@ export const flaws = {
       faults: { ...noFaults, diskHangs: 0.05, serverCrash: 0.01 },
     },
   },
-  /** Writers delete the rows that an entity has lost while queries are under way that need them. */
+  /** Writers delete lost rows that queries under way still need. */
   'writers delete at once': {
     among: [],
     life: { ...moving, queryTimeMs: 1500 },
   },
-  /** Cleaners do. */
+  /** Cleaners delete lost rows that queries under way still need. */
   'cleaner deletes at once': {
     among: ['pause'],
-    // With a delay, writers leave these rows to cleaners. Queries freeze between two shards, and are not too long for it.
+    // With a delay, writers leave these rows to cleaners. Queries freeze between two shards, without
+    // exceeding their time.
     life: { ...moving, deleteDelayMs: 1, queryTimeMs: 200_000, faults: { ...noFaults, pause: 0.02 } },
   },
-  /** A query that took longer than rows are kept says that it is complete. */
+  /** A query that took longer than rows are kept reports itself complete. */
   'queries are not bounded': {
     among: [],
     life: { ...moving, queryTimeMs: 1 },
   },
-  /** Whoever takes a key over does not see that its holder has taken it again. */
+  /** A takeover of a key does not notice that the holder has taken the key again. */
   'swap ignores the stamp': {
     life: { ...fight, faults: { ...noFaults, errorBefore: 0.1, late: 0.1, pause: 0.02 } },
   },
-  /** Shows where a take comes late, and after it what released the claim then. */
+  /** Needs a late take, and after it the delayed release of the earlier claim. */
   'take overwrites the stamp': {
     life: {
       ...fight,
@@ -211,26 +219,26 @@ export const flaws = {
     },
   },
   'take overwrites the holder': { life: fight },
-  /** The claim that an entity has lost goes, although it has taken it again. */
+  /** A claim is released although its entity has taken it again. */
   'claims are released whatever their stamp': { life: fight },
-  /** An attempt of the holder that is under way may commit after its key was taken over. */
+  /** An attempt of the holder that is in flight may commit after its key was taken over. */
   'keys are taken over without a fence': {
     shownBy: 'pause',
     among: ['pause', 'errorBefore', 'shardDown'],
     life: { ...fight, faults: { ...noFaults, pause: 0.03, errorBefore: 0.03 } },
   },
-  /** A crash undoes what the holder was seen to have become. */
+  /** A crash undoes the holder's change on which the takeover relied. */
   'keys are taken over without a flush': {
     shownBy: 'serverCrash',
     life: { ...fight, names: 3, faults: { ...noFaults, diskHangs: 0.05, serverCrash: 0.01 } },
   },
-  /** A take is answered before the stamp that it has met is on disk. */
+  /** A take is answered before the stamp that it found is on disk. */
   'take that changes nothing without a flush': {
     shownBy: 'serverCrash',
     from: 535,
     life: {
       ...fight,
-      // Else the rows of the index, which are on the same shards, are waited for.
+      // Otherwise writers wait for index rows, which are on the same shards.
       writeOrder: 'entity-first',
       names: 3,
       maxSkewMs: 1000,
@@ -238,24 +246,27 @@ export const flaws = {
       faults: { ...noFaults, diskHangs: 0.3, serverCrash: 0.08 },
     },
   },
-  /** Replicas are read whatever their age. */
+  /** Replicas are read regardless of their age. */
   'replicas have no bound': { life: replicated },
   'tokens are ignored': { life: replicated },
-  /** A page of replicas that are older than the rows of what has moved says that it is complete. */
+  /**
+   * A page reports itself complete although its replicas lag beyond the time that rows of moved entities are
+   * kept.
+   */
   'pages of replicas are not bounded': {
     among: ['replicaStops'],
     life: { ...moving, replicasEach: 2, queryTimeMs: 20, faults: { ...noFaults, replicaStops: 0.004 } },
   },
   'replicas tell the floor of their primary': { life: replicated },
-  /** Nobody notices that a replica was restarted without what it had, or that another server has its place. */
+  /** A process does not notice that a replica restarted without its last changes, or was replaced. */
   'connections to replicas are not counted': {
     shownBy: 'replicaDies',
     among: ['replicaDies'],
     life: { ...replicated, faults: { ...noFaults, replicaDies: 0.02 } },
   },
-  /** What was written stays in the cache as it was before. */
+  /** A write does not evict the entity from the cache. */
   'evictions are left out': { life: cached },
-  /** What was read before a write is kept after it. */
+  /** A value that was read before a write is cached after it. */
   'what was evicted is kept all the same': {
     life: { ...cached, faults: { ...noFaults, pause: 0.02, cacheFails: 0.1 } },
   },

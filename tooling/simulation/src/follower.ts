@@ -3,17 +3,17 @@ import type { DataStore } from '@looseleaf/store'
 import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { Checker } from './checks.ts'
 
-/** A program that follows the changes of the store: what it has made of them, and its cursor, outlive its processes. */
+/** A consumer program that follows the changes of the store. Its state and cursor outlive its processes. */
 export interface Follower {
-  /** Goes on where the process before was, until the signal fires. */
+  /** Continues at the stored cursor until the signal aborts. */
   follow(store: DataStore, signal: AbortSignal): Promise<void>
-  /** What a crash undoes nobody may have been handed. */
+  /** Checks after a server crash that no delivered change was undone. */
   serverCrashed(): void
-  /** What was handed over may be gone. */
+  /** Allows for delivered changes that a failover has undone. */
   failedOver(): void
-  /** Whether it has the last state of every entity, or need not have it. */
+  /** Tells whether it has the last state of every entity that it must have. */
   readonly hasAll: boolean
-  /** Looks for that when all is quiet. */
+  /** Checks this when all is quiet. */
   checkAll(): void
 }
 
@@ -40,11 +40,11 @@ export function createFollower(driver: ReferenceDriver, { check }: Checker): Fol
           const { id, version } = change
           const known = handed.get(id) ?? 0
           check(
-            'a change is never older than one before of the same entity',
+            'changes of an entity never go back to an older version',
             !hasFailedOver && version < known && `${id} came at ${version} after ${known}`,
           )
           handed.set(id, version)
-          // Kept together with what was made of it.
+          // Stored together with the state that it stands for.
           cursor = change.cursor
         }
       } catch (error) {
@@ -55,7 +55,7 @@ export function createFollower(driver: ReferenceDriver, { check }: Checker): Fol
       const there = new Map(stored())
       for (const [id, version] of handed) {
         check(
-          'a change that was handed over is not undone by a crash',
+          'a crash never undoes a delivered change',
           !hasFailedOver && version > (there.get(id) ?? 0) && `${id} at ${version} is gone`,
         )
       }
@@ -70,7 +70,7 @@ export function createFollower(driver: ReferenceDriver, { check }: Checker): Fol
     checkAll() {
       const missing = behind()
       check(
-        'who follows has the last state of every entity',
+        'a follower has the last state of every entity',
         missing.length > 0 && `a follower has not heard of ${missing.join(', ')}`,
       )
     },

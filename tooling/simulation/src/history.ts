@@ -13,8 +13,8 @@ import { createSearchChecks, type SearchChecks } from './search-checks.ts'
 import { createWriteChecks, type WriteChecks } from './write-checks.ts'
 
 /**
- * Holds what processes were told against what the databases went through. Every write carries the number of its
- * operation in the bag, so that a commit says whose it is.
+ * Compares the answers that processes received with the states of the databases. Every write stores the
+ * number of its operation in the bag, so that a commit tells its writer.
  */
 export interface History
   extends
@@ -24,7 +24,7 @@ export interface History
     Pick<Acknowledgements, 'failedOver' | 'serverCrashed'>,
     Pick<Evidence, 'within'> {
   begin(store?: object): Operation
-  /** Counts the changes of the databases. */
+  /** Returns the number of changes of the databases. */
   moment(): number
   readonly counts: Counts
 }

@@ -8,7 +8,7 @@ import { SHARDS } from './world.ts'
 
 const router = bucketRouter({ shards: SHARDS })
 
-/** The shards of the rows that these entities have, in their order. */
+/** Returns the shards of these entities' rows, in order. */
 function shardsOf(index: unknown, bags: readonly Bag[]): number[] {
   const definition = index as IndexDefinition
   return bags.map((bag) => {
@@ -20,7 +20,7 @@ function shardsOf(index: unknown, bags: readonly Bag[]): number[] {
 it.each([
   ['by_tag', byTag, TAGS.map((tag) => ({ tags: [tag] })), [1, 1, 0, 0]],
   ['by_group', byGroup, GROUPS.map((group) => ({ group })), [1, 0, 0]],
-  // In turn, so that what is asked for a range is on several shards as well.
+  // Alternating shards, so that a range covers several of them.
   ['by_rank', byRank, RANKS.map((rank) => ({ rank })), [0, 1, 0, 1]],
   ['by_pair', byPair, RANKS.map((rank) => ({ rank, open: true })), [1, 0, 0, 0]],
 ])('%s has rows on every shard', (_, index, bags, shards) => {

@@ -1,38 +1,41 @@
 import type { Bag, IndexPredicate } from '@looseleaf/core'
 import { defineIndex, defineKey } from '@looseleaf/index-engine'
 
-/** One row per entity, which moves within what is asked for, between shards and in either direction. */
+/** One row per entity. It moves within the searched range, between shards, and in either direction. */
 export const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'rank' })
 
-/** Two ranks have one key. */
+/** Two ranks share a key. */
 export const pairOf = (rank: number): number => Math.floor(rank / 2)
 
 const pair = defineKey({ name: 'pair', version: 1, from: 'integer', derive: pairOf })
 
-/** What partial indexes are of: writes make entities such, and others, all the time. */
+/** Condition of partial indexes; writes change whether entities meet it. */
 const open = { open: true } as const
 
-/** A key that is derived, so that an entity may get another rank and keep its row; a row for what is in no group; open ones alone. */
+/**
+ * A derived key, so that an entity may get another rank and keep its row. Entities without a group have a
+ * row; only open ones are indexed.
+ */
 export const byPair = defineIndex('by_pair', {
   properties: { pair: { type: 'integer', of: 'rank', key: pair }, group: { type: 'string', nulls: 'last' } },
   shardOn: 'pair',
   on: open,
 })
 
-/** Added, dropped and added again while everything is going on. */
+/** Added, dropped and added again under load. */
 export const byGroupAndRank = defineIndex('by_group_and_rank', {
   properties: { group: 'string', rank: 'integer' },
   shardOn: 'id',
 })
 
-/** The same under the same name, elsewhere and of open ones alone. */
+/** The same name with another placement, and with open entities only. */
 export const byGroupAndRankElsewhere = defineIndex('by_group_and_rank', {
   properties: { group: 'string', rank: 'integer' },
   shardOn: 'group',
   on: open,
 })
 
-/** Several keys per entity, on both shards, which open entities take from one another. */
+/** Several keys per entity, on both shards; open entities compete for them. */
 export const byName = defineIndex('by_name', {
   properties: { names: 'string[]' },
   shardOn: 'names',
@@ -41,7 +44,7 @@ export const byName = defineIndex('by_name', {
   on: open,
 })
 
-/** Added, dropped and added again over entities that have the same keys. */
+/** Added, dropped and added again over entities with the same keys. */
 export const bySeat = defineIndex('by_seat', {
   properties: { seat: 'integer' },
   shardOn: 'seat',
@@ -56,12 +59,12 @@ export const bySeatListed = defineIndex('by_seat', {
   include: ['rank', 'names'],
 })
 
-/** Whether an index with this `on` is of such an entity. */
+/** Tells whether an index with this `on` covers the entity. */
 export function isOf(on: IndexPredicate | undefined, bag: Bag): boolean {
   return on === undefined || bag['open'] === on['open']
 }
 
-/** The keys of an entity in a unique index, by the index's name. */
+/** Returns the keys of an entity in a unique index, by the index's name. */
 export function keysIn(index: string, bag: Bag): readonly unknown[] {
   if (index === byName.name) return isOf(byName.on, bag) ? (bag['names'] as readonly unknown[]) : []
   return bag['seat'] === null ? [] : [bag['seat']]
@@ -71,5 +74,5 @@ export const NAMES = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay'] as const
 export const SEATS = 5
 export const TAGS = ['red', 'green', 'blue', 'grey'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
-/** On one shard and the other in turn: a test sees to it. */
+/** Alternate between the shards; a test ensures it. */
 export const RANKS = [9, 10, 11, 12] as const

@@ -4,44 +4,49 @@ import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { CommittedRows } from './committed-rows.ts'
 import { byName, bySeat } from './indexes.ts'
 
-/** Looks at the keys of unique indexes, and at who holds them. */
+/** Checks the keys of unique indexes and their claims. */
 export interface KeyCheck {
-  /** What is wrong at this instant, in words; after each thing that happened. */
+  /** Returns violations at this instant, in words. Call after each event. */
   look(): WrongKeys
   /**
-   * What is wrong when all is quiet and swept: keys that nobody holds, though some entity is committed with them, and generations of
-   * a unique index without claims.
+   * Returns violations when all is quiet and swept, in words: keys of committed entities without a claim, and
+   * generations of a unique index without claims.
    */
   unheld(): string[]
-  /** Entities may be again what they were before all writers knew of claims that are not ready. */
+  /**
+   * Call after a fall-back: entities may return to states from before all writers knew of claims that are not
+   * ready.
+   */
   fellBack(): void
   /**
-   * From now on it is promised again, after a failover of a whole shard and its repair: keys that two entities have by now are
-   * nobody's fault.
+   * Resumes the promise after a failover of a whole shard and its repair. Keys that two entities share by now
+   * are excused.
    */
   promisedAgain(): void
 }
 
 export interface WrongKeys {
-  /** Whether there is a key to look at in an index whose claims are ready, and in one whose are not. */
+  /**
+   * Whether any index whose claims are ready has a key to check, and likewise for claims that are building.
+   */
   readonly isReady: boolean
   readonly isBuilding: boolean
-  /** Keys that two committed entities have, of indexes whose claims are ready. */
+  /** Keys that two committed entities share, in indexes whose claims are ready. */
   readonly twice: readonly string[]
-  /** The same while claims are not ready, but for what was there before all writers knew of them. */
+  /** The same while claims are building, except keys from before all writers knew of them. */
   readonly twiceInBuilding: readonly string[]
-  /** Keys that another one holds, or nobody, than the entity that is committed with them. */
+  /** Keys of committed entities that are unclaimed, or claimed by another entity. */
   readonly unheld: readonly string[]
 }
 
 export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows): KeyCheck {
-  /** By table: entities with keys that nobody had to claim. */
+  /** Per table: entities with keys that they did not have to claim. */
   const unbound = new Map<string, { isBuilding: boolean; names: Set<string> }>()
 
   const kept = (): readonly CatalogEntry[] =>
     committed.entries().filter(({ unique, state }) => unique && (state === 'ready' || state === 'building'))
 
-  /** Whoever is committed on a shard that does not know the claims may not have taken any. */
+  /** Writers on a shard that does not know the claims may commit without any. */
   const isKnownToAll = ({ table }: CatalogEntry): boolean =>
     driver.shards.every((shard) =>
       shard
@@ -69,7 +74,7 @@ export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows
   function unboundOf(entry: CatalogEntry, all: readonly Named[]): ReadonlySet<string> {
     const isBuilding = entry.state === 'building'
     let known = unbound.get(entry.table)
-    // When claims get ready, every key has one.
+    // Every key has a claim once claims are ready.
     if (known === undefined || (known.isBuilding && !isBuilding)) known = { isBuilding, names: new Set() }
     known.isBuilding = isBuilding
     unbound.set(entry.table, known)
@@ -77,7 +82,7 @@ export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows
     return known.names
   }
 
-  /** Keys that several have, in words. */
+  /** Groups entities that share a key, and describes them in words. */
   function several(all: readonly Named[]): Named[][] {
     return [...Map.groupBy(all, ({ identity }) => identity).values()].filter((group) => group.length > 1)
   }

@@ -1,14 +1,14 @@
 /**
- * A process as the world sees it. Once it is dead, nothing reaches it and nothing that it has not sent is sent. While it
- * is frozen it does nothing either, but what reaches it waits, and it goes on with all that it believed.
+ * A process as the world sees it. A dead process receives and sends nothing more. A frozen process does
+ * nothing either, but its messages wait, and it continues with stale state.
  */
 export interface Life {
   readonly name: string
-  /** By how many milliseconds its clock is ahead of the databases', or behind when negative. */
+  /** Milliseconds by which its clock is ahead of the databases' clock; negative if behind. */
   readonly skewMs: number
   alive: boolean
   frozen: boolean
-  /** What has reached it while it was frozen. */
+  /** Messages that arrived while it was frozen. */
   readonly inbox: (() => void)[]
 }
 
@@ -16,7 +16,7 @@ export function createLife(name: string, skewMs = 0): Life {
   return { name, skewMs, alive: true, frozen: false, inbox: [] }
 }
 
-/** Hands something to a process: at once, when it wakes, or never. */
+/** Delivers something to a process: at once, when it wakes, or never if it is dead. */
 export function reach(life: Life, take: () => void): void {
   if (!life.alive) return
   if (life.frozen) life.inbox.push(take)

@@ -76,7 +76,7 @@ async function runOne(seed: number): Promise<void> {
   process.exitCode = violation === undefined ? 0 : 1
 }
 
-/** The command that shows a seed step by step. */
+/** Returns the command that replays a seed step by step. */
 function replay(seed: number): string {
   const given = [
     values.flaw === undefined ? '' : ` --flaw '${values.flaw}'`,
@@ -117,7 +117,7 @@ async function runMany(): Promise<void> {
     parts: options.parts,
     ...totals,
   }
-  // What was broken on purpose, or only in part a simulation, is no result to be kept.
+  // Runs with a flaw, or with selected faults only, are not kept as results.
   if (values.flaw === undefined && values.faults === undefined) saveSimulation(run)
   console.log(run)
   process.exitCode = totals.violations.length === 0 ? 0 : 1

@@ -12,15 +12,15 @@ import { createLife, type Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Opened, World } from './world.ts'
 
-/** The processes of a store, a new one for each that is dead. */
+/** The processes of a store. A new one replaces each dead one. */
 export interface Processes {
   startAll(): void
   lives(): readonly Life[]
   cleaners(): readonly (Cleaner | undefined)[]
   crash(life: Life): void
-  /** How many have clients that are still at work. */
+  /** Returns the number of processes whose clients are still working. */
   busy(): number
-  /** Whether one has begun while a shard was down. */
+  /** Tells whether a process has started while a shard was down. */
   hasBegunWithout(): boolean
 }
 
@@ -30,22 +30,22 @@ export interface ProcessesOptions {
   readonly random: Random
   readonly flaw: Flaw | undefined
   readonly history: History
-  /** In some lives. */
+  /** Present in some lives. */
   readonly follower: Follower | undefined
-  /** The world goes on until it has ended. */
+  /** Runs the world until this work has ended. */
   track(work: Promise<void>): void
-  /** False while an operator repairs what a failover has lost. */
+  /** False while an operator repairs a failover. */
   isRepaired(): boolean
 }
 
 const PROCESSES = 3
 const CLIENTS = 2
 const OPERATIONS = { everything: 5, moves: 15, keys: 12 }
-/** More, so that it comes to be known how far replicas are, and something is found in a cache. */
+/** More operations, so that the lag of replicas gets known and the cache gets hits. */
 const OPERATIONS_WITH_COPIES = 30
-/** More, so that some are under way when a repair ends. */
+/** More operations, so that some are in flight when a repair ends. */
 const OPERATIONS_UNTIL_REPAIRED = 60
-/** In a hurry, for a life of some seconds. Milliseconds of virtual time. */
+/** Short intervals for a life of some seconds. Milliseconds of virtual time. */
 const CLEANER = {
   graceMs: 200,
   intervalMs: 100,
@@ -55,16 +55,16 @@ const CLEANER = {
   settleMs: 20,
   pollMs: 50,
 }
-/** Longer than writers wait for one another, so that they come to take keys over before a cleaner does. */
+/** Longer than writers wait for each other, so that they take over keys before a cleaner does. */
 const GRACE_OF_KEYS_MS = 1000
-/** The process that follows the changes, in a life in which somebody does. */
+/** Process that follows the changes, in lives with a follower. */
 const FOLLOWING = 2
 
 export function createProcesses(options: ProcessesOptions): Processes {
   const { world, scheduler, random, flaw, history, follower } = options
   const processes: { readonly life: Life; readonly die: () => void }[] = []
   const cleaners: (Cleaner | undefined)[] = []
-  /** Those whose clients are still at work. */
+  /** Processes whose clients are still working. */
   const busy = new Set<Life>()
   const tokens: ReplicaClient['tokens'] = []
   let hasBegunWithout = false
@@ -74,13 +74,13 @@ export function createProcesses(options: ProcessesOptions): Processes {
     const skewMs = random.below(2 * maxSkewMs + 1) - maxSkewMs
     const life = createLife(`${'ABC'[number]}${happened.crash}`, skewMs)
     busy.add(life)
-    // A dead process never answers, so nobody may wait for it.
+    // A dead process never answers, so callers must not wait for it.
     const death = Promise.withResolvers<void>()
     processes[number] = { life, die: death.resolve }
     options.track(Promise.race([live(life, number), death.promise]))
   }
 
-  /** A store, its clients, perhaps a cleaner, perhaps an administrator. */
+  /** Runs a store with its clients, and perhaps a cleaner and an administrator. */
   async function live(life: Life, number: number): Promise<void> {
     const { store, cleaned } = await open(life)
     const isCleaned = !onlyDrains(flaw) && (number === 0 || random.chance(0.4))
@@ -98,7 +98,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
     ended.abort()
     await following
     await store.settled()
-    // Or replicas would be looked after for a while.
+    // Otherwise the store would keep polling its replicas.
     if (world.replicasEach > 0) await store.close()
   }
 

@@ -59,13 +59,13 @@ export function createReadChecks(
   return {
     read(operation, id, version, bag) {
       counts.reads++
-      checkThere(operation, id, version, bag, 'a read gives what was there')
-      checkKnown(operation, id, version, 'a read gives nothing older than what was acknowledged before')
+      checkThere(operation, id, version, bag, 'a read returns a state that the entity had during the read')
+      checkKnown(operation, id, version, 'a read returns nothing older than earlier acknowledged writes')
     },
 
     readReplica(operation, id, version, bag, bound) {
       counts.reads++
-      const name = 'a read from replicas gives what was there within its bound, and since its token'
+      const name = 'a read from replicas returns a state within its bound and no older than its token'
       checkThere(within(operation, bound), id, version, bag, name)
       checkKnown(within(operation, bound), id, version, name)
     },
@@ -77,9 +77,9 @@ export function createReadChecks(
         id,
         version,
         bag,
-        'a read through a shared cache gives what was there within its bound',
+        'a read through a shared cache returns a state within its bound',
       )
-      const own = 'a read through a shared cache gives nothing older than what its own store had acknowledged'
+      const own = 'a read through a shared cache returns nothing older than writes that its own store acknowledged'
       // A moment may have had writes that were acknowledged later.
       const isOwn = ({ number, store }: Acknowledged): boolean =>
         store === operation.store && number <= operation.acknowledged

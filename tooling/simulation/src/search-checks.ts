@@ -40,7 +40,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
         (state) => fits(state, asked) && state.bag?.['by'] === item['by'],
       )
       check(
-        'what is found has matched',
+        'a search returns only entities that matched',
         !was && `${asked.what} gave ${String(item['id'])} as it was not, or did not match, at any time of it`,
       )
     }
@@ -48,7 +48,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
 
   function checkTwice({ what }: AskedQuery, items: readonly Bag[]): void {
     const isTwice = new Set(items.map((item) => item['id'])).size < items.length
-    check('what is found is found once', isTwice && `${what} gave an entity twice`)
+    check('a search returns each entity once', isTwice && `${what} gave an entity twice`)
   }
 
   function checkLacking(
@@ -73,14 +73,14 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       // Without a cursor it is the whole of what there is.
       if (!cost.complete || cursor !== undefined || !evidence.promisesRows(operation)) return
       checkLacking(operation, asked, items, [
-        'what matched all the time is found',
+        'a search finds every entity that matched all the time',
         ...(cost.indexReads > cost.shards
           ? ([
-              'what matched all the time is found where the answer took more than one look at a shard',
+              'a search that reads a shard several times finds every entity that matched all the time',
             ] as const)
           : []),
         ...(evidence.mayDefer
-          ? (['what matched all the time is found, or the answer says that rows are deferred'] as const)
+          ? (['a search finds every entity that matched all the time, or reports that rows are deferred'] as const)
           : []),
       ])
     },
@@ -91,7 +91,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       const { items, cost, cursor } = page
       const isAfter = bound.after === undefined || states.momentBefore(asOf + ROUNDED_MS + 1) >= bound.after
       check(
-        'a page of replicas is as of a moment within its bound, and after its token',
+        'a page from replicas has a time within its bound and after its token',
         asOf < operation.at - bound.ms - ROUNDED_MS &&
           `${asked.what} was answered as of ${operation.at - asOf} ms before; the bound was ${bound.ms}`,
         !isAfter && `${asked.what} was answered as of before its token`,
@@ -100,7 +100,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       checkFound(since, asked, items)
       checkTwice(asked, items)
       if (!cost.complete || cursor !== undefined || !evidence.promisesRows(since)) return
-      checkLacking(since, asked, items, ['what has matched since the moment of a page of replicas is found'])
+      checkLacking(since, asked, items, ['a page from replicas has every entity that matched since the time of the page'])
     },
 
     gotAll(operation, asked, items) {
@@ -109,14 +109,14 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       checkTwice(asked, items)
       // It has no place to say that rows are pending.
       if (evidence.mayDefer || !evidence.promisesRows(operation)) return
-      checkLacking(operation, asked, items, ['what matched all the time is found'])
+      checkLacking(operation, asked, items, ['a search finds every entity that matched all the time'])
     },
 
     scanned(operation, asked, items) {
       counts.reads++
       checkFound(operation, asked, items)
       checkTwice(asked, items)
-      checkLacking(operation, asked, items, ['what matched all the time is found'])
+      checkLacking(operation, asked, items, ['a search finds every entity that matched all the time'])
     },
 
     paged(operation, asked, items, isComplete) {
@@ -132,7 +132,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
         const [state] = during(operation, id)
         if (state === undefined || !fits(state, asked)) continue
         check(
-          'what nobody has written is on one of the pages',
+          'an entity that was not written during paging is on one of the pages',
           !held.some((item) => item['id'] === id) &&
             `pages of ${asked.what} lack ${id}, which nobody had written`,
         )
@@ -147,7 +147,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       const isPromised = evidence.promisesRows(operation) && !evidence.mayDefer
       if (!exact && !isPromised) return
       check(
-        'a count is of what matched',
+        'a count covers the entities that matched',
         exact && count > most && `an exact count of ${asked.what} gave ${count}, there were ${most} at most`,
         isPromised && count < least && `a count of ${asked.what} gave ${count}, there were ${least} at least`,
       )

@@ -142,7 +142,7 @@ export class Simulation {
 
   /** Something is wrong that no check has noticed. */
   fail(what: string): void {
-    this.#checker.check('nobody throws what nobody expects, or waits for ever', what)
+    this.#checker.check('no call throws an unexpected error or waits for ever', what)
   }
 
   /** Whether no row may be missing at any instant. */
@@ -169,7 +169,7 @@ export class Simulation {
     if (!this.#isBroken) {
       await this.#endWell().catch((error: unknown) => this.fail(`the end failed: ${String(error)}`))
     }
-    if (!this.#isBroken) this.#checker.check('nobody throws what nobody expects, or waits for ever')
+    if (!this.#isBroken) this.#checker.check('no call throws an unexpected error or waits for ever')
     return {
       seed: this.#seed,
       circumstances: this.#world,

@@ -26,10 +26,10 @@ export function createWriteChecks(
   return {
     observe() {
       for (const { id, version, bag, before } of states.observe()) {
-        if (before > 0) check('versions grow', before > version && `${id} went back to an earlier version`)
+        if (before > 0) check('versions of an entity grow', before > version && `${id} went back to an earlier version`)
         const by = Number(bag?.['by'] ?? 0)
         if (definitelyFailed.has(by))
-          check('a write that has failed does not take place', `operation ${by} failed and took place`)
+          check('a failed write never takes place', `operation ${by} failed and took place`)
       }
     },
 
@@ -44,7 +44,7 @@ export function createWriteChecks(
       if (before === undefined) return
       if (base !== undefined) {
         check(
-          'a write has replaced the version that it was to replace',
+          'a conditional write replaces the version that it expects',
           base !== (before.bag === null ? 0 : before.version) &&
             `version ${version} of ${id} replaced another version than the one it was to replace`,
         )
@@ -56,7 +56,7 @@ export function createWriteChecks(
       const possible = during(operation, id)
       const tombstones = possible.slice(1).filter(({ bag }) => bag === null)
       check(
-        'a delete takes place where it says so, and there alone',
+        'a delete reports correctly whether it deleted the entity',
         wasThere && tombstones.length === 0 && `${id} was said to be deleted and was not`,
         !wasThere && possible.every(({ bag }) => bag !== null) && `${id} was there and was not deleted`,
       )
@@ -71,7 +71,7 @@ export function createWriteChecks(
       counts.failed++
       definitelyFailed.add(number)
       check(
-        'a write that has failed does not take place',
+        'a failed write never takes place',
         states.wasCommittedBy(number) && `operation ${number} was reported as failed and took place`,
       )
     },
@@ -82,7 +82,7 @@ export function createWriteChecks(
         ({ bag }) => bag !== null && keysIn(index, bag).some((key) => wanted.has(key)),
       )
       check(
-        'whoever is refused a key is told of one who has it',
+        'a refusal names an entity that has the key',
         !had &&
           `operation ${operation.number} was refused a key of ${index} that ${holder} never had meanwhile`,
       )
