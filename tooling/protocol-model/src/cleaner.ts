@@ -20,7 +20,10 @@ function judge(local: Local): void {
   local.stale = Object.keys(local.rows).filter((key) => !local.old.includes(key))
 }
 
-/** From index rows to entities: deletes rows that dangle. `entityFirst` reads in the other order, as from a replica that lags. */
+/**
+ * Sweeps from index rows to entities: deletes dangling rows. `entityFirst` reads in the other order, as from
+ * a lagging replica.
+ */
 export function indexSweep(guards: Guards, options: { readonly entityFirst?: boolean } = {}): Process {
   const reads = options.entityFirst ? [read, scan] : [scan, read]
   return [
@@ -72,12 +75,12 @@ const addMissing = (guards: Guards): Step<World, Local> => ({
   },
 })
 
-/** From the entity to its index rows: adds what is missing. */
+/** Sweeps from the entity to its index rows: adds missing rows. */
 export function entitySweep(guards: Guards): Process {
   return [read, addMissing(guards)]
 }
 
-/** An index is added: made known to all writers, filled from the entities, then ready. */
+/** Adds an index: announces it to all writers, fills it from the entities, then makes it ready. */
 export function backfill(guards: Guards): Process {
   const raise: Step<World, Local> = {
     label: 'makes the index known and raises the epoch',
@@ -102,7 +105,7 @@ export function backfill(guards: Guards): Process {
   return [raise, read, add, outOfReach, read, add, ready]
 }
 
-/** Writes the index rows that a write deferred, then takes its pending row away. */
+/** Writes the index rows that a write deferred, then removes its pending row. */
 export function drain(guards: Guards): Process {
   return [
     {
@@ -128,7 +131,7 @@ export function drain(guards: Guards): Process {
   ]
 }
 
-/** A tombstone that is old enough goes. */
+/** Deletes a tombstone that is old enough. */
 export function purge(guards: Guards): Process {
   const find: Step<World, Local> = {
     label: 'reads a tombstone',
@@ -148,7 +151,7 @@ export function purge(guards: Guards): Process {
     run(world, local) {
       const isWithin = world.keys.length === 0 && world.version <= local.base
       if (world.version === 0 || (guards.purgeWithinBound && !isWithin)) return
-      // A living entity that goes with it was committed for nothing.
+      // A living entity was deleted, so its commit is gone.
       if (world.keys.length > 0) world.committed = []
       Object.assign(world, { version: 0, keys: [] })
     },

@@ -21,7 +21,7 @@ import { isWhole } from './is-whole.ts'
 
 type Build = (guards: DurableGuards) => Omit<Configuration<DurableWorld, Memory>, 'local' | 'always'>
 
-/** Every situation, and the guards that hold it: without any one of those it must break. */
+/** Every situation with the guards that it needs: without any one of them the promise must break. */
 const situations: Record<string, { build: Build; guards: readonly (keyof DurableGuards)[] }> = {
   'a write passes its deadline and is read back, and the server crashes': {
     build: (g) => ({
@@ -83,19 +83,19 @@ function check(build: Build, guards: DurableGuards): ReturnType<typeof explore> 
 
 describe.each(Object.entries(situations))('%s', (name, { build, guards }) => {
   if (isWhole(situations, name))
-    it('nothing acknowledged is gone, nothing committed is missing', { timeout: 600_000 }, () => {
+    it('every acknowledged write survives and no committed row is missing', { timeout: 600_000 }, () => {
       const { violation, states } = check(build, allDurableGuards)
       expect(violation).toBeUndefined()
       expect(states).toBeGreaterThan(1000)
     })
 
-  it.each(guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
+  it.each(guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     const { violation } = check(build, { ...allDurableGuards, [guard]: false })
     expect(violation?.what).toMatch(/is gone|no row for it/)
   })
 })
 
-it('every guard is needed by some situation', () => {
+it('some situation needs each guard of the durable model', () => {
   const tested = new Set(Object.values(situations).flatMap(({ guards }) => guards))
   expect(Object.keys(allDurableGuards).filter((guard) => !tested.has(guard as keyof DurableGuards))).toEqual(
     [],

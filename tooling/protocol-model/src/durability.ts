@@ -1,29 +1,31 @@
 import type { Event, Step, StepResult } from './explore.ts'
 import { commit, crash, flushTo, markOf, visible, type Mark, type Server, newServer } from './server.ts'
 
-/** What the entity's server holds: the entity, and beside it what is committed with it or on the same disk. */
+/**
+ * State of the entity's server: the entity, and the values that are committed with it or on the same disk.
+ */
 export interface EntityState {
   version: number
   keys: string[]
-  /** The version of the note of deferred index rows; 0 for none. */
+  /** Version of the pending row; 0 for none. */
   note: number
-  /** Whether a commit is taken only from who knows the index. */
+  /** Whether the server accepts commits only from writers that know the index. */
   fenced: boolean
 }
 
-/** One entity on one server, the rows of one index on another; either may crash. */
+/** One entity on one server, the rows of one index on another. Either server may crash. */
 export interface DurableWorld {
   entity: Server<EntityState>
   rows: Server<Record<string, number>>
-  /** Whether the index may be queried. It stands in catalogs elsewhere, which lose nothing here. */
+  /** Whether the index may be queried. This catalog is elsewhere and loses nothing in this model. */
   isReady: boolean
-  /** Whether the index server takes statements. */
+  /** Whether the index server accepts statements. */
   isDown: boolean
-  /** The greatest version that a writer was told of. */
+  /** Greatest version that was acknowledged to a writer. */
   acknowledged: number
 }
 
-/** What a process remembers between its statements. */
+/** Variables of a process between its statements. */
 export interface Memory {
   base: number
   old: string[]
@@ -31,30 +33,35 @@ export interface Memory {
   rows: Record<string, number>
   deferred: boolean
   knowsIndex: boolean
-  /** What the answer, or the conclusion, waits for. */
+  /** Log position that the answer, or the conclusion, waits for. */
   mark: Mark | undefined
-  /** Whether that is a flush by itself, of a statement that has changed nothing. */
+  /** Whether the wait is a separate flush, after a statement that changed nothing. */
   isFlush: boolean
 }
 
 export interface DurableGuards {
-  /** A commit is answered when it is on disk. */
+  /** A commit is answered only when it is on disk. */
   readonly flushAtCommit: boolean
-  /** What was read back after a lost answer is flushed before it is acknowledged. */
+  /** A version that is read back after a missing answer is flushed before it is acknowledged. */
   readonly flushReadBack: boolean
-  /** What a cleaner has read of an entity is flushed before it deletes because of it. */
+  /** A cleaner flushes the version that it has read of an entity before it deletes rows because of it. */
   readonly flushBeforeDelete: boolean
-  /** An upsert that changes nothing, because a higher stamp is there, is answered when that stamp is on disk. */
+  /**
+   * An upsert that changes nothing because of a greater stamp is answered only when that stamp is on disk.
+   */
   readonly flushUnchanged: boolean
-  /** The same where it deletes rows while it drains deferred ones. */
+  /** The same flush for deletes while pending rows are drained. */
   readonly flushWhileDraining: boolean
-  /** What a cleaner has read of an entity is flushed before the note of its deferred rows goes. */
+  /** A cleaner flushes the version that it has read of an entity before it removes the pending row. */
   readonly flushBeforeNote: boolean
-  /** What a filling has read is flushed before the index is ready. */
+  /** A filling flushes everything that it has read before the index is ready. */
   readonly flushBeforeReady: boolean
-  /** That writers have to know the index, which another process has brought about, is flushed before the filling reads. */
+  /** A filling by another process than the announcer flushes the announcement before it reads. */
   readonly flushBeforeFilling: boolean
-  /** What was concluded from is looked at again after the flush: a server that has crashed between flushes what is left. */
+  /**
+   * A process repeats its read after the flush. If the server crashed between read and flush, the flush
+   * covers only the state after the crash.
+   */
   readonly lookAgain: boolean
 }
 
@@ -101,7 +108,10 @@ export function noMemory(): Memory {
   }
 }
 
-/** What must never be: an acknowledged version that is gone, or a committed key without a row that nobody has noted. */
+/**
+ * Returns a broken promise: an acknowledged version is gone, or a committed key has neither a row nor a
+ * pending row.
+ */
 export function brokenPromise({ entity, rows, isReady, acknowledged }: DurableWorld): string | undefined {
   const { version, keys, note } = visible(entity)
   if (version < acknowledged) return `version ${acknowledged} was acknowledged and is gone`
@@ -110,7 +120,9 @@ export function brokenPromise({ entity, rows, isReady, acknowledged }: DurableWo
   return missing === undefined ? undefined : `the entity has ${missing}, the index has no row for it`
 }
 
-/** A crash that loses none of the commits that are not on disk, or one, or up to `most`; so many `times` in all. */
+/**
+ * A crash that undoes between none and `most` of the commits that are not on disk; `times` crashes in all.
+ */
 export function crashes(of: 'entity' | 'rows', most: number, times = 1): Event<DurableWorld>[] {
   return Array.from({ length: most + 1 }, (_, lost) => ({
     label: `the server of the ${of} crashes and loses its last ${lost} commits`,
@@ -148,8 +160,9 @@ const flushEntity: DurableStep = {
 }
 
 /**
- * Waits until what was read a step before is on disk. The server may have crashed since: then it flushes what it has now,
- * and only another look tells whether that is what was read. No version comes twice.
+ * Waits until the state read in the step before is on disk. If the server has crashed in between, the flush
+ * covers its new state, and only a second read tells whether that is the state read before. Versions are
+ * never reused.
  */
 function flushWhatWasRead(guards: DurableGuards, otherwise: StepResult = 'end'): DurableProcess {
   return [
@@ -162,7 +175,9 @@ function flushWhatWasRead(guards: DurableGuards, otherwise: StepResult = 'end'):
   ]
 }
 
-/** One statement that upserts rows, and the answer to it. A process whose connection is lost goes no further. */
+/**
+ * Sends one statement that upserts rows, and waits for its answer. A process whose connection is lost stops.
+ */
 function upsertRows(
   what: string,
   rowsOf: (local: Memory, process: number) => Record<string, number>,
@@ -198,14 +213,14 @@ function upsertRows(
           flushTo(rows, mark)
           return
         }
-        // By another connection a flush goes through, and says nothing of what the statement before has met.
+        // On another connection the flush succeeds, but proves nothing about the statement before it.
         if (guards.lookAgain || !isFlush) return 'end'
       },
     },
   ]
 }
 
-/** Deletes rows by the third law. That they are gone may be lost in a crash, which costs a reading and no more. */
+/** Deletes rows by the third law. A crash may undo the delete, which costs one more read and nothing else. */
 function deleteRows(
   label: string,
   rowsOf: (world: DurableWorld, local: Memory) => readonly string[],
@@ -224,14 +239,14 @@ function deleteRows(
 }
 
 export interface DurableWriterOptions {
-  /** The answer to the commit passes its deadline: the writer reads the version back. */
+  /** The answer to the commit misses its deadline, so the writer reads the version back. */
   readonly answerLost?: boolean
   readonly defer?: boolean
-  /** It knows the catalog of before the index was added until a commit is refused. */
+  /** The writer knows only the catalog from before the index was added, until a commit is refused. */
   readonly isBehind?: boolean
 }
 
-/** A write of the entity with these keys: one attempt. */
+/** One attempt to write the entity with these keys. */
 export function durableWriter(
   keys: readonly string[],
   guards: DurableGuards,
@@ -293,11 +308,11 @@ export function durableWriter(
   ]
 }
 
-/** The rows that are there and not the entity's. */
+/** Returns the existing rows that do not belong to the entity. */
 const stale = ({ rows, old }: Memory): string[] => Object.keys(rows).filter((key) => !old.includes(key))
 const upToWhatWasRead = ({ base }: Memory): number => base + 1
 
-/** Deletes rows that dangle; later ones after a fence, which is a flushed commit of its own. */
+/** Deletes dangling rows; rows with later stamps only after a fence, which is a flushed commit of its own. */
 export function durableSweep(guards: DurableGuards): DurableProcess {
   return [
     {
@@ -339,7 +354,7 @@ export function durableSweep(guards: DurableGuards): DurableProcess {
 const rowsOfEntity = ({ old, base }: Memory): Record<string, number> =>
   Object.fromEntries(old.map((key) => [key, base]))
 
-/** Writes the rows that a write deferred, deletes those that dangle, and takes the note away. */
+/** Writes the rows that a write deferred, deletes dangling ones, and removes the pending row. */
 export function durableDrain(guards: DurableGuards): DurableProcess {
   return [
     {
@@ -377,7 +392,10 @@ export function durableDrain(guards: DurableGuards): DurableProcess {
   ]
 }
 
-/** Makes every writer know a new index. It is a commit on the entity's server; its sender waits for the answer for ever. */
+/**
+ * Announces a new index to every writer. This is a commit on the entity's server; its sender waits for the
+ * answer without a deadline.
+ */
 export const announceIndex: DurableProcess = [
   {
     label: 'has commits refused of who does not know the index',

@@ -1,13 +1,16 @@
-/** What a step did: go on with the next one, stop for good, wait until the world has changed, or go on at a label. */
+/**
+ * Result of a step: continue with the next step (undefined), end, wait until the world has changed, or
+ * continue at a label.
+ */
 export type StepResult = undefined | 'end' | 'blocked' | { readonly goto: string }
 
-/** One statement of a process: atomic by itself, interleaved with those of all others. */
+/** One statement of a process. Atomic, and interleaved with the statements of all other processes. */
 export interface Step<World, Local> {
   readonly label: string
   run(world: World, local: Local, process: number): StepResult
 }
 
-/** Something that may happen once, at any time when it is possible, by nobody's will: a late packet, a failover. */
+/** An event that may happen once, at any time when it is possible, such as a late packet or a failover. */
 export interface Event<World> {
   readonly label: string
   possible(world: World): boolean
@@ -19,17 +22,17 @@ export interface Configuration<World, Local> {
   readonly local: () => Local
   readonly processes: readonly (readonly Step<World, Local>[])[]
   readonly events?: readonly Event<World>[]
-  /** How many processes may stop dead, at any point. */
+  /** Number of processes that may crash, at any point. Default: 0. */
   readonly crashes?: number
-  /** What must hold after every step; answers what is wrong. */
+  /** Checks every state; returns a violation. */
   always?(world: World): string | undefined
-  /** What must hold when nothing can happen any more. */
+  /** Checks the states in which no step is possible any more; returns a violation. */
   atRest?(world: World): string | undefined
 }
 
 export interface Exploration {
   readonly states: number
-  /** Undefined when all held; else what did not, and the steps that led there. */
+  /** The violation and the steps that led to it; undefined if there was none. */
   readonly violation: { readonly what: string; readonly trace: readonly string[] } | undefined
 }
 
@@ -48,7 +51,7 @@ interface Trail {
 
 const DONE = -1
 
-/** Visits every reachable state once, depth first. Worlds and locals are plain data. */
+/** Visits every reachable state once, depth first. Worlds and locals must be plain data. */
 export function explore<World, Local>(configuration: Configuration<World, Local>): Exploration {
   const { processes, events = [] } = configuration
   const seen = new Set<string>()
@@ -74,7 +77,7 @@ export function explore<World, Local>(configuration: Configuration<World, Local>
     const identity = JSON.stringify(state)
     if (seen.has(identity)) continue
     seen.add(identity)
-    // They are plain data, so what tells them apart is all of them; it is also the quickest copy.
+    // JSON identifies a state because states are plain data. Parsing it is also the fastest way to copy.
     const copy = (): Snapshot<World, Local> => JSON.parse(identity) as Snapshot<World, Local>
 
     const wrong = configuration.always?.(state.world)

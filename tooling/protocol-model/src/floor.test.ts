@@ -20,7 +20,7 @@ import { isWhole } from './is-whole.ts'
 
 type Build = (guards: FloorGuards) => Omit<Configuration<FloorWorld, FloorMemory>, 'local' | 'always'>
 
-/** Every situation, and the guards that hold it: without any one of those it must break. */
+/** Every situation with the guards that it needs: without any one of them the promise must break. */
 const situations: Record<string, { build: Build; guards: readonly (keyof FloorGuards)[] }> = {
   'slow statements write two entities while the floor is raised twice': {
     build: (g) => ({
@@ -86,7 +86,7 @@ function check(
 describe.each(Object.entries(situations))('%s', (name, { build, guards }) => {
   if (isWhole(situations, name))
     it(
-      'nothing comes before a floor, and nothing before a cursor is passed over',
+      'no write comes before a floor, and a reader passes over no change before its cursor',
       { timeout: 600_000 },
       () => {
         const { violation, states } = check(build, allFloorGuards)
@@ -95,18 +95,18 @@ describe.each(Object.entries(situations))('%s', (name, { build, guards }) => {
       },
     )
 
-  it.each(guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
+  it.each(guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     const { violation } = check(build, { ...allFloorGuards, [guard]: false })
     expect(violation?.what).toMatch(/comes before the floor|was passed over/)
   })
 })
 
-it('every guard is needed by some situation', () => {
+it('some situation needs each guard of the floor', () => {
   const tested = new Set(Object.values(situations).flatMap(({ guards }) => guards))
   expect(Object.keys(allFloorGuards).filter((guard) => !tested.has(guard as keyof FloorGuards))).toEqual([])
 })
 
-describe('a raise when all is written', () => {
+describe('a raise after the last write', () => {
   const lastRaise =
     (times: readonly number[], options: RaiseOptions): Build =>
     (g) => ({
@@ -120,13 +120,13 @@ describe('a raise when all is written', () => {
       ],
     })
 
-  it('does not show what was written in its own tick, or by a clock that has stepped back since', () => {
+  it('it hides writes of its own tick, and writes after the clock stepped back', () => {
     const left = 'the last version of a is not handled'
     expect(check(lastRaise([], {}), allFloorGuards, notHandled).violation?.what).toBe(left)
     expect(check(lastRaise([3, 1], {}), allFloorGuards, notHandled).violation?.what).toBe(left)
   })
 
-  it('shows the last state of every entity when it goes past the last row, whatever the clock says', () => {
+  it('it shows the last state of every entity if it goes past the last row, whatever the clock shows', () => {
     for (const times of [[], [2, 3], [3, 1]]) {
       const { violation, states } = check(lastRaise(times, { pastLast: true }), allFloorGuards, notHandled)
       expect(violation).toBeUndefined()

@@ -1,28 +1,28 @@
 import type { Event, Step } from './explore.ts'
 
 /**
- * One shard: two entities, the floor in the catalog's row, and a reader of changes. Times are small integers, so statements
- * often fall into one tick.
+ * One shard: two entities, the floor in the catalog's row, and a reader of changes. Times are small integers,
+ * so statements often share a tick.
  */
 export interface FloorWorld {
-  /** The server's. It may step back. */
+  /** Clock of the server. It may step back. */
   clock: number
   floor: number
-  /** The greatest floor that there ever was. */
+  /** Greatest floor so far. */
   greatest: number
   rows: Record<Entity, Row>
-  /** The statements that hold the catalog's row in share mode. */
+  /** Statements that hold a share lock on the catalog's row. */
   sharing: number[]
-  /** The statements that hold a row. */
+  /** Statements that hold a lock on an entity's row. */
   holding: Partial<Record<Entity, number>>
-  /** How many writes are still to come. */
+  /** Number of writes that are still to come. */
   writes: number
-  /** What the reader has stored: all before it is handled. */
+  /** Stored cursor of the reader: every change before it was handled. */
   cursor: number
-  /** The version of each entity that was handled last, ever and since the last crash of the reader. */
+  /** Version of each entity that was handled last: ever, and since the reader's last crash. */
   handled: Record<Entity, number>
   handledInRun: Partial<Record<Entity, number>>
-  /** How often the reader has crashed. */
+  /** Number of crashes of the reader. */
   crashes: number
   wrong: string | undefined
 }
@@ -34,47 +34,47 @@ export interface Row {
   readonly updated: number
 }
 
-/** What a process remembers between its statements. */
+/** Variables of a process between its statements. */
 export interface FloorMemory {
-  /** The clock when the statement began. */
+  /** Clock at the beginning of the statement. */
   now: number
   floor: number
   row: Row
-  /** A reader: how often it had crashed when it began. */
+  /** For a reader: number of crashes when it began. */
   crashes: number
-  /** The window that is read. */
+  /** Window that is read. */
   from: number
   upTo: number
-  /** Where the last page ended, as a key and as a number of rows. */
+  /** End of the last page, as a key and as a number of rows. */
   after: readonly [updated: number, entity: string]
   read: number
   page: (Row & { readonly entity: Entity }) | undefined
-  /** The rows as a snapshot of before has them. */
+  /** Rows of an earlier snapshot. */
   snapshot: Record<Entity, Row> | undefined
 }
 
 export interface FloorGuards {
-  /** A write is never before the floor, whatever the clock said. */
+  /** A write's time is never before the floor, whatever the clock shows. */
   readonly writesNotBefore: boolean
-  /** The floor is read in the statement that writes, and not before it. */
+  /** The statement that writes also reads the floor, instead of a statement before it. */
   readonly readsWithin: boolean
-  /** It is read with a share lock. */
+  /** The floor is read with a share lock. */
   readonly readsLocked: boolean
-  /** That lock is held until the commit is visible. */
+  /** The share lock lasts until the commit is visible. */
   readonly holdsUntilVisible: boolean
   /** A raise waits for the locks of writes in flight. */
   readonly raiseWaits: boolean
   /** A raise never lowers the floor. */
   readonly raiseOnlyRaises: boolean
-  /** A reader reads up to the floor, and not up to the time. */
+  /** A reader reads up to the floor instead of the current time. */
   readonly readsUpToFloor: boolean
-  /** The rows are read after the floor. */
+  /** The floor is read before the rows. */
   readonly floorBeforeRows: boolean
-  /** What is at the floor belongs to the next window. */
+  /** A row at the floor belongs to the next window. */
   readonly excludesFloor: boolean
-  /** The next page is found by the key of the last row, and not by the number of rows read. */
+  /** The next page starts after the key of the last row, not at a number of rows. */
   readonly pagesByKey: boolean
-  /** The cursor is stored when all before it is handled. */
+  /** The cursor is stored only after every change before it was handled. */
   readonly handlesFirst: boolean
 }
 
@@ -97,7 +97,7 @@ export type FloorProcess = readonly FloorStep[]
 
 const ENTITIES: readonly Entity[] = ['a', 'b']
 
-/** Both entities are there, of time 0, and not handled yet. */
+/** Returns a world with both entities at time 0, not handled yet. */
 export function floorWorld(writes: number): FloorWorld {
   const row: Row = { version: 1, updated: 0 }
   return {
@@ -132,8 +132,9 @@ export function noFloorMemory(): FloorMemory {
 }
 
 /**
- * What must never be: a write before a floor that was raised, or a stored cursor with an entity as it is before it and not handled. A
- * version that was replaced before its page was read is never handled: what replaced it is at the floor or above.
+ * Returns a broken promise: a write with a time before a raised floor, or a stored cursor past an entity
+ * whose state was not handled. A version that was replaced before its page was read is never handled; its
+ * successor is at the floor or above.
  */
 export function behindTheFloor({ wrong, rows, cursor, handled }: FloorWorld): string | undefined {
   if (wrong !== undefined) return wrong
@@ -143,13 +144,13 @@ export function behindTheFloor({ wrong, rows, cursor, handled }: FloorWorld): st
   return missed && `${missed}, version ${rows[missed].version}, of ${rows[missed].updated} was passed over`
 }
 
-/** When nothing is left to do, the last state of every entity was handled. */
+/** Checks at rest that the last state of every entity was handled. */
 export function notHandled({ rows, handled }: FloorWorld): string | undefined {
   const left = ENTITIES.find((entity) => handled[entity] !== rows[entity].version)
   return left && `the last version of ${left} is not handled`
 }
 
-/** The time is this and then that; what comes next may be less. */
+/** Sets the clock to these times in order; a time may be less than the one before. */
 export function clockShows(times: readonly number[]): FloorProcess {
   return times.map((time) => ({
     label: `it is ${time}`,
@@ -206,13 +207,16 @@ export function floorWriter(entity: Entity, guards: FloorGuards): FloorProcess {
 }
 
 export interface RaiseOptions {
-  /** Only when all is written. */
+  /** Raises only after all writes. */
   readonly whenQuiet?: boolean
-  /** Past the last row that is there, so that the clock does not matter. */
+  /** Raises past the last row, regardless of the clock. */
   readonly pastLast?: boolean
 }
 
-/** Raises the floor once: anybody, at any time. That it fails, or that nobody hears of it, needs no step: nobody relies on it. */
+/**
+ * Raises the floor once, as any process may at any time. A failed raise, or a missing answer, needs no step
+ * of its own, because no process relies on it.
+ */
 export function raiser(
   guards: FloorGuards,
   { whenQuiet = false, pastLast = false }: RaiseOptions = {},
@@ -248,7 +252,7 @@ export const readerCrashes: Event<FloorWorld> = {
   },
 }
 
-/** Reads window by window, a row a page, for as long as the floor is raised. */
+/** Reads window by window, with pages of one row, as long as the floor is raised. */
 export function reader(guards: FloorGuards): FloorProcess {
   const first = guards.floorBeforeRows ? 'reads the floor' : 'opens a snapshot'
   const storeCursor: FloorStep = {

@@ -25,7 +25,7 @@ const check = (guards: FollowerGuards): ReturnType<typeof explore> =>
 
 describe('a follower of a server that shows commits before they are on disk, and crashes twice', () => {
   if (isLong)
-    it('no state that a crash brings back is passed over', { timeout: 600_000 }, () => {
+    it('a follower passes over no state that a crash brings back', { timeout: 600_000 }, () => {
       const { violation, states } = check(allFollowerGuards)
       expect(violation).toBeUndefined()
       expect(states).toBeGreaterThan(1000)

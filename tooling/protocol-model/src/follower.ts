@@ -1,20 +1,21 @@
 import type { Event, Step } from './explore.ts'
 
 /**
- * One shard that shows commits before they are on disk, and a follower of its changes. Commits are a log that is written to disk in order; a
- * crash leaves what was written. A raise of the floor passes everything that is there, so the floor serves as the clock.
+ * One shard that shows commits before they are on disk, and a follower of its changes. The log of commits is
+ * written to disk in order; a crash keeps the written part. A raise of the floor passes every existing row,
+ * so the floor serves as the clock.
  */
 export interface FollowerWorld {
   readonly log: readonly LoggedCommit[]
-  /** Commits of the log that are on disk. */
+  /** Number of commits on disk. */
   readonly flushed: number
-  /** How often the server was started anew. */
+  /** Number of restarts of the server. */
   readonly restarts: number
-  /** The greatest version that was ever given to a write. */
+  /** Greatest version of any write so far. */
   readonly versions: number
-  /** Everything of before is handled. */
+  /** Cursor of the follower: every change before it was handled. */
   readonly cursor: number
-  /** The greatest version of each entity that was handled. */
+  /** Greatest handled version of each entity. */
   readonly handled: Readonly<Record<Followed, number>>
   readonly wrong: string | undefined
 }
@@ -29,17 +30,17 @@ type WrittenRow = Extract<LoggedCommit, { readonly entity: Followed }>
 
 export interface FollowerMemory {
   readonly floor: number
-  /** Restarts of the server when the follower read last. */
+  /** Restarts of the server at the follower's last read. */
   readonly restarts: number
   readonly page: readonly WrittenRow[]
 }
 
 export interface FollowerGuards {
-  /** A page is read up to a floor that is on disk. */
+  /** A page is read only up to a floor that is on disk. */
   readonly floorOnDisk: boolean
-  /** A flushed commit comes between a page and the place behind it. */
+  /** A flushed commit comes between reading a page and moving the cursor past it. */
   readonly flushBehindPage: boolean
-  /** The page is read again where the server was started anew between the page and that commit. */
+  /** The page is read again if the server restarted between the page and that commit. */
   readonly noticesRestart: boolean
 }
 
@@ -55,7 +56,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 const ENTITIES: readonly Followed[] = ['a', 'b']
 
-/** Both entities are there and on disk. */
+/** Returns a world in which both entities exist and are on disk. */
 export function followerWorld(): Mutable<FollowerWorld> {
   const log = ENTITIES.map((entity) => ({ entity, version: 1, updated: 0 }))
   return {
@@ -71,7 +72,10 @@ export function followerWorld(): Mutable<FollowerWorld> {
 
 export const noFollowerMemory = (): Mutable<FollowerMemory> => ({ floor: 0, restarts: 0, page: [] })
 
-/** Answers what must never be: an entity in front of the cursor in a state that was not handled, or the handling of what a crash may undo. */
+/**
+ * Returns a broken promise: the cursor passed an entity whose state was not handled, or a state was handled
+ * that a crash may undo.
+ */
 export function passedOver(world: FollowerWorld): string | undefined {
   if (world.wrong !== undefined) return world.wrong
   const missed = rowsOf(world).find(
@@ -80,7 +84,7 @@ export function passedOver(world: FollowerWorld): string | undefined {
   return missed && `${missed.entity}, version ${missed.version}, of ${missed.updated} was passed over`
 }
 
-/** Replaces an entity once. The answer is not awaited. */
+/** Replaces an entity once, without waiting for the answer. */
 export function replaces(entity: Followed): FollowerProcess {
   return [
     {
@@ -93,7 +97,7 @@ export function replaces(entity: Followed): FollowerProcess {
   ]
 }
 
-/** Another process raises the floor. */
+/** Raises the floor from another process. */
 export function raisesFloor(): FollowerProcess {
   return [
     {
@@ -118,7 +122,7 @@ export const serverCrashes: Event<Mutable<FollowerWorld>> = {
   },
 }
 
-/** Reads a page up to each new floor, and leaves it behind. */
+/** Reads a page up to each new floor, then moves the cursor past it. */
 export function follower(guards: FollowerGuards): FollowerProcess {
   const flush = (world: Mutable<FollowerWorld>): void => void (world.flushed = world.log.length)
   const flushFloor: FollowerStep = {

@@ -13,7 +13,7 @@ import {
 } from './index-life.ts'
 import { isWhole } from './is-whole.ts'
 
-/** Writers and cleaners beside an administrator; all of them may hold the catalog of any time before. */
+/** Writers and cleaners beside an administrator. Each of them may hold the catalog of any earlier time. */
 const situations: Record<
   string,
   { build: (guards: IndexGuards) => readonly IndexProcess[]; guards: readonly (keyof IndexGuards)[] }
@@ -67,13 +67,13 @@ describe.each(Object.entries(situations))(
   '%s, with index statements that no epoch fences',
   (name, situation) => {
     if (isWhole(situations, name))
-      it('no table that may be read lacks the row of what is committed', { timeout: 600_000 }, () => {
+      it('no readable table lacks the row of a committed entity', { timeout: 600_000 }, () => {
         const { violation, states } = check(situation.build(allIndexGuards))
         expect(violation).toBeUndefined()
         expect(states).toBeGreaterThan(1000)
       })
 
-    it.each(situation.guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
+    it.each(situation.guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
       const { violation } = check(situation.build({ ...allIndexGuards, [guard]: false }))
       expect(violation?.what).toMatch(/has no row for it/)
     })

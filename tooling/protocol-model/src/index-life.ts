@@ -2,18 +2,21 @@ import type { Step } from './explore.ts'
 
 export type State = 'absent' | 'building' | 'ready' | 'retiring' | 'dropped'
 
-/** A generation of an index: a table of its own. */
+/** A generation of an index, with its own table. */
 export interface Generation {
-  /** Whether its table is there, and which rows it has, with their stamps. */
+  /** Whether its table exists, with rows and their stamps. */
   exists: boolean
   rows: Record<string, number>
-  /** True once it has been ready for any shard: from then on some process may take it for ready until it meets no table. */
+  /**
+   * True once it was ready on any shard. From then on, some process may take it for ready until it finds no
+   * table.
+   */
   wasReady: boolean
 }
 
-/** What a shard says of the generations. */
+/** States of the generations on one shard. */
 export interface ShardStates {
-  /** Raised with every change. */
+  /** Raised by every change of the catalog. */
   epoch: number
   states: [State, State]
 }
@@ -21,21 +24,21 @@ export interface ShardStates {
 /** One entity, and an index that is added, dropped, and added again with another definition. */
 export interface IndexWorld {
   version: number
-  /** The entity's key; undefined for a tombstone. */
+  /** Key of the entity; undefined for a tombstone. */
   key: string | undefined
-  /** Of the shard that leads, and of the entity's own, which takes over what the other has. */
+  /** Catalogs of the leading shard and of the entity's shard, which copies the first. */
   catalogs: [ShardStates, ShardStates]
   generations: [Generation, Generation]
 }
 
-/** The shard that the entity is on. */
+/** Shard of the entity. */
 const HOME = 1
 
-/** What a process remembers between its statements. */
+/** Variables of a process between its statements. */
 export interface Knowledge {
-  /** Of the entity's shard; 0 while it has not answered. */
+  /** Epoch of the entity's shard; 0 until it has answered. */
   epoch: number
-  /** Whether any shard that has been heard says of a generation that it is written. */
+  /** Whether any shard that answered has the generation in a written state. */
   isWritten: boolean[]
   base: number
   key: string | undefined
@@ -45,13 +48,13 @@ export interface Knowledge {
 }
 
 export interface IndexGuards {
-  /** A commit is refused when the epoch is another than the writer's. */
+  /** A commit is refused if the shard's epoch differs from the writer's. */
   readonly commitFence: boolean
-  /** An index is filled after every writer was made to know it. */
+  /** An index is filled only after every writer knows it. */
   readonly knownBeforeFilling: boolean
-  /** An index is dropped in this order: no longer queried, no table, no longer written. */
+  /** An index is dropped in this order: queries stop, the table goes, writes stop. */
   readonly tableGoesFirst: boolean
-  /** Nothing is done that builds on a change of the catalog before every shard has it. */
+  /** No step builds on a change of the catalog before every shard has the change. */
   readonly changesReachAll: boolean
 }
 
@@ -79,7 +82,9 @@ export function noKnowledge(): Knowledge {
   return { epoch: 0, isWritten: [], base: 0, key: undefined, version: 0, rows: {}, stale: [] }
 }
 
-/** What must never be: a table that somebody may still read, and that lacks the row of the committed entity. */
+/**
+ * Returns a broken promise: a table that some process may still read lacks the row of the committed entity.
+ */
 export function missingFromTable({ key, generations }: IndexWorld): string | undefined {
   for (const [number, { exists, wasReady, rows }] of generations.entries()) {
     if (exists && wasReady && key !== undefined && !(rowOf(key, number) in rows))
@@ -88,20 +93,20 @@ export function missingFromTable({ key, generations }: IndexWorld): string | und
   return undefined
 }
 
-/** Another definition gives other rows. */
+/** Another definition has other rows. */
 const rowOf = (key: string, generation: number): string => (generation === 0 ? key : `${key}, differently`)
 
 const nextVersion = (base: number, process: number): number => (Math.floor(base / 10) + 1) * 10 + process
 
 function upsert({ generations }: IndexWorld, number: number, row: string, version: number): void {
   const { exists, rows } = generations[number] as Generation
-  // Without a table the statement fails, and the writer goes on to its commit with what it knows.
+  // Without a table the statement fails, and the writer proceeds to its commit with the catalog that it has.
   if (exists) rows[row] = Math.max(rows[row] ?? 0, version)
 }
 
 const isWritten = (state: State): boolean => ['building', 'ready', 'retiring'].includes(state)
 
-/** Hears all shards but one that is silent. */
+/** Reads the catalogs of all shards except a silent one. */
 const readCatalog = (label: string, silent?: number): IndexStep => ({
   label,
   run({ catalogs }, local) {
@@ -119,8 +124,9 @@ const readEntity: IndexStep = {
 }
 
 /**
- * A write of the entity. Its index statements ask nobody for the epoch; only its commit does. The process began while the
- * `silent` shard, if any, did not answer, and it has not asked that one again before its commit is refused.
+ * One attempt to write the entity. Index statements do not check the epoch; only the commit does. The process
+ * began while the `silent` shard, if any, did not answer, and reads that shard again only after its commit
+ * was refused.
  */
 export function indexWriter(key: string | undefined, guards: IndexGuards, silent?: number): IndexProcess {
   const upserts = [0, 1].map((number): IndexStep => ({
@@ -156,7 +162,7 @@ export function indexWriter(key: string | undefined, guards: IndexGuards, silent
   return [first, goOn, again, readEntity, ...upserts, commit, ...removals]
 }
 
-/** A cleaner that knows the catalog of a while ago: what it adds and deletes asks nobody for the epoch either. */
+/** A cleaner with a stale catalog. Its statements that add and delete rows do not check the epoch either. */
 export function cleanerOf(number: number): IndexProcess {
   return [
     {
@@ -187,7 +193,9 @@ export function cleanerOf(number: number): IndexProcess {
   ]
 }
 
-/** Drops the first generation, then adds one of another definition and fills it. Or the other way round. */
+/**
+ * Drops the first generation, then adds one with another definition and fills it; or in the reverse order.
+ */
 export function administrator(guards: IndexGuards, order: 'drop, add' | 'add, drop'): IndexProcess {
   const change = (number: number, state: State): IndexStep[] => [
     {

@@ -21,11 +21,11 @@ type Build = (guards: MovingGuards) => Omit<Configuration<MovingWorld, Recollect
 
 const write = movingWriter
 
-/** It stops dead when it has written its row. */
+/** A writer that crashes after it has written its row. */
 const dyingWriter = (keys: readonly string[], guards: MovingGuards): MovingProcess =>
   movingWriter(keys, guards).slice(0, 2)
 
-/** Every situation, and the guards that hold it: without any one of those it must break. */
+/** Every situation with the guards that it needs: without any one of them the promise must break. */
 const situations: Record<string, { build: Build; guards: readonly (keyof MovingGuards)[] }> = {
   'an entity moves to and fro between two places while both are read': {
     build: (g) => ({
@@ -179,19 +179,19 @@ function check(build: Build, guards: MovingGuards): ReturnType<typeof explore> {
 
 describe.each(Object.entries(situations))('%s', (name, { build, guards }) => {
   if (isWhole(situations, name))
-    it('what matches all the time is given, or the query is not complete', { timeout: 600_000 }, () => {
+    it('a query returns an entity that matches all the time, or says that it is incomplete', { timeout: 600_000 }, () => {
       const { violation, states } = check(build, allMovingGuards)
       expect(violation).toBeUndefined()
       expect(states).toBeGreaterThan(500)
     })
 
-  it.each(guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
+  it.each(guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     const { violation } = check(build, { ...allMovingGuards, [guard]: false })
     expect(violation?.what).toMatch(/has missed the entity|no row for it/)
   })
 })
 
-it('every guard is needed by some situation', () => {
+it('some situation needs each guard of the moving query', () => {
   const tested = new Set(Object.values(situations).flatMap(({ guards }) => guards))
   expect(Object.keys(allMovingGuards).filter((guard) => !tested.has(guard as keyof MovingGuards))).toEqual([])
 })

@@ -1,57 +1,68 @@
 import type { Step } from './explore.ts'
 
 /**
- * One entity, one index that is read place by place, and queries. Keys `a` and `b` are within what is asked for, each at a
- * place of its own; `x` is not.
+ * One entity, one index whose places are read one after the other, and queries. The query matches the keys
+ * `a` and `b`, each at a place of its own; it does not match `x`.
  */
 export interface MovingWorld {
   version: number
-  /** None for a deleted entity, or one without the property. */
+  /** Empty for a deleted entity, or one without the property. */
   keys: string[]
-  /** The index rows by key, with their stamps. */
+  /** Stamps of the index rows, by key. */
   rows: Record<string, number>
-  /** Goes on now and then. A query call that has begun at one and goes on at the next has taken too long. */
+  /** Ticks now and then. A query call that spans a tick has taken too long. */
   clock: number
-  /** The version of the note of deferred index rows; 0 for none. */
+  /** Version of the pending row; 0 for none. */
   note: number
-  /** The queries under way for which the entity has matched all the time. */
+  /** Queries in flight for which the entity has matched all the time. */
   matching: number[]
-  /** A query that has not given what matched all the time, and said that it was complete. */
+  /** A query that lacked the entity although it matched all the time, and reported itself complete. */
   missed: number | undefined
 }
 
-/** What a process remembers between its statements. */
+/** Variables of a process between its statements. */
 export interface Recollection {
   base: number
   old: string[]
   version: number
-  /** The clock at the commit, at the reading, or at the beginning of a query. */
+  /** Clock at the commit, at the read, or at the beginning of a query. */
   since: number
   rows: Record<string, number>
-  /** A query: the entity as it was read, when a row first led to it. */
+  /** For a query: the entity as read when a row first led to it. */
   found: string[] | undefined
   isGiven: boolean
   isIncomplete: boolean
 }
 
 export interface MovingGuards {
-  /** A writer deletes the rows it lost when no query that began before its commit is under way. */
+  /** A writer deletes lost rows only after every query that began before its commit has ended. */
   readonly writersKeep: boolean
-  /** A cleaner deletes rows that dangle when no query that began before the commit it read is under way. */
+  /**
+   * A cleaner deletes dangling rows only after every query that began before the commit that it read has
+   * ended.
+   */
   readonly cleanersKeep: boolean
-  /** It counts from after the reading: a commit may come between the moment before and the reading. */
+  /**
+   * It counts this time from after its read, because a commit may come between the moment before and the
+   * read.
+   */
   readonly countsFromAfterReading: boolean
-  /** Another version than the one it counts for makes it count anew. */
+  /** It starts counting again if it finds another version. */
   readonly countsPerVersion: boolean
-  /** Rows that it has fenced off are kept as well. */
+  /** It keeps fenced-off rows for this time too. */
   readonly keepsFencedOff: boolean
-  /** Rows go at once only where the entity has no row at all: none at the place of the row is not enough. */
+  /**
+   * Rows go at once only if the entity has no row at all. That it has none at the row's place is not enough.
+   */
   readonly atOnceWithoutAnyRow: boolean
-  /** Law 3: what goes is not later than what is known. */
+  /** Law 3: no row is deleted whose stamp is later than the known version. */
   readonly deletesOlder: boolean
-  /** A query that took too long says that it is not complete. */
+  /** A query that took too long reports itself incomplete. */
   readonly queriesAreBounded: boolean
-  /** What a query passes over, since its own row is still to come, is given there though the row does not come. */
+  /**
+   * If a query passes over an entity because its own row is still to come, the query returns it at that place
+   * even if the row does not come.
+   */
   readonly givesWhatItPassedOver: boolean
 }
 
@@ -96,7 +107,7 @@ export function noRecollection(): Recollection {
   }
 }
 
-/** What must never be: a row that a committed entity lacks, or an entity that a complete query lacks. */
+/** Returns a broken promise: a committed entity lacks a row, or a complete query lacks an entity. */
 export function missedOrMissing({ missed, keys, rows, note }: MovingWorld): string | undefined {
   if (missed !== undefined) return `P${missed} has missed the entity, which matched all the time`
   const missing = keys.find((key) => !(key in rows))
@@ -120,15 +131,15 @@ export function clock(ticks: number): MovingProcess {
   }))
 }
 
-/** No query that was under way at this time can be any more, or it has taken too long. */
+/** Tells whether every query in flight at this time has ended or has taken too long. */
 const isOver = (world: MovingWorld, since: number): boolean => world.clock > since
 
-/** Keys stand at two places, which a query reads one after the other. */
+/** A query reads two places, one after the other. */
 const placeOf = (key: string): number => (key === 'b' ? 1 : 0)
 
 /**
- * Whether rows may go at once that an entity with these keys does not have: where it has none, no query that meets this
- * version has to give it, and the rows of every later version have later stamps.
+ * Tells whether lost rows of an entity with these keys may go at once. If it has no rows, no query that meets
+ * this version must return it, and the rows of later versions have later stamps.
  */
 function mayGoAtOnce(keys: readonly string[], going: readonly string[], guards: MovingGuards): boolean {
   if (guards.atOnceWithoutAnyRow) return keys.length === 0
@@ -147,11 +158,11 @@ function deleteRows(
 }
 
 export interface MovingWriterOptions {
-  /** The row of this key is left to the cleaner, with a note beside the entity. */
+  /** Key whose row is deferred to the cleaner, with a pending row beside the entity. */
   readonly defers?: string
 }
 
-/** A write of the entity with these keys: one attempt. */
+/** One attempt to write the entity with these keys. */
 export function movingWriter(
   keys: readonly string[],
   guards: MovingGuards,
@@ -181,7 +192,7 @@ export function movingWriter(
         local.version = nextVersion(local.base, process)
         commitKeys(world, local.version, keys)
         if (defers !== undefined) world.note = local.version
-        // It is told later, and counts from then on; this is the worst case.
+        // The writer hears of its commit later and counts from then on; this is the worst case.
         local.since = world.clock
       },
     },
@@ -215,7 +226,7 @@ function readForCleaning(guards: MovingGuards): MovingProcess {
   return guards.countsFromAfterReading ? [read] : [lookAtClock, read]
 }
 
-/** Waits for as long as rows are kept that an entity has lost. */
+/** Waits as long as lost rows are kept. */
 const keep = (guards: MovingGuards): MovingStep => ({
   label: 'keeps rows that dangle',
   run(world, local) {
@@ -233,8 +244,8 @@ const remove = (label: string, guards: MovingGuards, upTo: (local: Recollection)
 })
 
 /**
- * Deletes rows that dangle; those of a later stamp after it has fenced off their writers. It may look at the entity again
- * when it has kept them for long enough.
+ * Deletes dangling rows; rows with later stamps after fencing off their writers. It may read the entity again
+ * after waiting.
  */
 export function movingSweep(
   guards: MovingGuards,
@@ -273,7 +284,7 @@ export function movingSweep(
   ]
 }
 
-/** Writes the rows that a write deferred, deletes those that dangle, and takes the note away. */
+/** Writes the rows that a write deferred, deletes dangling ones, and removes the pending row. */
 export function movingDrain(guards: MovingGuards): MovingProcess {
   return [
     {
@@ -300,9 +311,10 @@ export function movingDrain(guards: MovingGuards): MovingProcess {
 }
 
 /**
- * One call of a query that reads the places of `a` and `b` in this order. With `fetches: 'one by one'` it reads the entity as
- * soon as a row leads to it, and remembers what it was; with 'all first' when it has read both places. A row at whose place
- * the entity does not stand (any more) is passed over when that place is still to come.
+ * One call of a query that reads the places of `a` and `b` in this order. With `fetches: 'one by one'` it
+ * reads and remembers the entity as soon as a row leads to it; with 'all first', after it has read both
+ * places. It passes over a row whose key the entity does not have if the place of the entity's key is still
+ * to come.
  */
 export function movingQuery(
   order: readonly string[],
@@ -311,7 +323,7 @@ export function movingQuery(
   { looksForNotes = false }: { readonly looksForNotes?: boolean } = {},
 ): MovingProcess {
   const seen = ({ rows }: Recollection, key: string): boolean => key in rows
-  /** Judges the row of the place that was read last, of so many. */
+  /** Judges the row of the last place read, of `read` places so far. */
   function judge(local: Recollection, met: string, read: number): void {
     const stands = order.findIndex((key) => local.found?.includes(key))
     if (stands === -1) return

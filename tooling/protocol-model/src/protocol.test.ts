@@ -18,21 +18,21 @@ import { writer } from './writer.ts'
 
 type Build = (guards: Guards) => Omit<Configuration<World, Local>, 'local' | 'always' | 'atRest'>
 
-/** A statement that its sender gave up on arrives all the same, once the entity has reached that version. */
+/** A statement that its sender gave up on arrives after the entity has reached that version. */
 const lateUpsert = (key: string, version: number): Event<World> => ({
   label: `a late upsert of ${key} at ${version}`,
   possible: (world) => world.version >= version,
   happen: (world) => void (world.rows[key] = Math.max(world.rows[key] ?? 0, version)),
 })
 
-/** An insert that its sender gave up on arrives after the entity was deleted, and its tombstone purged. */
+/** An insert that its sender gave up on arrives after the entity was deleted and its tombstone purged. */
 const lateInsert = (keys: string[], version: number, guards: Guards): Event<World> => ({
   label: `a late insert at ${version}`,
   possible: (world) => world.version === 0,
   happen: (world) => void (mayInsert(world, version, guards) && Object.assign(world, { version, keys })),
 })
 
-/** A deleted entity, with a row that its writer has not deleted. */
+/** A deleted entity with a row that its writer has not deleted. */
 const deleted = (): World => emptyWorld({ version: 20, rows: { a: 10 } })
 
 const failover: Event<World> = {
@@ -56,7 +56,7 @@ const recovery: Event<World> = {
   happen: (world) => void (world.shardDown = false),
 }
 
-/** Every situation, and the guards that hold it: without any one of those it must break. */
+/** Every situation with the guards that it needs: without any one of them the promise must break. */
 const situations: Record<string, { build: Build; guards: readonly (keyof Guards)[] }> = {
   'three writers flip-flop between two keys beside a sweep': {
     build: (g) => ({
@@ -238,19 +238,19 @@ function check(build: Build, guards: Guards): ReturnType<typeof explore> {
 
 describe.each(Object.entries(situations))('%s', (name, { build, guards }) => {
   if (isWhole(situations, name))
-    it('nothing committed is ever missing', { timeout: 600_000 }, () => {
+    it('a ready index never lacks a committed row', { timeout: 600_000 }, () => {
       const { violation, states } = check(build, allGuards)
       expect(violation).toBeUndefined()
       expect(states).toBeGreaterThan(50)
     })
 
-  it.each(guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
+  it.each(guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     const { violation } = check(build, { ...allGuards, [guard]: false })
     expect(violation?.what).toMatch(/no row for it|never took place/)
   })
 })
 
-it('every guard is needed by some situation', () => {
+it('some situation needs each guard of the protocol', () => {
   const tested = new Set(Object.values(situations).flatMap(({ guards }) => guards))
   expect(Object.keys(allGuards).filter((guard) => !tested.has(guard as keyof Guards))).toEqual([])
 })

@@ -34,13 +34,13 @@ const check = (world: FollowedShard, guards: FollowGuards): ReturnType<typeof ex
   })
 
 describe.each(Object.entries(situations))('%s', (_, { world, guards }) => {
-  it('no deletion is missed, and no follower is sent away for nothing', () => {
+  it('a follower misses no deletion, and restarts only if it must', () => {
     const { violation, states } = check(world, allFollowGuards)
     expect(violation).toBeUndefined()
     expect(states).toBeGreaterThan(100)
   })
 
-  it.each(guards)('a deletion is missed without the guard %s', (guard) => {
+  it.each(guards)('a follower misses a deletion without the guard %s', (guard) => {
     expect(check(world, { ...allFollowGuards, [guard]: false }).violation?.what).toMatch(/missed a deletion/)
   })
 })

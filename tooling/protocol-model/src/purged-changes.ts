@@ -1,21 +1,21 @@
 import type { Step } from './explore.ts'
 
 /*
- * One entity of a shard, which is deleted and whose tombstone is purged, and a follower of the changes who keeps a copy. Every statement
- * takes a tick of the time, so `now` is a floor: what is written later has a later time.
+ * One entity that is deleted and whose tombstone is purged, and a follower that keeps a copy. Every statement
+ * takes a tick, so `now` is a floor: later writes have later times.
  */
 
 export interface FollowedShard {
   now: number
-  /** The entity's row; undefined once its tombstone was purged. */
+  /** Row of the entity; undefined once its tombstone was purged. */
   row: { updated: number; living: boolean } | undefined
   deletedAt: number
-  /** Tombstones up to this time may be gone. */
+  /** Purge bound: tombstones up to this time may be gone. */
   purged: number
-  /** The follower's copy, and the place up to which it was given changes. */
+  /** Copy of the follower, and the place up to which it has received changes. */
   copy: boolean
   place: number
-  /** Whether it was told to begin again. */
+  /** Whether the follower was told to start over. */
   isTold: boolean
 }
 
@@ -27,15 +27,15 @@ export interface FollowerLocal {
 
 export type FollowerProcess = readonly Step<FollowedShard, FollowerLocal>[]
 
-/** Each can be left out, to see what breaks without it. */
+/** Guards of a follower. The tests turn each off to show what breaks. */
 export interface FollowGuards {
   /** The bound is raised before the tombstone is deleted. */
   readonly raiseFirst: boolean
-  /** The bound is read once more after a page, before its place counts. */
+  /** The bound is read again after a page, before the follower's place moves. */
   readonly lookAfterPage: boolean
-  /** A follower that begins with nothing keeps the time when it began. */
+  /** A follower without a place keeps the time of its start. */
   readonly keepBeginning: boolean
-  /** A follower that is not beyond the bound is told to begin again. */
+  /** A follower whose place is not past the bound is told to start over. */
   readonly refuseGap: boolean
 }
 
@@ -93,7 +93,7 @@ export function purgeOf(guards: FollowGuards): FollowerProcess {
   return guards.raiseFirst ? [find, raise, remove] : [find, remove, raise]
 }
 
-/** Begins with nothing, or where it was, and takes some pages. */
+/** Starts without a place, or at its place, and reads some pages. */
 export function follower(guards: FollowGuards, pages: number): FollowerProcess {
   const refuse = (shard: FollowedShard, { since }: FollowerLocal): 'end' | undefined => {
     const known = Math.max(shard.place, guards.keepBeginning ? since : shard.now)
@@ -137,13 +137,13 @@ export function follower(guards: FollowGuards, pages: number): FollowerProcess {
   return [begin, ...Array.from({ length: pages }, (_, n) => page(n + 1)).flat()]
 }
 
-/** A follower that was given everything up to a place has no entity that was deleted before. */
+/** Checks that a follower has no copy of an entity that was deleted before its place. */
 export function missedDeletion({ row, copy, place, deletedAt }: FollowedShard): string | undefined {
   const isGone = row === undefined || !row.living
   return isGone && copy && place > deletedAt ? 'the follower has missed a deletion' : undefined
 }
 
-/** A follower that has seen the deletion, or never knew the entity, goes on. */
+/** Checks that a follower is not told to start over if it has seen the deletion, or never knew the entity. */
 export function toldForNothing({ isTold, place, deletedAt, copy }: FollowedShard): string | undefined {
   return isTold && !copy && place > deletedAt ? 'a follower that had missed nothing was sent away' : undefined
 }

@@ -1,16 +1,16 @@
 /**
- * A database server that shows a commit before its log is on disk, as InnoDB does without a binary log. Plain data: the
- * states that a crash may leave, the oldest first. The first is on disk, the last is what everybody reads.
+ * A database server that shows a commit before its log is on disk, as InnoDB does without a binary log. Plain
+ * data: the states that a crash may leave, oldest first. The first one is on disk; readers see the last one.
  */
 export interface Server<State> {
   log: State[]
-  /** The place of the first state in the sequence of all commits. */
+  /** Position of the first state in the sequence of all commits. */
   flushed: number
-  /** Raised by every crash: who has a connection notices. */
+  /** Raised by every crash, which closes all connections. */
   life: number
 }
 
-/** How far the log had come at some moment of a server's life. */
+/** Position of the log in one life of a server. */
 export interface Mark {
   readonly life: number
   readonly commit: number
@@ -24,19 +24,20 @@ export function visible<State>({ log }: Server<State>): State {
   return log.at(-1) as State
 }
 
-/** Everybody reads it from now on; it is not on disk. */
+/** Makes a commit visible, but not durable. */
 export function commit<State>(server: Server<State>, change: Partial<State>): void {
   server.log.push({ ...visible(server), ...change })
 }
 
-/** All that is visible. */
+/** Returns the position of everything that is visible. */
 export function markOf({ log, flushed, life }: Server<unknown>): Mark {
   return { life, commit: flushed + log.length - 1 }
 }
 
 /**
- * The log is on disk up to there: it is written in order, so this covers everything before. Later commits stay at risk.
- * That the disk may have more by itself is no case of its own: a crash may leave any of the states.
+ * Flushes the log up to a position. The log is written in order, so this covers everything before. Later
+ * commits stay at risk. A disk that has more than was flushed is no separate case, because a crash may leave
+ * any of the states.
  */
 export function flushTo<State>(server: Server<State>, mark: Mark): void {
   const ahead = mark.commit - server.flushed
@@ -45,7 +46,7 @@ export function flushTo<State>(server: Server<State>, mark: Mark): void {
   server.flushed = mark.commit
 }
 
-/** The last `lost` commits are gone, and every connection is. */
+/** Undoes the last `lost` commits and closes all connections. */
 export function crash<State>(server: Server<State>, lost: number): void {
   server.log = server.log.slice(0, server.log.length - lost)
   server.life++

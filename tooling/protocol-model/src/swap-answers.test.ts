@@ -13,11 +13,11 @@ import {
   type SwapWorld,
 } from './swap-answers.ts'
 
-/** A short batch, by its answer alone. */
+/** A short batch, judged by its answer alone. */
 const named: SwapGuards = { named: true, counts: true, inTransaction: false, knownBy: 'nothing' }
-/** A long one: a transaction, by the versions that are read back. */
+/** A long batch: a transaction that reads the versions back. */
 const careful: SwapGuards = { ...named, named: false, inTransaction: true }
-/** Read back after the commit. */
+/** A batch that is read back after the commit. */
 const late: SwapGuards = { ...careful, inTransaction: false, knownBy: 'body' }
 
 function outcome(
@@ -34,9 +34,9 @@ function outcome(
   }).violation
 }
 
-/** Others come before the batch, or replace what it has written, each with versions of its own. */
+/** Other writers that come before the batch or replace its rows, with versions of their own. */
 const apart = [otherWriter('a', [15, 30], 'other'), otherWriter('b', [16, 31], 'another')]
-/** One of them chooses the version that the batch gives its row. */
+/** Other writers, one of which chooses the version that the batch writes. */
 const meeting = (body: string): readonly SwapProcess[] => [
   otherWriter('a', [WRITTEN], body),
   otherWriter('b', [31], 'another'),
@@ -44,7 +44,7 @@ const meeting = (body: string): readonly SwapProcess[] => [
 
 describe('a batch of swaps', () => {
   it.each(Object.entries({ named, careful }))(
-    'a batch is always told its winners, and nothing wrong: %s',
+    'a batch always learns its winners, correctly: %s',
     (_, guards) => {
       for (const body of ['other', 'of the batch']) {
         expect(outcome(guards, meeting(body), notTold)).toBeUndefined()
@@ -55,11 +55,11 @@ describe('a batch of swaps', () => {
 })
 
 describe('a batch of swaps that is read back after its commit', () => {
-  it('is told something wrong by the versions alone', () => {
+  it('a batch that compares versions only learns wrong winners', () => {
     expect(outcome({ ...late, counts: false }, apart)?.what).toMatch(/is told/)
   })
 
-  it('takes the row of another for its own where versions meet and nobody asks whose it is', () => {
+  it('a batch takes a foreign row for its own if versions collide and bodies are not compared', () => {
     expect(outcome({ ...late, knownBy: 'nothing' }, meeting('other'))?.what).toBe(
       'the batch has won [b] and is told [a]',
     )
@@ -76,7 +76,7 @@ describe('a batch of swaps that is read back after its commit', () => {
     },
   )
 
-  it('a batch takes the row of another for its own where even the bodies are the same', () => {
+  it('a batch takes a foreign row for its own even if the bodies are equal', () => {
     const same = meeting('of the batch')
     expect(outcome(late, same)?.what).toBe('the batch has won [b] and is told [a]')
     expect(outcome({ ...late, knownBy: 'attempt' }, same)).toBeUndefined()

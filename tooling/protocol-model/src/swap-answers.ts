@@ -1,16 +1,19 @@
 import type { Step } from './explore.ts'
 
 /**
- * Two entities of one server that counts the rows that a statement has changed. A batch swaps both, while other processes write them
- * one by one. Its winners are named by its answer, or read back after it.
+ * Two entities of one server that counts the rows that a statement has changed. A batch swaps both while
+ * other processes write them one by one. The batch learns its winners from its answer, or by reading back.
  */
 export interface SwapWorld {
   rows: Record<Entity, StoredRow>
-  /** Rows that the batch has changed and not committed yet: nobody else writes them. */
+  /** Rows that the batch has changed and not committed; other processes cannot write them. */
   locked: Entity[]
-  /** What the batch has changed in truth. */
+  /** Rows that the batch has really changed. */
   won: Entity[]
-  /** What its writer is told; undefined before, `unknown` where it cannot be told. */
+  /**
+   * Winners reported to the batch's writer; undefined before the answer, `unknown` if they cannot be
+   * determined.
+   */
   told: readonly Entity[] | 'unknown' | undefined
 }
 
@@ -19,11 +22,11 @@ export type Entity = 'a' | 'b'
 export interface StoredRow {
   version: number
   body: string
-  /** An id of its own of the attempt that wrote the row, as a column would have it. */
+  /** Id of the attempt that wrote the row, as a column would hold it. */
   attempt: string
 }
 
-/** What a process remembers between its statements. */
+/** Variables of a process between its statements. */
 export interface SwapMemory {
   base: number
   changed: number
@@ -33,11 +36,11 @@ export interface SwapMemory {
 export interface SwapGuards {
   /** The answer to the swap names its winners. */
   readonly named: boolean
-  /** The number of changed rows has to agree with the versions that were read back. */
+  /** The number of changed rows must agree with the versions read back. */
   readonly counts: boolean
-  /** Swap and reading back are one transaction, which is rolled back where the versions do not settle it. */
+  /** Swap and read are one transaction, which is rolled back if the versions leave the outcome open. */
   readonly inTransaction: boolean
-  /** By what rows at the version that was written are known to be one's own, where one may have been replaced again. */
+  /** How a process recognizes its own rows among rows of the version that it wrote. */
   readonly knownBy: 'nothing' | 'body' | 'attempt'
 }
 
@@ -45,7 +48,7 @@ export type SwapProcess = readonly Step<SwapWorld, SwapMemory>[]
 
 const ENTITIES: readonly Entity[] = ['a', 'b']
 const BASE = 10
-/** The version that the batch gives both. */
+/** Version that the batch gives both rows. */
 export const WRITTEN = 20
 
 const untouched = (): StoredRow => ({ version: BASE, body: 'old', attempt: 'before' })
@@ -70,7 +73,7 @@ export function batch({ named, counts, inTransaction, knownBy }: SwapGuards): Sw
         memory.changed = won.length
         world.won = won
         if (inTransaction) world.locked = won
-        // All or none: the number says it.
+        // The number tells whether all or none were changed.
         const isTold = named || won.length !== 1
         if (isTold) world.told = won
         return isTold ? { goto: 'commits' } : undefined
@@ -108,7 +111,7 @@ export function batch({ named, counts, inTransaction, knownBy }: SwapGuards): Sw
   ]
 }
 
-/** Writes an entity as often as there are versions, each from the one that it finds. */
+/** Writes an entity once per version, each time from the version that it finds. */
 export function otherWriter(entity: Entity, versions: readonly number[], body: string): SwapProcess {
   return versions.flatMap((version): SwapProcess => [
     { label: `reads ${entity}`, run: ({ rows }, memory) => void (memory.base = rows[entity].version) },
@@ -125,7 +128,7 @@ export function otherWriter(entity: Entity, versions: readonly number[], body: s
   ])
 }
 
-/** Who is told anything is told what is so. */
+/** Returns a violation if the reported winners are wrong. */
 export function toldWrong({ told, won }: SwapWorld): string | undefined {
   if (told === undefined || told === 'unknown' || told.join() === won.join()) return undefined
   return `the batch has won [${won.join()}] and is told [${told.join()}]`

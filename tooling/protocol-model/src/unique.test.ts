@@ -20,15 +20,15 @@ import {
 interface Situation {
   readonly world: UniqueWorld
   readonly build: (guards: UniqueGuards) => readonly UniqueProcess[]
-  /** Those without which this breaks. */
+  /** Guards without which the situation breaks. */
   readonly guards: readonly (keyof UniqueGuards)[]
   readonly events?: readonly Event<UniqueWorld>[]
   readonly crashes?: number
-  /** Keys may be without a claim in the end: what a failover brings back has lost it. */
+  /** True if keys may end without a claim, because a failover brings back an entity whose claim is gone. */
   readonly losesClaims?: boolean
 }
 
-/** Of processes whose clocks are right, and where one or the other is ahead. */
+/** Clocks of two processes: equal, or either one ahead. */
 const skews = [
   [0, 0, 0],
   [5, 0, 0],
@@ -124,7 +124,7 @@ const situations: Record<string, (ahead: readonly number[]) => Situation> = {
   }),
 }
 
-/** A second operation of a process: its labels are its own. */
+/** Returns a second operation of a process, with labels of its own. */
 function relabelled(steps: UniqueProcess): UniqueProcess {
   return steps.map((step) => ({
     label: `then ${step.label}`,
@@ -148,19 +148,19 @@ function check({ world, build, events, crashes = 1, losesClaims }: Situation, gu
 }
 
 describe.each(Object.entries(situations))('%s', (name, situation) => {
-  // One that is not about clocks is the same with all of them.
+  // A situation without clocks is the same for all skews.
   const all = (situation.length === 0 ? [[]] : skews).map((ahead) => situation(ahead))
 
   if (isWhole(situations, name))
     it(
-      'no two entities have one key at any instant, and every key is held in the end',
+      'no two entities share a key at any instant, and every key is claimed in the end',
       { timeout: 600_000 },
       () => {
         for (const each of all) expect(check(each, allUniqueGuards).violation).toBeUndefined()
       },
     )
 
-  it.each(all[0]!.guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
+  it.each(all[0]!.guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     const found = all.flatMap((each) => check(each, { ...allUniqueGuards, [guard]: false }).violation ?? [])
     expect(found.length).toBeGreaterThan(0)
   })

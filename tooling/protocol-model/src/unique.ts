@@ -1,38 +1,38 @@
 import type { Event, Step } from './explore.ts'
 
-/** Who holds a key of a unique index, and the version of the attempt that took it last. */
+/** Holder of a key of a unique index, and the version of the attempt that took it last. */
 export interface Claim {
   entity: number
   stamp: number
 }
 
 export interface Entity {
-  /** 0 where there has never been one. */
+  /** 0 if the entity never existed. */
   version: number
-  /** Undefined for one that is deleted, or has no such property. */
+  /** Undefined for a deleted entity, or one without the property. */
   key: string | undefined
 }
 
-/** Some entities on shards of their own, and a unique index over one property. */
+/** Entities on shards of their own, and a unique index over one property. */
 export interface UniqueWorld {
   entities: Entity[]
   claims: Record<string, Claim>
   /**
-   * Entity 0 as it is when its shard falls back, because its last commits are on no disk, or on no replica, yet; undefined
-   * where nothing can be lost.
+   * State of entity 0 after its shard falls back, because its last commits are not yet on a disk or a
+   * replica; undefined if nothing can be undone.
    */
   fallback: Entity | undefined
-  /** Whether commits of entity 0 can be lost for a while, and whether somebody can see to it that they are not. */
+  /** Whether commits of entity 0 can be undone, and by what a process can prevent it. */
   losing: 'never' | 'until flushed' | 'until replicated'
-  /** A statement of the first process that may arrive once more. */
+  /** A statement of the first process that may arrive a second time. */
   late: { key: string; entity: number; stamp: number; from?: Claim } | undefined
 }
 
-/** What a process remembers between its statements. */
+/** Variables of an attempt between its statements. */
 export interface Attempt {
   base: Entity
   version: number
-  /** The claim that stands in the way, and its owner as it was read. */
+  /** The conflicting claim, and its owner as read. */
   other: Claim | undefined
   owner: Entity
   tries: number
@@ -41,21 +41,21 @@ export interface Attempt {
 export interface UniqueGuards {
   /** Law 2. */
   readonly compareAndSwap: boolean
-  /** Who takes a key that is held looks at its holder first. */
+  /** A process that finds a key taken reads the holder first. */
   readonly looksAtOwner: boolean
-  /** An attempt of the holder that is under way is ended before its key is taken. */
+  /** An attempt of the holder that is in flight is fenced off before its key is taken. */
   readonly fence: boolean
-  /** The fence is above the claim's stamp, not above the holder's version alone. */
+  /** The fence is above the claim's stamp, not only above the holder's version. */
   readonly fenceAboveStamp: boolean
-  /** A claim is taken over only if it is still the one that was seen, stamp included. */
+  /** A takeover succeeds only if the claim is unchanged since it was read, including its stamp. */
   readonly swapComparesStamp: boolean
-  /** Who holds a key already raises the stamp, and never lowers it. */
+  /** A holder that takes its key again raises the stamp and never lowers it. */
   readonly keepGreatest: boolean
-  /** A claim that its entity has lost is deleted only if it is older than the commit. */
+  /** A claim for a former key is deleted only if it is older than the commit. */
   readonly releaseOlder: boolean
-  /** What is seen of the holder is on disk before its key is taken. */
+  /** The holder's state that was read is flushed before its key is taken. */
   readonly flush: boolean
-  /** Where commits can be lost by a failover, a key is taken from what cannot be lost any more. */
+  /** If a failover can undo commits, a key is taken only on account of commits that are on the replica. */
   readonly waitsForReplicas: boolean
 }
 
@@ -74,7 +74,7 @@ export const allUniqueGuards: UniqueGuards = {
 export type UniqueStep = Step<UniqueWorld, Attempt>
 export type UniqueProcess = readonly UniqueStep[]
 
-/** Entities with these keys, and a claim for each key. */
+/** Returns entities with these keys, and a claim for each key. */
 export function uniqueWorld(
   keys: readonly (string | undefined)[],
   change: Partial<UniqueWorld> = {},
@@ -97,29 +97,31 @@ export function noAttempt(): Attempt {
   return { base: nothing, version: 0, other: undefined, owner: nothing, tries: 0 }
 }
 
-/** The promise: at no instant do two committed entities have one key. */
+/** Checks the promise: no two committed entities share a key at any instant. */
 export function keyTwice({ entities }: UniqueWorld): string | undefined {
   const keys = entities.flatMap(({ key }) => key ?? [])
   const twice = keys.find((key, i) => keys.indexOf(key) < i)
   return twice === undefined ? undefined : `two entities have ${twice}`
 }
 
-/** When nothing goes on any more, every key has its claim: the next one who wants it will see that it is taken. */
+/**
+ * Checks at rest that every key has its claim, so that the next process that wants the key finds it taken.
+ */
 export function unclaimedKey({ entities, claims }: UniqueWorld): string | undefined {
   const lone = entities.findIndex(({ key }, entity) => key !== undefined && claims[key]?.entity !== entity)
   return lone === -1 ? undefined : `entity ${lone} does not hold the key ${entities[lone]?.key}`
 }
 
 export interface PutOptions {
-  /** The process's clock is so far ahead. */
+  /** Offset by which the process's clock is ahead. */
   readonly ahead?: number
-  /** It keeps the key that it finds: one that gives the claims of an index that is being added. */
+  /** Keeps the key that it finds, as a filling that writes the claims of a new index does. */
   readonly fills?: boolean
-  /** How often it begins anew before it gives up. */
+  /** Number of restarts before it gives up. */
   readonly tries?: number
 }
 
-/** A write that gives an entity this key, or none. Every statement is a step. */
+/** One write that gives an entity this key, or none. Every statement is a step. */
 export function put(
   entity: number,
   key: string | undefined,
@@ -227,7 +229,7 @@ export function put(
   const hear: UniqueStep = {
     label: 'hears that it is on disk',
     run(world, attempt) {
-      // The server answers then; if it has died before, the process knows nothing.
+      // A flush succeeds on a living server; after a crash the process knows nothing.
       if (entity !== 0 || world.losing !== 'until flushed') return undefined
       if (world.entities[0]?.version !== attempt.version && world.fallback === undefined) return 'end'
       world.fallback = undefined
@@ -244,7 +246,7 @@ export function put(
   return [read, take, look, fence, flush, wait, swap, commit, hear, release]
 }
 
-/** Deletes the claims of an entity for keys that it has not, whatever else goes on. */
+/** Deletes claims of an entity for keys that it does not have, under load. */
 export function claimCleaner(entity: number, keys: readonly string[], guards: UniqueGuards): UniqueProcess {
   return [
     {
@@ -263,7 +265,7 @@ export function claimCleaner(entity: number, keys: readonly string[], guards: Un
   ]
 }
 
-/** What the first process sent once arrives once more. */
+/** A statement of the first process arrives a second time. */
 export const lateStatement: Event<UniqueWorld> = {
   label: 'a statement arrives a second time',
   possible: ({ late }) => late !== undefined,
@@ -274,7 +276,7 @@ export const lateStatement: Event<UniqueWorld> = {
   },
 }
 
-/** The shard of entity 0 loses what nobody has seen to. */
+/** The shard of entity 0 falls back, unless a process has secured the commits. */
 export const fallBack: Event<UniqueWorld> = {
   label: 'the shard of entity 0 falls back',
   possible: ({ fallback }) => fallback !== undefined,
@@ -284,7 +286,7 @@ export const fallBack: Event<UniqueWorld> = {
   },
 }
 
-/** Its replica has got everything. */
+/** The replica has received everything. */
 export const replicate: Event<UniqueWorld> = {
   label: 'the replica of entity 0 catches up',
   possible: ({ fallback, losing }) => fallback !== undefined && losing === 'until replicated',

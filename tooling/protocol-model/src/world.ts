@@ -1,33 +1,36 @@
 import type { Step } from './explore.ts'
 
-/** One entity and one index, as the databases have them. Keys stand on two index shards: `a`, `b` on one, `c`, `d` on the other. */
+/**
+ * One entity and one index, as stored. Keys are on two index shards: `a` and `b` on one, `c` and `d` on the
+ * other.
+ */
 export interface World {
-  /** 0 where there is no row: there has never been an entity, or its tombstone was purged. */
+  /** 0 if there is no row: the entity never existed, or its tombstone was purged. */
   version: number
-  /** Tombstones up to this version may be gone. */
+  /** Purge bound: tombstones up to this version may be gone. */
   purged: number
-  /** The entity's keys; none for a tombstone or no entity. */
+  /** Keys of the entity; empty for a tombstone or no entity. */
   keys: string[]
-  /** The index rows by key, with their stamps. */
+  /** Stamps of the index rows, by key. */
   rows: Record<string, number>
-  /** The shard's epoch; raised when the index is made known. */
+  /** Epoch of the shard; raised when the index is announced. */
   epoch: number
   /** `absent` before the index was added. */
   index: 'absent' | 'building' | 'ready'
-  /** The version of the entity's pending row: index rows that a write deferred; 0 for none. */
+  /** Version of the entity's pending row, which stands for deferred index rows; 0 for none. */
   pending: number
-  /** Whether the second index shard takes statements. */
+  /** Whether the second index shard is down. */
   shardDown: boolean
-  /** The processes whose commit took place, and those that were told so. */
+  /** Processes whose commit took place, and processes that were told so. */
   committed: number[]
   acknowledged: number[]
-  /** True where commits reach a replica later, so that a failover can lose them. */
+  /** True if commits reach a replica later, so that a failover can undo them. */
   lagging: boolean
-  /** The entity as the replica has it while it has not got the last commits. */
+  /** The entity on the replica while that lacks the last commits. */
   replica: { version: number; keys: string[]; pending: number } | undefined
 }
 
-/** What a process remembers between its statements. */
+/** Variables of a process between its statements. */
 export interface Local {
   epoch: number
   index: World['index']
@@ -37,15 +40,15 @@ export interface Local {
   rows: Record<string, number>
   stale: string[]
   deferred: boolean
-  /** The bound of the purged versions, as far as the process knows. */
+  /** Purge bound that the process knows. */
   purged: number
-  /** Whether the entity that was read cannot be lost by a failover any more. */
+  /** Whether a failover can no longer undo the entity that was read. */
   replicated: boolean
 }
 
 export type Process = readonly Step<World, Local>[]
 
-/** The guards of the protocol. Each can be left out, to see what breaks without it. */
+/** Guards of the protocol. The tests turn each off to show what breaks. */
 export interface Guards {
   /** Law 1: rows are written before the entity. */
   readonly rowsFirst: boolean
@@ -61,27 +64,35 @@ export interface Guards {
   readonly cleanerDeletesOlder: boolean
   /** Law 3: later rows are deleted only after the entity's version was raised past them. */
   readonly fenceFirst: boolean
-  /** A commit is refused when the shard's epoch is another than the writer's. */
+  /** A commit is refused if the shard's epoch differs from the writer's. */
   readonly epochFence: boolean
   /** The backfill reads after the epoch was raised. */
   readonly raiseBeforeBackfill: boolean
   /** A pending row is removed only if it is not later than the version that was read. */
   readonly drainOlder: boolean
-  /** What is drained is written whether it seems to be there or not: a leftover has an older stamp than the deferred write's. */
+  /**
+   * A drain writes a row even if one exists, because a leftover row has an older stamp than the deferred
+   * write.
+   */
   readonly drainStamps: boolean
-  /** Where commits can be lost by a failover, only the cleaner deletes, knowing a version that has been replicated. */
+  /**
+   * If a failover can undo commits, only the cleaner deletes rows, and only by a version that is replicated.
+   */
   readonly deleteDelay: boolean
-  /** Whether a version has been replicated is asked when it is read, not when something is deleted because of it. */
+  /** Replication of a version is checked when it is read, not when rows are deleted because of it. */
   readonly askedWhenRead: boolean
-  /** Where commits can be lost by a failover, a pending row goes only by a version that has been replicated. */
+  /** If a failover can undo commits, a pending row goes only by a version that is replicated. */
   readonly drainDelay: boolean
-  /** An insert needs a version above those that were purged. */
+  /** An insert needs a version above the purge bound. */
   readonly insertAbovePurged: boolean
-  /** The bound of the purged versions is raised before a tombstone is deleted. */
+  /** The purge bound is raised before a tombstone is deleted. */
   readonly raiseBeforePurge: boolean
-  /** A purge deletes a tombstone within the bound, and nothing else. */
+  /** A purge deletes only a tombstone within the bound. */
   readonly purgeWithinBound: boolean
-  /** Where commits can be lost by a failover, an index is ready only when those of before its filling are out of reach. */
+  /**
+   * If a failover can undo commits, an index is ready only when a failover can no longer undo the commits
+   * from before its filling.
+   */
   readonly fillDelay: boolean
 }
 
@@ -124,7 +135,7 @@ export function emptyWorld(change: Partial<World> = {}): World {
   }
 }
 
-/** An entity with these keys whose rows are all there. */
+/** Returns an entity with these keys and all of its rows. */
 export function worldWith(keys: readonly string[], change: Partial<World> = {}): World {
   const rows = Object.fromEntries(keys.map((key) => [key, 10]))
   return emptyWorld({ version: 10, keys: [...keys], rows, ...change })
@@ -145,25 +156,31 @@ export function emptyLocal(): Local {
   }
 }
 
-/** The promise: what is committed is found by a ready index, unless the answer says that it is not complete. */
+/**
+ * Checks the promise: a ready index finds every committed entity, unless its answer reports itself
+ * incomplete.
+ */
 export function missingRow(world: World): string | undefined {
   if (world.index !== 'ready' || world.pending > 0) return undefined
   const missing = world.keys.find((key) => !(key in world.rows))
   return missing === undefined ? undefined : `the entity has ${missing}, the index has no row for it`
 }
 
-/** Nobody is told of a commit that never was. */
+/** Checks that every acknowledged commit took place. */
 export function falseAcknowledgement(world: World): string | undefined {
   const wrong = world.acknowledged.find((process) => !world.committed.includes(process))
   return wrong === undefined ? undefined : `P${wrong} was told of a commit that never took place`
 }
 
-/** Whether a row of this version may be inserted: it stands for a tombstone that is gone, and has to be above its version. */
+/**
+ * Tells whether a row of this version may be inserted: a missing row stands for a purged tombstone, whose
+ * version must be lower.
+ */
 export function mayInsert(world: World, version: number, guards: Guards): boolean {
   return !guards.insertAbovePurged || version > world.purged
 }
 
-/** A version for an attempt: greater than its base and, unless that guard is off, nobody else's. */
+/** Returns a version for an attempt: greater than its base, and unique unless that guard is off. */
 export function nextVersion(base: number, process: number, guards: Guards): number {
   return (Math.floor(base / 10) + 1) * 10 + (guards.uniqueVersions ? process : 0)
 }

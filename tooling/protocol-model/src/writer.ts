@@ -11,13 +11,16 @@ import {
 } from './world.ts'
 
 export interface WriterOptions {
-  /** The index rows of a shard that is down are left to the cleaner, with a pending row beside the entity. */
+  /** Defers the index rows of a shard that is down, with a pending row beside the entity. */
   readonly defer?: boolean
-  /** The answer to the commit gets lost: the writer reads the version back to know. */
+  /** The answer to the commit never arrives, so the writer reads the version back. */
   readonly answerLost?: boolean
 }
 
-/** A write of the entity with these keys; none for a delete. One attempt: whoever loses stops, as another writer stands for a retry. */
+/**
+ * One attempt to write the entity with these keys; none for a delete. A writer that loses the race stops;
+ * another writer stands for its retry.
+ */
 export function writer(keys: readonly string[], guards: Guards, options: WriterOptions = {}): Process {
   const upserts = keys.map((key): Step<World, Local> => ({
     label: `upserts ${key}`,

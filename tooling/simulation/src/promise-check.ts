@@ -3,22 +3,25 @@ import { keyIdentity } from '@looseleaf/index-engine'
 import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { CommittedRows, PlacedRow } from './committed-rows.ts'
 
-/** Looks beneath the store, into what the databases hold at this instant. */
+/** Compares the tables of the databases with the committed entities, at this instant. */
 export interface PromiseCheck {
-  /** Rows that a ready index lacks, in words; but for those that are known to be pending, and claims (`KeyCheck`). */
+  /**
+   * Returns the rows that ready indexes lack, in words, except pending ones and claims (`KeyCheck` checks
+   * those).
+   */
   missing(): string[]
   /**
-   * Everything that keeps the tables from being exactly what the entities say, of every index that is kept up. A claim may be
-   * missing where `KeyCheck` says so.
+   * Returns all differences between the tables of maintained indexes and the entities. A claim may be missing
+   * if `KeyCheck` says so.
    */
   inexact(): string[]
-  /** Tables that stood for another definition before, in words; until `forget`. */
+  /** Returns tables that had another definition before, in words; until `forget`. */
   renamed(): string[]
-  /** A shard has fallen back: tables of before may have been forgotten. */
+  /** Call after a shard has fallen back: earlier tables may have been undone. */
   forget(): void
-  /** Whether every shard has the same catalog. */
+  /** Tells whether all shards have the same catalog. */
   catalogsAgree(): boolean
-  /** How often `missing` has looked. */
+  /** Number of calls of `missing`. */
   readonly checks: number
 }
 
@@ -34,7 +37,7 @@ export function createPromiseCheck(
   const say = (entry: CatalogEntry, id: Uint8Array, { shard, identity }: Omit<PlacedRow, 'key'>): string =>
     `${entry.table} on ${shard}: ${formatId(id)} ${identity}`
 
-  /** Rows of committed entities that are not there. */
+  /** Returns the missing rows of committed entities. */
   function lacking(entry: CatalogEntry, isPending: (id: Uint8Array) => boolean): string[] {
     const found: string[] = []
     committed.each(entry, (row, id, isThere) => {
@@ -43,7 +46,7 @@ export function createPromiseCheck(
     return found
   }
 
-  /** Rows that stand for no committed entity. */
+  /** Returns rows that match no committed entity. */
   function dangling(entry: CatalogEntry): string[] {
     return committed.tablesOf(entry).flatMap((table, shard) =>
       table.rows
@@ -86,7 +89,7 @@ export function createPromiseCheck(
     },
     inexact() {
       const kept = entries().filter(({ state }) => state === 'ready' || state === 'building')
-      // One on its way out may have lost its tables, so that nothing can be written into them.
+      // An index on its way out may have lost its tables, so it cannot be written.
       const leaving = new Set(
         entries()
           .filter(({ state }) => state === 'retiring')

@@ -3,7 +3,7 @@ import type { Acknowledged, Acknowledgements } from './acknowledgements.ts'
 import type { Check } from './checks.ts'
 import type { Bound, Evidence, Operation } from './evidence.ts'
 
-/** A read that may give what is older, within a bound, gave this. */
+/** Checks the result of a read with a staleness bound. */
 type BoundRead = (
   operation: Operation,
   id: EntityId,
@@ -12,13 +12,13 @@ type BoundRead = (
   bound: Bound,
 ) => void
 
-/** What processes are told when they read an entity. */
+/** Checks of reads of single entities. */
 export interface ReadChecks {
-  /** A read gave this. */
+  /** Checks the result of a read. */
   read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
-  /** From replicas. */
+  /** Checks a read from replicas. */
   readonly readReplica: BoundRead
-  /** Through the cache that processes share. */
+  /** Checks a read through the shared cache. */
   readonly readCache: BoundRead
 }
 
@@ -39,7 +39,7 @@ export function createReadChecks(
     check(name, !isRight && `a read of ${id} gave what it was not at any time of it`)
   }
 
-  /** Where something was found, and there is something to hold it against. */
+  /** Checks a found state against those that the databases had. */
   function checkKnown(
     { since }: Operation,
     id: EntityId,
@@ -80,7 +80,7 @@ export function createReadChecks(
         'a read through a shared cache returns a state within its bound',
       )
       const own = 'a read through a shared cache returns nothing older than writes that its own store acknowledged'
-      // A moment may have had writes that were acknowledged later.
+      // Writes acknowledged later may carry the same moment.
       const isOwn = ({ number, store }: Acknowledged): boolean =>
         store === operation.store && number <= operation.acknowledged
       checkKnown(operation, id, version, own, isOwn)

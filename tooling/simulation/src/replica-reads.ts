@@ -3,9 +3,9 @@ import type { Act, ClientOptions } from './client.ts'
 import type { Bound } from './evidence.ts'
 import { anyQuestion, anyQuestionForMoved, type Question } from './searches.ts'
 
-/** Milliseconds. The first ones are seldom met. */
+/** Staleness bounds in milliseconds. Replicas seldom meet the first ones. */
 const BOUNDS_MS = [0, 200, 400, 400, 1000, 1000, 10_000]
-/** Tokens that are kept in mind. */
+/** Number of recent tokens that are kept. */
 const LAST_TOKENS = 10
 
 interface Asked {
@@ -13,7 +13,7 @@ interface Asked {
   readonly bound: Bound
 }
 
-/** Often with a token: one that was just made, or an older one, or that of another process. */
+/** Chooses the options of a read, often with a token: a new one, an older one, or one of another process. */
 function ask({ store, random, history, replicas }: ClientOptions): Asked {
   const tokens = replicas?.tokens ?? []
   const maxStalenessMs = random.pick(BOUNDS_MS)
@@ -79,7 +79,7 @@ const count: Act = async (options, operation) => {
   history.counted(history.within(operation, bound), question, found, exact)
 }
 
-/** By the clock of the databases. */
+/** Converts a time of the process's clock to the clock of the databases. */
 function timeOf(asOf: Date | undefined, { replicas }: ClientOptions): number | undefined {
   return asOf && asOf.getTime() - (replicas?.skewMs ?? 0)
 }

@@ -5,47 +5,50 @@ import type { Flaw } from './flaws.ts'
 import type { ShardMoment, ShardPast } from './shard-past.ts'
 import type { Network } from './simulated-driver.ts'
 
-/** A server that follows a shard. */
+/** A replica of a shard. */
 export interface ReplicaServer {
   readonly shard: Shard
-  /** Where statements to it go, in the scheduler: no shard and no other replica has it. */
+  /** Address in the scheduler, distinct from those of shards and other replicas. */
   readonly address: number
   readonly isDown: boolean
-  /** How often it was started: whoever was connected before is not any more. */
+  /** Number of starts. A restart closes all connections. */
   readonly starts: number
-  /** Its tables hold what it has replayed; before each statement that comes to it. */
+  /** Sets its tables to the state that it has replayed. Call before each statement. */
   show(): void
 }
 
 /** The replicas of all shards. */
 export interface Replicas {
-  /** Of each shard, by number. */
+  /** Replicas of each shard, by shard number. */
   readonly servers: readonly (readonly ReplicaServer[])[]
-  /** Before every step. */
+  /** Call before every step. */
   pass(): void
-  /** After a shard has fallen back to what one of them had. */
+  /** Call after a shard has fallen back to the state of one of its replicas. */
   failedOver(shard: number): void
 }
 
 export interface ReplicasOptions extends Pick<Network, 'scheduler' | 'random' | 'faults' | 'count'> {
   readonly shards: readonly ReferenceShard[]
   readonly pasts: readonly ShardPast[]
-  /** Replicas of each. */
+  /** Replicas of each shard. */
   readonly each: number
   readonly now: () => number
   readonly flaw: Flaw | undefined
 }
 
-/** How likely one that replays gets on at a step. */
+/** Probability per step that a replica replays a change. */
 const REPLAYS = 0.3
-/** Steps for which one stands still, and for which one is gone. */
+/** Steps for which a replica pauses, and for which it is down. */
 const STOPPED_STEPS = [50, 300, 1500]
 const DOWN_STEPS = [3, 20, 200]
-/** As many changes may be gone with a restart. */
+/** Greatest number of changes that a restart may lose. */
 const LOST_CHANGES = 20
-/** How likely one that comes back is another server, made from what its primary had at some moment. */
+/** Probability that a new server returns in place of a dead one, copied from its primary at some time. */
 const IS_ANOTHER = 0.3
-/** How likely a failover takes one along that lacks nothing for it, and how likely one that it has not is given up at a step. */
+/**
+ * Probability that a failover takes along a replica that lacks nothing for it; and that a replica left behind
+ * is abandoned, per step.
+ */
 const FOLLOWS = 0.5
 const IS_GIVEN_UP = 0.005
 
@@ -53,18 +56,18 @@ interface Server extends ReplicaServer {
   readonly number: number
   isDown: boolean
   starts: number
-  /** What it replays: of its primary, or of one that is gone. */
+  /** Log that it replays: its primary's, or that of a former primary. */
   log: readonly ShardMoment[]
-  /** How far it is. */
+  /** Position in the log. */
   at: number
-  /** Steps until it goes on. */
+  /** Steps until it continues. */
   left: number
 }
 
 /**
- * Each replica shows what its shard had at some moment, goes on in the order of commits, and now and then stops, dies or is promoted. A
- * failover leaves behind those that have what the promoted one lacks, and some others: these replay what they have received, until
- * they are given up.
+ * Simulates replicas. Each shows the state of its shard at some time, replays commits in order, and now and
+ * then pauses, dies or is promoted. A failover leaves behind the replicas that have more than the promoted
+ * one, and some others; these replay what they have received until they are abandoned.
  */
 export function createReplicas(options: ReplicasOptions): Replicas {
   const { shards, pasts, each, scheduler, random, count, flaw } = options
@@ -100,7 +103,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     scheduler.cut(server.address)
   }
 
-  /** As it was, without its last changes, or as another one. */
+  /** Restarts it unchanged, without its last changes, or as a new server. */
   function comeBack(server: Server): void {
     if (isAstray(server) || random.chance(IS_ANOTHER)) {
       server.log = momentsOf(server.number)
@@ -111,13 +114,13 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     scheduler.note(`-- ${server.shard.name} is back, ${server.log.length - 1 - server.at} changes behind`)
   }
 
-  /** It is the primary now, and another server takes its place. */
+  /** Removes the promoted replica; a new server takes its place. */
   function leave(server: Server): void {
     die(server, 'takes the place of its primary')
     server.log = []
   }
 
-  /** One step of one that is not held up. */
+  /** Makes one step of a replica that neither pauses nor is down. */
   function goOn(server: Server): void {
     const behind = server.log.length - 1 - server.at
     if (behind > 0 && random.chance(REPLAYS)) server.at += 1 + random.below(behind)
@@ -131,7 +134,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       count('replicaDies')
       die(server, 'dies')
     } else if (strikes('replicaPromoted')) {
-      // It has everything; what was on its way to the old primary is lost.
+      // It has everything. Statements in flight to the old primary are lost.
       count('replicaPromoted')
       leave(server)
       scheduler.cut(server.number)

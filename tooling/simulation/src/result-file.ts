@@ -2,21 +2,21 @@ import { circumstances, saveResult, type Circumstances } from '@looseleaf-toolin
 import type { SimulationOptions } from './simulation.ts'
 import type { SimulationTotals } from './totals.ts'
 
-/** A run over many seeds, as it is kept for the page on reliability. */
+/** A run over many seeds, as stored for the page on reliability. */
 export interface SimulationResultFile extends Circumstances {
   readonly kind: 'simulation'
   readonly run: SimulationRun
 }
 
 export interface SimulationRun extends SimulationTotals {
-  /** The first and the last seed. */
+  /** First and last seed. */
   readonly from: number
   readonly to: number
   readonly processes: number
   readonly seconds: number
-  /** What clients do in all of these lives; undefined where each seed chooses. */
+  /** Work of the clients in all lives; undefined if each seed chooses. */
   readonly clients?: SimulationOptions['clients']
-  /** What all of these lives have; undefined where it is in some of them. */
+  /** Parts that all lives have; undefined if each seed chooses. */
   readonly parts?: SimulationOptions['parts']
 }
 

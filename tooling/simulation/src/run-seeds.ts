@@ -6,19 +6,19 @@ import { addTotals, noTotals, type SimulationTotals } from './totals.ts'
 export interface RunOptions extends SimulationOptions {
   readonly from: number
   readonly seeds: number
-  /** Default: as many as the machine has cores. What comes out does not depend on it. */
+  /** Number of processes. Default: one per core. The result does not depend on it. */
   readonly processes?: number | undefined
-  /** Run by these, which go on after it. Default: by processes of its own. */
+  /** Processes to use; the caller stops them. Default: new ones. */
   readonly by?: SeedProcesses | undefined
-  /** Begin no more seeds once one has failed. Default: false. */
+  /** Starts no more seeds after the first failure. Default: false. */
   readonly stopsAtFirst?: boolean | undefined
-  /** Told after every few seeds. */
+  /** Called after every few seeds. */
   readonly onProgress?: ((soFar: SimulationTotals) => void) | undefined
 }
 
 const SEEDS_PER_JOB = 5
 
-/** Runs many seeds on several cores and sums up. Rejects when a process that runs them dies. */
+/** Runs many seeds on several cores and adds up the results. Rejects if a process dies. */
 export async function runSeeds(options: RunOptions): Promise<SimulationTotals> {
   const { from, seeds, flaw, faults, clients, parts } = options
   const totals = noTotals()

@@ -2,26 +2,26 @@ import { abortedError, type Time } from '@looseleaf/core'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Life } from './life.ts'
 
-/** A statement on its way to a shard. */
+/** A statement in flight to a shard. */
 export interface Statement {
   readonly label: string
   /** The shard's number. */
   readonly shard: number
-  /** Whose it is, while its sender waits for the answer. */
+  /** Sender, while it waits for the answer. */
   readonly life?: Life
-  /** Whether the shard may be another afterwards. */
+  /** True if the statement may change the shard. */
   readonly writes: boolean
-  /** Sent long ago: it arrives when nobody expects it any more. */
+  /** True if the statement was sent long ago and its sender no longer waits. */
   readonly belated?: boolean
   arrive(): void
-  /** Its connection breaks before it has arrived. */
+  /** Called if its connection breaks before it arrives. */
   cut?(): void
 }
 
 interface TravellingStatement extends Statement {
-  /** Not before this step, unless there is nothing else. */
+  /** Earliest step for its arrival, unless nothing else remains. */
   readonly notBefore: number
-  /** True where its sender is frozen and has not sent it yet. */
+  /** True if its sender froze before sending it. */
   isHeld: boolean
 }
 
@@ -32,33 +32,33 @@ interface Timer {
 }
 
 /**
- * The one clock and the one queue of a simulated world. Nothing happens by itself: whoever waits for an answer or for a
- * time waits here, and `step` lets one thing happen, chosen by the seed, and then everyone do what follows from it.
+ * The only clock and the only queue of a simulated world. Answers and timers wait here. `step` lets one event
+ * happen, chosen by the seed, and then runs all code that follows from it.
  */
 export interface Scheduler {
-  /** The time of a process; without one, of somebody who is never frozen. */
+  /** Returns the time of a process; without a process, one that never freezes. */
   timeOf(life?: Life): Time
   /** Milliseconds of virtual time since 1970. */
   now(): number
-  /** The clock goes on by so much without anything happening. */
+  /** Advances the clock without any event. */
   leap(milliseconds: number): void
-  /** What has happened so far, a line each. */
+  /** All events so far, one line each. */
   readonly log: readonly string[]
   note(line: string): void
   add(statement: Statement): void
-  /** A process freezes: some of its statements are on the wire already, others it has still to send. */
+  /** Freezes a process: some of its statements are already on the wire, the others are sent when it wakes. */
   freeze(life: Life): void
   thaw(life: Life): void
-  /** The server of a shard is another one: what was on its way to the old one does not arrive. */
+  /** Replaces the server of a shard: statements in flight to the old one never arrive. */
   cut(shard: number): void
-  /** Lets one thing happen; false when there is nothing left that could. */
+  /** Lets one event happen; returns false if none is left. */
   step(): Promise<boolean>
 }
 
-/** How many of all statements are slow, and by how many steps at the most. */
+/** Share of slow statements, and their greatest delay in steps. */
 const SLOW = 0.1
 const SLOW_STEPS = 200
-/** A statement that nobody waits for arrives within so many steps. */
+/** Greatest delay in steps of a statement whose sender no longer waits. */
 const BELATED_STEPS = 300
 
 const GATHERING_TURNS = 5
@@ -93,7 +93,7 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
     })
   }
 
-  /** The timer to go off next; those of frozen processes wait, those of dead ones are gone. */
+  /** Returns the next timer. Timers of frozen processes wait, those of dead ones are gone. */
   function nextTimer(): Timer | undefined {
     let next: Timer | undefined
     for (const timer of timers) {
@@ -109,7 +109,10 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
     if (timer.life?.alive !== false) timer.wake()
   }
 
-  /** Most statements arrive soon, in any order; a few take so long that whole other writes happen meanwhile. */
+  /**
+   * Most statements arrive soon, in any order. A few are delayed so long that whole other writes happen
+   * first.
+   */
   function delay({ belated = false }: Statement): number {
     if (belated) return random.below(BELATED_STEPS)
     return random.chance(SLOW) ? random.below(SLOW_STEPS) : 0
@@ -122,7 +125,7 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
     return statement
   }
 
-  /** Everything that follows without waiting for the world has happened when this resolves. */
+  /** Resolves when all code that does not wait for the world has run. */
   const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
   return {
@@ -145,7 +148,7 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
     cut(shard) {
       const lost = travelling.filter((statement) => {
         if (statement.shard !== shard) return false
-        // What its sender has still to send goes to the new server.
+        // Statements that the sender has yet to send go to the new server.
         return statement.life === undefined || (!statement.isHeld && random.chance(0.5))
       })
       travelling = travelling.filter((statement) => !lost.includes(statement))
@@ -156,7 +159,7 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
       await quiet()
       let moving = travelling.filter(({ isHeld }) => !isHeld)
       let timer = nextTimer()
-      // A lane gathers calls for a few turns of the event loop before it sends anything.
+      // A lane gathers calls for a few turns of the event loop before it sends a statement.
       for (let turn = 0; turn < GATHERING_TURNS && moving.length === 0 && timer === undefined; turn++) {
         await quiet()
         moving = travelling.filter(({ isHeld }) => !isHeld)
@@ -171,7 +174,7 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
         now += random.below(3)
         log.push(statement.label)
         statement.arrive()
-        // Before anybody is told of it.
+        // Runs before the sender receives the answer.
         afterEach(statement)
       }
       await quiet()

@@ -4,11 +4,14 @@ import type { Check } from './checks.ts'
 import type { AskedQuery, Bound, Evidence, Operation } from './evidence.ts'
 import type { State } from './states.ts'
 
-/** What processes are told when they search. */
+/** Checks of searches. */
 export interface SearchChecks {
-  /** A query gave this first page. */
+  /** Checks the first page of a query. */
   queried(operation: Operation, asked: AskedQuery, page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>): void
-  /** A query of replicas gave this first page, as of a time in milliseconds; undefined where only primaries were read. */
+  /**
+   * Checks the first page of a query from replicas, with its time in milliseconds; undefined if only
+   * primaries were read.
+   */
   queriedReplicas(
     operation: Operation,
     asked: AskedQuery,
@@ -16,24 +19,24 @@ export interface SearchChecks {
     bound: Bound,
     asOf: number | undefined,
   ): void
-  /** An index gave these, as all that there are. */
+  /** Checks the complete result of an index. */
   gotAll(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void
-  /** A reading of every entity gave these, whatever the indexes have. */
+  /** Checks a scan of all entities, which uses no index. */
   scanned(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void
-  /** Several pages gave these, one after the other. */
+  /** Checks several consecutive pages. */
   paged(operation: Operation, asked: AskedQuery, items: readonly Bag[], isComplete: boolean): void
-  /** A count gave this; `exact` where it looked at every entity. */
+  /** Checks a count; `exact` if it looked at every entity. */
   counted(operation: Operation, asked: AskedQuery, count: number, exact: boolean): void
 }
 
-/** A page says as of when it is in whole milliseconds, and rather too little. */
+/** The time of a page is rounded to whole milliseconds, mostly down. */
 const ROUNDED_MS = 2
 
 export function createSearchChecks(evidence: Evidence): SearchChecks {
   const { check, states, counts, during, within } = evidence
   const fits = (state: State, { matches }: AskedQuery): boolean => state.bag !== null && matches(state.bag)
 
-  /** Everything that was found was so at some time of the search. */
+  /** Checks that each result matched at some time of the search. */
   function checkFound(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void {
     for (const item of items) {
       const was = during(operation, String(item['id'])).some(
@@ -70,7 +73,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       counts.queries++
       checkFound(operation, asked, items)
       checkTwice(asked, items)
-      // Without a cursor it is the whole of what there is.
+      // A page without a cursor is the complete result.
       if (!cost.complete || cursor !== undefined || !evidence.promisesRows(operation)) return
       checkLacking(operation, asked, items, [
         'a search finds every entity that matched all the time',
@@ -107,7 +110,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       counts.queries++
       checkFound(operation, asked, items)
       checkTwice(asked, items)
-      // It has no place to say that rows are pending.
+      // A count cannot report that rows are pending.
       if (evidence.mayDefer || !evidence.promisesRows(operation)) return
       checkLacking(operation, asked, items, ['a search finds every entity that matched all the time'])
     },
@@ -122,10 +125,11 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
     paged(operation, asked, items, isComplete) {
       counts.queries++
       checkFound(operation, asked, items)
-      // What is written meanwhile may be met twice, or missed.
+      // An entity that is written during paging may appear twice, or be missed.
       const still = new Set([...states.ids()].filter((id) => during(operation, id).length === 1))
       const held = items.filter((item) => still.has(String(item['id'])))
-      // An entity whose row is still to come is given at an old one that is left of it, and at each of several on several pages.
+      // If rows may come later, an entity appears at an old row that is still there, and at each of several
+      // rows on several pages.
       if (!isComplete || !evidence.promisesRows(operation)) return
       checkTwice(asked, held)
       for (const id of still) {

@@ -16,7 +16,7 @@ import {
   TAGS,
 } from './indexes.ts'
 
-/** A question to an index, and what answers it. */
+/** Conditions of a search, with the store's arguments. */
 export interface Question extends AskedQuery {
   readonly index: IndexDefinition
   readonly where: Where<IndexProperties>
@@ -27,7 +27,7 @@ function question<const P extends IndexProperties>(
   where: Where<P>,
   matches: (bag: Bag) => boolean,
 ): Question {
-  // A question is asked as it was made: its `where` fits its own index.
+  // The `where` of a question fits its own index.
   return {
     index: index as unknown as IndexDefinition,
     where: where as unknown as Where<IndexProperties>,
@@ -75,7 +75,7 @@ export function anyQuestion(random: Random): Question {
   }
 }
 
-/** Of the index with a derived key, in which entities without a group have a row too. */
+/** A search in the index with a derived key, in which entities without a group have a row too. */
 function questionForPairs(random: Random): Question {
   const ranks = some(RANKS, random)
   const isOne = (bag: Bag): boolean => ranks.some((rank) => pairOf(rank) === pairOf(Number(bag['rank'])))
@@ -88,7 +88,7 @@ function questionForPairs(random: Random): Question {
   )
 }
 
-/** Mostly one, else a list. */
+/** Returns mostly one value, sometimes several. */
 function some<T>(values: readonly T[], random: Random): readonly T[] {
   const chosen = random.chance(0.6) ? [] : values.filter(() => random.chance(0.5))
   return chosen.length === 0 ? [random.pick(values)] : chosen
@@ -99,7 +99,7 @@ function anyOf<T>(values: readonly T[]): T | { readonly in: readonly T[] } {
   return values.length === 1 ? (first as T) : { in: values }
 }
 
-/** Of the index in which entities move from shard to shard. */
+/** A search in the index whose rows move between shards. */
 export function anyQuestionForMoved(random: Random): Question {
   return random.chance(0.7)
     ? question(byRank, { rank: { gte: RANKS[0] } }, () => true)
@@ -108,7 +108,7 @@ export function anyQuestionForMoved(random: Random): Question {
       )
 }
 
-/** Mostly the whole of what there is, by one look at each shard or by several. */
+/** Page sizes: mostly the whole result, in one read of each shard or in several. */
 const LIMITS = [1, 2, 3, 4, 100, 100]
 
 const order = (random: Random): 'asc' | 'desc' => random.pick(['asc', 'desc'])
@@ -146,7 +146,7 @@ const allFor =
     history.gotAll(operation, asked, await store.getAll(asked.index, asked.where, options))
   }
 
-/** All pages, one after the other; or those on the way back from the last one. */
+/** Reads all pages in order, or back from the last one. */
 const pages: Act = async ({ store, random, history }, operation) => {
   const asked = anyQuestion(random)
   const options = { limit: 1 + random.below(2), scatter: true, order: order(random) }
@@ -191,7 +191,7 @@ const all = allFor(anyQuestion)
 const queryForMoved = queryFor(anyQuestionForMoved)
 const allForMoved = allFor(anyQuestionForMoved)
 
-/** Where there is a cache that processes share. */
+/** Reads for lives with a shared cache. */
 export const cachedReads: readonly Act[] = [get, get, getMany]
 export const searches: readonly Act[] = [get, get, query, query, query, all, pages, count, scan]
 export const searchesForMoved: readonly Act[] = [

@@ -2,9 +2,7 @@ import type { Job } from './seed-processes.ts'
 import { simulate } from './simulate.ts'
 import { addTotals, noTotals, totalsOf } from './totals.ts'
 
-/*
- * A process that runs the seeds it is given, as long as anybody gives it some. Jobs come one at a time.
- */
+/* A process that runs the seeds that it receives, one job at a time. */
 
 process.on('message', (job: Job) => void run(job))
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { SimulationOptions } from './simulation.ts'
 import type { SimulationTotals } from './totals.ts'
 
-/** Some seeds for one process, one after the other. */
+/** Seeds for one process, run one after the other. */
 export interface Job {
   readonly from: number
   readonly seeds: number
@@ -11,14 +11,17 @@ export interface Job {
 }
 
 export interface SeedProcess {
-  /** One job at a time. Rejects when the process dies. */
+  /** Runs one job at a time. Rejects if the process dies. */
   run(job: Job): Promise<SimulationTotals>
 }
 
-/** Processes that run seeds, each started with its first job: they are slow to start, and quicker the longer they run. */
+/**
+ * Processes that run seeds, each started with its first job. They start slowly and get faster as they run, so
+ * reuse them.
+ */
 export interface SeedProcesses {
   readonly all: readonly SeedProcess[]
-  /** Lets them end. */
+  /** Stops the processes after their jobs. */
   stop(): void
 }
 
@@ -36,7 +39,7 @@ export function startSeedProcesses(count: number): SeedProcesses {
 
 function start(): ChildProcess {
   return fork(fileURLToPath(new URL('./seed-process.ts', import.meta.url)), {
-    // Workspace packages are taken from their sources.
+    // Resolves workspace packages to their sources.
     execArgv: ['--conditions=@looseleaf/source', '--disable-warning=ExperimentalWarning'],
   })
 }

@@ -6,39 +6,39 @@ import type { Network } from './simulated-driver.ts'
 
 /** The one cache of all processes. */
 export interface SimulatedCache {
-  /** As a process has it. */
+  /** Returns the cache for one process. */
   connect(life: Life): SharedCache
-  /** Before every step. */
+  /** Call before every step. */
   pass(): void
 }
 
 export interface SimulatedCacheOptions extends Pick<Network, 'scheduler' | 'random' | 'faults' | 'count'> {
-  /** Nothing is answered that is older, in milliseconds. */
+  /** Greatest age of an answer, in milliseconds. */
   readonly maxStalenessMs: number
   readonly flaw: Flaw | undefined
 }
 
 interface Kept {
-  /** Undefined while it is a lease alone. */
+  /** Undefined while the entry is only a lease. */
   readonly value?: Uint8Array
   readonly lease: string
   readonly until: number
 }
 
-/** What part of the bound a lease is good for. */
+/** Lifetime of a lease, as a share of the bound. */
 const LEASE_PART = 0.2
-/** How likely one that stands still goes on at a step: after a short while, or a long one. */
+/** Probability per step that a stalled cache continues: after a short or a long while. */
 const GOES_ON = [0.02, 0.003]
-/** Where statements to it go, in the scheduler: no server has it. */
+/** Address in the scheduler, which no server has. */
 const ADDRESS = -1
 
-/** What memcached does, in plain memory and by one clock, behind a network with faults. */
+/** Simulates memcached in plain memory, with one clock, behind a network with faults. */
 export function createSimulatedCache(options: SimulatedCacheOptions): SimulatedCache {
   const { scheduler, random, maxStalenessMs, count, flaw } = options
   const leaseMs = maxStalenessMs * LEASE_PART
   const kept = new Map<string, Kept>()
   let leases = 0
-  /** What has come while it stands still; undefined while it does not. */
+  /** Calls that arrived while the cache is stalled; undefined otherwise. */
   let held: (() => void)[] | undefined
 
   const strikes = (kind: FaultKind): boolean => random.chance(options.faults()[kind])
@@ -69,7 +69,7 @@ export function createSimulatedCache(options: SimulatedCacheOptions): SimulatedC
     if (flaw !== 'evictions are left out') kept.delete(key)
   }
 
-  /** Takes place now, or when it does not stand still any more. */
+  /** Runs the work now, or when the cache is no longer stalled. */
   function begin(work: () => void): void {
     if (held === undefined) work()
     else held.push(work)
@@ -92,7 +92,7 @@ export function createSimulatedCache(options: SimulatedCacheOptions): SimulatedC
       life,
       arrive() {
         if (!strikes('cacheFails')) {
-          // Nobody waits for long.
+          // Callers have a short deadline.
           if (held !== undefined) later('deadline', () => fail('no answer in time'))
           return begin(() => {
             const answer = run()

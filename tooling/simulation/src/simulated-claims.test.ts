@@ -46,7 +46,7 @@ async function begin(seed: number): Promise<void> {
   claims = simulatedDriver(driver, createLife('one'), network).shards[0]!.claims(spec)
 }
 
-/** What becomes of a call while nothing but statements moves: its answer, the code of its error, or nothing yet. */
+/** Runs statements and returns the outcome of a call: its answer, its error code, or "no answer". */
 async function outcome(call: Promise<unknown>): Promise<unknown> {
   let found: unknown = 'no answer'
   call.then(

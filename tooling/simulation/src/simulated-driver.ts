@@ -10,32 +10,32 @@ import type { Scheduler } from './scheduler.ts'
 export interface Network {
   readonly scheduler: Scheduler
   readonly random: Random
-  /** The faults at this moment. */
+  /** Returns the current faults. */
   faults(): Faults
-  /** Told of every fault. */
+  /** Called for every fault. */
   count(kind: FaultKind): void
-  /** Shards that take no statements at this moment, by number. */
+  /** Numbers of the shards that refuse all statements now. */
   readonly down: ReadonlySet<number>
   /** The disks of the shards. */
   readonly disks: readonly Disk[]
-  /** Those that follow each shard, by number; none where it is left out. */
+  /** Replicas of each shard, by shard number; none if omitted. */
   readonly replicas?: readonly (readonly ReplicaServer[])[] | undefined
 }
 
-/** A server, as a process has it. */
+/** A server as a process sees it. */
 interface Target {
-  /** As its shard is called. */
+  /** Name of its shard. */
   readonly name: string
-  /** Of the scheduler. */
+  /** Address in the scheduler. */
   readonly address: number
-  /** The number of its shard. */
+  /** Number of its shard. */
   readonly number: number
   readonly isDown: () => boolean
-  /** A statement has come to it. */
+  /** Called when a statement arrives. */
   readonly reached: () => void
 }
 
-/** Statements whose answers, when lost, leave open what has happened. */
+/** Statements whose outcome is unknown if the answer is lost. */
 const writes: ReadonlySet<string> = new Set([
   'insert',
   'replace',
@@ -59,17 +59,17 @@ const writes: ReadonlySet<string> = new Set([
   'dropIndexTable',
 ])
 
-/** These wait for the disk before they do anything. */
+/** Statements that wait for the disk before they begin. */
 const definitions: ReadonlySet<string> = new Set(['createTables', 'createIndexTable', 'dropIndexTable'])
 
-/** Answers of writes that say that nothing was changed, so that nothing has to be written to disk. */
+/** Tells which answers of writes mean that nothing changed, so that the disk is not involved. */
 const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   replace: (swapped) => (swapped as readonly boolean[]).every((won) => !won),
-  // An upsert waits for what others have written, too; but for one with a flaw.
+  // An upsert that changes nothing waits for earlier changes, unless flawed.
   upsert: (changed) => changed === UNCHANGED,
   remove: (removed) => removed === 0,
   purge: (purged) => purged === 0,
-  // A take waits for what others have written, as an upsert does; but for one with a flaw.
+  // A take that changes nothing waits for earlier changes, unless flawed.
   take: (answer) => unchangedTakes.has(answer as object),
   swap: (swapped) => swapped === false,
   claim: (task) => task === undefined,
@@ -78,10 +78,10 @@ const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   change: (changed) => changed === false,
 }
 
-/** How likely a caller gives up waiting for an answer while the disk hangs. */
+/** Probability that a caller gives up while the disk hangs. */
 const GIVES_UP = 0.5
 
-/** The driver as one process has it: every call is a statement on its way through a network that has faults. */
+/** Returns the driver for one process: every call is a statement that passes a faulty network. */
 export function simulatedDriver(driver: Driver, life: Life, network: Network): Driver {
   const { scheduler, random } = network
 
@@ -113,7 +113,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
         arrive: () => begin(() => void runAndChange().catch(() => undefined)),
       })
 
-    /** Most wait for the disk for as long as it takes; others give up, and the statement takes place all the same. */
+    /** Most callers wait for the disk; some give up, but their statements still take place. */
     function giveUp(): void {
       if (!disk.hangs || !random.chance(GIVES_UP)) return
       const arrive = (): void => {
@@ -212,7 +212,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
     }
   }
 
-  /** A process has connections to a server until that goes, and others to the one that comes after it. */
+  /** The connections of a process end with the server; a new server gets new ones. */
   function overReplica(server: ReplicaServer, number: number): Shard {
     const { shard, address } = server
     let opened = 0

@@ -10,9 +10,9 @@ import { simulate } from './simulate.ts'
 import type { SimulationTotals } from './totals.ts'
 
 const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? 120)
-/** A flaw that so many lives do not show is one that the simulation does not see. */
+/** If this many lives do not show a flaw, the simulation misses it. */
 const FLAW_SEEDS = 4000
-/** Lives in which a flaw must stay hidden while the fault that shows it does not happen. */
+/** Lives in which a flaw must stay hidden without the fault that shows it. */
 const HIDDEN_SEEDS = 12
 
 const timeout = 900_000
@@ -27,9 +27,9 @@ describe(`${SEEDS} lives`, () => {
     totals = await runSeeds({ from: 1, seeds: SEEDS, by })
   }, timeout)
 
-  it('have all that can go wrong, and get things done', () => {
+  it('every kind of fault and of operation occurs', () => {
     const { faults, lives, acknowledged, unknown, reads, queries } = totals
-    // A world in which nothing goes wrong, or nothing gets done, would prove nothing.
+    // A world without faults or without work proves nothing.
     const all = { ...faults, ...lives, acknowledged, unknown, reads, queries }
     expect(Object.entries(all).filter(([, count]) => count === 0)).toEqual([])
     expect(totals.seeds).toBe(SEEDS)
@@ -43,21 +43,21 @@ describe(`${SEEDS} lives`, () => {
 })
 
 describe('the simulation', () => {
-  it('goes the same way for the same seed', async () => {
+  it('a seed gives the same life each time', async () => {
     for (const seed of [1, 7, 42]) {
       const [first, second] = [await simulate(seed), await simulate(seed)]
       expect(second.log).toEqual(first.log)
     }
   })
 
-  it('comes to the same however many processes run it', { timeout }, async () => {
+  it('the totals do not depend on the number of processes', { timeout }, async () => {
     const [one, three] = await Promise.all(
       [1, 3].map((processes) => runSeeds({ from: 500, seeds: 6, processes, flaw: 'epoch is ignored' })),
     )
     expect(three).toEqual(one)
   })
 
-  it.each(someOf(flawNames, 5))('finds the flaw: %s', { timeout }, async (flaw) => {
+  it.each(someOf(flawNames, 5))('the simulation finds the flaw: %s', { timeout }, async (flaw) => {
     const { from = 1 } = flawInfo(flaw)
     const { violations } = await runSeeds({ from, seeds: FLAW_SEEDS, flaw, stopsAtFirst: true, by })
     expect(violations[0]?.what).toBeDefined()
@@ -66,7 +66,7 @@ describe('the simulation', () => {
 
   const shown = flawNames.filter((flaw) => flawInfo(flaw).shownBy !== undefined)
 
-  it.each(someOf(shown, 2))('needs the fault that shows the flaw: %s', { timeout }, async (flaw) => {
+  it.each(someOf(shown, 2))('the flaw stays hidden without the fault that shows it: %s', { timeout }, async (flaw) => {
     const { among = faultKinds, shownBy } = flawInfo(flaw)
     const faults = among.filter((kind) => kind !== shownBy)
     const { violations } = await runSeeds({ from: 1, seeds: HIDDEN_SEEDS, flaw, faults, by })

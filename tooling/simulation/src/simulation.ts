@@ -19,11 +19,11 @@ import { chooseCircumstances, createWorld, type Circumstances, type World } from
 
 export interface SimulationOptions {
   readonly flaw?: Flaw | undefined
-  /** The faults that may happen. Default: all, or those that the flaw needs. */
+  /** Faults that may happen. Default: all, or those that the flaw needs. */
   readonly faults?: readonly FaultKind[] | undefined
-  /** What clients do in every life. Default: each seed chooses. */
+  /** Work of the clients in every life. Default: each seed chooses. */
   readonly clients?: Circumstances['clients'] | undefined
-  /** What every life has. Default: some have it, and those with a flaw of it. */
+  /** Parts that every life has. Default: each seed chooses; a flaw has the parts that it needs. */
   readonly parts?: readonly Part[] | undefined
 }
 
@@ -31,32 +31,35 @@ export interface SimulationResult {
   readonly seed: number
   readonly circumstances: Circumstances
   readonly steps: number
-  /** How often each kind of fault has happened. */
+  /** How often each kind of fault happened. */
   readonly happened: Readonly<Record<FaultKind, number>>
-  /** How often it was looked whether anything committed is missing. */
+  /** How often the tables were checked for missing rows. */
   readonly checks: number
-  /** How often an operator has repaired what failovers of whole shards had lost, so that everything was promised again. */
+  /** How often an operator has repaired failovers of whole shards, so that all promises held again. */
   readonly repairs: number
   readonly counts: Counts
   /** How often each check was made. */
   readonly checked: CheckCounts
-  /** What broke; undefined when all held. */
+  /** The first violation; undefined if all checks held. */
   readonly violation: BrokenCheck | undefined
-  /** Everything that happened, a line each. */
+  /** All events, one line each. */
   readonly log: readonly string[]
 }
 
-/** Milliseconds that go by at a step when only administrators are still at work: they wait for leases of a minute. */
+/** Milliseconds that pass per step when only administrators remain: they wait for leases of a minute. */
 const IDLE_LEAP = 2000
-/** A run that has not come to rest by then hangs. */
+/** A run that is still not at rest after so many steps hangs. */
 const MAX_STEPS = 200_000
 
-/** In every third life, so that the others are as quick as they were; where a flaw is of it, in all. */
+/** A follower runs in every third life, and in all lives with a flaw of followers. */
 function isFollowed(seed: number, flaw: Flaw | undefined): boolean {
   return flaw === undefined ? seed % 3 === 0 : flaw === 'changes without a flush'
 }
 
-/** Replicas are in every eighth life, and a cache is in every twelfth; where a flaw is of them, in all. */
+/**
+ * Replicas are in every eighth life and a cache is in every twelfth; lives with a flaw of them always have
+ * them.
+ */
 function partsOf(seed: number, flaw: Flaw | undefined): readonly Part[] {
   const life = flaw && flawInfo(flaw).life
   const has = {
@@ -66,7 +69,7 @@ function partsOf(seed: number, flaw: Flaw | undefined): readonly Part[] {
   return partNames.filter((part) => has[part])
 }
 
-/** A world and what goes on in it, step by step. */
+/** Runs a world step by step. */
 export class Simulation {
   readonly #seed: number
   readonly #random: Random
@@ -75,12 +78,12 @@ export class Simulation {
   readonly #history: History
   readonly #beneath: LookOptions
   readonly #weather: Weather
-  /** In some lives. */
+  /** Present in some lives. */
   readonly #follower: Follower | undefined
   readonly #fallbacks: Fallbacks
   readonly #processes: Processes
   readonly #running = new Set<Promise<void>>()
-  /** Whether the last step may have changed what the databases hold. */
+  /** Whether the last step may have changed the databases. */
   #changed = false
   #steps = 0
   readonly #checker = createChecker()
@@ -140,12 +143,12 @@ export class Simulation {
     })
   }
 
-  /** Something is wrong that no check has noticed. */
+  /** Records a violation that belongs to no other check. */
   fail(what: string): void {
     this.#checker.check('no call throws an unexpected error or waits for ever', what)
   }
 
-  /** Whether no row may be missing at any instant. */
+  /** Whether no row may be missing at this instant. */
   get #isPromised(): boolean {
     return this.#fallbacks.isWhole() && this.#world.writeOrder === 'index-first'
   }
@@ -156,7 +159,7 @@ export class Simulation {
 
   async run(): Promise<SimulationResult> {
     await this.#play(this.#world.open(createLife('setup'), true))
-    // No replica is so far behind that it has not heard of the store.
+    // Every replica has at least the first state of the store.
     for (const past of this.#world.pasts) past.remember(this.#scheduler.now())
     this.#world.isCalm = false
     this.#processes.startAll()
@@ -184,7 +187,7 @@ export class Simulation {
     }
   }
 
-  /** Holds the tables against the entities, at this instant. */
+  /** Compares the tables with the entities, at this instant. */
   #lookBeneath(): void {
     if (!this.#fallbacks.isWhole()) return
     lookAtKeys(this.#beneath)
@@ -242,7 +245,7 @@ export class Simulation {
     this.#beneath.keys.fellBack()
   }
 
-  /** The world goes on until it has ended. */
+  /** Runs the world until this work has ended. */
   #track(work: Promise<void>): void {
     const tracked = work
       .catch((error: unknown) => {
@@ -252,7 +255,7 @@ export class Simulation {
     this.#running.add(tracked)
   }
 
-  /** Lets the world go on until this one thing has ended. */
+  /** Runs the world until this work has ended. */
   async #play<T>(work: Promise<T>): Promise<T> {
     let ended = false
     const watched = work.finally(() => (ended = true))

@@ -1,39 +1,39 @@
 import { formatId, type Bag, type Codec, type EntityId } from '@looseleaf/core'
 import type { ReferenceDriver, ReferenceRow, ReferenceShard } from '@looseleaf-tooling/reference-driver'
 
-/** A committed state of an entity; bag null while it is deleted or not there. */
+/** A committed state of an entity; `bag` is null while the entity is deleted or absent. */
 export interface State {
   readonly version: number
   readonly bag: Bag | null
-  /** The moment from which it holds. */
+  /** First moment of the state. */
   readonly since: number
 }
 
-/** A state that has just come about. */
+/** A state at its commit. */
 export interface NewState extends State {
   readonly id: EntityId
-  /** The version of the state before it. */
+  /** Version of the preceding state. */
   readonly before: number
 }
 
-/** Every state that every entity has gone through. */
+/** All states of all entities. */
 export interface States {
-  /** Counts the changes of the databases. */
+  /** Returns the number of changes of the databases. */
   moment(): number
-  /** The last one of before this time, in milliseconds. */
+  /** Returns the last moment before this time, in milliseconds. */
   momentBefore(time: number): number
   ids(): Iterable<EntityId>
-  /** The states that held at some time since this moment, the oldest first. */
+  /** Returns the states that held at any time since this moment, oldest first. */
   during(since: number, id: EntityId): readonly State[]
-  /** The state that this version replaced; undefined if it was never committed. */
+  /** Returns the state that this version replaced; undefined if the version was never committed. */
   before(id: EntityId, version: number): State | undefined
   wasCommittedBy(operation: number): boolean
-  /** Whether a shard that fell back has lost this version and it was not committed again. */
+  /** Tells whether a fall-back has undone this version and it was not committed again. */
   isLost(id: EntityId, version: number): boolean
   observe(): readonly NewState[]
   /**
-   * Looks at everything again when a shard has fallen back to an earlier state; answers the versions that the entities are
-   * at now, 0 for one that is gone.
+   * Re-reads everything after a shard has fallen back. Returns the current versions of the entities; 0 for
+   * one that is gone.
    */
   fallenBack(): ReadonlyMap<EntityId, number>
 }
@@ -43,10 +43,10 @@ const NOTHING: State = { version: 0, bag: null, since: 0 }
 export function createStates(driver: ReferenceDriver, codec: Codec, now: () => number): States {
   const states = new Map<EntityId, State[]>()
   const committedBy = new Set<number>()
-  /** Rows that were looked at already. */
+  /** Rows that were already read. */
   let seen = new WeakSet<ReferenceRow>()
   let moment = 0
-  /** When each moment began. */
+  /** Time at which each moment began. */
   const beginnings = [-Infinity]
 
   const of = (id: EntityId): readonly State[] => states.get(id) ?? []
@@ -85,7 +85,7 @@ export function createStates(driver: ReferenceDriver, codec: Codec, now: () => n
       return first === -1 ? [NOTHING, ...all] : all.slice(first)
     },
     before(id, version) {
-      // What fell back may have come again later.
+      // An undone version may have been committed again later.
       const at = of(id).findIndex((state) => state.version === version)
       return at === -1 ? undefined : (of(id)[at - 1] ?? NOTHING)
     },
@@ -109,7 +109,7 @@ export function createStates(driver: ReferenceDriver, codec: Codec, now: () => n
       for (const [id, all] of states) {
         if (versions.has(id)) continue
         versions.set(id, 0)
-        // It was inserted since the state to which its shard fell back.
+        // The entity was inserted after the state to which its shard fell back.
         if (all.at(-1)?.version !== 0) enter(id, { version: 0, body: null })
       }
       return versions

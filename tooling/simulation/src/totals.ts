@@ -8,33 +8,33 @@ export interface Violation extends BrokenCheck {
   readonly seed: number
 }
 
-/** What many lives came to, summed up. The same for the same seeds, however many processes have run them. */
+/** Sum over many lives. It depends only on the seeds, not on the number of processes. */
 export interface SimulationTotals extends Counts {
   seeds: number
-  /** Statements that arrived and timers that went off. */
+  /** Statements that arrived and timers that fired. */
   steps: number
-  /** How often it was looked whether anything committed is missing: after every step that changed something. */
+  /** How often the tables were checked for missing rows: after every step that changed something. */
   checks: number
   /** How often each check was made. */
   readonly checked: CheckCounts
   /** How often each kind of fault happened. */
   readonly faults: Record<FaultKind, number>
-  /** Lives by what they were opened with. */
+  /** Number of lives by their circumstances. */
   readonly lives: {
     indexFirst: number
     entityFirst: number
     deferring: number
     withDeleteDelay: number
     withWrongClocks: number
-    /** Lives in which entities fight over the keys of unique indexes. */
+    /** Lives in which entities compete for keys of unique indexes. */
     withKeys: number
-    /** Lives in which replicas are read. */
+    /** Lives whose clients read from replicas. */
     withReplicas: number
     /** Lives in which processes share a cache. */
     withSharedCache: number
-    /** Of those with a delay, lives in which a whole shard fell back, which is beyond the promise. */
+    /** Part of the lives with a delay: a whole shard fell back, which is beyond the promise. */
     beyondPromise: number
-    /** Of these, lives in which an operator repaired that, so that everything was promised again. */
+    /** Part of `beyondPromise`: an operator repaired the failover, so that all promises held again. */
     repaired: number
   }
   violations: Violation[]

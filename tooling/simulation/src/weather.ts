@@ -4,11 +4,11 @@ import { wake, type Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
 import { SHARDS, type World } from './world.ts'
 
-/** What befalls the world as a whole. */
+/** Faults of the world as a whole. */
 export interface Weather {
-  /** Before every step. */
+  /** Call before every step. */
   pass(): void
-  /** Whoever is frozen wakes, and no disk hangs any more. False when that is so already. */
+  /** Wakes frozen processes and lets disks continue. Returns false if there was nothing to do. */
   wakeAll(): boolean
 }
 
@@ -16,31 +16,37 @@ export interface WeatherOptions {
   readonly world: World
   readonly scheduler: Scheduler
   readonly random: Random
-  /** The processes that there are at this moment. */
+  /** Returns the current processes. */
   lives(): readonly Life[]
   crash(life: Life): void
-  /** After a shard has failed over. */
+  /** Called after a shard has failed over. */
   failedOver(): void
-  /** After the server of a shard has crashed. */
+  /** Called after the server of a shard has crashed. */
   serverCrashed(): void
 }
 
-/** A process that dies again and again would never get anything done. */
+/** Upper bound, because a process that keeps crashing would never finish its work. */
 const MAX_CRASHES = 5
 const MAX_FAILOVERS = { entities: 5, everything: 2 }
 const MAX_SERVER_CRASHES = 6
-/** How likely a disk that hangs goes on at a step, for a short or a long while; or gets some further. */
+/**
+ * Probability per step that a hanging disk continues, after a short or a long while; and that it writes a
+ * part.
+ */
 const DISK_GOES_ON = [0.02, 0.003]
 const DISK_ADVANCES = 0.02
-/** How many steps of the others a process sleeps through. */
+/** Steps of other processes during which a process is frozen. */
 const PAUSE_STEPS = [15, 60, 250, 1500]
-/** How far the clock goes on meanwhile, in milliseconds: beyond the grace and the leases of cleaners, and those of administrators. */
+/**
+ * Milliseconds by which the clock advances during a freeze: beyond grace and leases of cleaners, and leases
+ * of administrators.
+ */
 const LEAPS = [0, 0, 60, 300, 1500, 4000, 61_000]
 
 interface Pause {
   readonly life: Life
   left: number
-  /** When the clock leaps, in steps before the end. */
+  /** Step before the end at which the clock leaps. */
   readonly leapAt: number
   readonly leap: number
 }
@@ -65,7 +71,7 @@ export function createWeather(options: WeatherOptions): Weather {
     if (world.happened.failover >= MAX_FAILOVERS[world.failoverOf] || !strikes('failover')) return
     const shard = random.below(SHARDS)
     const past = world.pasts[shard]
-    // A replica that lags by the whole delay, as the fastest clock has it, is one that nobody has promised anything for.
+    // A replica that lags by the whole delay, by the fastest clock, is beyond the promise.
     const lagMs = world.deleteDelayMs - world.maxSkewMs - 1
     if (!past?.fallBack(scheduler.now(), lagMs, world.failoverOf, random)) return
     world.happened.failover++
@@ -94,7 +100,7 @@ export function createWeather(options: WeatherOptions): Weather {
   function crashServer(): void {
     if (world.happened.serverCrash >= MAX_SERVER_CRASHES || !strikes('serverCrash')) return
     const hanging = world.disks.findIndex(({ hangs }) => hangs)
-    // There is more to lose where a disk hangs.
+    // A crash undoes more while a disk hangs.
     const shard = hanging !== -1 && random.chance(0.8) ? hanging : random.below(SHARDS)
     const gone = world.disks[shard]?.crash() ?? 0
     world.happened.serverCrash++

@@ -19,37 +19,45 @@ import { createShardPast, type ShardPast } from './shard-past.ts'
 import { createSimulatedCache, type SimulatedCache } from './shared-cache.ts'
 import { simulatedDriver, type Network } from './simulated-driver.ts'
 
-/** What a seed decides before anything happens. */
+/** Choices of a seed before the first event. */
 export interface Circumstances {
   readonly faults: Faults
   readonly writeOrder: 'index-first' | 'entity-first'
   readonly onIndexFailure: 'fail' | 'defer'
   readonly deleteDelayMs: number
   readonly queryTimeMs: number
-  /** How far the clocks of processes may be from those of the databases, either way. Well below `deleteDelayMs`. */
+  /**
+   * Greatest offset of processes' clocks from the databases' clock, in either direction. Well below
+   * `deleteDelayMs`.
+   */
   readonly maxSkewMs: number
-  /** What a shard loses that fails over: the last commits of entities, or of all its tables, catalog and layout too. */
+  /**
+   * State that a failover undoes: the last commits of entities, or of all tables of the shard, including
+   * catalog and layout.
+   */
   readonly failoverOf: 'entities' | 'everything'
   readonly ids: readonly EntityId[]
   /**
-   * Whether clients do everything, or move entities from shard to shard in one index and look for them there, or do everything
-   * where entities fight over the keys of unique indexes.
+   * Work of the clients: everything; moving entities between shards in one index and searching them there; or
+   * everything while entities compete for keys of unique indexes.
    */
   readonly clients: (typeof clientKinds)[number]
-  /** How many different names there are to fight over. */
+  /** Number of different names to compete for. */
   readonly names: number
-  /** Servers that follow each shard, and are read. */
+  /** Replicas of each shard, which clients read. */
   readonly replicasEach: number
-  /** The bound of the cache that processes share; 0 where there is none. */
+  /** Staleness bound of the shared cache; 0 if there is none. */
   readonly cacheMs: number
 }
 
 export const clientKinds = ['everything', 'moves', 'keys'] as const
 
 export const SHARDS = 2
-/** A query takes some tens of milliseconds, and some hundreds where a statement of it is slow. */
+/** A query takes some tens of milliseconds, or some hundreds if one of its statements is slow. */
 const QUERY_TIMES_MS = [50, 300, 1500]
-/** Mostly few, for everybody to meet; more, for a write to be held up and not be overtaken. */
+/**
+ * Mostly few, so that clients meet; sometimes more, so that a write can be held up without being replaced.
+ */
 const MOST_ENTITIES = [4, 4, 4, 40]
 const CACHES_MS = [300, 1000, 4000]
 
@@ -102,26 +110,26 @@ function anyId(random: Random): EntityId {
 /** The databases, and the network between them and the processes. */
 export interface World extends Circumstances {
   readonly replicas: Replicas
-  /** Where processes share one. */
+  /** Undefined if processes share none. */
   readonly cache: SimulatedCache | undefined
-  /** What the shards went through, where one may fail over or is followed. */
+  /** Past states of the shards that may fail over or have replicas. */
   readonly pasts: readonly ShardPast[]
   readonly driver: ReferenceDriver
   readonly router: Router
   readonly codec: Codec
   /** The disks of the shards' servers. */
   readonly disks: readonly Disk[]
-  /** Shards that take no statements at this moment. */
+  /** Numbers of the shards that refuse all statements now. */
   readonly down: Set<number>
-  /** How often each kind of fault has happened. */
+  /** How often each kind of fault happened. */
   readonly happened: Record<FaultKind, number>
-  /** In calm weather no fault happens. */
+  /** True in calm weather, in which no fault happens. */
   isCalm: boolean
-  /** A store of a process, and what its cleaner works on. */
+  /** Opens a store for a process, together with the context of its cleaner. */
   open(life: Life, migrate?: boolean): Promise<Opened>
 }
 
-/** An object, for a store is not to be mistaken for a promise by whoever awaits it. */
+/** Wrapped in an object, because `await` would treat a store as a promise. */
 export interface Opened {
   readonly store: DataStore
   readonly cleaned: CleanerStore
@@ -136,7 +144,7 @@ export function createWorld(
   const now = (): number => Math.floor(scheduler.now() * 1000)
   const driver = createReferenceDriver({ shards: SHARDS, now })
   const router = bucketRouter({ shards: SHARDS })
-  // Names are drawn apart: how many there are says nothing of what happens.
+  // A separate random generator, so that the number of names does not influence later choices.
   const chance: Randomness = { next: random.next, uuid: createRandom(0).uuid }
   const codec = msgpackZlibCodec()
   const flawed = { ...driver, shards: driver.shards.map((shard) => withFlaw(shard, flaw)) }

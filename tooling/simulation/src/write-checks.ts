@@ -3,17 +3,17 @@ import type { Acknowledgements } from './acknowledgements.ts'
 import type { Evidence, Operation } from './evidence.ts'
 import { keysIn } from './indexes.ts'
 
-/** What processes are told of their writes. */
+/** Checks of writes. */
 export interface WriteChecks {
-  /** Looks at the databases; after each thing that happened. */
+  /** Reads new states of the databases. Call after each event. */
   observe(): void
-  /** A write was acknowledged with this version, and was to replace `base` if it said so. */
+  /** Checks an acknowledged write with this version that was to replace `base`, if given. */
   acknowledged(operation: Operation, id: EntityId, version: number, base?: number): void
-  /** A delete answered whether the entity was there. */
+  /** Checks the answer of a delete, which tells whether the entity existed. */
   deleted(operation: Operation, id: EntityId, wasThere: boolean): void
-  /** A write failed, and it was said that it did not take place. */
+  /** Checks that a write that was reported as failed never takes place. */
   failed(operation: Operation): void
-  /** A write was refused, because this entity has a key of this index that it was to have. */
+  /** Checks a write that was refused because this entity has the key that the write wanted in this index. */
   refused(operation: Operation, refusal: Pick<LooseleafError, 'index' | 'holder'>): void
 }
 
@@ -60,7 +60,7 @@ export function createWriteChecks(
         wasThere && tombstones.length === 0 && `${id} was said to be deleted and was not`,
         !wasThere && possible.every(({ bag }) => bag !== null) && `${id} was there and was not deleted`,
       )
-      // Which one is its own it does not say; the best of them has to last.
+      // The answer does not tell its version; at least the best candidate must last.
       const lasting = tombstones.filter(({ version }) => !states.isLost(id, version))
       const [tombstone] = lasting.length > 0 ? lasting : tombstones
       if (wasThere && tombstone !== undefined && tombstone.version > 0)

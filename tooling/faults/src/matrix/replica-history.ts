@@ -65,7 +65,7 @@ interface Reign {
  *
  * 1. While its shard has the same server, an entity is a register.
  * 2. After a failover it starts over with the promoted server's state. That state must have been written, and
- * must include every write that was acknowledged before the replica was cut off.
+ *    must include every write that was acknowledged before the replica was cut off.
  * 3. A call that spans a failover may have run on either server.
  */
 export function checkLossyHistory(

@@ -38,7 +38,7 @@ const REST_MS = 5
  *
  * 1. It reads an entity, then the pending rows, then the index rows, then the entity again.
  * 2. If both reads of the entity have the same version, that version was current all the time, because
- * versions never come back. So every row of it had to be there.
+ *    versions never come back. So every row of it had to be there.
  * 3. Pending rows are read first, because a pending row is removed when its index row is written.
  */
 export function startWatcher(
