@@ -5,20 +5,20 @@ import type { DriverFactory } from '@looseleaf/core'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 import { keepOpen } from '@looseleaf/testkit'
 
-/** Where a history takes place. */
+/** Databases for histories. */
 export interface Backend {
   readonly name: string
-  /** New, empty databases. */
+  /** Creates new, empty databases. */
   create(shards: number): Promise<Databases>
 }
 
 export interface Databases {
-  /** Connects as often as it is asked to, always to the same data. */
+  /** Factory that may connect any number of times, always to the same data. */
   readonly shards: DriverFactory
   drop(): Promise<void>
 }
 
-/** SQLite in memory. What is in memory goes with its connection, so all stores of a history share one. */
+/** SQLite in memory. The data end with the connection, so all stores of a history share one. */
 export const memoryBackend: Backend = {
   name: 'SQLite in memory',
   async create(shards) {
@@ -27,7 +27,7 @@ export const memoryBackend: Backend = {
   },
 }
 
-/** SQLite files in a folder of their own. */
+/** SQLite files in a temporary folder. */
 export const fileBackend: Backend = {
   name: 'SQLite files',
   async create(shards) {

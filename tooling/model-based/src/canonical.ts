@@ -1,8 +1,8 @@
 import type { Bag } from '@looseleaf/core'
 
 /**
- * A text that two values share exactly when they are the same as far as a store is to keep them apart: types, every bit
- * of numbers, bytes by content, properties in any order, an undefined one as absent.
+ * Returns a text that two values share exactly if a store must not distinguish them. It includes types, every
+ * bit of numbers, and bytes by content; it ignores the order of properties and undefined ones.
  */
 export function canonical(value: unknown): string {
   if (value === undefined) return 'undefined'
@@ -18,7 +18,7 @@ export function canonical(value: unknown): string {
   return `{ ${texts.toSorted().join(', ')} }`
 }
 
-/** What a bag is once it was stored: -0 is 0, and nothing is undefined. */
+/** Returns a bag as it is stored: -0 becomes 0, and undefined properties go. */
 export function asStored<T>(value: T): T {
   if (typeof value === 'number') return (value + 0) as T
   if (typeof value !== 'object' || value === null) return value

@@ -15,17 +15,17 @@ import { propertySettings, replayPath } from './settings.ts'
 import { World } from './world.ts'
 
 export interface ModelRunOptions {
-  /** Histories. */
+  /** Number of histories. */
   readonly runs: number
-  /** Commands of one history at the most. */
+  /** Greatest number of commands in a history. */
   readonly commands: number
-  /** The test file, for the hint on how to run a failing history again. */
+  /** Test file, for the hint that replays a failing history. */
   readonly file: string
 }
 
 /**
- * The same histories on every one of these backends: each answer has to be the oracle's, and at the end the answers of
- * the backends have to be the same word for word, also where the oracle leaves a choice.
+ * Runs the same histories on all of these backends. Each answer must be the oracle's. At the end, the answers
+ * of the backends must be identical, even where the oracle allows several.
  */
 export async function checkModel(backends: readonly Backend[], options: ModelRunOptions): Promise<void> {
   await assertReplayable(
@@ -35,7 +35,7 @@ export async function checkModel(backends: readonly Backend[], options: ModelRun
   )
 }
 
-/** The property that `checkModel` asserts, for histories of so many commands at the most. */
+/** The property that `checkModel` asserts, for histories of at most this many commands. */
 export function modelProperty(
   backends: readonly Backend[],
   commands: number,
@@ -61,7 +61,7 @@ export function modelProperty(
   })
 }
 
-/** One history on one backend; gives all its answers. */
+/** Runs one history on one backend and returns all answers. */
 async function runOn(backend: Backend, commands: Iterable<Command>): Promise<readonly string[]> {
   const world = await World.create(backend)
   try {
@@ -74,15 +74,15 @@ async function runOn(backend: Backend, commands: Iterable<Command>): Promise<rea
   }
 }
 
-/** When nothing is in flight, every index holds exactly the rows of its entities, on their shards. */
+/** Checks at rest that every index holds exactly the rows of its entities, on the right shards. */
 async function checkAtRest(model: Model, world: World): Promise<void> {
   await world.store.settled()
   for (const { definition, state } of model.oracle.indexes) {
     const isAlone =
       model.oracle.indexes.filter((index) => index.definition.name === definition.name).length === 1
-    // With generations side by side a name means only one of them.
+    // A name with several generations stands for only one of them.
     if (state !== 'ready' || !isAlone) continue
-    // A write that was refused for one key may have left the claim of another behind.
+    // A write that was refused for one key may leave the claim of another one behind.
     if (definition.unique) await sweep(world.store, { indexes: definition.name, graceMs: 0 })
     const { missing, unclaimed, dangling, misplaced, rows } = await checkIndex(world.store, definition.name, {
       settleMs: 0,

@@ -4,7 +4,7 @@ import { mysqlBackend } from './mysql-backend.ts'
 import { testTimeout } from './settings.ts'
 
 test(
-  'on MariaDB, clients of two stores see what is promised, and nothing is lost',
+  'on MariaDB, clients of two stores get the promised answers, and no write is lost',
   () => checkConcurrently(mysqlBackend, 2, 'src/concurrent.int.test.ts'),
   testTimeout(),
 )

@@ -16,10 +16,10 @@ import { bags } from './values.ts'
 const CLIENTS = 4
 const SHARDS = 2
 
-/** The index that clients add meanwhile. */
+/** Index that clients add during the run. */
 const more = passingIndexes.find(({ name }) => name === 'more')!
 
-/** What a client does; numbers pick one of its own entities, or one that all of them write. */
+/** One operation of a client. Numbers select one of its own entities or a shared one. */
 type Operation =
   | { readonly kind: 'put' | 'merge'; readonly own: number; readonly bag: Bag }
   | { readonly kind: 'delete' | 'get'; readonly own: number }
@@ -43,13 +43,15 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('insert', 'add index') }) },
 )
 
-/** Each client's operations run one after the other, and those of different clients at the same time. */
+/** Operations of one client run in sequence, those of different clients concurrently. */
 const histories = fc.array(fc.array(operations, { maxLength: 14, size: 'max' }), {
   minLength: CLIENTS,
   maxLength: CLIENTS,
 })
 
-/** What has to hold when several clients write at once, through two stores on the same databases. */
+/**
+ * Checks the promises for several clients that write concurrently, through two stores on the same databases.
+ */
 export async function checkConcurrently(backend: Backend, runs: number, file: string): Promise<void> {
   const property = fc.asyncProperty(histories, async (history) => {
     const databases = await backend.create(SHARDS)
@@ -66,14 +68,14 @@ export async function checkConcurrently(backend: Backend, runs: number, file: st
   await assertReplayable(property, propertySettings(runs), file)
 }
 
-/** What all clients write, and what they were answered. */
+/** Entities that all clients write, and the answers. */
 interface Shared {
   readonly ids: readonly string[]
   readonly counter: string
   readonly contested: string
   /** Acknowledged writes of each shared entity, by version. */
   readonly writes: readonly Map<number, string>[]
-  /** What was read of them, and the greatest version that was acknowledged before. */
+  /** Reads of shared entities, with the greatest version that was acknowledged before each. */
   readonly reads: { readonly entity: number; readonly version: number; readonly text: string }[]
   increments: number
   inserted: number
@@ -99,10 +101,10 @@ async function runClient(
   all: Shared,
 ): Promise<void> {
   const ids = [stores[0].newId(), stores[0].newId(), stores[0].newId()]
-  // What nobody else writes is as in a store of one's own.
+  // Entities of one writer behave as in a store with one client.
   const oracle = new Oracle(baseIndexes)
   for (const [i, step] of steps.entries()) {
-    // Now through one store, now through the other: what one acknowledges, the other knows.
+    // Alternates between the stores: each must see writes that the other one acknowledged.
     const store = stores[(number + i) % 2]!
     switch (step.kind) {
       case 'put':
@@ -196,7 +198,10 @@ async function readShared(store: DataStore, entity: number, all: Shared): Promis
   if (found !== undefined) all.reads.push({ entity, version, text: textOf(found) })
 }
 
-/** One's own entities are found exactly when they match, in their order; nobody's is found that does not match. */
+/**
+ * Checks that a client's own entities are found exactly if they match, in order, and that no other result
+ * fails to match.
+ */
 async function find(
   store: DataStore,
   plan: QueryPlan,
@@ -222,7 +227,7 @@ async function find(
   expectSame(`own entities in ${request.index.name}`, mine, wanted)
 }
 
-/** When nobody writes any more: nothing was lost, and after one sweep every index is what its entities say. */
+/** Checks after all writes that none was lost, and that one sweep makes every index exact. */
 async function checkAtRest(stores: readonly [DataStore, DataStore], all: Shared): Promise<void> {
   for (const store of stores) await store.settled()
   const [store] = stores

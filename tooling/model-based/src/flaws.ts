@@ -4,7 +4,7 @@ import { keepOpen } from '@looseleaf/testkit'
 import { changed, type Changes } from '@looseleaf-tooling/lab/drivers'
 import type { Backend } from './backend.ts'
 
-/** Ways in which a database or a driver could be wrong, one at a time. The model has to notice each. */
+/** Possible mistakes of a database or a driver. The model must notice each one. */
 export const flaws: Readonly<Record<string, Changes>> = {
   'index rows are not written': { index: () => ({ upsert: async () => {} }) },
   'one index row of a statement is not written': {

@@ -1,7 +1,7 @@
 import { bucketRouter } from '@looseleaf/router'
 import type { Router } from '@looseleaf/core'
 
-/** Ids of every making; the last two are one in two spellings. */
+/** Ids of every kind; the last two are one id in two spellings. */
 export const knownIds: readonly string[] = [
   '0192f0c1-7c1e-7000-8def-0123456789ab',
   '0192f0c1-7c1e-7fff-8def-0123456789ab',
@@ -12,7 +12,7 @@ export const knownIds: readonly string[] = [
   '0192F0C1-7C1E-7ABC-8DEF-ABCDEFABCDEF',
 ]
 
-/** The usual router, but for fresh ids, which are the same in every run: else no two backends could be compared. */
+/** The usual router, but with deterministic ids, so that backends can be compared. */
 export function countingRouter(shards: number): Router {
   const router = bucketRouter({ shards })
   let made = 0

@@ -1,6 +1,6 @@
 import { defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
 
-/** Those that every store of these tests has from its first day on. */
+/** Indexes that every store of these tests always has. */
 export const baseIndexes: readonly IndexDefinition[] = [
   defineIndex('by_string', { properties: { s: 'string' }, shardOn: 's' }),
   defineIndex('by_integer', { properties: { i: 'integer' }, shardOn: 'id', onMisfit: 'skip' }),
@@ -79,7 +79,7 @@ export const baseIndexes: readonly IndexDefinition[] = [
     onMisfit: 'skip',
     include: ['s', 't'],
   }),
-  // Of some entities: others may hold what they like.
+  // A partial index: other entities may hold any value.
   defineIndex('of_true', {
     properties: { n: 'number', s: { type: 'string', nulls: 'first' } },
     shardOn: 'n',
@@ -95,7 +95,7 @@ export const baseIndexes: readonly IndexDefinition[] = [
   defineIndex('by_people', { properties: { 'in.people.name': 'string[]' }, shardOn: 'id', onMisfit: 'skip' }),
 ]
 
-/** Those of a store that has one writer at a time, where it is certain who is first. */
+/** Unique indexes, for stores with one writer at a time, where the winner is certain. */
 export const indexesOfOne: readonly IndexDefinition[] = [
   ...baseIndexes,
   defineIndex('only_one', {
@@ -114,7 +114,10 @@ export const indexesOfOne: readonly IndexDefinition[] = [
   }),
 ]
 
-/** Those that come and go: several definitions of a name, and some that differ in what becomes of misfits, or in no more than how they are written. */
+/**
+ * Indexes that are added and dropped: several definitions of one name, some of which differ only in the
+ * handling of misfits or in notation.
+ */
 export const passingIndexes: readonly IndexDefinition[] = [
   defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id' }),
   defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id', onMisfit: 'skip' }),

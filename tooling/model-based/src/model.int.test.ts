@@ -5,7 +5,7 @@ import { checkModel } from './check-model.ts'
 import { testTimeout } from './settings.ts'
 
 test(
-  'MariaDB answers every history as the oracle does, and as SQLite in memory',
+  'MariaDB answers every history like the oracle and like SQLite in memory',
   () => checkModel([memoryBackend, mysqlBackend], { runs: 4, commands: 80, file: 'src/model.int.test.ts' }),
   testTimeout(),
 )

@@ -4,7 +4,7 @@ import { checkModel } from './check-model.ts'
 import { testTimeout } from './settings.ts'
 
 test(
-  'SQLite in memory and in files answer every history as the oracle does, and as each other',
+  'SQLite in memory and SQLite files answer every history like the oracle and like each other',
   () => checkModel([memoryBackend, fileBackend], { runs: 15, commands: 60, file: 'src/model.test.ts' }),
   testTimeout(),
 )

@@ -2,26 +2,26 @@ import type { FoundEntity, Oracle } from './oracle.ts'
 import { knownIds } from './ids.ts'
 import type { QueryRequest } from './commands/query-request.ts'
 
-/** Where a cursor of a page leads from, and which way. */
+/** Start and direction of the next page. */
 export interface Pager {
   readonly request: QueryRequest
-  /** The index as the oracle knew it at the first page: a cursor does not outlive a generation. */
+  /** Index of the first page, as the oracle knew it: a cursor does not outlive its generation. */
   readonly index: unknown
   readonly cursor: string
   readonly way: 'cursor' | 'previous'
   readonly cut: Cut
 }
 
-/** A place between two entities that stood side by side when a page ended there: behind the one, before the other. */
+/** A cut between two formerly adjacent entities: after the first, before the second. */
 export interface Cut {
   readonly before: FoundEntity
   readonly behind: FoundEntity
 }
 
-/** Pages that may be turned from at a time; the oldest is forgotten. */
+/** Number of cursors that are kept; the oldest one is dropped. */
 const PAGERS = 6
 
-/** The oracle, and what a client would remember of the answers so far. */
+/** The oracle, and the state that a client would remember. */
 export class Model {
   readonly oracle: Oracle
   readonly ids: string[] = [...knownIds]
@@ -32,12 +32,12 @@ export class Model {
     this.oracle = oracle
   }
 
-  /** Ids by number, with those made on the way, in whatever spelling. */
+  /** Returns an id by number, including fresh ones, in any spelling. */
   idAt(number: number): string {
     return this.ids[number % this.ids.length]!
   }
 
-  /** The last version that was seen of an entity; 0 when there is none now. */
+  /** Returns the last known version of an entity; 0 if there is none. */
   versionOf(id: string): number {
     const key = id.toLowerCase()
     return this.oracle.entities.has(key) ? (this.#versions.get(key) ?? 0) : 0
@@ -48,7 +48,7 @@ export class Model {
     if (this.pagers.length > PAGERS) this.pagers.shift()
   }
 
-  /** Remembers a write: its version has to be greater than every one before it. */
+  /** Records a write, whose version must be greater than all before. */
   wrote(id: string, version: number | undefined): void {
     const key = id.toLowerCase()
     if (version === undefined) return

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Bag, IndexDefinitionData, IndexedProperty } from '@looseleaf/core'
 
-/** A column of a row: what it is compared by in the order of the index, and the whole of it, which conditions look at. */
+/** A column of a row: its sort key in the index, and its full value, which conditions compare. */
 interface Column {
   readonly place: Buffer | bigint | number
   readonly whole: Buffer | bigint | number
-  /** There is nothing: it stands before all others, or behind them. */
+  /** Set for an absent value, which sorts before or after all others. */
   readonly nothing?: 'first' | 'last'
-  /** Greater ones come first. */
+  /** True for descending order. */
   readonly isDown?: boolean
 }
 export type Row = readonly Column[]
@@ -20,9 +20,9 @@ export interface Rows {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * What an index has of a bag, written down from the promises in the READMEs and from nothing else: a bag counts only
- * with the values of `on` and every property of the index, those with nulls aside; a value of another type is a misfit; an
- * array gives a row per different element, or per different key of one.
+ * Returns the rows of an index for a bag, by the promises of the READMEs only. A bag has rows only if it has
+ * the values of `on` and every property of the index, except those with `nulls`. A value of another type is a
+ * misfit. An array gives one row per distinct element, or per distinct key of one.
  */
 export function rowsOf({ properties, on = {} }: IndexDefinitionData, bag: Bag): Rows {
   const isOfAnother = Object.keys(on).some((name) => valueOf(bag, name) !== on[name])
@@ -55,7 +55,7 @@ function hasNothing({ name, of = name, many }: IndexedProperty, bag: Bag): boole
   return value === null || (many && Array.isArray(value) && value.every((element) => element === null))
 }
 
-/** The column that a value of this property has, or one that is asked for; undefined for one that does not fit. */
+/** Returns the column for a value of this property, stored or searched; undefined for a misfit. */
 export function keyed({ type, key }: IndexedProperty, value: unknown): Column | undefined {
   const own = column(type, value)
   if (own === undefined || key === undefined) return own
@@ -73,7 +73,7 @@ export function keyed({ type, key }: IndexedProperty, value: unknown): Column | 
   }
 }
 
-/** A property of the bag, or what dots lead to, through objects and arrays. */
+/** Returns a property of the bag. Dots lead through objects and arrays. */
 export function valueOf(bag: Bag, name: string): unknown {
   if (bag[name] !== undefined || !name.includes('.')) return bag[name]
   let values: unknown[] = [bag]
@@ -87,12 +87,12 @@ export function valueOf(bag: Bag, name: string): unknown {
     })
   }
   if (!isSpread) return values[0]
-  // Arrays of the last step are laid together with what is none, without what is nothing.
+  // Flattens arrays of the last step and skips absent values.
   const found = values.flat().filter((value) => value !== null && value !== undefined)
   return found.length === 0 ? undefined : found
 }
 
-/** A value as a column of this type; undefined for one that does not fit. */
+/** Returns a value as a column of this type; undefined for a misfit. */
 export function column(type: string, value: unknown): Column | undefined {
   switch (type) {
     case 'string': {
@@ -124,7 +124,7 @@ export function compareValues(a: Buffer | bigint | number, b: Buffer | bigint | 
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Where a row stands among the rows of its index: its columns, then the id of its entity. */
+/** Compares places in an index: columns first, then the id of the entity. */
 export function comparePlaces(a: Place, b: Place): number {
   for (const [i, own] of a.row.entries()) {
     const other = b.row[i]!
@@ -140,7 +140,7 @@ function rank({ nothing }: Column): number {
 
 export interface Place {
   readonly row: Row
-  /** In lower case, so that texts stand in the order of their bytes. */
+  /** Lower case, so that texts sort like their bytes. */
   readonly id: string
 }
 

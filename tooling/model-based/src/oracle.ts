@@ -2,11 +2,14 @@ import type { Bag, ErrorCode, IndexDefinitionData } from '@looseleaf/core'
 import { asStored } from './canonical.ts'
 import { comparePlaces, compareValues, keyed, rowsOf, type Place, type Row } from './oracle-rows.ts'
 
-/** Conditions as the store takes them. */
+/** Conditions of a query, as the store takes them. */
 export type Conditions = Readonly<Record<string, unknown>>
 type Operator = 'gt' | 'gte' | 'lt' | 'lte' | 'startsWith'
 
-/** One of several conditions: with values for so many of the first properties, and perhaps a range on the next. */
+/**
+ * One of several conditions: values for the given number of first properties, and perhaps a range on the
+ * next.
+ */
 export interface GivenCondition {
   readonly index: IndexDefinitionData
   readonly where: Conditions
@@ -16,7 +19,7 @@ export interface GivenCondition {
 export interface FoundEntity {
   readonly id: string
   readonly bag: Bag
-  /** Where the query meets it. */
+  /** Place at which the query meets the entity. */
   readonly place: Place
 }
 
@@ -25,7 +28,7 @@ interface KnownIndex {
   state: 'building' | 'ready'
 }
 
-/** An answer that is no value: the code that the store is to throw. */
+/** A refused call, with the error code that the store must throw. */
 export class Refusal extends Error {
   readonly code: ErrorCode
   constructor(code: ErrorCode) {
@@ -35,7 +38,7 @@ export class Refusal extends Error {
   }
 }
 
-/** All that is promised, over a plain Map: no shards, no rows kept, nothing in flight. */
+/** The store's promises over a plain Map: no shards, no lost rows, nothing in flight. */
 export class Oracle {
   readonly entities = new Map<string, Bag>()
   readonly indexes: KnownIndex[]
@@ -44,7 +47,7 @@ export class Oracle {
     this.indexes = indexes.map((definition) => ({ definition, state: 'ready' }))
   }
 
-  /** Writes a bag whole; `isCurrent` says whether the version that was asked for is the entity's. */
+  /** Replaces a whole bag; `isCurrent` tells whether the expected version is the entity's. */
   put(id: string, bag: Bag, isCurrent = true): { created: boolean } {
     if (!isCurrent) throw new Refusal('VERSION_MISMATCH')
     const refused = this.indexes.some(
@@ -57,7 +60,9 @@ export class Oracle {
     return { created }
   }
 
-  /** Whether another entity has a key of a unique index that this bag has; one with nothing in it is none. */
+  /**
+   * Tells whether another entity has one of this bag's keys in a unique index. An empty key does not count.
+   */
   private hasKeyOfAnother(id: string, bag: Bag): boolean {
     const keysOf = (definition: IndexDefinitionData, of: Bag): string[] =>
       rowsOf(definition, of)
@@ -96,7 +101,7 @@ export class Oracle {
     else known.definition = definition
   }
 
-  /** What is being filled is meant before what is ready. */
+  /** A name means the filling generation before the ready one. */
   clean(name: string): void {
     const named = this.indexes.filter(({ definition }) => definition.name === name)
     if (named.length === 0) throw new Refusal('INDEX_NOT_FOUND')
@@ -110,7 +115,7 @@ export class Oracle {
     return this.indexes.splice(0, Infinity, ...kept).length > kept.length
   }
 
-  /** Everything that matches, in order, each entity at the first of its rows that matches. */
+  /** Returns all matches in order, each entity at its first matching row. */
   query(
     definition: IndexDefinitionData,
     where: Conditions,
@@ -132,8 +137,8 @@ export class Oracle {
   }
 
   /**
-   * Everything that matches all conditions with rows that are the same behind the first properties, of which each gives a value,
-   * in the order of that rest.
+   * Returns the entities that match all conditions with rows that agree after the given first properties, in
+   * the order of that rest.
    */
   intersect(
     conditions: readonly GivenCondition[],
@@ -166,7 +171,7 @@ export class Oracle {
     if (known.state === 'building') throw new Refusal('INDEX_NOT_READY')
   }
 
-  /** How many rows the tables of an index hold between them. */
+  /** Returns the total number of rows in the tables of an index. */
   rowCount(definition: IndexDefinitionData): number {
     let count = 0
     for (const bag of this.entities.values()) count += rowsOf(definition, bag).rows.length
@@ -174,7 +179,7 @@ export class Oracle {
   }
 }
 
-/** Whether a row of an index is one that is asked for. */
+/** Tells whether a row matches the conditions. */
 export function matches(definition: IndexDefinitionData, where: Conditions, row: Row): boolean {
   return definition.properties.every((property, i) => {
     const condition = where[property.name]
@@ -198,7 +203,10 @@ export function matches(definition: IndexDefinitionData, where: Conditions, row:
   })
 }
 
-/** Two definitions of one name with the same properties, `shardOn`, `on` and `include` are one index. */
+/**
+ * Tells whether two definitions of one name have the same properties, `shardOn`, `on` and `include`, and so
+ * are one index.
+ */
 export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
   return (
     a.name === b.name &&
@@ -210,7 +218,7 @@ export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): bo
   )
 }
 
-/** The values of a list, any of which will do; undefined for another condition. */
+/** Returns the alternatives of a value list; undefined for another condition. */
 function listOf(condition: unknown): readonly unknown[] | undefined {
   return (condition as { readonly in?: readonly unknown[] } | undefined)?.in
 }

@@ -1,6 +1,6 @@
 import fc, { type IAsyncProperty, type Parameters } from 'fast-check'
 
-/** Runs a property; when it fails, the error begins with what to type to run that very history again. */
+/** Asserts a property. If it fails, the error begins with the command that replays the history. */
 export async function assertReplayable<T>(
   property: IAsyncProperty<T>,
   settings: Parameters<unknown>,

@@ -6,7 +6,7 @@ import { rollingDeployment } from './rolling.ts'
 import { testTimeout } from './settings.ts'
 
 test(
-  'two versions of a program beside each other, on MariaDB: no write is lost, no match is missed, every index is whole',
+  'on MariaDB, two versions of a program side by side lose no write, miss no match and leave every index exact',
   async () => {
     const { urls, drop } = await freshShards(2)
     onTestFinished(drop)
@@ -23,6 +23,6 @@ test(
     expect(result.answers).toBeGreaterThan(30)
     expect(result.refused).toBeGreaterThan(0)
   },
-  // Twenty times over, tables are made and dropped.
+  // The test creates and drops tables twenty times.
   2 * testTimeout(),
 )

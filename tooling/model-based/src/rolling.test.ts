@@ -3,7 +3,7 @@ import { keepOpen } from '@looseleaf/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { rollingDeployment } from './rolling.ts'
 
-test('two versions of a program beside each other, on SQLite: no write is lost, no match is missed, every index is whole', async () => {
+test('on SQLite, two versions of a program side by side lose no write, miss no match and leave every index exact', async () => {
   const driver = await memoryShards(2).connect()
   onTestFinished(() => driver.close())
   const result = await rollingDeployment({

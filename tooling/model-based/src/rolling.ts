@@ -6,8 +6,8 @@ import { DataStore } from '@looseleaf/store'
 import { createRandom } from '@looseleaf-tooling/random'
 
 /*
- * Two versions of a program beside each other, again and again: the second adds an index, changes the definition of one and
- * drops one; then it is taken back. Everybody writes and queries meanwhile.
+ * Runs two versions of a program side by side, repeatedly. The second version adds an index, changes the
+ * definition of one and drops one; then it is rolled back. All processes write and query during this.
  */
 
 const byOwner = defineIndex('by_owner', { properties: { owner: 'string' }, shardOn: 'owner' })
@@ -31,42 +31,42 @@ interface TaskBag {
   readonly tags: readonly string[]
 }
 
-/** What is known of an entity from the answers to those who wrote it. */
+/** State of an entity according to the answers to its writers. */
 interface Known {
   readonly id: string
   bag: TaskBag
   version: number
-  /** Writes of it that were acknowledged, each of which has counted its `n` up by one. */
+  /** Acknowledged writes, each of which incremented `n`. */
   acknowledged: number
-  /** Writes of it that are under way, and how many have begun. */
+  /** Writes in flight, and writes begun so far. */
   underWay: number
   begun: number
 }
 
 export interface RollingOptions {
-  /** Shards for another process. */
+  /** Returns shards for another process. */
   connect(): DriverFactory
   readonly cycles: number
   readonly entities: number
   readonly seed: number
-  /** Calls of each running process between two steps of the deployment. */
+  /** Least number of calls of each process between two steps of the deployment. */
   readonly callsAtLeast: number
-  /** Rows that entities have lost stay for so long: for this test to be quick, not as long as in life. */
+  /** Retention of lost rows; short, to keep the test quick. */
   readonly queryTimeMs: number
 }
 
 export interface RollingResult {
   readonly acknowledged: number
   readonly answers: number
-  /** Queries of an index that was hidden, by a version that still wanted it. */
+  /** Queries that were refused because a version still wanted a hidden index. */
   readonly refused: number
-  /** What must not be. */
+  /** Violations. */
   readonly wrong: readonly string[]
 }
 
 interface Process {
   readonly store: DataStore
-  /** Lets it do some more calls. */
+  /** Lets the process make some more calls. */
   go(): Promise<void>
   /** Ends its calls. */
   rest(): Promise<void>
@@ -83,7 +83,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
   const wrong: string[] = []
   const counts = { acknowledged: 0, answers: 0, refused: 0 }
   const entities: Known[] = []
-  /** Which version's indexes may be hidden from it just now. */
+  /** The version whose indexes may be hidden from it now. */
   let mayRefuse: number | undefined
 
   function bagOf(n: number): TaskBag {
@@ -134,7 +134,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
         scatter: true,
       })) as Entity[]
     } catch (error) {
-      // It took too long to be complete, on a machine that is busy, and says so.
+      // On a busy machine the call may time out, and says so.
       if (isLooseleafError(error, 'DEADLINE')) return
       const isRefused =
         isLooseleafError(error, 'INDEX_NOT_READY') || isLooseleafError(error, 'INDEX_NOT_FOUND')
@@ -145,7 +145,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
     counts.answers++
     const ids = new Set(found.map(({ id }) => id))
     for (const [i, { id, bag, begun }] of entities.entries()) {
-      // Nothing is certain of one that was written meanwhile.
+      // An entity that was written during the read is uncertain.
       if (begun !== before[i]) continue
       if (matches(bag) === ids.has(id)) continue
       wrong.push(`${definition.name} of version ${version + 1}: ${id} ${matches(bag) ? 'missed' : 'found'}`)
@@ -160,7 +160,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
       while (!isOver) {
         await call()
         calls++
-        // Others want the machine too: it is the steps of the deployment that take long, and it is loaded all the while.
+        // Leaves processor time to the steps of the deployment, which take long while the load continues.
         await new Promise((resolve) => setTimeout(resolve, 2))
       }
     }
@@ -200,7 +200,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
       const from = cycle % 2
       const to = 1 - from
       await old.go()
-      // Whoever deploys adds what the next version has, and fills it; then that one begins.
+      // The deployer adds and fills the next version's indexes before that version starts.
       const deployer = await open(to)
       const building = (await deployer.indexes()).filter(({ state }) => state === 'building')
       await cleanIndex(deployer, [...new Set(building.map(({ name }) => name))], CLEAN)
@@ -210,7 +210,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
 
       const unused = VERSIONS[from] as readonly Definition[]
       if (random.chance(0.5)) {
-        // Too early: the old version still runs, and gets back what it queries, at once.
+        // Too early: the old version still runs, and must get its indexes back at once.
         mayRefuse = from
         for (const definition of unused) await deployer.hideIndex(definition)
         await Promise.all([old.go(), next.go()])
@@ -222,7 +222,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
       await old.close()
       for (const definition of unused) await deployer.hideIndex(definition)
       await next.go()
-      // Half of the time the next deployment finds them hidden, and has nothing to fill.
+      // In half of the rounds, the next deployment finds the indexes hidden and has nothing to fill.
       if (random.chance(0.5)) for (const definition of unused) await deployer.dropIndex(definition)
       await next.go()
       await deployer.close()
@@ -238,7 +238,10 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
   return { ...counts, wrong }
 }
 
-/** Every entity against what was acknowledged, and every row of every index, hidden ones too, against the entities. */
+/**
+ * Compares every entity with its acknowledged writes, and every index row with the entities, including hidden
+ * indexes.
+ */
 async function compare(store: DataStore, entities: readonly Known[]): Promise<string[]> {
   const wrong: string[] = []
   for (const { id, bag, acknowledged } of entities) {

@@ -4,17 +4,17 @@ import type { Parameters } from 'fast-check'
 const { LOOSELEAF_MODEL_RUNS, LOOSELEAF_MODEL_SEED, LOOSELEAF_MODEL_PATH, LOOSELEAF_MODEL_REPLAY } =
   process.env
 
-/** The part of a failing run that only the commands know; see the README. */
+/** Position of a failing run in the commands; see the README. */
 export const replayPath: string | undefined = LOOSELEAF_MODEL_REPLAY
 
 /**
- * Settings of fast-check: `runs` histories, half of them in a short run, or `LOOSELEAF_MODEL_RUNS` times as many for every one of them when that is
- * set. A seed of one's own runs the same histories again.
+ * Returns settings for fast-check: `runs` histories, half as many in a short run, or `LOOSELEAF_MODEL_RUNS`
+ * times as many if that is set. A given seed repeats its histories.
  */
 export function propertySettings(runs: number): Parameters<unknown> {
   return {
     numRuns: Math.ceil((isLong ? runs : runs / 2) * factor()),
-    // A history that fails is long; shrinking it is worth some minutes, not hours.
+    // A failing history is long. Shrinking may take minutes, not hours.
     interruptAfterTimeLimit: 60_000 + 20_000 * factor(),
     markInterruptAsFailure: false,
     ...(LOOSELEAF_MODEL_SEED === undefined ? {} : { seed: Number(LOOSELEAF_MODEL_SEED) }),
@@ -22,7 +22,7 @@ export function propertySettings(runs: number): Parameters<unknown> {
   }
 }
 
-/** How long a test may take before it is taken to hang. */
+/** Returns the time in milliseconds after which a test counts as hanging. */
 export function testTimeout(): number {
   return 120_000 + 60_000 * factor()
 }

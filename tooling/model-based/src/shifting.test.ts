@@ -14,14 +14,14 @@ import { bags } from './values.ts'
 
 const guises: readonly Guise[] = ['getters', 'proxy']
 
-/** Properties that are indexed, and any others beside them. */
+/** Indexed properties and any others. */
 const versions = fc.array(
   fc.tuple(bags, arbitraryBag).map(([bag, more]): Bag => ({ other: { ...more }, ...bag })),
   { minLength: 1, maxLength: 4 },
 )
 
 test(
-  'bags that answer otherwise each time they are asked are indexed as they are stored',
+  'bags that answer differently on each read are indexed as they are stored',
   async () => {
     let stored = 0
     const property = fc.asyncProperty(versions, fc.constantFrom(...guises), async (choices, guise) => {
@@ -60,7 +60,7 @@ test(
   testTimeout(),
 )
 
-test('a bag that shifts gives no answer twice', () => {
+test('a shifting bag gives no answer twice', () => {
   for (const guise of guises) {
     const bag = shiftingBag([{ s: 'a', list: [1, 2], at: new Date(5) }, { s: 'b' }], guise)
     expect([bag['s'], bag['s'], bag['s']]).toEqual(['a', 'b', 'a'])
@@ -70,7 +70,7 @@ test('a bag that shifts gives no answer twice', () => {
   }
 })
 
-/** A mixture of several bags may not fit an index, which is another matter. */
+/** A mixture of several bags may not fit an index; that refusal is expected. */
 async function orRefused(write: () => Promise<unknown>): Promise<void> {
   try {
     await write()

@@ -1,16 +1,16 @@
 import type { Bag, PropertyValue } from '@looseleaf/core'
 
-/** Where the answers of one bag are counted, so that no two of them are the same. */
+/** Counter of a bag's answers, so that no two are the same. */
 interface Answers {
   given: number
 }
 
-/** How a property that has several values answers: one after the other. */
+/** Mechanism by which a property returns its values in turn. */
 export type Guise = 'getters' | 'proxy'
 
 /**
- * A bag that answers otherwise each time it is asked: a property with the value that it has in one of these bags, in turn, and
- * whatever is nested in it with what stands in another place. Its Dates and bytes do as those of classes that lie.
+ * Returns a bag that answers differently on each read: a property takes its value from each of these bags in
+ * turn, and so does everything nested in it. Its Dates and bytes behave like those of lying classes.
  */
 export function shiftingBag(bags: readonly Bag[], guise: Guise): Bag {
   const answers: Answers = { given: 0 }

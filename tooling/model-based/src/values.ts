@@ -2,8 +2,8 @@ import type { Bag, PropertyValue } from '@looseleaf/core'
 import fc from 'fast-check'
 
 /*
- * Small alphabets, so that values meet; and in each of them the values at which encodings, collations, key lengths and
- * number types part ways.
+ * Small alphabets, so that values collide. They include the values at which encodings, collations, key
+ * lengths and number types differ.
  */
 
 const LONG = 'x'.repeat(600)
@@ -28,14 +28,14 @@ export const strings: readonly string[] = [
   "'",
   '\\',
   '\ufeffa',
-  // Around the 512 bytes that an index keeps of a string, and beyond with the same beginning.
+  // Around the 512 bytes that an index keeps of a string, and longer with the same prefix.
   'x'.repeat(512),
   'x'.repeat(513),
   `${LONG}a`,
   `${LONG}b`,
   'é'.repeat(256),
   'é'.repeat(257),
-  // The 512th byte is the first of two.
+  // Byte 512 is the first one of a two-byte character.
   `${'x'.repeat(511)}é`,
   `${'x'.repeat(511)}ê`,
 ]
@@ -82,7 +82,7 @@ export const dates: readonly Date[] = [
   new Date(-8.64e15),
 ]
 
-/** Two of them are one UUID in two spellings. */
+/** The list has one UUID in two spellings. */
 export const uuids: readonly string[] = [
   '00000000-0000-0000-0000-000000000000',
   'ffffffff-ffff-ffff-ffff-ffffffffffff',
@@ -93,7 +93,7 @@ export const uuids: readonly string[] = [
 
 export const booleans: readonly boolean[] = [false, true]
 
-/** What an index on the property cannot hold, though a bag can. */
+/** Values that a bag can hold but an index on the property cannot. */
 const misfits: Readonly<Record<string, readonly PropertyValue[]>> = {
   s: [5, ['a'], true],
   i: [1.5, 2 ** 53, 2n ** 63n, Number.NaN, '1'],
@@ -118,7 +118,7 @@ function property(name: string, usual: fc.Arbitrary<PropertyValue>): fc.Arbitrar
 const list = (values: readonly PropertyValue[]): fc.Arbitrary<PropertyValue> =>
   fc.array(fc.constantFrom(...values, null), { maxLength: 5 })
 
-/** Whatever else a bag may hold: nothing indexes it, and it has to come back as it was. */
+/** Values that no index covers; they must come back unchanged. */
 const anything: fc.Arbitrary<PropertyValue> = fc.constantFrom<PropertyValue>(
   'note',
   Number.NaN,
@@ -160,7 +160,7 @@ export const bags: fc.Arbitrary<Bag> = fc.record(
   { requiredKeys: [] },
 )
 
-/** The values to ask for, by the type of the indexed property. */
+/** Values to search for, by the type of the indexed property. */
 export const alphabets: Readonly<Record<string, readonly (string | number | bigint | boolean | Date)[]>> = {
   string: strings,
   integer: integers,

@@ -10,7 +10,7 @@ import { indexesOfOne } from './indexes.ts'
 const SHARDS = 3
 const codecs = [msgpackZlibCodec, jsonCodec, jsonZlibCodec] as const
 
-/** The real store of one history, and all the answers that it gave. */
+/** The real store of one history, and all its answers. */
 export class World {
   readonly backend: string
   readonly trace: string[] = []
@@ -31,9 +31,9 @@ export class World {
     return new World(backend.name, databases, router, await openStore(databases, router, 0))
   }
 
-  /** Closes the store and opens it again, from now on with another codec: bodies of all three lie side by side. */
+  /** Reopens the store with another codec, so that bodies of all three coexist. */
   async restart(codec: number): Promise<void> {
-    // Rows of entities that have moved would be left to the cleaner.
+    // Otherwise the cleaner would have to delete lost rows.
     await this.store.settled()
     await this.store.close()
     this.store = await openStore(this.#databases, this.#router, codec)
@@ -44,7 +44,7 @@ export class World {
     await this.#databases.drop()
   }
 
-  /** Notes an answer, and throws when it is not the one that the oracle gives. */
+  /** Records an answer; throws if the oracle gives another one. */
   compare(command: string, actual: string, expected: string): void {
     this.note(command, actual)
     if (actual === expected) return
@@ -60,7 +60,7 @@ export class World {
   }
 }
 
-/** A call's answer as a text: its value, or the code of its error. */
+/** Returns a call's value, or its error code, as text. */
 export async function answerOf(call: () => unknown): Promise<string> {
   try {
     return canonical(await call())

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readDiff } from './changed-lines.ts'
 
-it('reads which lines a diff has added, and none where lines were only taken away', () => {
+it('the reader of a diff returns added lines, and none where lines were only removed', () => {
   const diff = `diff --git a/x.ts b/x.ts
 --- a/x.ts
 +++ b/x.ts

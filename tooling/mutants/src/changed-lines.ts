@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { ROOT } from './targets.ts'
 
-/** Whether a line of a file, counted from 1, is another than it was at a revision. */
+/** Tells whether a line of a file, counted from 1, has changed since a revision. */
 export type IsChanged = (file: string, line: number) => boolean
 
 export function changedSince(revision: string): IsChanged {
@@ -12,7 +12,7 @@ export function changedSince(revision: string): IsChanged {
   return (file, line) => (added.get(file) ?? []).some(([from, to]) => from <= line && line < to)
 }
 
-/** Of each file the ranges of lines that a diff without context has added. */
+/** Returns the added ranges of lines per file, from a diff without context. */
 export function readDiff(diff: string): ReadonlyMap<string, readonly (readonly [number, number])[]> {
   const ranges = new Map<string, [number, number][]>()
   let file = ''

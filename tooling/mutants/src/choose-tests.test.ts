@@ -30,7 +30,7 @@ const OWN = 'packages/store/src/writing/entity-writer.test.ts'
 const CLOSING = 'packages/store/src/closing.test.ts'
 const POLICIES = 'packages/cleaner/test/write-policies.test.ts'
 
-it('chooses the tests that run the statement, and all of a file that runs it outside of them', () => {
+it('the choice has the tests that run the statement, and whole files that run it outside of tests', () => {
   const map = mapOf(testFile(OWN, ['a', 1, [6]], ['b', 1, [6, 7]]), {
     ...testFile(CLOSING, ['c', 1, []], ['d', 2, []]),
     probes: [7],
@@ -42,7 +42,7 @@ it('chooses the tests that run the statement, and all of a file that runs it out
   })
 })
 
-it('begins with the one that noticed last, then with what is likely to notice soon', () => {
+it('the last killer comes first, then the tests likely to fail soon', () => {
   const map = mapOf(
     testFile(POLICIES, ['cleaner', 1, [7]]),
     testFile(DATA_STORE, ['long', 90, [7]]),
@@ -62,7 +62,7 @@ it('begins with the one that noticed last, then with what is likely to notice so
   expect(idsOf(slow, { kills: new Map([[DATA_STORE, 40]]) })).toEqual(['long', 'short'])
 })
 
-it('leaves out tests that cannot be relied on', () => {
+it('unreliable tests are left out', () => {
   const map = mapOf(testFile(OWN, ['a', 1, [7]], ['b', 1, [7]]), testFile(CLOSING, ['c', 1, [7]]))
   expect(idsOf(map, {}, ['a', 'c'])).toEqual(['b'])
 })

@@ -5,29 +5,29 @@ import { targetFiles } from './targets.ts'
 import type { KnownTest, TestMap } from './test-map.ts'
 
 export interface ChosenTests {
-  /** Those that run the statement, by file, the likeliest to notice first. */
+  /** Tests that run the statement, by file, the likeliest killer first. */
   readonly runs: readonly ChosenRun[]
   readonly count: number
 }
 
 export interface ChosenRun extends TestRun {
   readonly tests: readonly string[]
-  /** How long the longest of them takes, in milliseconds. */
+  /** Duration of the longest test in milliseconds. */
   readonly longestMs: number
 }
 
-/** About as long as it takes to start a test file, in milliseconds. */
+/** Approximate time to start a test file, in milliseconds. */
 const START_MS = 500
 
-/** What earlier runs say of who notices a mutant. */
+/** Killers according to earlier runs. */
 export interface Expected {
-  /** The test file that noticed this one last. */
+  /** Test file that killed this mutant last. */
   readonly lastKiller: string | undefined
-  /** How many other mutants of its file each test file has noticed. */
+  /** Number of mutants of the same file that each test file has killed. */
   readonly kills: ReadonlyMap<string, number>
 }
 
-/** `unfit`: ids of tests that cannot run without others of their file. */
+/** `unfit`: ids of tests that fail without others of their file. */
 export function chooseTests(
   map: TestMap,
   mutant: Mutant,

@@ -8,18 +8,18 @@ import { readSource, targetFiles } from './targets.ts'
 
 const all = [...targetFiles().keys()].flatMap((file) => findMutants(file, readSource(file)))
 
-it('every mutant of the protocol has a name of its own, and is a program', () => {
+it('every mutant of the protocol has a distinct name and parses', () => {
   expect(all.length).toBeGreaterThan(2000)
   expect(new Set(all.map(({ file, name }) => `${file}\n${name}`)).size).toBe(all.length)
   const parsed = isLong ? all : all.filter((_, i) => i % 20 === 0)
   for (const mutant of parsed) parse(mutant.file, mutate(readSource(mutant.file), mutant))
 })
 
-it('there is no reason for a mutant that does not exist', () => {
+it('every reason belongs to an existing mutant', () => {
   expect(obsoleteReasons(all)).toEqual([])
 })
 
-it('a reason for one that does not exist is noticed', () => {
+it('a reason for a missing mutant is reported', () => {
   const [mutant] = all
   const file = mutant!.file
     .replace(/^packages\//, '')

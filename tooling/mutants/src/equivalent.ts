@@ -5,19 +5,19 @@ import { indexEngine } from './equivalent/index-engine.ts'
 import { store } from './equivalent/store.ts'
 
 /**
- * By the name of a mutant, why no test can notice it. By file: a path, of which `packages/` and `/src/` and `.ts` are
- * left out, such as `store/entity-writer`.
+ * Reasons why no test can kill a mutant, by file and name of the mutant. A file is a path without
+ * `packages/`, `/src/` and `.ts`, such as `store/entity-writer`.
  */
 export type Equivalents = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 const ALL: Equivalents = { ...cleaner, ...drivers, ...indexEngine, ...store }
 
-/** Why a mutant is no mistake; undefined where a test has to notice it. */
+/** Returns why a mutant is equivalent; undefined if a test must kill it. */
 export function reasonFor({ file, name }: Mutant): string | undefined {
   return ALL[shortName(file)]?.[name]
 }
 
-/** Reasons for what does not exist, or no more. */
+/** Returns the reasons whose mutants do not exist, or no longer exist. */
 export function obsoleteReasons(mutants: readonly Mutant[], reasons: Equivalents = ALL): readonly string[] {
   const known = new Set(mutants.map(({ file, name }) => `${shortName(file)}: ${name}`))
   return Object.entries(reasons).flatMap(([file, names]) =>

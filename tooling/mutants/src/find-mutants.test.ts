@@ -4,12 +4,12 @@ import { mutate } from './mutant.ts'
 
 const mutantsOf = (source: string): readonly string[] => findMutants('x.ts', source).map(({ name }) => name)
 
-/** What each mutant of the body of a function is. */
+/** Returns the change of each mutant of a function with this body. */
 function changes(body: string): string[] {
   return mutantsOf(`async function f() { ${body} }`).map((name) => name.replace(/^f: /, ''))
 }
 
-describe('every kind of mistake', () => {
+describe('kinds of mutants', () => {
   it.each([
     ['a guard', 'if (x) return 1; g(); return 2', ['x → true', 'x → false', 'g(); → (nothing)']],
     ['a branch', 'return x ? 1 : 2', ['x → true', 'x → false']],
@@ -64,18 +64,18 @@ describe('every kind of mistake', () => {
     expect(changes(body).toSorted()).toEqual(expected.toSorted())
   })
 
-  it('waiting for all of several', () => {
+  it('waiting for all of several promises becomes waiting for the first', () => {
     expect(changes('await Promise.all(a)')).toContain('Promise.all(a) → Promise.race(a)')
   })
 
-  it('an error, by its code and not by its message', () => {
+  it('an error mutates its code and not its message', () => {
     expect(changes("throw new StoreError('CODE', `text ${a.b('c')}`)")).toEqual([
       "new StoreError('CODE', `text ${a.b('c')}`) → new StoreError('', `text ${a.b('c')}`)",
     ])
   })
 })
 
-describe('what is left as it is', () => {
+describe('code without mutants', () => {
   it.each([
     ['types', 'interface A { a: "b" } ; type C = "d" | true; const e = f as "g"'],
     ['imports', 'import { a } from "b"'],
@@ -86,8 +86,8 @@ describe('what is left as it is', () => {
   })
 })
 
-describe('names', () => {
-  it('say where it is, and are different for the same change at two places', () => {
+describe('names of mutants', () => {
+  it('a name gives the function, and differs for equal changes at two places', () => {
     const source =
       'const f = () => { const g = () => { if (x) h() }; return { k() { if (x) h(); if (x) h() } } }'
     expect(mutantsOf(source)).toEqual([
@@ -100,13 +100,13 @@ describe('names', () => {
     ])
   })
 
-  it('do not change with the code above', () => {
+  it('a name does not depend on the code above', () => {
     const source = 'function f() { return a < b }'
     expect(mutantsOf(`const c = 1\n${source}`)).toEqual(mutantsOf(source))
   })
 })
 
-it('a mutant is the source with that change alone', () => {
+it('a mutant is the source with only its change', () => {
   const source = 'export const f = (a: number): boolean => a < 1 // one'
   const bound = findMutants('x.ts', source).find(({ name }) => name.includes('<='))!
   expect(mutate(source, bound)).toBe('export const f = (a: number): boolean => a <= 1 // one')

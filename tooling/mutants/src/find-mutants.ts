@@ -28,7 +28,7 @@ const OPERATORS: readonly Operator[] = [
   words,
 ]
 
-/** Every mutant of a file, in the order of the source. No two of them are the same text. */
+/** Returns every mutant of a file, in source order. All texts differ. */
 export function findMutants(file: string, source: string): readonly Mutant[] {
   const found: { readonly change: Change; readonly name: string }[] = []
   walk(parse(file, source), source, (node, place) => {
@@ -53,7 +53,7 @@ export function findMutants(file: string, source: string): readonly Mutant[] {
   })
 }
 
-/** The functions and methods around it, from the outermost: `createEntityWriter.writeInAttempts.committed`. */
+/** Returns the functions and methods around a place, outermost first: `createEntityWriter.writeInAttempts.committed`. */
 function functionOf({ ancestors }: Place): string {
   const names = ancestors.flatMap((node, i) => nameOf(node, ancestors[i - 1]) ?? [])
   return names.length === 0 ? '(module)' : names.toReversed().join('.')
@@ -75,7 +75,7 @@ function nameOf(node: Node, inner: Node | undefined): string | undefined {
 
 const LONGEST = 90
 
-/** What stands there and what is to, with as much around it as says what it is about. */
+/** Describes the original and its replacement, with enough context to recognize it. */
 function describe(
   { start, end, replacement }: Change,
   node: Node,

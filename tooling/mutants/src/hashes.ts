@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { readSource, ROOT } from './targets.ts'
 
-/** Of all that tests may load, but for the tests themselves. */
+/** Hash of all sources that tests may load, without the tests. */
 export function sourcesHash(): string {
   const files = globSync('{packages,tooling}/*/{src,test}/**/*.ts', { cwd: ROOT })
   const loaded = files.filter(
@@ -11,7 +11,7 @@ export function sourcesHash(): string {
   return hashOf(loaded.toSorted())
 }
 
-/** Of the names and contents of files. */
+/** Hash of the names and contents of files. */
 export function hashOf(files: readonly string[], more = ''): string {
   const hash = createHash('sha256').update(more)
   for (const file of files) hash.update(file).update(readSource(file))

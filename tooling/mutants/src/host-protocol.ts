@@ -1,46 +1,46 @@
-/** A test file to run, or some of its tests. */
+/** A test file to run, with all or some of its tests. */
 export interface TestRun {
   readonly file: string
-  /** Ids; all of them when undefined. */
+  /** Ids of tests; undefined means all. */
   readonly tests?: readonly string[] | undefined
 }
 
 export interface Question {
-  /** What stands in these files instead of what does, by path. */
+  /** Replacement texts of files, by path. */
   readonly texts: Readonly<Record<string, string>>
-  /** In the order in which they are to be run. */
+  /** Runs in execution order. */
   readonly runs: readonly TestRun[]
-  /** Whether to end with the first test that fails. */
+  /** Whether to stop at the first failure. */
   readonly bail: boolean
-  /** Milliseconds; as configured when undefined. */
+  /** Timeout in milliseconds; undefined means the configured one. */
   readonly testTimeout?: number | undefined
 }
 
 export interface RanTest {
   readonly id: string
   readonly name: string
-  /** The message of the failure. */
+  /** Message of the failure, if any. */
   readonly failed: string | undefined
   readonly ms: number
-  /** Numbers of the statements that it ran. */
+  /** Numbers of the statements that the test ran. */
   readonly probes: readonly number[]
 }
 
 export interface RanModule {
   readonly file: string
-  /** Of loading it, and of hooks. */
+  /** Errors while loading the file, and in hooks. */
   readonly errors: readonly string[]
-  /** Of what ran outside of its tests. */
+  /** Statements that ran outside of tests. */
   readonly probes: readonly number[]
   readonly tests: readonly RanTest[]
 }
 
 export interface Answer {
   readonly modules: readonly RanModule[]
-  /** Those that no test had caught. */
+  /** Errors that no test caught. */
   readonly errors: readonly string[]
   readonly ms: number
 }
 
-/** What the process says: that a test has ended, then the answer. */
+/** Messages of the process: one after each test, then the answer. */
 export type FromHost = { readonly alive: true } | { readonly given: Answer } | { readonly failed: string }

@@ -29,7 +29,7 @@ async function allTests(texts: Record<string, string> = {}) {
   return answer.modules[0]!
 }
 
-it('runs tests with another text in place of a file, and with the file again after that', async () => {
+it('the host runs tests with a replacement text, and afterwards with the file again', async () => {
   const failures = async (texts: Record<string, string>): Promise<number> =>
     (await allTests(texts)).tests.filter(({ failed }) => failed !== undefined).length
   expect(await failures({})).toBe(0)
@@ -37,7 +37,7 @@ it('runs tests with another text in place of a file, and with the file again aft
   expect(await failures({})).toBe(0)
 })
 
-it('tells which statements each test runs', async () => {
+it('the host reports the statements that each test runs', async () => {
   const probed = probe(CODE, source, 0)
   const { tests, probes } = await allTests({ [CODE]: probed.code })
   const number = probed.probeAt(source.indexOf('return keys.filter'))
@@ -45,7 +45,7 @@ it('tells which statements each test runs', async () => {
   expect(probes).not.toContain(number)
 })
 
-it('says that a mutant is killed, or that it survives', async () => {
+it('the host reports whether a mutant is killed or survives', async () => {
   const inverted = mutants.find(({ name }) => name.includes('!identities.has(keyIdentity(key)) → true'))!
   expect(await fateOf(inverted)).toBe('killed')
   const shortcut = mutants.find(({ name }) =>
@@ -54,7 +54,7 @@ it('says that a mutant is killed, or that it survives', async () => {
   expect(await fateOf(shortcut)).toBe('survived')
 })
 
-it('gives up one that never ends, and goes on', async () => {
+it('the host aborts a mutant that never ends, and continues', async () => {
   const endless = mutate(source, {
     start: source.indexOf('if (keys.length'),
     end: source.indexOf('if (keys.length'),

@@ -2,19 +2,21 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Answer, FromHost, Question } from './host-protocol.ts'
 
-/** Runs tests in a process of its own, one question after the other. */
+/** Runs tests in a child process, one question at a time. */
 export interface Host {
-  /** `hung` when no test ended for `silenceMs`, or the process died of it; it is replaced by a new one then. */
+  /**
+   * Returns 'hung' if no test ended for `silenceMs`, or the process died; a new process then takes its place.
+   */
   ask(question: Question, silenceMs: number): Promise<Answer | 'hung'>
   stop(): void
 }
 
 const PROGRAM = fileURLToPath(new URL('test-host.ts', import.meta.url))
 
-/** A mutant may fill the memory without end; then it is to end soon. */
+/** Limits a mutant that allocates without end. */
 const MEMORY = '--max-old-space-size=1500'
 
-/** `packages`: folders of those whose tests it may be asked to run. */
+/** `packages`: folders of the packages whose tests the host can run. */
 export function createHost(packages: readonly string[], env: Readonly<Record<string, string>>): Host {
   let child: ChildProcess | undefined
 
@@ -22,7 +24,7 @@ export function createHost(packages: readonly string[], env: Readonly<Record<str
     return fork(PROGRAM, [packages.join()], {
       env: { ...process.env, ...env },
       execArgv: ['--conditions=@looseleaf/source', MEMORY],
-      // What tests write is of no interest; what Vitest itself complains of comes as an answer.
+      // The output of tests is not needed; complaints of Vitest itself arrive in the answer.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
   }

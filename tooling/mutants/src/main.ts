@@ -20,7 +20,7 @@ Changes the protocol's code in small ways, one at a time, and sees whether a tes
   --again      also those whose outcome is known for this very code
   --list       only name them`
 
-/** Of a hundred mutants so many are to be noticed. */
+/** Least share of killed mutants, in percent. */
 const GOAL = 95
 
 const { values, positionals } = parseArgs({

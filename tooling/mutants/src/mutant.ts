@@ -1,17 +1,17 @@
-/** A span of a file, and what replaces it. */
+/** A span of a file, and its replacement. */
 export interface Change {
   readonly start: number
   readonly end: number
   readonly replacement: string
 }
 
-/** A file of the protocol with one change that a test ought to notice. */
+/** A file of the protocol with one change that a test should notice. */
 export interface Mutant extends Change {
   /** Relative to the root, such as `packages/store/src/writing/entity-writer.ts`. */
   readonly file: string
   /**
-   * Its name within the file: the function and what changes, such as `nextSize: Math.min(a, b) → Math.max(a, b)`. It stays
-   * the same while other code of the file changes.
+   * Name within the file: the function and the change, such as `nextSize: Math.min(a, b) → Math.max(a, b)`.
+   * It does not depend on other code of the file.
    */
   readonly name: string
   readonly line: number

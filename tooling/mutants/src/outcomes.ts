@@ -2,12 +2,12 @@ import { hashOf } from './hashes.ts'
 import type { Mutant } from './mutant.ts'
 import { addLine, readLines } from './store-files.ts'
 
-/** `hung`: a test did not end, or the process did not survive it, which is noticed as well. */
+/** `hung`: a test did not end, or the process died. This counts as killed too. */
 export type Fate = 'killed' | 'hung' | 'survived' | 'not reached'
 
 export interface MutantResult {
   readonly fate: Fate
-  /** The test file that noticed, and the test. */
+  /** The test file and the test that failed. */
   readonly by?: { readonly file: string; readonly test: string } | undefined
   readonly ms: number
 }
@@ -15,17 +15,17 @@ export interface MutantResult {
 export interface Outcome extends MutantResult {
   readonly file: string
   readonly mutant: string
-  /** Of all sources, and of the tests that it depends on: the one that noticed, or all that could have. */
+  /** Hash of all sources and of the tests involved: the killer, or every test that could have killed. */
   readonly proof: string
 }
 
-/** What earlier runs have found, and what this one finds. */
+/** Outcomes of earlier runs, and of this one. */
 export interface Outcomes {
-  /** What is known of a mutant, if it still holds with these tests; undefined when it has to be tried. */
+  /** Returns the outcome of a mutant if it is still valid with these tests; undefined if it must be tried. */
   of(mutant: Mutant, tests: readonly string[]): Outcome | undefined
-  /** The test file that noticed it last, whatever has changed since: the first to be tried. */
+  /** Returns the test file that killed it last, regardless of changes since; it is tried first. */
   lastKiller(mutant: Mutant): string | undefined
-  /** How many mutants of a file each test file has noticed, as far as is known. */
+  /** Returns how many mutants of a file each test file has killed, as far as known. */
   kills(file: string): ReadonlyMap<string, number>
   add(mutant: Mutant, tests: readonly string[], found: MutantResult): void
 }

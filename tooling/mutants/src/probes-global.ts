@@ -1,2 +1,2 @@
-/** The global that collects the numbers of statements that have run: a set of the test that runs. */
+/** Global set with the numbers of the statements that the current test has run. */
 export const PROBES = '__probesThatRan'

@@ -18,7 +18,7 @@ function sign(n: number, zero = 'none') {
 }
 `
 
-/** What an expression gives with all probes in, and pieces of the source that ran or did not. */
+/** Evaluates an expression with all probes, and tells which pieces of the source ran. */
 function run(expression: string, ...pieces: string[]): { value: unknown; ran: string[] } {
   const { code, probeAt } = probe('x.ts', SOURCE, 100)
   const numbers = new Set<number>()
@@ -27,7 +27,7 @@ function run(expression: string, ...pieces: string[]): { value: unknown; ran: st
   return { value, ran: pieces.filter((piece) => numbers.has(probeAt(SOURCE.indexOf(piece)))) }
 }
 
-it('tells which statements ran, and changes nothing else', () => {
+it('probes tell which statements ran, and change nothing else', () => {
   const pieces = ["'plus'", "'minus'", 'double(i)', 'return zero', "'odd'", "'none'", 'n * 2', '{ n }']
   expect(run("sign(1, '')", ...pieces)).toEqual({ value: 'plus', ran: ["'plus'", "'none'"] })
   expect(run('sign(-1)', ...pieces)).toEqual({ value: 'minus', ran: ["'minus'", "'none'"] })
@@ -38,7 +38,7 @@ it('tells which statements ran, and changes nothing else', () => {
   expect(run('JSON.stringify(wrap(3))', ...pieces)).toEqual({ value: '{"n":3}', ran: ['{ n }'] })
 })
 
-it('counts from where it is told to', () => {
+it('probes count from the given number', () => {
   const { probeAt, count } = probe('x.ts', SOURCE, 100)
   expect(probeAt(0)).toBe(100)
   expect(count).toBeGreaterThan(10)

@@ -3,10 +3,10 @@ import type { Node } from 'oxc-parser'
 import { PROBES } from './probes-global.ts'
 import { isFunction, parse, walk } from './syntax.ts'
 
-/** A file that tells which of its statements run, by numbers, and the statement that each place belongs to. */
+/** An instrumented file that records which of its statements run, and maps places to statements. */
 export interface Probed {
   readonly code: string
-  /** The number of the innermost statement around an offset. */
+  /** Returns the number of the innermost statement around an offset. */
   probeAt(offset: number): number
 }
 
@@ -16,7 +16,10 @@ interface Span {
   readonly probe: number
 }
 
-/** Numbers begin with `first`, so that files of one run have different ones; `count` says how many were used. */
+/**
+ * Instruments a file. Numbers begin with `first`, so that files of one run have different ones; `count` is
+ * how many were used.
+ */
 export function probe(file: string, source: string, first: number): Probed & { readonly count: number } {
   const program = parse(file, source)
   const code = new MagicString(source)
@@ -60,7 +63,7 @@ export function probe(file: string, source: string, first: number): Probed & { r
     if (!isFunction(node) || node.body === null) return
     const { body } = node
     if (body.type === 'BlockStatement') {
-      // Defaults of parameters run when it is called. Its statements have numbers of their own.
+      // Defaults of parameters run at the call; the statements of the body have numbers of their own.
       const number = next++
       spans.push({ start: node.start, end: node.end, probe: number })
       code.appendLeft(body.start + 1, `${call(number)};`)

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, type TaskMeta } from 'vitest'
 import { PROBES } from './probes-global.ts'
 
-// A setup file of the tests while it is found out which statements each of them runs: the answer goes with the results.
+// A setup file that records which statements each test runs; the results carry the numbers.
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -10,7 +10,7 @@ declare module 'vitest' {
 }
 
 const shared = globalThis as unknown as Record<string, Set<number> | undefined>
-/** What runs outside of any test, before the first or late: it may concern all of the file. */
+/** Statements that ran outside of any test, before the first or late. They may concern the whole file. */
 const outside = new Set<number>()
 shared[PROBES] = outside
 let meta: TaskMeta = {}
@@ -25,7 +25,7 @@ beforeEach(({ task }) => {
 })
 
 afterEach(() => {
-  // What a test has begun and not waited for is not lost.
+  // Records work that a test has begun and not awaited.
   shared[PROBES] = outside
 })
 

@@ -1,6 +1,6 @@
 import { circumstances, saveResult, type Circumstances } from '@looseleaf-tooling/results'
 
-/** A run over all of the protocol's code, as it is kept for the page on reliability. */
+/** A run over all of the protocol's code, as stored for the page on reliability. */
 export interface MutantsResultFile extends Circumstances {
   readonly kind: 'mutants'
   readonly run: MutantsRun
@@ -14,14 +14,14 @@ export interface MutantsRun {
 
 export interface FileResult {
   readonly file: string
-  /** Those without a reason why no test can notice them. */
+  /** Mutants without the equivalent ones. */
   readonly mutants: number
   readonly killed: number
-  /** Noticed, because a test did not end any more. */
+  /** Mutants killed by a test that no longer ended. */
   readonly hung: number
-  /** Line and name of each that no test noticed. */
+  /** Line and name of each survivor. */
   readonly survived: readonly string[]
-  /** Name and reason of each that no test can notice. */
+  /** Name and reason of each equivalent mutant. */
   readonly equivalent: readonly (readonly [name: string, reason: string])[]
 }
 

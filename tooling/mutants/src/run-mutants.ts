@@ -11,14 +11,14 @@ import { tryMutant, type Trust } from './try-mutant.ts'
 
 export interface RunOptions {
   readonly workers: number
-  /** Whether to try again what is known. */
+  /** Whether to retry mutants with a known outcome. */
   readonly again: boolean
   readonly tell: (line: string) => void
 }
 
 const needsServers = (test: string): boolean => test.endsWith('.int.test.ts')
 
-/** What came of each mutant, in their order. What an earlier run has found, and what still holds, is not tried again. */
+/** Returns the outcome of each mutant, in order. Valid outcomes of earlier runs are reused. */
 export async function runMutants(
   mutants: readonly Mutant[],
   options: RunOptions,

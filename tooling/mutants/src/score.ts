@@ -1,6 +1,6 @@
 import type { FileResult } from './result-file.ts'
 
-/** How many of a hundred mutants were noticed; 100 where there is none. */
+/** Percentage of killed mutants; 100 if there are none. */
 export function scoreOf(files: readonly Pick<FileResult, 'mutants' | 'killed' | 'hung'>[]): number {
   const all = files.reduce((sum, { mutants }) => sum + mutants, 0)
   const noticed = files.reduce((sum, { killed, hung }) => sum + killed + hung, 0)

@@ -1,12 +1,16 @@
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Files there are in memory, where a flush costs nothing: databases on a disk make some tests four times as long. */
+/**
+ * A file system in memory, where a flush costs nothing. With databases on a disk some tests take four times
+ * as long.
+ */
 const IN_MEMORY = '/dev/shm'
 
 /**
- * Temporary files of this process, and of those that it starts from now on, go to a folder of their own, which the answer
- * deletes with all that tests have left there when they were killed. Where there is no memory for files it changes nothing.
+ * Moves temporary files of this process, and of processes that it starts from now on, into a folder in
+ * memory. Returns a function that deletes the folder, including leftovers of killed tests. Does nothing if
+ * the machine has no such file system.
  */
 export function keepScratchInMemory(): () => void {
   try {

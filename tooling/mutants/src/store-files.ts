@@ -2,13 +2,13 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { dirname, join } from 'node:path'
 import { ROOT } from './targets.ts'
 
-// What runs leave for the next ones: in `.data`, which is git-ignored.
+// State for later runs, in the git-ignored folder `.data`.
 
 const pathOf = (name: string): string => join(ROOT, '.data/mutants', name)
 
 export function readJson<T>(name: string): T | undefined {
   const path = pathOf(`${name}.json`)
-  // Programs of ours wrote it.
+  // Our programs wrote it.
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as T) : undefined
 }
 
@@ -18,7 +18,7 @@ export function writeJson(name: string, value: object): void {
   writeFileSync(path, JSON.stringify(value))
 }
 
-/** The lines of a file to which each finding is added as it comes, so that nothing is lost when the run is cut off. */
+/** Reads a file of lines. Each finding is appended at once, so that an aborted run loses none. */
 export function readLines<T>(name: string): T[] {
   const path = pathOf(`${name}.jsonl`)
   if (!existsSync(path)) return []

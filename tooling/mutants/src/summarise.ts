@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts'
 import type { Outcome } from './outcomes.ts'
 import type { FileResult } from './result-file.ts'
 
-/** What came of the mutants of each file. */
+/** Sums up the outcomes per file. */
 export function summarise(mutants: readonly Mutant[], outcomes: readonly Outcome[]): readonly FileResult[] {
   const fates = new Map(outcomes.map(({ file, mutant, fate }) => [`${file}\n${mutant}`, fate]))
   return [...Map.groupBy(mutants, ({ file }) => file)].map(([file, own]) => {

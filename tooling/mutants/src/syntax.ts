@@ -1,22 +1,25 @@
 import { parseSync, visitorKeys, type Node } from 'oxc-parser'
 
-/** Where a node stands, as far as a rule has to know. */
+/** Context of a node, as far as operators need it. */
 export interface Place {
-  /** From the nearest to the program. */
+  /** Ancestors, nearest first. */
   readonly ancestors: readonly Node[]
   readonly parent: Node
-  /** Text of a span of the source. */
+  /** Returns the text of a span of the source. */
   text(node: { readonly start: number; readonly end: number }): string
 }
 
-/** Parses TypeScript; throws where it is none. Offsets count UTF-16 units, as strings do. */
+/** Parses TypeScript; throws on a syntax error. Offsets count UTF-16 units, like strings. */
 export function parse(file: string, source: string): Node {
   const { program, errors } = parseSync(file, source, { preserveParens: false })
   if (errors[0] !== undefined) throw new Error(`${file}: ${errors[0].message}`)
   return program
 }
 
-/** Calls `visit` for every node that has an effect when it runs: types, imports and names of properties have none. */
+/**
+ * Calls `visit` for every node that has an effect at run time, which excludes types, imports and names of
+ * properties.
+ */
 export function walk(program: Node, source: string, visit: (node: Node, place: Place) => void): void {
   const text: Place['text'] = ({ start, end }) => source.slice(start, end)
   const step = (node: Node, ancestors: readonly Node[]): void => {
@@ -28,7 +31,7 @@ export function walk(program: Node, source: string, visit: (node: Node, place: P
 }
 
 const ERASED = new Set(['ImportDeclaration', 'ExportAllDeclaration'])
-/** Of the nodes of TypeScript, these hold an expression. */
+/** TypeScript nodes that wrap an expression. */
 const TRANSPARENT = new Set(['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression'])
 
 function childrenOf(node: Node): Node[] {
@@ -65,7 +68,7 @@ export function isFunction(node: Node): node is FunctionNode {
   )
 }
 
-/** The node without what only says its type. */
+/** Unwraps nodes that only state a type. */
 export function bare(node: Node): Node {
   return TRANSPARENT.has(node.type) ? bare((node as unknown as { expression: Node }).expression) : node
 }

@@ -1,16 +1,19 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the repository, with a slash at its end. */
+/** Root folder of the repository, with a trailing slash. */
 export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Code, and the tests that are to notice what is wrong with it. */
+/** Code, and the tests that must notice its mutants. */
 interface MutatedCode {
   readonly code: readonly string[]
   readonly tests: readonly string[]
 }
 
-/** The protocol: what keeps entities and index rows together, and what answers from them; and the kinds above it. */
+/**
+ * The protocol: code that keeps entities and index rows consistent, and code that answers from them; and the
+ * kinds above it.
+ */
 const MUTATED_CODE: readonly MutatedCode[] = [
   {
     code: [
@@ -29,7 +32,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
       'packages/store/src/opening/{check-layout,initialise,late-shard,open-store}.ts',
       'packages/store/src/writing/{entity-writer,index-row-writer,row-removals}.ts',
     ],
-    // Some of what writers leave is seen when a cleaner comes by.
+    // Some leftovers of writers show only when a cleaner runs.
     tests: [
       'packages/store/src/**/*.test.ts',
       'packages/cleaner/src/repair/*.test.ts',
@@ -38,7 +41,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
   },
   {
     code: ['packages/cleaner/src/**/*.ts'],
-    // What SQLite does not show of this, MariaDB does not.
+    // If SQLite does not show a mutant of this code, MariaDB does not either.
     tests: ['packages/cleaner/{src,test}/**/!(*.int).test.ts'],
   },
   {
@@ -56,17 +59,17 @@ const MUTATED_CODE: readonly MutatedCode[] = [
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
       'packages/driver-mysql/src/kysely/batched-swap.ts',
     ],
-    // Of the driver for MySQL those that are about its tables, not about connections.
+    // Tests of the MySQL driver's tables, without those of its connections.
     tests: [
       'packages/driver-kysely/src/*/*.test.ts',
-      // The modes of files need a process of their own, and are not changed here.
+      // The tests of file modes need a process of their own; file modes are not mutated.
       'packages/driver-sqlite/src/!(file-modes).test.ts',
       'packages/driver-mysql/{src/kysely/*,test/contract.int}.test.ts',
     ],
   },
 ]
 
-/** The files that are changed, and for each the tests that may notice; relative to the root. */
+/** Returns the mutated files, each with the tests that may notice; relative to the root. */
 export function targetFiles(): ReadonlyMap<string, readonly string[]> {
   return new Map(
     MUTATED_CODE.flatMap(({ code, tests }) => {

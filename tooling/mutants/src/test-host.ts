@@ -13,10 +13,10 @@ import { mergeConfig, type Plugin } from 'vitest/config'
 import { ROOT } from './targets.ts'
 import type { Answer, FromHost, Question, TestRun } from './host-protocol.ts'
 
-// A process that keeps Vitest warm and answers one question at a time. It is killed from outside when it hangs, as a
-// mutant may never end.
+// A process that keeps Vitest warm and answers one question at a time. Its parent kills it if it hangs,
+// because a mutant may never end.
 
-/** Texts that stand for files, by path relative to the root. */
+/** Replacement texts of files, by path relative to the root. */
 const texts = new Map<string, string>()
 const RECORD = fileURLToPath(new URL('record-probes.ts', import.meta.url))
 
@@ -24,7 +24,7 @@ const plugin: Plugin = {
   name: 'mutants',
   enforce: 'pre',
   configureVitest(context) {
-    // Vitest keeps what it has made of a file, by the text in the file.
+    // Vitest caches its transform of a file by the text on disk, so replaced files must not be cached.
     context.defineCacheKeyGenerator(({ id }) => (textOf(id) === undefined ? undefined : false))
   },
   transform(_, id) {
@@ -37,7 +37,7 @@ function textOf(id: string): string | undefined {
   return texts.get(id.slice(ROOT.length))
 }
 
-/** Test files run in the order of the question: the one that is likely to notice is the first. */
+/** Runs test files in the order of the question, the likeliest killer first. */
 class AsGiven implements TestSequencer {
   shard(files: TestSpecification[]): TestSpecification[] {
     return files

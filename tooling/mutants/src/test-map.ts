@@ -5,24 +5,24 @@ import { probe, type Probed } from './probes.ts'
 import { readJson, writeJson } from './store-files.ts'
 import { readSource, targetFiles } from './targets.ts'
 
-/** A test, with what it runs. */
+/** A test, with the statements that it runs. */
 export type KnownTest = Pick<RanTest, 'id' | 'name' | 'ms' | 'probes'>
 
 export interface KnownTestFile {
   readonly file: string
-  /** Statements that run outside of its tests, so that each of them may notice. */
+  /** Statements that run outside of tests; every test of the file may notice a change of them. */
   readonly probes: readonly number[]
   readonly tests: readonly KnownTest[]
 }
 
-/** Which tests run which statements of the files that are changed. */
+/** Maps statements of the mutated files to the tests that run them. */
 export interface TestMap {
   readonly files: ReadonlyMap<string, KnownTestFile>
-  /** The number of the statement at an offset of a file. */
+  /** Returns the number of the statement at an offset of a file. */
   probeAt(file: string, offset: number): number
 }
 
-/** Numbers of statements of one file are below this. */
+/** Upper bound of the number of statements in a file. */
 const PROBES_PER_FILE = 10_000
 const SILENCE_MS = 600_000
 
@@ -32,8 +32,8 @@ interface Cached {
 }
 
 /**
- * Runs every one of these test files once, unless it and all sources are as they were when it was last run. Throws when
- * a test fails, for then it would seem to notice everything.
+ * Runs each of these test files once, unless it and all sources are unchanged since its last run. Throws if a
+ * test fails, because a failing test would seem to kill every mutant.
  */
 export async function mapTests(
   tests: readonly string[],

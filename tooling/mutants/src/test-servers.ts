@@ -1,8 +1,8 @@
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 
-/** Database servers for the tests that need some, started when they are first asked for. */
+/** Database servers for tests, started on first use. */
 export interface TestServers {
-  /** What processes of tests have to be told. */
+  /** Returns environment variables for test processes. */
   environment(): Promise<Readonly<Record<string, string>>>
   stop(): Promise<void>
 }
@@ -11,7 +11,7 @@ export function createTestServers(): TestServers {
   let running: Promise<RunningServers> | undefined
   return {
     async environment() {
-      // They start none of their own, which nobody would stop when one of them is killed.
+      // Given servers, test processes start none of their own, which would survive a killed process.
       const { urls } = await (running ??= startServers(2))
       return { LOOSELEAF_TEST_MYSQL: urls.join() }
     },

@@ -5,22 +5,22 @@ import { mutate, type Mutant } from './mutant.ts'
 import type { MutantResult } from './outcomes.ts'
 import { readSource } from './targets.ts'
 
-/** What the tests of a run have shown of themselves. */
+/** Reliability of tests, as learnt in this run. */
 export interface Trust {
-  /** Ids of tests that pass alone, so that a failure of one is due to the mutant. */
+  /** Ids of tests that pass alone, so that their failures are due to mutants. */
   readonly fit: Set<string>
   readonly unfit: Set<string>
 }
 
 interface Failure {
   readonly file: string
-  /** Undefined for what failed outside of any test. */
+  /** Undefined for a failure outside of any test. */
   readonly id: string | undefined
   readonly test: string
   readonly isTimeout: boolean
 }
 
-/** Runs the tests that can notice a mutant until one does. `choose` leaves out those that have turned out to be unfit. */
+/** Runs the tests that can notice a mutant until one fails. `choose` leaves out unfit tests. */
 export async function tryMutant(
   mutant: Mutant,
   choose: () => ChosenTests,
@@ -59,14 +59,14 @@ export async function tryMutant(
       if (!isFit) continue
     }
     if (!failure.isTimeout) return found('killed', failure)
-    // The machine may just have been busy; or the mutant makes it slow, and is given ever more time then.
+    // A slow test may be due to a busy machine, or to the mutant. Try it once more with twice the time.
     const again = await ask(host, { ...alone, texts, testTimeout: 2 * testTimeout })
     if (again === 'hung' || failureIn(again) !== undefined) return found('hung', failure)
     patience *= 2
   }
 }
 
-/** So long a test may take, with a mutant in, before it counts as one that does not end. */
+/** Time in milliseconds after which a test with a mutant counts as hanging. */
 function limitFor({ longestMs }: ChosenRun): number {
   return 3_000 + 5 * Math.round(longestMs)
 }
@@ -89,7 +89,7 @@ function failureIn({ modules, errors }: Answer): Failure | undefined {
   return { file: last.file, id: undefined, test: '(an error that no test had caught)', isTimeout: false }
 }
 
-/** A test that is not found would pass for one that has not noticed. */
+/** A test that was not found would count as one that passed. */
 function checkAllRan({ modules }: Answer, { file, tests: chosen }: ChosenRun): void {
   const ran = modules.reduce((sum, { tests }) => sum + tests.length, 0)
   if (ran < chosen.length) throw new Error(`${file}: of ${chosen.length} tests only ${ran} were run.`)

@@ -21,7 +21,7 @@ const untyped =
   (given) =>
     (call as (...all: readonly unknown[]) => unknown)(...given)
 
-/** Calls whose errors may hold nothing of what was given to them, however it was given. */
+/** Calls whose errors must not contain any part of their arguments. */
 const discreet: Readonly<Record<string, Call>> = {
   put: (given, { store }) => store.put(...given),
   insert: (given, { store }) => store.insert(...given),
@@ -59,7 +59,7 @@ const others: Readonly<Record<string, Call>> = {
   scan: async (given, { store }) => Array.fromAsync(store.scan(...given) as AsyncIterable<unknown>),
   addIndex: (given, { store }) => store.addIndex(...given),
   dropIndex: ([which, options], { store }) =>
-    // The indexes that are looked at in the end are left alone.
+    // Leaves the indexes that are checked at the end.
     indexes.some((index) => index === which || index.name === which)
       ? undefined
       : store.dropIndex(which, options),
@@ -102,7 +102,7 @@ const others: Readonly<Record<string, Call>> = {
 }
 
 test(
-  'whatever is given to whatever call, it succeeds or says what is wrong, and never half of it is written',
+  'every call with any arguments succeeds or names the mistake, and writes all or nothing',
   async () => {
     const fixture = await createFixture()
     const all = { ...discreet, ...others }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { alphabets } from '../values.ts'
 import { byAge, byName, byTag, MARKER } from './refusals.ts'
 
-/** Pieces of what is right, so that what is wrong lies deeper than at the first look. */
+/** Pieces of valid input, so that mistakes lie deeper in it. */
 const pieces: readonly unknown[] = [
   MARKER,
   '0192f0c1-7c1e-7abc-8def-0123456789ab',
@@ -39,7 +39,7 @@ const pieces: readonly unknown[] = [
   new Proxy({}, {}),
   Object.freeze([Object.freeze({})]),
   Object.create({ inherited: MARKER }),
-  // A class by name only.
+  // An object whose class has only a name.
   Object.create({ constructor: { name: Symbol(MARKER) } }),
   Object.create({ constructor: null }),
   ...Object.values(alphabets).flat(),
@@ -88,8 +88,8 @@ const value = fc.anything({
   stringUnit: 'binary',
 })
 
-/** Anything that JavaScript could hand over. */
+/** Any JavaScript value. */
 export const anything: fc.Arbitrary<unknown> = fc.oneof(piece, value)
 
-/** What may stand behind one another in a call. */
+/** Arguments of a call. */
 export const anyArguments: fc.Arbitrary<unknown[]> = fc.array(anything, { maxLength: 3 })

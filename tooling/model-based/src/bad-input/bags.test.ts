@@ -18,7 +18,7 @@ revoke()
 const detached = new Uint8Array(4)
 structuredClone(detached, { transfer: [detached.buffer] })
 
-/** Each as the whole of a bag: in a put, an insert, an update, a putMany, and handed to the codecs themselves. */
+/** Values that are no bags. Each is given to put, insert, update and putMany, and to the codecs. */
 const noBags: readonly (readonly [what: string, bag: unknown, names: RegExp])[] = [
   ['null', null, /null/],
   ['a string', MARKER, /a string of/],
@@ -52,7 +52,7 @@ circle['self'] = { again: circle }
 const deep: unknown = Array.from({ length: 65 }).reduce((inner) => ({ in: inner }), MARKER)
 const deepList: unknown = Array.from({ length: 65 }).reduce((inner) => [inner], MARKER)
 
-/** Each within a bag, with the path that the message has to begin with. */
+/** Values that a bag cannot hold, with the path that the message must begin with. */
 const noValues: readonly (readonly [what: string, bag: object, path: RegExp])[] = [
   ['a function', { f: () => MARKER }, /^f cannot be stored/],
   ['a class', { Account }, /^Account cannot/],

@@ -4,7 +4,7 @@ import { byAge, byName, MARKER, refuses, type Case, type Fixture } from './refus
 const bag = { age: 6 }
 const all = { scatter: true }
 
-/** Every call that takes options, with the name by which it calls itself. */
+/** Every call that takes options, by the name that its messages use. */
 const calls = {
   put: ({ store }, options) => store.put(bag, options),
   insert: ({ store }, options) => store.insert(bag, options),
@@ -36,7 +36,7 @@ type OptionCase = readonly [
 ]
 
 const cases: readonly OptionCase[] = [
-  // What is no options at all.
+  // Values that are no options.
   ['put', 'null', null, 'BAD_OPTION', /put takes options as an object; got null/],
   ['put', 'an id', MARKER, 'BAD_OPTION', /put takes options as an object; got a string/],
   ['put', 'a version', 5, 'BAD_OPTION', /put takes options as an object; got a number/],
@@ -89,7 +89,7 @@ const cases: readonly OptionCase[] = [
   ['status', 'null', null, 'BAD_OPTION', /status takes options/],
   ['status', 'a number', 1, 'BAD_OPTION', /status takes options/],
 
-  // Names that the call does not know: mostly ones that were misspelt.
+  // Unknown option names, mostly misspelt.
   [
     'put',
     'a misspelt ifVersion',

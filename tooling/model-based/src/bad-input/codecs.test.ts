@@ -116,7 +116,7 @@ refuses('options of codecs', [
   ],
 ])
 
-/** A body with a checksum that holds, whatever else is in it. */
+/** Returns a body with a valid checksum. */
 function body(format: number, flags: number, rawLength: number, payload: Uint8Array): Buffer {
   const head = Buffer.alloc(10)
   head[0] = format

@@ -4,7 +4,7 @@ import { byAge, byName, byScore, MARKER, refuses, type Case, type Fixture } from
 
 const all = { scatter: true }
 
-/** A cursor as a query of another day would have given it. */
+/** Returns a cursor in the form of an earlier query. */
 function cursorOf(
   { typed }: Fixture,
   index = byName,
@@ -17,7 +17,7 @@ function cursorOf(
   return encodeCursor(plan.scope, { key, entityId: Buffer.alloc(16), backward: false, inclusive: false })
 }
 
-/** The cursor with its bytes changed; with a checksum that holds again. */
+/** Returns the cursor with changed bytes and a valid checksum. */
 function forged(on: Fixture, change: (bytes: Buffer) => Uint8Array): string {
   const bytes = Buffer.from(cursorOf(on), 'base64url')
   const payload = change(Buffer.from(bytes.subarray(0, -6)))

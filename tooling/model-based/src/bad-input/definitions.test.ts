@@ -6,7 +6,7 @@ import { byAge, MARKER, refuses, type Case } from './refusals.ts'
 const define = defineIndex as unknown as (name?: unknown, options?: unknown) => unknown
 const fine = { properties: { age: 'integer' }, shardOn: 'id' }
 
-/** Arguments of `defineIndex` that it has to refuse. */
+/** Arguments that `defineIndex` must refuse. */
 const definitions: readonly (readonly [what: string, name: unknown, options: unknown, names: RegExp])[] = [
   ['no name', undefined, fine, /name of an index.*nothing/],
   ['a name of null', null, fine, /name of an index.*null/],
@@ -184,12 +184,12 @@ refuses(
   ]),
 )
 
-/** Definitions as plain data, as a catalog or another program has them. */
+/** Definitions as plain data, as read from a catalog or another program. */
 const data: readonly (readonly [what: string, data: unknown, names: RegExp])[] = [
   ['nothing', undefined, /has to be an object.*nothing/],
   ['null', null, /has to be an object.*null/],
   ['a name', 'by_age', /has to be an object.*a string/],
-  // One array of them is what addIndex takes.
+  // addIndex takes one such array.
   ['arrays of definitions', [[byAge]], /has to be an object.*an array/],
   ['an empty object', {}, /name of an index.*nothing/],
   ['the options of defineIndex', { name: 'x', ...fine }, /Index x needs a list of properties.*an object/],

@@ -1,7 +1,7 @@
 import type { Case, Fixture } from './refusals.ts'
 import { errorOf, MARKER, refuses } from './refusals.ts'
 
-/** Each in the place of an id in every call that takes one. */
+/** Invalid ids. Each is given to every call that takes an id. */
 const badIds: readonly (readonly [what: string, id: unknown])[] = [
   ['an empty string', ''],
   ['a name', `${MARKER}`],

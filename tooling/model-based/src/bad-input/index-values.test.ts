@@ -1,7 +1,7 @@
 import type { Case } from './refusals.ts'
 import { MARKER, refuses } from './refusals.ts'
 
-/** A bag that one index refuses, with the index, the property and what it expects. */
+/** Bags that one index refuses. The message names the index, the property and the expectation. */
 const misfits: readonly (readonly [what: string, bag: object, names: RegExp])[] = [
   ['a number for a string', { name: 5, age: 1, score: 1 }, /by_name: property name: a string/],
   [

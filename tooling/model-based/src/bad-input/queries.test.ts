@@ -16,7 +16,7 @@ import type { IndexDefinition } from '@looseleaf/index-engine'
 
 const uuid = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 
-/** A where that no index takes, with what the message has to say. */
+/** Values of `where` that no index accepts, with the expected message. */
 const wheres: readonly (readonly [what: string, index: IndexDefinition, where: unknown, names: RegExp])[] = [
   ['nothing', byName, undefined, /by_name needs an object.*nothing/],
   ['null', byName, null, /by_name needs an object.*null/],

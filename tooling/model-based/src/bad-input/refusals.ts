@@ -6,10 +6,10 @@ import { DataStore } from '@looseleaf/store'
 import { keepOpen, withoutPauses } from '@looseleaf/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-/** Part of every value and credential that may not show up in an error. */
+/** Part of every value and credential; no error may contain it. */
 export const MARKER = 'tr0ub4dor'
 
-/** A call of the public face, as JavaScript without types would make it. */
+/** A public call without its types, as JavaScript can make it. */
 type Call = (...arguments_: readonly unknown[]) => unknown
 type CallName =
   | 'put'
@@ -35,16 +35,16 @@ type CallName =
 
 export type UntypedStore = Readonly<Record<CallName, Call>>
 
-/** A store with an entity and some indexes, and nothing that any refused call may change. */
+/** A store with one entity and some indexes. No refused call may change it. */
 export interface Fixture {
   readonly store: UntypedStore
   readonly typed: DataStore
-  /** Of the one entity. */
+  /** Id of the entity. */
   readonly id: string
   readonly version: number
 }
 
-/** What is done, the code of the error, and what its message has to name. */
+/** A bad call, its error code, and a pattern for its message. */
 export type Case = readonly [what: string, call: (on: Fixture) => unknown, code: ErrorCode, names: RegExp]
 
 export const byName: IndexDefinition = defineIndex('by_name', {
@@ -91,7 +91,7 @@ export const indexes: readonly IndexDefinition[] = [
   byAges,
 ]
 
-/** Every case is refused with its code, names what is wrong, tells no value, and writes nothing. */
+/** Tests that each call is refused with its code, names the mistake, reveals no value, and writes nothing. */
 export function refuses(title: string, cases: readonly Case[]): void {
   describe(title, () => {
     let fixture: Fixture
@@ -133,7 +133,7 @@ export async function createFixture(): Promise<Fixture> {
   return { store: typed as unknown as UntypedStore, typed, id, version }
 }
 
-/** Everything that the shards hold: entities, index rows, catalogs. */
+/** Reads everything on the shards: entities, index rows, catalogs. */
 export async function contents(store: DataStore): Promise<readonly string[]> {
   const texts: string[] = []
   for (const [number, shard] of store.context.driver.shards.entries()) {
@@ -157,12 +157,12 @@ export async function contents(store: DataStore): Promise<readonly string[]> {
   return texts
 }
 
-/** What a call throws or rejects with; a call that succeeds is the failure here. */
+/** Returns the error that a call throws or rejects with; fails if the call succeeds. */
 export async function errorOf(call: () => unknown): Promise<unknown> {
   let value: unknown
   try {
     value = await call()
-    // What `scan` gives is not asked for anything before it is read.
+    // `scan` validates its arguments only when it is read.
     if (typeof value === 'object' && value !== null && Symbol.asyncIterator in value) {
       for await (const _ of value as AsyncIterable<unknown>);
     }

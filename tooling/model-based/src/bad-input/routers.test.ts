@@ -10,7 +10,7 @@ const rebalance = rebalanceBuckets as unknown as Untyped
 const bucket = bucketOfId as unknown as Untyped
 const format = formatId as unknown as Untyped
 
-/** Routers' own calls, as JavaScript without types would make them. */
+/** A router without its types, as JavaScript can call it. */
 const two = bucketRouter({ shards: 2 }) as unknown as Record<'shardOfId' | 'shardOfKey' | 'newId', Untyped>
 const three = moduloRouter({ shards: 3 }) as unknown as typeof two
 const map = [...evenBuckets(2)]

@@ -99,7 +99,7 @@ refuses('sqliteShards', [
   ],
 ])
 
-/** URLs that name no shard; the message says which one, and never repeats it. */
+/** URLs that name no shard. The message gives the position of the URL and never its text. */
 const urls: readonly (readonly [what: string, url: unknown, names: RegExp])[] = [
   ['an empty string', '', /shard 1 is not a URL/],
   ['a host', 'localhost', /shard 1 is not a URL/],

@@ -3,10 +3,10 @@ import { canonical } from '../canonical.ts'
 import type { Model } from '../model.ts'
 import type { World } from '../world.ts'
 
-/** What a command is: a call of the store and of the oracle, and the comparison of what they answer. */
+/** A call of the store and of the oracle, and the comparison of their answers. */
 export type Command = fc.AsyncCommand<Model, World>
 
-/** Commands of one kind, from an arbitrary of their parameters. */
+/** Returns an arbitrary of commands of one kind, from an arbitrary of their parameters. */
 export function command<Parameters>(
   name: string,
   parameters: fc.Arbitrary<Parameters>,
@@ -22,7 +22,7 @@ export function command<Parameters>(
   })
 }
 
-/** Long runs of one character, told by their length. */
+/** Replaces long runs of one character by their length. */
 export function shorten(text: string): string {
   return text.replaceAll(/(.)\1{20,}/gs, (run, one: string) => `${one}…×${run.length}`)
 }

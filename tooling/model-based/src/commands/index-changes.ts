@@ -8,7 +8,7 @@ const numbers = fc.nat(passingIndexes.length - 1)
 const names = fc.constantFrom('extra', 'more')
 const quickly = { settleMs: 0, pollMs: 1, graceMs: 0 }
 
-/** Rows of entities that have moved are left to the cleaner when the epoch rises before they are deleted. */
+/** If the epoch rises before lost rows are deleted, the cleaner has to delete them. */
 async function change(world: World, work: () => Promise<unknown>): Promise<string> {
   await world.store.settled()
   return answerOf(work)

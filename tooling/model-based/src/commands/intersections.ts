@@ -8,27 +8,27 @@ import { answerOf } from '../world.ts'
 import { command, shorten, type Command } from './command.ts'
 import { anyPick, valueOf, type Pick } from './query-request.ts'
 
-/** Conditions that may stand together: an index, and how many of its first properties get a value. */
+/** Conditions that may be combined: an index, and the number of leading properties with a value. */
 type Alike = readonly (readonly [index: IndexDefinition, given: number])[]
 
 const named = (name: string): IndexDefinition => baseIndexes.find((index) => index.name === name)!
 
 const groups: readonly Alike[] = [
-  // Behind the values comes an integer,
+  // Indexes with an integer after the values,
   [
     [named('by_tag'), 1],
     [named('by_inner'), 1],
     [named('composite'), 2],
     [named('by_integer'), 0],
   ],
-  // an array, in an index that comes and goes too,
+  // with an array, in an index that comes and goes,
   [
     [named('by_flag_tag'), 1],
     [passingIndexes.find(({ name }) => name === 'more')!, 0],
   ],
-  // what stands high to low, or is not there,
+  // with a descending or absent property,
   [[named('downward'), 1]],
-  // nothing but the id.
+  // with only the id.
   [
     [named('by_string'), 1],
     [named('by_times'), 1],
@@ -43,7 +43,7 @@ const groups: readonly Alike[] = [
 interface Plan {
   readonly group: number
   readonly members: readonly number[]
-  /** Most values are of one entity, so that something is found. */
+  /** Most values belong to one entity, so that the query finds something. */
   readonly pick: Pick
   readonly others: readonly Pick[]
   readonly ranges: readonly ('gte' | 'lt' | undefined)[]
@@ -74,7 +74,7 @@ function conditionsOf({ group, members, pick, others, ranges }: Plan, oracle: Or
   })
 }
 
-/** All pages forward, then all backward from the last one. */
+/** Reads all pages forward, then all backward from the last one. */
 const intersection = command(
   'intersection',
   fc.record({

@@ -21,7 +21,7 @@ const goOn = command(
   fc.record({ pager: fc.nat(5), limit: fc.integer({ min: 1, max: 4 }), wide: queryPlans }),
   async ({ pager: number, limit, wide }, model, world) => {
     const pager = model.pagers[number % Math.max(1, model.pagers.length)]
-    // With nothing to go on with: something that has many pages.
+    // Without a page to continue from: starts a query with many pages.
     const request = requestOf(
       { ...wide, depth: 0, lower: undefined, upper: undefined, scatter: true },
       model.oracle,
@@ -65,9 +65,10 @@ const thereAndBack = command(
 export const paging: readonly fc.Arbitrary<Command>[] = [begin, goOn, goOn, goOn, goOn, goOn, thereAndBack]
 
 /**
- * One page, with whatever was written since the one that led to it. The oracle cannot say where exactly a cursor stands: it is
- * somewhere between two entities that stood side by side. Only entities that were written into this gap may be found or not;
- * all others are certain.
+ * Reads one page, after any writes since the page before.
+ *
+ * The oracle cannot know exactly where a cursor points: somewhere between two formerly adjacent entities.
+ * Only entities that were written into this gap may be found or not; all others are certain.
  */
 async function page(
   request: QueryRequest,
@@ -122,7 +123,7 @@ const gone = new Error('The generation that the cursor belongs to is gone.')
 
 const turned = (way: Pager['way']): Pager['way'] => (way === 'cursor' ? 'previous' : 'cursor')
 
-/** What is wrong with a page, in the order of reading: its items, and all that there are. */
+/** Compares a page with the oracle, in reading order. */
 function problemWith(
   { order }: QueryRequest,
   pager: Pager | undefined,

@@ -15,22 +15,22 @@ export interface QueryRequest {
   readonly scatter: boolean | undefined
 }
 
-/** A query before it is known what there is to ask for. */
+/** A query before its values are chosen. */
 export interface QueryPlan {
   readonly index: number
-  /** How many leading properties get a value. */
+  /** Number of leading properties with a value. */
   readonly depth: number
   readonly picks: readonly Pick[]
-  /** For each leading property, how many values stand in a list in the place of its value: 0 for the value itself, -1 for an empty list. */
+  /** Per leading property, the number of values in its list: 0 for a plain value, -1 for an empty list. */
   readonly lists: readonly number[]
-  /** The beginning goes alone, and with strings alone. */
+  /** `startsWith` excludes other bounds and needs strings. */
   readonly lower: 'gt' | 'gte' | 'startsWith' | undefined
   readonly upper: 'lt' | 'lte' | undefined
   readonly order: QueryRequest['order']
   readonly scatter: boolean | undefined
 }
 
-/** A value: one that this entity has, or any of those that there are. */
+/** A choice of a value: one of this entity, or any existing one. */
 export interface Pick {
   readonly from: 'entity' | 'alphabet'
   readonly number: number
@@ -41,7 +41,7 @@ export const anyPick: fc.Arbitrary<Pick> = fc.record<Pick>({
   number: fc.nat(30),
 })
 
-/** Indexes that are always there come more often than those that are mostly not. */
+/** Permanent indexes come more often than those that are mostly absent. */
 const indexes = [...baseIndexes, ...indexesOfOne, ...passingIndexes]
 
 export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
@@ -55,7 +55,7 @@ export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
   scatter: fc.constantFrom(true, true, true, true, true, false, undefined),
 })
 
-/** Of indexes that include something. */
+/** Plans for covering indexes. */
 export const listPlans: fc.Arbitrary<QueryPlan> = fc
   .tuple(
     queryPlans,
@@ -63,7 +63,7 @@ export const listPlans: fc.Arbitrary<QueryPlan> = fc
   )
   .map(([plan, index]) => ({ ...plan, index }))
 
-/** The query to send: half of its values are those of entities, so that it finds some. */
+/** Returns the query to send. Half of its values belong to entities, so that it finds some. */
 export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
   const { depth, picks, lists, lower, upper, order, scatter } = plan
   const index = indexes[plan.index]!
@@ -92,18 +92,21 @@ export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
   return { index, where, order, scatter }
 }
 
-/** The options of a request as the store takes them. */
+/** Returns the options of a request as the store takes them. */
 export function optionsOf({ order, scatter }: QueryRequest): { order?: 'asc' | 'desc'; scatter?: boolean } {
   return { ...(order !== undefined && { order }), ...(scatter !== undefined && { scatter }) }
 }
 
-/** Some first characters of a text, none and all of them included. */
+/** Returns the first characters of a text; possibly none, or all. */
 function beginningOf(text: string, number: number): string {
   const characters = [...text]
   return characters.slice(0, number % (characters.length + 1)).join('')
 }
 
-/** Steps lead on: two by two to other elements of an entity's array, or the same value once more, then to the next one. */
+/**
+ * Returns a value by its steps: pairs of steps select elements of an entity's array or repeat a value, then
+ * move to the next one.
+ */
 export function valueOf(
   { from, number }: Pick,
   { name, of = name, type }: IndexedProperty,
@@ -116,14 +119,14 @@ export function valueOf(
   const bag = [...oracle.entities.values()][(number + (step >> 1)) % oracle.entities.size]!
   const held = heldBy(bag, of)
   const value: unknown = Array.isArray(held) ? held[(number + step) % Math.max(1, held.length)] : held
-  // Misfits and what is absent cannot be asked for.
+  // A query cannot ask for misfits or absent values.
   const isUsual = alphabet.some(
     (one) => one === value || (one instanceof Date && value instanceof Date && +one === +value),
   )
   return isUsual ? value : usual
 }
 
-/** A request in words, for a trace. */
+/** Describes a request in a trace. */
 export function describeRequest({ index, where, order, scatter }: QueryRequest): string {
   return `${index.name} ${shorten(canonical(where))} ${order ?? ''}${scatter ? ' scatter' : ''}`
 }

@@ -37,7 +37,7 @@ const query = command(
     const request = requestOf(plan, model.oracle)
     const text = `query ${describeRequest(request)}, ${limit} at the most`
     const { index, where } = request
-    // A query never waits for leftover rows to be deleted, so it has to answer the same with them.
+    // A query never waits for the deletion of lost rows, so its answer must be the same with them.
     if (settled) await world.store.settled()
     const options = { ...optionsOf(request), ...(limit !== undefined && { limit }) }
     const actual = await answerOf(async () => {
@@ -76,7 +76,7 @@ const queryMany = command(
     const actual = await answerOf(async () => {
       const options = { ...optionsOf(requests[0]!), limit, count: true } as const
       const pages = await world.store.queryMany(index, wheres as never, options)
-      // Rows of entities that have moved are deleted by then.
+      // Settled: lost rows are deleted.
       await world.store.settled()
       const rows = await world.store.countMany(index, wheres as never, { scatter, exact: false })
       return pages.map(({ items, cursor, count }, i) => ({
@@ -104,7 +104,7 @@ const list = command(
     const request = requestOf(plan, model.oracle)
     const text = `list ${describeRequest(request)}, ${limit} at the most${verify ? '' : ', believed'}`
     const { index, where } = request
-    // A row that is believed may be one that is to be deleted.
+    // Without verification, a lost row that is not yet deleted would count.
     if (!verify) await world.store.settled()
     const options = { ...optionsOf(request), limit, verify }
     const actual = await answerOf(async () => {
@@ -120,7 +120,7 @@ const list = command(
   },
 )
 
-/** What rows of the index hold of a bag. */
+/** Returns the part of a bag that rows of the index hold. */
 function partOf({ properties, include = [], on = {} }: IndexDefinitionData, bag: Bag): Bag {
   const paths = [...properties.map(({ name, of }) => of ?? name), ...include, ...Object.keys(on)]
   const held = paths.map((path) => [path, valueOf(bag, path)] as const)
@@ -145,7 +145,7 @@ const count = command(
   async ({ plan, exact }, model, world) => {
     const request = requestOf(plan, model.oracle)
     const text = `count ${describeRequest(request)}${exact ? ' exactly' : ''}`
-    // A plain count is exact once nothing is in flight.
+    // A plain count is exact when nothing is in flight.
     if (!exact) await world.store.settled()
     const { scatter } = optionsOf(request)
     const actual = await answerOf(() =>
@@ -176,7 +176,7 @@ const status = command('status', fc.constant(null), async (_, model, world, text
   }
   const expected = {
     entities: model.oracle.entities.size,
-    // One that is unique has its claims beside its rows.
+    // A unique index has claims beside its rows.
     indexes: model.oracle.indexes.flatMap(({ definition, state }) =>
       entriesOf(definition).map(({ name }) => nameAndState({ name, state })),
     ),
@@ -205,7 +205,7 @@ export function expectedEntity(model: Model, id: string): Bag | undefined {
   return bag && { ...bag, id: id.toLowerCase() }
 }
 
-/** An entity comes with the version that its last write was answered with. */
+/** Checks that an entity has the version of its last acknowledged write. */
 export function checkMeta(entity: Entity | undefined, model: Model, world: World): void {
   if (entity === undefined) return
   const version = metaOf(entity)?.version

@@ -6,7 +6,9 @@ import { answerOf, type World } from '../world.ts'
 import { bags } from '../values.ts'
 import { command, type Command } from './command.ts'
 
-/** What a writer asks of the version: nothing, the one it saw last, an outdated one, that there is no entity. */
+/**
+ * Condition of a write on the version: none, the last one seen, an outdated one, or that there is no entity.
+ */
 type Asked = 'nothing' | 'current' | 'outdated' | 'none'
 
 const slots = fc.nat(12)
@@ -81,7 +83,7 @@ const putMany = command(
     const fates = await world.store.putMany(many, { fates: true })
     const actual: string[] = []
     const expected: string[] = []
-    // Of those that want one key any may get it; the others are refused then.
+    // Of several writes that want one key, any may get it; the others are refused.
     const inOrder = [...fates.entries()].toSorted(([, a], [, b]) => Number(b.ok) - Number(a.ok))
     for (const [i, fate] of inOrder) {
       const id = fate.ok ? fate.value.id : 'none was made'
@@ -112,7 +114,7 @@ async function write(model: Model, world: World, text: string, call: Write): Pro
     result = await call.actual()
     return { id: result.id, created: result.created }
   })
-  // A fresh id is known only now; the oracle takes the store's word for it.
+  // A fresh id is known only after the call; the oracle takes it from the answer.
   const id = (call.id ?? result?.id ?? 'none was made').toLowerCase()
   const expected = await answerOf(() => ({ id, ...call.expected(id) }))
   world.compare(text, actual, expected)

@@ -13,7 +13,7 @@ const OTHER: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Off by one where a number is added or taken away; otherwise the opposite operation. */
+/** Off-by-one errors for sums and differences, the opposite operation otherwise. */
 export const arithmetic: Operator = (node, place) => {
   if (node.type !== 'BinaryExpression' || isText(node)) return []
   const other = OTHER.get(node.operator)
@@ -24,7 +24,7 @@ export const arithmetic: Operator = (node, place) => {
   return [replace({ start: operator.start, end: node.end }, '')]
 }
 
-/** `+=` that forgets what was there, and `??=` that does not look. */
+/** Replaces `+=` and `??=` by `=`. */
 export const assignment: Operator = (node, place) =>
   node.type === 'AssignmentExpression' && node.operator !== '=' ? [replace(operatorOf(node, place), '=')] : []
 

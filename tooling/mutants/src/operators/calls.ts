@@ -14,10 +14,10 @@ const SWAPPED: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Methods whose result is of the kind of what they are called on. */
+/** Methods whose result has the type of their object. */
 const LEFT_OUT = new Set(['filter', 'slice', 'toSorted', 'toReversed', 'catch', 'finally'])
 
-/** A method that does the opposite, or that is left out. */
+/** Replaces a method by its opposite, or removes the call. */
 export const methods: Operator = (node, { text }) => {
   if (node.type !== 'CallExpression') return []
   const callee = bare(node.callee)
@@ -42,7 +42,9 @@ export const methods: Operator = (node, { text }) => {
   return other === undefined ? [] : [replace(property, other)]
 }
 
-/** Going on when the first of several is done; where results are used it would only be of a wrong type. */
+/**
+ * Replaces `Promise.all` by `Promise.race` if the result is unused; otherwise it would only be a type error.
+ */
 export const race: Operator = (node, { parent, ancestors, text }) => {
   if (node.type !== 'CallExpression' || parent.type !== 'AwaitExpression') return []
   if (ancestors[1]?.type !== 'ExpressionStatement') return []
@@ -50,7 +52,7 @@ export const race: Operator = (node, { parent, ancestors, text }) => {
   return isAll ? [replace(node.callee, 'Promise.race')] : []
 }
 
-/** Something that may not be there, taken for granted. */
+/** Replaces `?.` by `.`. */
 export const chaining: Operator = (node, { text }) => {
   if (node.type === 'MemberExpression' && node.optional) {
     return [replace(link(node.object.end, text), node.computed ? '' : '.')]
@@ -58,7 +60,7 @@ export const chaining: Operator = (node, { text }) => {
   return node.type === 'CallExpression' && node.optional ? [replace(link(node.callee.end, text), '')] : []
 }
 
-/** The `?.` behind what it is asked of. */
+/** Finds the `?.` behind an object. */
 function link(from: number, text: Place['text']): { readonly start: number; readonly end: number } {
   const start = from + text({ start: from, end: from + 200 }).indexOf('?.')
   return { start, end: start + '?.'.length }

@@ -7,14 +7,14 @@ const BOUNDARY: ReadonlyMap<string, string> = new Map(
 )
 const COMPARISONS = new Set(['===', '!==', '==', '!=', 'in', 'instanceof', ...BOUNDARY.keys()])
 
-/** A decision that always falls the same way: a guard that is gone, a branch that is never or always taken. */
+/** Fixes a decision: a guard that is gone, a branch that is never or always taken. */
 export const decided: Operator = (node, { parent }) => {
   if (node.type === 'Literal') return []
   switch (parent.type) {
     case 'IfStatement':
     case 'ConditionalExpression':
       return parent.test === node ? [replace(node, 'true'), replace(node, 'false')] : []
-    // One that never ended would tell nothing that this does not tell.
+    // A loop that never ends shows nothing more than one that never runs.
     case 'WhileStatement':
     case 'DoWhileStatement':
     case 'ForStatement':
@@ -24,11 +24,11 @@ export const decided: Operator = (node, { parent }) => {
   }
 }
 
-/** A truth value that is always the same, where it is not what decides a branch. */
+/** Flips a boolean constant that does not decide a branch. */
 export const constantTruth: Operator = (node, place) =>
   isTruth(node) && !isOperand(node, place) ? [replace(node, 'true'), replace(node, 'false')] : []
 
-/** One side of `&&`, `||` or `??` alone. */
+/** Keeps only one side of `&&`, `||` or `??`. */
 export const oneSide: Operator = (node, place) => {
   if (node.type !== 'LogicalExpression') return []
   const { start, end } = operatorOf(node, place)
@@ -37,14 +37,14 @@ export const oneSide: Operator = (node, place) => {
   return [replace(node, `(${left})`), replace(node, `(${right})`)]
 }
 
-/** A bound that is taken in, or left out. */
+/** Includes or excludes a bound. */
 export const boundary: Operator = (node, place) => {
   if (node.type !== 'BinaryExpression' || isEmptiness(node)) return []
   const other = BOUNDARY.get(node.operator)
   return other === undefined ? [] : [replace(operatorOf(node, place), other)]
 }
 
-/** `x.length > 0` with a bound taken in is always true. */
+/** `x.length > 0` with an included bound would always be true. */
 function isEmptiness({ left, operator, right }: Extract<Node, { type: 'BinaryExpression' }>): boolean {
   if (operator !== '>' || right.type !== 'Literal' || right.value !== 0) return false
   return (
@@ -62,7 +62,7 @@ function isTruth(node: Node): boolean {
   )
 }
 
-/** Of another condition, whose own mutants say as much. */
+/** Tells whether a condition is part of another one, whose mutants suffice. */
 function isOperand(node: Node, { parent }: Place): boolean {
   if (parent.type === 'LogicalExpression') return true
   if (parent.type === 'UnaryExpression') return parent.operator === '!'

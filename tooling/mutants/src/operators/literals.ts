@@ -2,7 +2,7 @@ import type { Node } from 'oxc-parser'
 import { bare, type Place } from '../syntax.ts'
 import { replace, type Operator } from './operator.ts'
 
-/** Words that have a sibling: a wrong word says more than none. */
+/** Words with a sibling, which is a better mutant than an empty word. */
 const SIBLINGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     asc: 'desc',
@@ -17,7 +17,10 @@ const SIBLINGS: ReadonlyMap<string, string> = new Map(
 export const booleans: Operator = (node) =>
   node.type === 'Literal' && typeof node.value === 'boolean' ? [replace(node, String(!node.value))] : []
 
-/** Another word, or none. What is compared is for the conditions, and messages are for people. */
+/**
+ * Replaces a word by its sibling, or by none. Compared words belong to the conditions; messages are for
+ * people.
+ */
 export const words: Operator = (node, place) => {
   if (isMessage(node, place) || isCompared(place)) return []
   if (node.type === 'TemplateLiteral') {
@@ -30,7 +33,7 @@ export const words: Operator = (node, place) => {
 export const emptyArrays: Operator = (node) =>
   node.type === 'ArrayExpression' && node.elements.length > 0 ? [replace(node, '[]')] : []
 
-/** Within what makes an error, anything but its code, which is the first argument. */
+/** Tells whether a node is inside an error, except its code, the first argument. */
 function isMessage(node: Node, { ancestors }: Place): boolean {
   let inner = node
   for (const outer of ancestors) {

@@ -2,14 +2,14 @@ import type { Node } from 'oxc-parser'
 import type { Change } from '../mutant.ts'
 import type { Place } from '../syntax.ts'
 
-/** What a node can be changed to, by one kind of mistake. */
+/** Changes of a node by one kind of mistake. */
 export type Operator = (node: Node, place: Place) => readonly Change[]
 
 export function replace(node: { readonly start: number; readonly end: number }, replacement: string): Change {
   return { start: node.start, end: node.end, replacement }
 }
 
-/** Where the operator of a node with two sides stands. Sides are taken with their parentheses, which belong to no node. */
+/** Finds the operator of a binary node. Parentheses around a side belong to no node. */
 export function operatorOf(
   node: Extract<Node, { readonly left: Node; readonly right: Node; readonly operator: string }>,
   { text }: Place,

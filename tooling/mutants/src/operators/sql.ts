@@ -1,7 +1,7 @@
 import type { Change } from '../mutant.ts'
 import type { Operator } from './operator.ts'
 
-/** Words of a statement and what they are mistaken for. */
+/** Words of a statement and their replacements. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/ AND /g, ' OR '],
   [/ OR /g, ' AND '],
@@ -18,7 +18,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bid = 1\b/g, 'id = 2'],
 ]
 
-/** A statement that says something else. */
+/** Changes a word of a statement. */
 export const statementText: Operator = (node, { text }) => {
   if (node.type !== 'TaggedTemplateExpression' || !/^sql\b/.test(text(node.tag))) return []
   return node.quasi.quasis.flatMap((quasi) => {

@@ -2,7 +2,7 @@ import type { Node } from 'oxc-parser'
 import { isFunction, type Place } from '../syntax.ts'
 import { replace, type Operator } from './operator.ts'
 
-/** A call, an assignment, an early return or a throw that is not there. */
+/** Removes a call, an assignment, an early return or a throw. */
 export const removed: Operator = (node, place) => {
   switch (node.type) {
     case 'ExpressionStatement':
@@ -17,13 +17,16 @@ export const removed: Operator = (node, place) => {
   }
 }
 
-/** Work that is begun, and not waited for. */
+/** Starts work without awaiting it. */
 export const unawaited: Operator = (node, { parent }) =>
   node.type === 'AwaitExpression' && parent.type === 'ExpressionStatement'
     ? [replace({ start: node.start, end: node.start + 'await'.length }, 'void')]
     : []
 
-/** All that an `if` without `else` does: its condition being false says the same. */
+/**
+ * Tells whether the statement is the whole body of an `if` without `else`; a false condition is the same
+ * mutant.
+ */
 function isWholeGuard({ parent, ancestors }: Place): boolean {
   if (parent.type === 'IfStatement') return parent.alternate === null
   const outer = ancestors[1]
@@ -35,7 +38,7 @@ function isWholeGuard({ parent, ancestors }: Place): boolean {
   )
 }
 
-/** The last statement of a function or of a case; nothing but wrong types would come of its removal. */
+/** Tells whether the statement ends a function or a case; its removal would only be a type error. */
 function endsFunction(node: Node, { parent, ancestors }: Place): boolean {
   if (parent.type === 'SwitchCase') return true
   const outer = ancestors[1]
