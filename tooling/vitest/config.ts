@@ -6,7 +6,7 @@ import { isLong } from './src/long.ts'
 import { hasSingleLanes, singleLanes } from './src/single-lanes.ts'
 import { skipsMysql } from './src/test-environment.ts'
 
-/** Workspace packages resolve to their sources, so tests need no build. */
+/** Resolves workspace packages to their sources, so that tests need no build. */
 const conditions = ['@looseleaf/source', 'module', 'node', 'development|production']
 
 export default defineConfig({
@@ -17,23 +17,24 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'src/**/*.test.tsx', 'test/**/*.test.ts', 'test/**/*.test.tsx'],
     exclude: [
       ...configDefaults.exclude,
-      // The reporter at the root lists what is left out here.
+      // The root's reporter lists these files as skipped.
       ...(skipsMysql ? ['**/*.int.test.{ts,tsx}'] : []),
-      // It is about sharing alone, and waits for what never comes.
+      // This file tests sharing itself, and would wait for ever.
       ...(hasSingleLanes ? ['src/tools/lane.test.ts'] : []),
       ...(isLong ? [] : ['**/*.long.*test.ts']),
     ],
     globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
     setupFiles: [fileURLToPath(new URL('./src/drop-shards.ts', import.meta.url))],
     typecheck: { enabled: false },
-    // Processes that tests start load hundreds of files of TypeScript; Node keeps what it has compiled of them here.
+    // Child processes load hundreds of TypeScript files; Node caches the compiled ones here.
     env: {
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'looseleaf-compile-cache'),
     },
-    // The tests wait for databases about as much as they compute: one worker more than there are cores keeps these busy. Vitest
-    // does not pass this on from the root to the projects, and its own default leaves a machine of two cores with one.
+    // Tests wait for databases about as much as they compute, so one worker more than there are cores keeps
+    // these busy. Vitest does not pass this setting from the root to the projects, and its default is one
+    // worker on two cores.
     maxWorkers: availableParallelism() + 1,
-    // Not expectations of speed: a limit for what hangs, wide enough for a busy machine.
+    // Only a limit for hanging tests, wide enough for a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

@@ -31,7 +31,7 @@ const { value } = fc.letrec<{ value: PropertyValue }>((tie) => ({
   ),
 }))
 
-/** Every kind of bag that a store and its codecs have to give back, without undefined and -0. */
+/** Every kind of bag that a store and its codecs must return unchanged; without undefined and -0. */
 export const arbitraryBag: fc.Arbitrary<Bag> = fc
   .dictionary(name, value, { maxKeys: 25, noNullPrototype: true })
   .map((bag) => withoutMinusZero(bag) as Bag)

@@ -7,18 +7,18 @@ import { isTest, neededBy, read, sourcesOf, workspacePackages, type WorkspacePac
 const published = workspacePackages('packages')
 const apps = workspacePackages('apps')
 
-test('the table names exactly the packages that there are', () => {
+test('the table names exactly the existing packages', () => {
   expect(published.map(({ manifest }) => manifest.name).toSorted()).toEqual(Object.keys(packages).toSorted())
 })
 
 describe.each(published.map((one) => [one.manifest.name, one] as const))('%s', (name, one) => {
   const allowed = allowanceOf(name)
 
-  test('depends on what the table allows it, no more and no less', () => {
+  test('its dependencies are exactly those of the table', () => {
     expect(neededBy(one.manifest)).toEqual([...allowed.workspace, ...allowed.thirdParty].toSorted())
   })
 
-  test('imports only what the table allows it', () => {
+  test('its imports are those that the table allows', () => {
     expect(forbiddenImports(one, allowed)).toEqual([])
   })
 })
@@ -27,15 +27,15 @@ describe('apps/feed', () => {
   const one = apps.find(({ folder }) => folder === 'apps/feed')
   if (one === undefined) throw new Error('apps/feed is not there.')
 
-  test('depends on looseleaf alone among the packages of this repository', () => {
+  test('its only dependency within this repository is looseleaf', () => {
     expect(neededBy(one.manifest)).toEqual([...feed.workspace, ...feed.thirdParty].toSorted())
   })
 
-  test('imports only what the table allows it', () => {
+  test('its imports are those that its own table allows', () => {
     expect(forbiddenImports(one, feed)).toEqual([])
   })
 
-  test('has no SQL in it', () => {
+  test('its sources contain no SQL', () => {
     const found = sourcesOf(one)
       .filter((path) => !isTest(path))
       .filter((path) => SQL.test(read(path)))
@@ -43,7 +43,7 @@ describe('apps/feed', () => {
   })
 })
 
-/** Statements, in capitals as everybody writes them. */
+/** SQL statements, which this repository writes in capitals. */
 const SQL =
   /\b(SELECT\b[^;]{1,200}?\bFROM|INSERT\s+(IGNORE\s+)?INTO|UPDATE\s+[\w`]+\s+SET|DELETE\s+FROM|(CREATE|ALTER|DROP)\s+(TABLE|DATABASE|INDEX))\b/
 
@@ -62,15 +62,15 @@ function forbiddenImports(one: WorkspacePackage, allowed: Allowance): string[] {
 }
 
 function mayImport(one: WorkspacePackage, allowed: Allowance, path: string, specifier: string): boolean {
-  // Not out of its own package by the back door.
+  // A relative import must stay inside its package.
   if (specifier.startsWith('.')) return staysInside(one.folder, path, specifier)
-  // Only with the prefix: `fs` alone could be a package.
+  // Only with the prefix `node:`: plain `fs` could be a package.
   if (isBuiltin(specifier)) {
     if (!specifier.startsWith('node:')) return false
     return isTest(path) || allowed.node === undefined || allowed.node.includes(specifier)
   }
   const name = packageOf(specifier)
-  // Of a package of ours there is one entry, unless the table has more.
+  // Our packages have one entry point each, unless the table names more.
   const entries = [name, ...(packages[name]?.moreEntries ?? []).map((entry) => `${name}/${entry}`)]
   if (name.startsWith('@looseleaf/') && !entries.includes(specifier)) return false
   if ([...allowed.workspace, ...allowed.thirdParty].includes(name)) return true

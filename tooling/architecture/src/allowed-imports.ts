@@ -1,14 +1,14 @@
-/** What one package may import, from `src` outside its tests, and be imported by. */
+/** Imports that a package's `src` may have outside its tests. */
 export interface Allowance {
-  /** Workspace packages, by their npm names. Exactly these may stand among its dependencies. */
+  /** npm names of workspace packages; exactly the package's dependencies within the workspace. */
   readonly workspace: readonly string[]
-  /** Packages from elsewhere, peers included. Exactly these may stand among its dependencies. */
+  /** External packages; exactly its other dependencies, peer dependencies included. */
   readonly thirdParty: readonly string[]
-  /** Modules of Node; undefined means any of them. */
+  /** Modules of Node; undefined allows any. */
   readonly node?: readonly string[]
-  /** Third-party packages that its built entry point must not reach, through whatever it imports. */
+  /** External packages that the built entry point must not load, even indirectly. */
   readonly neverReaches?: readonly string[] | 'anything'
-  /** Its entry points beside ".", by the names of their modules. */
+  /** Entry points beside ".", by module name. */
   readonly moreEntries?: readonly string[]
 }
 
@@ -17,7 +17,7 @@ const terminal = ['cli-progress', 'cli-table3', 'commander', 'picocolors'] as co
 const noDriver = [...drivers, ...terminal]
 const middle = ['@looseleaf/codec', '@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/router']
 
-/** The table of the design, as data: a package that is not in it may not exist. */
+/** The dependency table of the design. Every package must be listed. */
 export const packages: Readonly<Record<string, Allowance>> = {
   '@looseleaf/core': { workspace: [], thirdParty: [], node: [], neverReaches: 'anything' },
   '@looseleaf/codec': {
@@ -111,9 +111,9 @@ export const packages: Readonly<Record<string, Allowance>> = {
       '@looseleaf/store',
     ],
     thirdParty: terminal,
-    // A program or a config file that takes something from the package does not load the command.
+    // A program or config file that imports the package must not load the command.
     neverReaches: terminal,
-    // The command, for a package that brings it along.
+    // The command, for packages that include it.
     moreEntries: ['main'],
   },
   looseleaf: {
@@ -133,7 +133,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   },
 }
 
-/** The demo site shows what people write themselves, so it has the umbrella and no database of its own. */
+/** The demo site shows typical user code, so it uses the umbrella package and no database directly. */
 export const feed: Allowance = {
   workspace: ['@looseleaf/console', 'looseleaf'],
   thirdParty: [
@@ -150,5 +150,5 @@ export const feed: Allowance = {
   ],
 }
 
-/** Longest file of a package's `src` outside tests, in lines. */
+/** Greatest number of lines of a file in `src`, tests excluded. */
 export const MOST_LINES = 400

@@ -6,7 +6,7 @@ import { read, workspacePackages } from './repository.ts'
 describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
   '%s',
   (name, { folder, manifest }) => {
-    test('has the entry "." and those of the table, for sources, types and the rest', () => {
+    test('it has the entry points "." and those of the table, for sources, types and builds', () => {
       expect(manifest.exports).toEqual({
         '.': exportOf('index'),
         ...Object.fromEntries(
@@ -15,12 +15,12 @@ describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one
       })
     })
 
-    test('names every export: no export of everything', () => {
+    test('its entry points name every export and have no `export *`', () => {
       expect(read(`${folder}/src/index.ts`)).not.toMatch(/^\s*export\s*(type\s*)?\*/m)
     })
 
     const forbidden = packages[name]?.neverReaches ?? []
-    test(`as built, does not reach ${typeof forbidden === 'string' ? forbidden : forbidden.join(', ')}`, async () => {
+    test(`as built, it does not reach ${typeof forbidden === 'string' ? forbidden : forbidden.join(', ')}`, async () => {
       const reached = await reachedFrom(entryOf(name))
       const ways = [...reached].filter(([third]) => forbidden === 'anything' || forbidden.includes(third))
       expect(ways.map(([, way]) => way)).toEqual([])
@@ -28,12 +28,12 @@ describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one
   },
 )
 
-test('the command is reached through an entry of its own: the walk tells the entries of a package apart', async () => {
+test('the walk through built modules tells the entry points of a package apart', async () => {
   const reached = await reachedFrom('packages/looseleaf/dist/bin.js')
   expect(reached.get('commander')).toContain('@looseleaf/cli/main')
 })
 
-test('a driver is reached where one is: the walk through the built modules sees third-party packages', async () => {
+test('the walk through built modules finds third-party packages', async () => {
   const reached = await reachedFrom(entryOf('@looseleaf/driver-mysql'))
   expect([...reached.keys()].filter((third) => third === 'mysql2' || third === 'kysely')).not.toEqual([])
 })

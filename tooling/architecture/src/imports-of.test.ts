@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { importsOf, packageOf } from './imports-of.ts'
 
-test('every kind of import and export is seen, types and several lines included', () => {
+test('the reader finds every kind of import and export, including types and several lines', () => {
   const source = `
 import a from 'one'
 import type { B } from "two"
@@ -23,7 +23,7 @@ const f = await import('eight')
   ])
 })
 
-test('calls of methods that are named like the words are none', () => {
+test('methods named like the keywords are no imports', () => {
   const source = `
 const a = Buffer.from('one')
 const b = from('two')
@@ -33,7 +33,7 @@ export const c = 1
   expect(importsOf(source)).toEqual([])
 })
 
-test('imports in comments are none, and a URL in a string is no comment', () => {
+test('imports in comments do not count, and a URL in a string is no comment', () => {
   const source = `
 // import a from 'one'
 /** import b from 'two' */

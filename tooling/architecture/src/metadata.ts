@@ -1,12 +1,12 @@
 import { posix } from 'node:path'
 import { read, type WorkspacePackage } from './repository.ts'
 
-/** Where the project is, in the one place that says so: `homepage` of the root's package.json. */
+/** Returns the project's address: `homepage` of the root's package.json, its only source. */
 export function homepage(): string {
   return (JSON.parse(read('package.json')) as { homepage: string }).homepage
 }
 
-/** What a published package.json says of that. */
+/** Returns the fields of a published package.json that follow from the address. */
 export function metadataOf({ folder }: WorkspacePackage): object {
   const home = homepage()
   return {
@@ -16,7 +16,10 @@ export function metadataOf({ folder }: WorkspacePackage): object {
   }
 }
 
-/** A README with links that lead to the project's files from wherever it is shown; none of them is relative. */
+/**
+ * Returns a README whose relative links are replaced by absolute ones, so that they work outside the
+ * repository.
+ */
 export function withAbsoluteLinks({ folder }: WorkspacePackage, readme: string): string {
   const home = homepage()
   return readme

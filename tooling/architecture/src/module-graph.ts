@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { importsOf, packageOf } from './imports-of.ts'
 import { isThere, root, workspacePackages } from './repository.ts'
 
-/** The built entry points of our packages by what is imported, such as `@looseleaf/core`. */
+/** Built entry points of our packages by specifier, such as `@looseleaf/core`. */
 const entries = new Map(
   workspacePackages('packages').flatMap(({ folder, manifest }) =>
     Object.entries(manifest.exports ?? {}).map(
@@ -14,7 +14,10 @@ const entries = new Map(
   ),
 )
 
-/** The third-party packages that a built module reaches, each with one way to it. Node's own modules are not among them. */
+/**
+ * Returns the external packages that a built module loads, each with one import path. Modules of Node are
+ * left out.
+ */
 export async function reachedFrom(entry: string): Promise<Map<string, string>> {
   const reached = new Map<string, string>()
   const seen = new Set<string>()
@@ -38,7 +41,9 @@ export async function reachedFrom(entry: string): Promise<Map<string, string>> {
   }
 }
 
-/** A built entry point. Tests of it are not skipped when it is missing: an unbuilt package proves nothing. */
+/**
+ * Returns a built entry point. Throws if the package is not built: skipping its test would hide a violation.
+ */
 export function entryOf(specifier: string): string {
   const entry = entries.get(specifier)
   if (entry === undefined) throw new Error(`${specifier} is no entry of a package here.`)

@@ -16,7 +16,7 @@ export interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-/** A workspace package; folder relative to the root, such as `packages/core`. */
+/** A workspace package; its folder is relative to the root, such as `packages/core`. */
 export interface WorkspacePackage {
   readonly folder: string
   readonly manifest: Manifest
@@ -36,7 +36,7 @@ export function read(path: string): string {
   return readFileSync(join(root, path), 'utf8')
 }
 
-/** TypeScript and JavaScript of a package's `src`, relative to the root. */
+/** Returns the TypeScript and JavaScript files of a package's `src`, relative to the root. */
 export function sourcesOf({ folder }: WorkspacePackage): string[] {
   return globSync(`${folder}/src/**/*.{ts,tsx,mts,js,mjs}`, { cwd: root }).toSorted()
 }
@@ -49,7 +49,7 @@ export function isThere(path: string): boolean {
   return existsSync(join(root, path))
 }
 
-/** What a package needs when it is used: everything but the devDependencies. */
+/** Returns the dependencies that users need, without devDependencies. */
 export function neededBy({ dependencies, peerDependencies, optionalDependencies }: Manifest): string[] {
   return Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies }).toSorted()
 }

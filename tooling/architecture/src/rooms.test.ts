@@ -6,13 +6,13 @@ import { isTest, read, sourcesOf, workspacePackages, type WorkspacePackage } fro
 describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
   '%s',
   (_name, one) => {
-    test('has folders that import one way', () => {
+    test('its folders import in one direction', () => {
       expect(circle(importsBetweenFolders(one))).toEqual([])
     })
   },
 )
 
-test('folders that lead back to themselves are named, those that lead to them are not', () => {
+test('the check names folders in a cycle, and not folders that lead to one', () => {
   const edges = new Map([
     ['top', new Set(['a'])],
     ['a', new Set(['b', 'base'])],
@@ -26,7 +26,10 @@ test('folders that lead back to themselves are named, those that lead to them ar
 
 type Folders = ReadonlyMap<string, ReadonlySet<string>>
 
-/** The folders of a package's `src`, each with those that it imports from. Files beside them are its face. */
+/**
+ * Returns the folders of a package's `src`, each with the folders that it imports. Files outside of folders
+ * are entry points.
+ */
 function importsBetweenFolders(one: WorkspacePackage): Folders {
   const src = `${one.folder}/src`
   const folderOf = (path: string): string | undefined => {
@@ -47,7 +50,7 @@ function importsBetweenFolders(one: WorkspacePackage): Folders {
   return edges
 }
 
-/** Folders from which imports lead back to them; none where they go one way. */
+/** Returns folders in an import cycle; empty if there is none. */
 function circle(edges: Folders): string[] {
   const reachedFrom = (start: string): ReadonlySet<string> => {
     const reached = new Set<string>()

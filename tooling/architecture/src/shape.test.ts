@@ -6,7 +6,7 @@ import { isTest, isThere, read, sourcesOf, workspacePackages } from './repositor
 const published = workspacePackages('packages')
 
 describe.each(published.map((one) => [one.manifest.name, one] as const))('%s', (_name, one) => {
-  test(`keeps every file below ${MOST_LINES} lines`, () => {
+  test(`every file has at most ${MOST_LINES} lines`, () => {
     const sources = sourcesOf(one).filter((path) => !isTest(path))
     expect(sources.length).toBeGreaterThan(0)
     const long = sources
@@ -15,20 +15,20 @@ describe.each(published.map((one) => [one.manifest.name, one] as const))('%s', (
     expect(long).toEqual([])
   })
 
-  test('names its files in kebab-case', () => {
+  test('its file names are kebab-case', () => {
     const odd = sourcesOf(one).filter(
       (path) => !/^[a-z0-9-]+(\.int|\.property)?(\.test|\.test-d)?\.tsx?$/.test(path.split('/').at(-1) ?? ''),
     )
     expect(odd).toEqual([])
   })
 
-  test('is published with a README, as ESM under the MIT licence', () => {
+  test('its package has a README, and is ESM under the MIT licence', () => {
     expect(isThere(`${one.folder}/README.md`)).toBe(true)
     expect(one.manifest).toMatchObject({ type: 'module', license: 'MIT' })
     expect(one.manifest.private ?? false).toBe(false)
   })
 
-  test('says where the project is as the root does; `pnpm metadata` writes it', () => {
+  test('its package.json names the address of the root; `pnpm metadata` writes it', () => {
     expect(one.manifest).toMatchObject(metadataOf(one))
     const readme = read(`${one.folder}/README.md`)
     expect(readme).toBe(withAbsoluteLinks(one, readme))

@@ -1,4 +1,7 @@
-/** Writes what follows from the root's `homepage` into every published package: `pnpm metadata`, after that line was changed. */
+/**
+ * Writes the fields that follow from the root's `homepage` into every published package. Run `pnpm metadata`
+ * after a change of `homepage`.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { metadataOf, withAbsoluteLinks } from './metadata.ts'
@@ -6,7 +9,7 @@ import { read, root, workspacePackages } from './repository.ts'
 
 for (const one of workspacePackages('packages')) {
   const entries = Object.entries({ ...one.manifest, ...metadataOf(one) })
-  // Behind the licence, where npm has them too.
+  // After the licence, where npm puts these fields too.
   const own = Object.keys(metadataOf(one))
   const others = entries.filter(([name]) => !own.includes(name))
   const at = others.findIndex(([name]) => name === 'license') + 1

@@ -188,7 +188,9 @@ test('the page shows a simulation with its seeds, faults and violations', () => 
         faults: { ...noFaults, crash: 70, shardDown: 30 },
         lives: { ...noTotals().lives, indexFirst: 1_500, entityFirst: 500 },
         checked: noTotals().checked,
-        violations: [{ seed: 7, check: 'a read returns a state that the entity had during the read', what: 'missing' }],
+        violations: [
+          { seed: 7, check: 'a read returns a state that the entity had during the read', what: 'missing' },
+        ],
         parts: ['replicas', 'cache'],
       },
     },

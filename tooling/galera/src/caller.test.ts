@@ -6,7 +6,7 @@ import { byGroup } from '@looseleaf-tooling/lab/indexes'
 import { allIndexes } from './site.ts'
 import { createTally, type Tally } from './tally.ts'
 
-// The run is only worth something if its callers notice what must not be.
+// The run proves something only if its callers notice violations.
 
 let store: DataStore
 let tally: Tally
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const check = (): Promise<void> => checkCounters(store, [counter], new Map([['ada', caller]]), tally)
 
-test('callers find nothing wrong with a store that keeps everything', async () => {
+test('callers report nothing about a correct store', async () => {
   await caller.look(store)
   await check()
   expect(tally.acknowledged).toBe(100)
@@ -33,21 +33,21 @@ test('callers find nothing wrong with a store that keeps everything', async () =
   expect(tally.staleLooks).toBe(0)
 })
 
-test('an acknowledged write that is gone is noticed, by id and through the indexes', async () => {
+test('callers notice a missing acknowledged write, by id and through the indexes', async () => {
   const [entity] = await byGroup.getAll(store, { group: 'ada 1' })
   await store.delete(entity?.id ?? '')
   await caller.look(store)
   expect(tally.wrongs.join()).toMatch(/write none is there.*the key ada 1 finds/)
 })
 
-test('a write that nobody has made is noticed', async () => {
+test('callers notice an entity that no caller has written', async () => {
   const [entity] = await byGroup.getAll(store, { group: 'ada 1' })
   await store.update(entity?.id ?? '', (bag) => ({ ...bag, write: 1_000 }))
   await caller.look(store)
   expect(tally.wrongs.join()).toMatch(/write 1000 is there/)
 })
 
-test('a lost update of a counter is noticed, and one that was done twice', async () => {
+test('callers notice a lost update of a counter, and an update that was made twice', async () => {
   const [[least] = [0, 0]] = caller.counted()
   await store.update(counter, (bag) => ({ ...bag, ada: least - 1 }))
   await check()

@@ -4,28 +4,30 @@ import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import type { Tally } from './tally.ts'
 
-/** What a caller has written to an entity of its own; null when there is none. */
+/** Content of a caller's own entity; null if there is none. */
 type State = { readonly write: number; readonly group: string; readonly tags: readonly string[] } | null
 
 interface OwnEntity {
   readonly id: EntityId
-  /** One state; several while the outcome of writes is unknown, the one that was known first. */
+  /**
+   * Possible states: one, or several while the outcome of writes is unknown; the first known one comes first.
+   */
   possible: State[]
 }
 
-/** Somebody who writes entities that nobody else writes, and counters that all write, and knows what has to be there. */
+/** Writes entities of its own and shared counters, and knows the expected contents. */
 export interface Caller {
-  /** One write, and at times a look. Never throws for what a shard says. */
+  /** Makes one write, and sometimes a read. Never throws errors of shards. */
   step(store: DataStore): Promise<void>
-  /** Looks at everything that it owns, by id and through both indexes. */
+  /** Reads all of its entities, by id and through both indexes. */
   look(store: DataStore): Promise<void>
-  /** How often it has counted each counter: at least, and at most. */
+  /** Returns the least and greatest number of its increments per counter. */
   counted(): readonly (readonly [least: number, most: number])[]
 }
 
 const ENTITIES = 8
 const GROUPS = 3
-/** A replica that is behind catches up within this; what is not there by then is lost. */
+/** A lagging replica catches up within this time; entities still missing then count as lost. */
 const CATCH_UP_MS = 3_000
 
 export function createCaller(
@@ -40,7 +42,7 @@ export function createCaller(
   let writes = 0
   let next = 0
 
-  /** `done` is called when the write is acknowledged, `unknown` when nobody knows. */
+  /** Calls `done` when the write is acknowledged, and `unknown` if its outcome is unknown. */
   async function attempt(
     write: () => Promise<unknown>,
     done: () => void,
@@ -101,7 +103,9 @@ export function createCaller(
     )
   }
 
-  /** Looks until it is right, which is stale if it was not so at once; answers whether it came right. */
+  /**
+   * Repeats a read until it is right. A first wrong result counts as stale. Returns whether it became right.
+   */
   async function catchUp(look: () => Promise<boolean>): Promise<boolean> {
     let tries = 0
     const isRight = await holdsWithin(
@@ -118,7 +122,7 @@ export function createCaller(
     return isRight
   }
 
-  /** Reads an entity until it is in a state that it may be in. */
+  /** Reads an entity until it is in a possible state. */
   async function lookAt(store: DataStore, own: OwnEntity): Promise<void> {
     let found: Bag | undefined
     let state: State | undefined
@@ -141,7 +145,7 @@ export function createCaller(
     own.possible = [state]
   }
 
-  /** What a group or a tag of this caller finds is exactly what it knows to be there. */
+  /** Checks that a query for a group or a tag of this caller finds exactly its entities. */
   async function lookThrough(store: DataStore): Promise<void> {
     if (owned.some(({ possible }) => possible.length > 1)) return
     const asked = [
@@ -181,7 +185,7 @@ export function createCaller(
         await lookAt(store, own)
         if (turn % 20 === 0) await lookThrough(store)
       } catch (error) {
-        // A look that the shard does not answer has seen nothing.
+        // A read without an answer proves nothing.
         if (!isLooseleafError(error)) throw error
       }
     },
@@ -197,7 +201,7 @@ function fits(state: State, found: Bag | undefined): boolean {
   return state === null ? found === undefined : found?.['write'] === state.write
 }
 
-/** Counters against what all callers have counted: an update that was lost, or done twice, shows. */
+/** Compares counters with the increments of all callers; shows updates that were lost or made twice. */
 export async function checkCounters(
   store: DataStore,
   counters: readonly EntityId[],

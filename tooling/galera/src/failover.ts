@@ -5,27 +5,33 @@ import { startCluster, type Cluster } from './start-cluster.ts'
 import type { Tally } from './tally.ts'
 
 export interface FailoverOptions {
-  /** What happens to the node that is written: SIGKILL, or SIGSTOP until the load has moved on. */
+  /** Fault of the written node: SIGKILL, or SIGSTOP until the load has moved on. */
   readonly fault: 'kill' | 'pause'
   readonly rounds: number
-  /** Servers of their own beside the cluster, as further shards. */
+  /** Number of single servers beside the cluster, as further shards. */
   readonly others: number
-  /** Of load before each fault. */
+  /** Seconds of load before each fault. */
   readonly seconds: number
   readonly callers: number
   readonly serverArguments: readonly string[]
 }
 
 export interface Round {
-  /** The node that was killed or stopped. */
+  /** Node that was killed or stopped. */
   readonly fault: number
   readonly movedTo: number
-  /** Acknowledged writes per second before the kill. */
+  /** Acknowledged writes per second before the fault. */
   readonly writesPerSecond: number
-  /** From the fault until the store is open on the next node; and until the first write there, once callers go on. */
+  /**
+   * Milliseconds from the fault until the store is open on the next node; and until the first write there,
+   * with the callers resumed.
+   */
   readonly openMs: number
   readonly firstWriteMs: number
-  /** From the start, or waking, of that node until it is in step again, and whether it was sent only what it had missed. */
+  /**
+   * Milliseconds from the node's start, or wake-up, until it is in sync; and whether it received only what it
+   * had missed.
+   */
   readonly rejoinMs: number
   readonly incremental: boolean
 }
@@ -36,18 +42,18 @@ export interface FailoverRun {
   readonly tally: Tally
   readonly checksUnderLoad: number
   readonly end: IndexCheck
-  /** Whether all nodes hold the same rows in the end. */
+  /** Whether all nodes have the same rows in the end. */
   readonly nodesEqual: boolean
-  /** Steps between the numbers of entities, and the greatest number per entity. */
+  /** Difference between consecutive entity numbers, and greatest number per entity. */
   readonly addedIdsPerEntity: number
-  /** Of the nodes that were never restarted since: `wsrep_local_cert_failures` and `wsrep_local_bf_aborts`. */
+  /** `wsrep_local_cert_failures` and `wsrep_local_bf_aborts` of nodes that were not restarted since. */
   readonly certificationFailures: number
   readonly abortedByOthers: number
 }
 
 /**
- * Shard 0 is a cluster, others are servers of their own. The node that is written is killed or stopped under load, and the
- * store is opened on the next one, again and again.
+ * Runs load on shard 0, a cluster, and on other shards, which are single servers. Repeatedly kills or stops
+ * the written node and opens the store on the next one.
  */
 export async function runFailover(
   options: FailoverOptions,
@@ -74,7 +80,7 @@ export async function runFailover(
       node = (node + 1) % cluster.urls.length
       const begin = performance.now()
       await cluster[options.fault](killed)
-      // The load goes on for a moment, and then until the calls that the node leaves behind have failed.
+      // The load continues for a moment, then until its calls to the old node have failed.
       await sleep(500)
       const paused = site.pause()
       const movedMs = performance.now() - begin
@@ -122,7 +128,9 @@ export async function runFailover(
   }
 }
 
-/** A node that was sent everything starts with an empty history of its own; one that was sent the rest keeps it. */
+/**
+ * A node that received everything starts with an empty history; a node that received the rest keeps its own.
+ */
 async function wasIncremental(cluster: Cluster, node: number): Promise<boolean> {
   const [row] = await cluster.ask(node, "SHOW GLOBAL VARIABLES LIKE 'wsrep_start_position'")
   return !String(row?.['Value']).endsWith(':-1')

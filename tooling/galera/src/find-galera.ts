@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { findServer } from '@looseleaf-tooling/mariadb'
 
-/** What a node is started from. */
+/** Programs and libraries of a node. */
 export interface FoundGalera {
   /** Path of `mariadbd`. */
   readonly server: string
@@ -24,7 +24,7 @@ export const howToInstallGalera: string = [
   'Only the programs are used, no service. LOOSELEAF_GALERA=/path/to/libgalera_smm.so names a library elsewhere.',
 ].join('\n')
 
-/** Undefined when the server, the library or rsync is missing, or when the server is MySQL. */
+/** Returns undefined if the server, the library or rsync is missing, or if the server is MySQL. */
 export function findGalera(): FoundGalera | undefined {
   const named = process.env['LOOSELEAF_GALERA']
   const candidates = named === undefined || named === '' ? PROVIDERS : [named]

@@ -64,7 +64,7 @@ async function quorum(): Promise<boolean> {
   return result.tally.wrongs.length === 0 && result.tally.staleLooks === 0 && result.acknowledgedAlone === 0
 }
 
-/** Across nodes the fence does not hold; on one node it has to. */
+/** The fence must hold on one node; across nodes it does not. */
 async function fence(): Promise<boolean> {
   const cluster = await startCluster()
   try {

@@ -8,7 +8,10 @@ import { allIndexes, openSite } from './site.ts'
 import { startCluster, type Cluster } from './start-cluster.ts'
 import type { Tally } from './tally.ts'
 
-/** Writes per second of new entities with one row in each of two indexes, on a server of its own and on a cluster. */
+/**
+ * Measures writes per second, of new entities with one row in each of two indexes, on a single server and on
+ * a cluster.
+ */
 export async function measureRates(
   seconds: number,
   callers: number,
@@ -50,14 +53,14 @@ export async function measureRates(
 
 export interface QuorumRun {
   readonly tally: Tally
-  /** From the bootstrap of the node that is left until the next acknowledged write. */
+  /** Milliseconds from the bootstrap of the remaining node until the next acknowledged write. */
   readonly backMs: number
-  /** Acknowledged while the node had no majority, after the group had noticed. Must be 0. */
+  /** Writes acknowledged without a majority, after the group had noticed. Must be 0. */
   readonly acknowledgedAlone: number
   readonly refusedAlone: number
 }
 
-/** Two of three nodes are killed; the one that is written has no majority until an operator says so. */
+/** Kills two of three nodes. The written node has no majority until an operator bootstraps it. */
 export async function probeQuorum(callers: number): Promise<QuorumRun> {
   const cluster = await startCluster()
   try {
@@ -96,15 +99,16 @@ async function hasNoMajority(cluster: Cluster): Promise<boolean> {
 
 export interface FenceRun {
   readonly rounds: number
-  /** Fenced writes that had not been committed when the epoch was raised, and were committed all the same. */
+  /** Fenced writes that committed only after the epoch was raised. */
   readonly late: number
   readonly written: number
   readonly deadlocks: number
 }
 
 /**
- * Writers that check an epoch within their statement, as the driver's do, and somebody who raises it: on the same node,
- * and on another one. What was written under an old epoch has to be there, for whoever raised it, when it is raised.
+ * Runs writers that check an epoch within their statement, as the driver does, and a process that raises it:
+ * on the same node, and on another one. When the epoch is raised, every write under the old epoch must be
+ * visible to the raiser.
  */
 export async function probeFence(
   cluster: Cluster,
@@ -174,16 +178,16 @@ export async function probeFence(
 
 export interface TwoNodesRun {
   readonly acknowledged: number
-  /** Acknowledged and not there, or there more often than anybody may have written. */
+  /** Acknowledged increments that are missing, or more increments than were sent. */
   readonly lostUpdates: number
-  /** Reads through the other node that did not see what had been acknowledged before them. */
+  /** Reads through the other node that missed writes acknowledged before. */
   readonly staleReads: number
   readonly errors: Readonly<Record<string, number>>
   readonly certificationFailures: number
   readonly abortedByOthers: number
 }
 
-/** What is not supported: two stores write the same entities through two nodes at once. */
+/** Runs an unsupported setup: two stores write the same entities through two nodes. */
 export async function probeTwoNodes(cluster: Cluster, seconds: number): Promise<TwoNodesRun> {
   const open = (node: number, migrate: boolean): Promise<DataStore> =>
     openStore([cluster.urls[node] ?? ''], { indexes: allIndexes, migrate })

@@ -12,20 +12,25 @@ export const allIndexes = [byGroup, byTag] as const
 
 export type IndexCheck = Omit<IndexesCheck, 'unclaimed'>
 
-/** Callers under load on one store, which can be moved to other servers. */
+/** Callers under load on one store, which can move to other servers. */
 export interface Site {
   readonly tally: Tally
-  /** Checks of whole indexes beside the load that found nothing missing. */
+  /** Number of checks of whole indexes under load that found nothing missing. */
   readonly checksUnderLoad: () => number
-  /** Lets the callers go. */
+  /** Resumes the callers. */
   resume(): void
-  /** Resolves when no call is under way. */
+  /** Resolves when no call is in flight. */
   pause(): Promise<void>
-  /** Opens the store on these URLs and closes the old one; resolves with the milliseconds until the new one answered. */
+  /**
+   * Opens the store on these URLs and closes the old one. Resolves with the milliseconds until the new one
+   * answered.
+   */
   move(urls: readonly string[]): Promise<number>
-  /** With the callers paused: everything they know against what is there, and nothing missing from an index. */
+  /**
+   * Compares everything that the paused callers know with the store, and checks the indexes for missing rows.
+   */
   look(): Promise<void>
-  /** With the callers paused: one sweep, then both indexes compared. */
+  /** With paused callers: sweeps once, then compares both indexes. */
   sweepAndCheck(): Promise<IndexCheck>
   /** Resolves with the milliseconds until the next acknowledged write. */
   nextAcknowledged(): Promise<number>
@@ -59,7 +64,7 @@ export async function openSite(urls: readonly string[], callerCount: number): Pr
       const refusedBefore = Object.values(tally.refused).reduce((a, b) => a + b, 0)
       await caller.step(store)
       const refused = Object.values(tally.refused).reduce((a, b) => a + b, 0)
-      // While a shard is away, refusals come at once; an application would not spin either.
+      // A shard that is down refuses at once; like an application, the callers do not spin.
       if (refused > refusedBefore) await sleep(10)
     }
   }
@@ -96,7 +101,7 @@ export async function openSite(urls: readonly string[], callerCount: number): Pr
       const closing = old.close()
       store = await open(newUrls, false)
       const openMs = performance.now() - begin
-      // Calls that wait for a silent node end at their deadlines.
+      // Calls to a silent node end at their deadlines.
       await closing
       return openMs
     },
@@ -129,7 +134,7 @@ export async function openSite(urls: readonly string[], callerCount: number): Pr
   }
 }
 
-/** The next node may not take anything until the group has agreed that the last one is gone. */
+/** The next node may refuse everything until the group has agreed that the old one is gone. */
 function open(urls: readonly string[], migrate: boolean): Promise<DataStore> {
   const deadline = performance.now() + OPEN_TRIES_MS
   return openStore(urls, {

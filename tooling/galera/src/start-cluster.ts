@@ -7,26 +7,26 @@ import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import { findGalera, howToInstallGalera } from './find-galera.ts'
 
 export interface ClusterOptions {
-  /** More arguments for every node; they win over those of the launcher. */
+  /** Additional arguments of every node; they override the launcher's. */
   readonly serverArguments?: readonly string[]
 }
 
 export interface Cluster {
-  /** `mysql://…` of each node; another one after a start. */
+  /** `mysql://…` of each node. A restart changes it. */
   readonly urls: readonly string[]
   /** SIGKILL; resolves when the process is gone. */
   kill(node: number): Promise<void>
-  /** SIGSTOP: to the others, the node is silent; they go on without it. */
+  /** SIGSTOP: the node is silent, and the others continue without it. */
   pause(node: number): Promise<void>
-  /** SIGCONT; resolves when the node is in step with the group again. */
+  /** SIGCONT; resolves when the node is in sync with the group. */
   resume(node: number): Promise<void>
-  /** Starts a node that was killed; resolves when it is in step with the group. */
+  /** Starts a killed node; resolves when it is in sync with the group. */
   rejoin(node: number): Promise<void>
   /** Sends one statement to a node. */
   ask(node: number, statement: string): Promise<Row[]>
   /** `wsrep_…` of SHOW GLOBAL STATUS. */
   status(node: number): Promise<ReadonlyMap<string, string>>
-  /** Resolves when every process is gone, and the folder with them. */
+  /** Resolves when every process and the folder are gone. */
   stop(): Promise<void>
 }
 
@@ -37,13 +37,13 @@ const IN_STEP_MS = 60_000
 const run = promisify(execFile)
 
 /**
- * Starts a Galera cluster that belongs to this process: 127.0.0.1, free ports, folders of its own. It ends with
- * `stop()`, and when this process ends in any other way. Throws with the way to install what is missing.
+ * Starts a Galera cluster that belongs to this process: 127.0.0.1, free ports, private folders. It ends with
+ * `stop()`, or with this process. Throws with install instructions if a program is missing.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const galera = findGalera()
   if (galera === undefined) throw new Error(howToInstallGalera)
-  // As root, rsync would give up its rights and could not write the folders of nodes.
+  // As root, rsync would drop its privileges and could not write the nodes' folders.
   const user = process.getuid?.() === 0 ? 'mysql' : undefined
   const groupPorts = await freePorts(NODES)
   const group = groupPorts.map((port) => `127.0.0.1:${port}`).join()
@@ -85,7 +85,10 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     return node
   }
 
-  /** What a service does after a crash: reads from InnoDB how far the node had come, so that it is sent only the rest. */
+  /**
+   * Reads the node's position from InnoDB, as a service does after a crash, so that the node receives only
+   * the rest.
+   */
   async function startPosition(node: Server): Promise<string[]> {
     const output = await run(
       galera?.server ?? '',
@@ -122,7 +125,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       return found.get('wsrep_local_state_comment') === 'Synced' && found.get('wsrep_ready') === 'ON'
     }, `Node ${node} did not come into step with the group.`)
 
-  /** A node that was silent still takes the old group for the present one; then all agree on a new one. */
+  /** A silent node still believes in the old group until all nodes agree on a new one. */
   const untilAllAgree = (): Promise<void> =>
     until(async () => {
       const all = await Promise.all(nodes.keys().map(statusOrNone))

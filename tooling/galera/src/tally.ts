@@ -1,20 +1,22 @@
-/** What callers have met. */
+/** Results of the callers. */
 export interface Tally {
   acknowledged: number
   /** Writes that were reported as not done, by error code. */
   refused: Record<string, number>
-  /** The first message of each. */
+  /** First message of each code. */
   readonly examples: Record<string, string>
-  /** Writes whose outcome the store could not tell. */
+  /** Writes of unknown outcome. */
   unknown: number
-  /** Of these: found done, and found not done, by a later read. */
+  /** Writes of unknown outcome that a later read found done, or not done. */
   unknownDone: number
   unknownNotDone: number
-  /** Looks at entities and at whole groups. */
+  /** Reads of entities and of whole groups. */
   looks: number
-  /** Looks that gave an older state than was acknowledged, and the right one within seconds. Must be 0. */
+  /**
+   * Reads that returned a state older than an acknowledged one, and the right one within seconds. Must be 0.
+   */
   staleLooks: number
-  /** Anything else that may not be: a lost write, a refused one that is there, a row that is missing. Must be empty. */
+  /** All other violations: a lost write, a refused one that took place, a missing row. Must be empty. */
   readonly wrongs: string[]
 }
 

@@ -1,18 +1,18 @@
 import { checkIndex } from '@looseleaf/cleaner'
 import type { DataStore } from '@looseleaf/store'
 
-/** What the cleaner says of some indexes together. */
+/** Result of the cleaner's check of several indexes, added up. */
 export interface IndexesCheck {
-  /** What is unsettled counts as missing. */
+  /** Missing rows, including unsettled ones. */
   readonly missing: number
-  /** What is misplaced counts as dangling. */
+  /** Dangling rows, including misplaced ones. */
   readonly dangling: number
   readonly unclaimed: number
   readonly entities: number
   readonly rows: number
 }
 
-/** Only means something while nobody writes. */
+/** Checks the indexes. Valid only while nothing writes. */
 export async function checkIndexes(
   store: DataStore,
   indexes: readonly { readonly name: string }[],

@@ -1,43 +1,43 @@
 import { createRecorder, type Recorder } from './records.ts'
 
-/** What a process tells its parent. */
+/** Messages of a process to its parent. */
 export type Message = 'ready' | 'written'
-/** What it is told: to end, or to say when it has a write acknowledged that has not been yet. */
+/** Messages to a process: stop, or report the next acknowledged write. */
 export type Order = 'stop' | 'say when written'
 
-/** What every process is told, besides what its program has to know. */
+/** Configuration of every process, beside that of its program. */
 export interface Place {
-  /** Unique within a run: operations are numbered from it. */
+  /** Unique within a run; operation numbers start from it. */
   readonly number: number
-  /** Where it writes its history. */
+  /** File of its history. */
   readonly file: string
 }
 
-/** Operations of a process are numbered from its number times this. */
+/** Operation numbers of a process start at its own number times this. */
 export const NUMBERS_PER_PROCESS = 10_000_000
 
 export interface Child<Config, Line> {
   readonly config: Config & Place
   readonly recorder: Recorder<Line>
-  /** The number of its next operation. */
+  /** Returns the number of the next operation. */
   nextNumber(): number
-  /** How many it has had. */
+  /** Number of operations so far. */
   readonly operations: number
   readonly isStopping: boolean
-  /** The store is open. */
+  /** Call when the store is open. */
   ready(): void
 }
 
 /**
- * Does the work of a process that `createProcesses` has started. `isWritten` tells which records are of a write that was
- * acknowledged; `failed` makes a record of what the work throws.
+ * Runs the work of a process that `createProcesses` has started. `isWritten` recognizes records of
+ * acknowledged writes; `failed` turns an error of the work into a record.
  */
 export function runAsChild<Config, Line>(
   work: (child: Child<Config, Line>) => Promise<void>,
   isWritten: (record: Line) => boolean,
   failed: (error: unknown) => Line | undefined,
 ): void {
-  // Our parent wrote it.
+  // Written by our parent.
   const config = JSON.parse(process.argv[2] ?? '') as Config & Place
   const file = createRecorder<Line>(config.file)
   let [isStopping, saysWhenWritten, isDone, operations] = [false, false, false, 0]
@@ -47,7 +47,7 @@ export function runAsChild<Config, Line>(
     if (order === 'stop') isStopping = true
     else saysWhenWritten = true
   })
-  // Nobody to work for any more.
+  // The parent is gone.
   process.on('disconnect', () => process.exit(isDone ? 0 : 1))
 
   const recorder: Recorder<Line> = {

@@ -2,19 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { createServers, type OwnOptions, type Servers } from './server.ts'
 import { startShard, type Shard } from './shard.ts'
 
-/** Database servers of our own, each behind a proxy, which may be killed and come back. */
+/** Private database servers, each behind a proxy, that can be killed and restarted. */
 export interface Cluster<Part extends Shard = Shard> {
   readonly shards: readonly Part[]
-  /** A new, empty database on every server; the user of the load may use it and nothing else. */
+  /** Creates an empty database on every server. The user of the load has rights on it only. */
   createDatabase(): Promise<ClusterDatabase>
   stop(): Promise<void>
 }
 
 export interface ClusterDatabase {
   readonly name: string
-  /** As administrator, past the proxies. */
+  /** Returns URLs for an administrator, past the proxies. */
   adminUrls(): readonly string[]
-  /** As a user with few privileges, through the proxies; the same for as long as the cluster lives. */
+  /**
+   * URLs for a user with few privileges, through the proxies. They stay the same for the cluster's lifetime.
+   */
   readonly urls: readonly string[]
   drop(): Promise<void>
 }
@@ -22,15 +24,15 @@ export interface ClusterDatabase {
 export const LOAD_USER = 'load'
 
 export interface ClusterOptions {
-  /** Default: 2. */
+  /** Number of shards. Default: 2. */
   readonly shards?: number | undefined
-  /** More arguments for every server. */
+  /** Additional arguments of every server. */
   readonly serverArguments?: readonly string[] | undefined
-  /** What the server of a shard has for itself, by the shard's number. */
+  /** Options of single servers, by shard number. */
   readonly own?: Readonly<Record<number, OwnOptions>> | undefined
 }
 
-/** A cluster of shards that are a server each. */
+/** Starts a cluster with one server per shard. */
 export function startCluster({
   shards = 2,
   serverArguments = [],
@@ -41,7 +43,7 @@ export function startCluster({
   )
 }
 
-/** A cluster of shards that are started all at once. When one cannot be, the others are stopped again and it rejects. */
+/** Starts all shards of a cluster at once. If one fails, it stops the others and rejects. */
 export async function assembleCluster<Part extends Shard>(
   count: number,
   serverArguments: readonly string[],

@@ -1,14 +1,14 @@
 import type { Driver, DriverFactory, EntityTable, IndexTable, IndexTableSpec, Shard } from '@looseleaf/core'
 
-/** What is otherwise than it was: whatever a part does not give stays. */
+/** Replacements of parts of a driver; omitted methods stay. */
 export interface Changes {
   readonly entities?: ((table: EntityTable, shard: number) => Partial<EntityTable>) | undefined
-  /** Asked once for each table. */
+  /** Called once per table. */
   readonly index?: ((table: IndexTable, spec: IndexTableSpec) => Partial<IndexTable>) | undefined
   readonly shard?: ((shard: Shard, number: number) => Partial<Shard>) | undefined
 }
 
-/** A driver that does some of it otherwise: a guard is off, a call waits, fails, or is noticed. */
+/** Returns a driver with replaced parts, for example without a guard, delayed, failing, or observed. */
 export function changed(driver: Driver, changes: Changes): Driver {
   const shards = driver.shards.map((shard, number): Shard => {
     const tables = new Map<string, IndexTable>()
@@ -31,7 +31,7 @@ export function changed(driver: Driver, changes: Changes): Driver {
   return { shards, close: () => driver.close() }
 }
 
-/** What is changed of one scan or count is changed of each of many. */
+/** Applies a change of one scan or count to the batch methods too. */
 function manyOf({ scan, count }: Partial<IndexTable>): Partial<IndexTable> {
   return {
     ...(scan && { scanMany: (scans, options) => Promise.all(scans.map((one) => scan(one, options))) }),
@@ -39,12 +39,12 @@ function manyOf({ scan, count }: Partial<IndexTable>): Partial<IndexTable> {
   }
 }
 
-/** The same for whoever connects by himself. */
+/** Changes each driver that a factory connects. */
 export function through(shards: DriverFactory, change: (driver: Driver) => Driver): DriverFactory {
   return { shardCount: shards.shardCount, connect: async () => change(await shards.connect()) }
 }
 
-/** An object's own and inherited methods, so that a spread of it works. */
+/** Returns a copy with own and inherited methods, so that it can be spread. */
 function whole<T extends object>(object: T): T {
   const copy: Record<string, unknown> = {}
   for (let level: object | null = object; level !== null && level !== Object.prototype;) {

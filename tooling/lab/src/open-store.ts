@@ -6,17 +6,17 @@ import { through } from './drivers.ts'
 
 export interface OpenOptions extends Partial<Omit<DataStoreOptions, 'shards'>> {
   readonly connections?: MysqlShardsOptions | undefined
-  /** What its driver does otherwise. */
+  /** Changes its driver. */
   readonly change?: ((driver: Driver) => Driver) | undefined
-  /** What its clock is off by. */
+  /** Offset of its clock. */
   readonly clockOffsetMs?: number | undefined
-  /** Whether to try again after this error. Default: never. */
+  /** Tells whether to retry after this error. Default: never. */
   readonly again?: ((error: unknown) => boolean) | undefined
 }
 
 const AGAIN_MS = 50
 
-/** A store on these servers, which warns nobody. */
+/** Opens a store on these servers, without warnings. */
 export async function openStore(
   servers: Parameters<typeof mysqlShards>[0],
   options: OpenOptions = {},

@@ -17,7 +17,7 @@ function writing(): Processes<WritingConfig, { readonly n: number }> {
   return processes
 }
 
-test('a process may be asked any number of times for its next write', async () => {
+test('a process reports its next write any number of times', async () => {
   const warnings: Error[] = []
   const warned = (warning: Error): void => void warnings.push(warning)
   process.on('warning', warned)
@@ -30,12 +30,12 @@ test('a process may be asked any number of times for its next write', async () =
   const { histories, hanging } = await processes.end(30_000)
   expect(hanging).toBe(0)
   expect(histories[0]!.records.length).toBeGreaterThanOrEqual(20)
-  // It is gone: there is nothing to wait for.
+  // The process is gone, so it resolves at once.
   await one.written()
   expect(warnings).toEqual([])
 })
 
-test('a process that hangs is killed at the limit, and by nobody when the end has failed before', async () => {
+test('a hanging process is killed at the limit, unless end() has failed before', async () => {
   const processes = writing()
   const hanging = processes.start()
   await hanging.ready

@@ -5,43 +5,43 @@ import { fileURLToPath } from 'node:url'
 import type { Message, Order, Place } from './child.ts'
 import { moment, readRecords } from './records.ts'
 
-/** A process, seen from its parent. */
+/** A process as seen by its parent. */
 export interface Process {
-  /** Resolves when it says that it has begun; rejects when it ends before. */
+  /** Resolves when the process reports that it has begun; rejects if it ends before. */
   readonly ready: Promise<void>
-  /** Resolves with the moment at which it was gone. */
+  /** Resolves with the time of its exit. */
   readonly gone: Promise<number>
   readonly isGone: boolean
-  /** It has ended by an error of its own. */
+  /** True if it ended with an error. */
   readonly hasFailed: boolean
-  /** Resolves when it has printed something, which is that it stops dead. */
+  /** Resolves when it has printed something, which it does just before it stops itself. */
   readonly stopped: Promise<void>
-  /** Resolves when a write of it is acknowledged from now on, or when it is gone. */
+  /** Resolves at its next acknowledged write, or when it is gone. */
   written(): Promise<void>
   signal(name: NodeJS.Signals): void
-  /** Lets callers end what is under way; the process ends then. */
+  /** Lets its calls end; the process exits then. */
   stop(): void
 }
 
-/** What one process wrote down, and when it was known to be gone. */
+/** Records of one process, and the time by which it was known to be dead. */
 export interface Recording<Line> {
   readonly records: readonly Line[]
   readonly goneAt: number
 }
 
-/** Processes of one program, which are numbered from 1 and write down what they do. */
+/** Processes of one program, numbered from 1, that record their work. */
 export interface Processes<Config, Line> {
-  /** Starts one more. */
+  /** Starts one more process. */
   start(config?: Partial<Config>, environment?: NodeJS.ProcessEnv): Process
-  /** All that were started. */
+  /** All processes that were started. */
   readonly all: readonly Process[]
-  /** Resolves when all are gone: those that are not within the limit are killed and counted as hanging. */
+  /** Resolves when all are gone. Kills processes that exceed the limit and counts them as hanging. */
   end(limitMs: number): Promise<{ readonly histories: Recording<Line>[]; readonly hanging: number }>
-  /** Kills what is left. */
+  /** Kills all remaining processes. */
   kill(): Promise<void>
 }
 
-/** `program` calls `runAsChild`; `folder` is where they write. */
+/** `program` calls `runAsChild`; `folder` receives the histories. */
 export function createProcesses<Config extends object, Line>(
   program: URL,
   folder: string,
@@ -103,7 +103,7 @@ function startProcess(program: URL, config: object, environment: NodeJS.ProcessE
     isGone = true
     return moment()
   })
-  // Resolves at the first word; a process says nothing else on its standard output.
+  // Resolves at the first output; a process prints nothing else on standard output.
   const stopped = new Promise<void>((resolve) => child.stdout?.once('data', () => resolve()))
   const send = (order: Order): void => {
     if (!isGone && child.connected) child.send(order, () => undefined)
@@ -143,7 +143,7 @@ function untilReady(child: ChildProcess): Promise<void> {
     })
     child.once('exit', () => reject(new Error('A process ended before it had opened its store.')))
   })
-  // Whoever does not wait for it learns of its end in other ways.
+  // Avoids an unhandled rejection; some callers only await `gone`.
   ready.catch(() => undefined)
   return ready
 }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 
-/** Writes records so that SIGKILL loses none that was written: the kernel has each line when the call returns. */
+/** Writes records that survive SIGKILL: the kernel has each line when the call returns. */
 export interface Recorder<Line> {
   write(record: Line): void
   close(): void
@@ -14,16 +14,16 @@ export function createRecorder<Line>(path: string): Recorder<Line> {
   }
 }
 
-/** A process that was killed may have left half a line, at the very end, or nothing at all. */
+/** Reads records. A killed process may leave half a line at the end, or no file. */
 export function readRecords<Line>(path: string): Line[] {
   if (!existsSync(path)) return []
   const lines = readFileSync(path, 'utf8').split('\n')
   lines.pop()
-  // Our own processes wrote them.
+  // Written by our own processes.
   return lines.map((line) => JSON.parse(line) as Line)
 }
 
-/** Microseconds of the monotonic clock, which all processes of a machine share. */
+/** Returns microseconds of the monotonic clock, which all processes of a machine share. */
 export function moment(): number {
   return Number(process.hrtime.bigint()) / 1_000
 }

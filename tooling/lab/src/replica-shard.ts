@@ -5,78 +5,87 @@ import { replicationHere, type Replication } from './replication.ts'
 import type { Server, Servers } from './server.ts'
 import { startShard, type Shard } from './shard.ts'
 
-/** `semi-sync`: a commit is acknowledged when the replica has it. `asynchronous`: the replica follows as it can. */
+/** `semi-sync`: a commit is acknowledged when the replica has it. `asynchronous`: the replica may lag. */
 export type ReplicationMode = 'semi-sync' | 'asynchronous'
 
-/** A failover as it happened. Moments are those of histories. */
+/** Record of a failover. Times are those of histories. */
 export interface Failover extends SemiSyncStatus {
-  /** All that was acknowledged before this was with the replica. */
+  /** The replica has every write that was acknowledged before this time. */
   readonly caughtUpAt: number
-  /** Whatever the old primary answered, it answered before this. */
+  /** The old primary sent its last answer before this time. */
   readonly goneAt: number
-  /** From here on statements reached the promoted server. */
+  /** Statements reached the promoted server from this time on. */
   readonly openedAt: number
 }
 
 export interface FailoverOptions {
-  /** The replica is cut off so long before the primary goes. Undefined: it is not. */
+  /** Milliseconds for which the replica is cut off before the primary goes. Undefined: not at all. */
   readonly lagMs?: number | undefined
-  /** SIGSTOP, and SIGKILL only after the other has taken over; else SIGKILL at once. */
+  /** True: SIGSTOP, then SIGKILL after the promotion. False: SIGKILL at once. */
   readonly freeze: boolean
-  /** Which replica takes its place. Default: the first. */
+  /** Place of the replica to promote. Default: the first one. */
   readonly place?: number | undefined
-  /** The old primary comes back as the replica of the promoted one, where it can; else that one gets a new replica. */
+  /**
+   * True: the old primary returns as a replica of the promoted server, if it can. Otherwise that server gets
+   * a new replica.
+   */
   readonly rejoin?: boolean | undefined
   /** Runs on the promoted server before it takes writes. */
   readonly beforeOpening?: ((ask: Server['ask']) => Promise<void>) | undefined
 }
 
-/** A shard that is a primary and its replicas, or a primary alone. Replicas are meant by their place; the first one where none is given. */
+/**
+ * A shard with a primary and its replicas, or a primary alone. `place` selects a replica; default: the first
+ * one.
+ */
 export interface ReplicaShard extends Shard {
-  /** The primary goes, a replica takes its place, and another server that of the replica. The other replicas have to be there, and follow. */
+  /**
+   * Removes the primary, promotes a replica, and puts another server in the replica's place. The other
+   * replicas must be running, and follow.
+   */
   failOver(options: FailoverOptions): Promise<Failover>
-  /** The server that follows the primary at this place now. */
+  /** Returns the replica at this place. */
   replica(place?: number): Server
-  /** The replica goes on receiving, and shows nothing new. */
+  /** Stops replaying: the replica still receives, but shows nothing new. */
   stopReplaying(place?: number): Promise<void>
-  /** It follows again, also when it was restarted. */
+  /** Resumes replaying, also after a restart of the replica. */
   startReplaying(place?: number): Promise<void>
-  /** From now on the replica shows everything so many seconds late. */
+  /** Delays everything that the replica shows by this many seconds. */
   delayReplica(seconds: number, place?: number): Promise<void>
-  /** From now on the replica receives nothing. */
+  /** Cuts the replica off from the primary. */
   cutReplica(place?: number): Promise<void>
-  /** What the primary says of its semi-synchronous replication. */
+  /** Returns the status of the primary's semi-synchronous replication. */
   semiSyncStatus(): Promise<SemiSyncStatus>
 }
 
 export interface SemiSyncStatus {
   /** Whether commits wait for a replica. */
   readonly wasSemiSync: boolean
-  /** Commits that did not. */
+  /** Number of commits that did not wait. */
   readonly unconfirmed: number
 }
 
-/** A commit waits for the replica for as long as it takes. */
+/** Longer than any run, so that a commit waits for the replica without a limit. */
 const SEMI_SYNC_TIMEOUT_MS = 3_600_000
 const WAIT_SECONDS = 120
 
 interface Group {
   readonly mode: ReplicationMode
   readonly replicas: Server[]
-  /** The next replica is made ready while nothing happens, so that its start is no part of a failover. */
+  /** The next replica, prepared in advance so that its start does not prolong a failover. */
   spare: Promise<Server>
 }
 
 export interface ReplicaClusterOptions {
   readonly mode: ReplicationMode
   readonly shards: number
-  /** The numbers of the shards that have replicas. */
+  /** Numbers of the shards with replicas. */
   readonly replicated: readonly number[]
-  /** How many each of them has. Default: 1. */
+  /** Replicas of each such shard. Default: 1. */
   readonly replicas?: number | undefined
 }
 
-/** A cluster in which some shards are a primary and its replicas. */
+/** Starts a cluster in which some shards have replicas. */
 export function startReplicaCluster(options: ReplicaClusterOptions): Promise<Cluster<ReplicaShard>> {
   const { mode, shards, replicated, replicas = 1 } = options
   const replication = replicationHere()
@@ -85,7 +94,7 @@ export function startReplicaCluster(options: ReplicaClusterOptions): Promise<Clu
   )
 }
 
-/** Without a mode the primary is alone. */
+/** Without a mode, starts a primary alone. */
 async function startReplicaShard(
   servers: Servers,
   replication: Replication,
@@ -137,7 +146,7 @@ async function startReplicaShard(
       await sleep(lagMs)
     }
     const status = await semiSyncStatus(primary)
-    // While it is on, all that is acknowledged up to this very moment is with the replica.
+    // With semi-synchronous replication, the replica has every write acknowledged up to this moment.
     if (lagMs === undefined) caughtUpAt = moment()
     const old = primary
     if (freeze) old.freeze()
@@ -153,7 +162,7 @@ async function startReplicaShard(
       await Promise.all([...others, next].map((one) => follow(one, primary, chosen)))
     }
     if (chosen === 'semi-sync') {
-      // No commit would be answered before there is a replica again.
+      // Without a replica, no commit would be answered.
       await confirmCommits(primary)
       await followed()
     }
@@ -166,7 +175,7 @@ async function startReplicaShard(
     return { caughtUpAt, goneAt, openedAt, ...status }
   }
 
-  /** All that is acknowledged is with the replica that is to be promoted, and the others have nothing that it has not. */
+  /** Ensures that the replica to promote has every acknowledged write, and that no other replica has more. */
   async function leaveBehind(own: Group, place = 0): Promise<void> {
     const others = own.replicas.filter((one) => one !== replicaAt(place))
     for (const other of others) await other.ask(replication.stop)
@@ -194,13 +203,13 @@ async function startReplicaShard(
     semiSyncStatus: () => semiSyncStatus(primary),
     async stop() {
       await shard.stop()
-      // Whoever started them removes them.
+      // The group's servers are removed with it.
       await group?.spare.catch(() => undefined)
     },
   }
 }
 
-/** What is said to servers, in the words of their kind. */
+/** Returns the statements for this kind of server. */
 function statementsOf(replication: Replication) {
   const { semiSyncSource, semiSyncReplica } = replication
 
@@ -223,7 +232,10 @@ function statementsOf(replication: Replication) {
     position,
     reach,
 
-    /** Makes a server the replica of another, from its beginning or from where it is, and waits until it has everything. */
+    /**
+     * Makes a server follow another one, from the beginning or its own position, and waits until it has
+     * caught up.
+     */
     async follow(replica: Server, primary: Server, mode: ReplicationMode): Promise<void> {
       const { hostname, port, username, password } = primary.url
       await replica.ask('SET GLOBAL read_only = ON')
@@ -234,7 +246,10 @@ function statementsOf(replication: Replication) {
       await reach(replica, await position(primary))
     },
 
-    /** Everything that the replica has received is applied before anybody writes: some of it may be acknowledged. */
+    /**
+     * Applies everything that the replica has received before writes begin, because some of it may be
+     * acknowledged.
+     */
     async promote(replica: Server): Promise<void> {
       await replica.ask(replication.stopReceiving)
       const status = (await replica.ask(replication.status))[0]
@@ -244,14 +259,14 @@ function statementsOf(replication: Replication) {
       await replica.ask('SET GLOBAL read_only = OFF')
     },
 
-    /** Starts a primary that was killed as a replica to be. */
+    /** Starts a killed primary as a future replica. */
     async demote(server: Server): Promise<void> {
       if (replication.rejoin === undefined) throw new Error('Such a server cannot come back as a replica.')
       await server.restart(replication.rejoin.arguments)
       await server.ask(replication.rejoin.statement)
     },
 
-    /** From now on a commit is acknowledged when a replica has received it. */
+    /** Makes commits wait for a replica. */
     async confirmCommits(server: Server): Promise<void> {
       await server.ask(`SET GLOBAL ${semiSyncSource}_wait_point = 'AFTER_SYNC'`)
       await server.ask(`SET GLOBAL ${semiSyncSource}_timeout = ${SEMI_SYNC_TIMEOUT_MS}`)

@@ -1,6 +1,6 @@
 import { findServer } from '@looseleaf-tooling/mariadb'
 
-/** How to reach a server that is followed. */
+/** Connection data of a primary. */
 export interface Source {
   readonly host: string
   readonly port: number
@@ -8,13 +8,13 @@ export interface Source {
   readonly password: string
 }
 
-/** What replication is called on one kind of server: settings, statements, and columns of their answers. */
+/** Settings, statements and result columns of replication on one kind of server. */
 export interface Replication {
-  /** By row and GTID, and as durable as a primary has to be, for every server may become it. */
+  /** Replication by row and GTID, as durable as a primary, because every server may become one. */
   readonly settings: readonly string[]
-  /** What a server has committed, as a position for others to reach. */
+  /** Statement that returns the committed position. */
   readonly position: string
-  /** Answers 0 in `late` once the server has applied all of a position. */
+  /** Returns a statement whose `late` is 0 once the server has applied everything up to a position. */
   readonly reach: (position: string, seconds: number) => string
   readonly follow: (source: Source) => string
   readonly start: string
@@ -24,14 +24,14 @@ export interface Replication {
   readonly delay: (seconds: number) => string
   readonly forget: string
   readonly status: string
-  /** The column of the status that tells what has been received. */
+  /** Status column with the received position. */
   readonly received: string
-  /** How the names of settings and counts of semi-synchronous replication begin, on the server that waits and on the other. */
+  /** Prefixes of semi-synchronous settings and counters, on the primary and on the replica. */
   readonly semiSyncSource: string
   readonly semiSyncReplica: string
   /**
-   * What makes a primary that was killed a replica again: arguments of its start, and a statement. It may have commits that no
-   * replica has received, and has to take them back. Undefined where it cannot.
+   * Turns a killed primary into a replica: arguments of its start, and a statement. It must take back commits
+   * that no replica has received. Undefined if the server cannot.
    */
   readonly rejoin: { readonly arguments: readonly string[]; readonly statement: string } | undefined
 }
@@ -63,7 +63,7 @@ const mariadb: Replication = {
   received: 'Gtid_IO_Pos',
   semiSyncSource: 'rpl_semi_sync_master',
   semiSyncReplica: 'rpl_semi_sync_slave',
-  // As a replica of semi-synchronous replication it takes them back when it recovers, for nobody was told of them.
+  // A semi-synchronous replica takes such commits back during recovery, because they were never acknowledged.
   rejoin: {
     arguments: ['--read-only', '--init-rpl-role=SLAVE', '--rpl-semi-sync-slave-enabled=ON'],
     statement: 'SET GLOBAL gtid_slave_pos = @@GLOBAL.gtid_binlog_pos',
@@ -101,7 +101,7 @@ const mysql: Replication = {
   rejoin: undefined,
 }
 
-/** That of the servers of this machine. */
+/** Returns the entry for this machine's server. */
 export function replicationHere(): Replication {
   return findServer()?.flavor === 'mysql' ? mysql : mariadb
 }

@@ -7,70 +7,72 @@ import { promisify } from 'node:util'
 import { isAlive, startServers, type RunningServers, type StartOptions } from '@looseleaf-tooling/mariadb'
 import { createSession, type Row } from './session.ts'
 
-/** A database server that goes away and comes back, spoken to as administrator. */
+/** A database server that can go away and come back, with an administrator's connection. */
 export interface Server {
-  /** Another one after a restart. */
+  /** A restart changes it. */
   readonly url: URL
-  /** What its program is started with, but for what the launcher adds. */
+  /** Arguments of its program, without those of the launcher. */
   readonly serverArguments: readonly string[]
   isAlive(): boolean
   ask(statement: string): Promise<Row[]>
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
-  /** SIGSTOP: it holds its connections and says nothing any more. */
+  /** SIGSTOP: it keeps its connections and stops answering. */
   freeze(): void
   /** SIGCONT. */
   thaw(): void
-  /** Starts it again on what it has, as after a kill; further arguments come last. */
+  /** Restarts it on its data, as after a kill; `further` arguments come last. */
   restart(further?: readonly string[]): Promise<void>
-  /** Ends it and removes its data. */
+  /** Stops it and deletes its data. */
   remove(): Promise<void>
 }
 
 export interface Servers {
-  /** A new, empty server that knows the users; no two have the same number. */
+  /** Starts a new, empty server that knows the users. Each has a distinct server number. */
   start(own?: OwnOptions): Promise<Server>
-  /** Removes all that are left. */
+  /** Removes all remaining servers. */
   stop(): Promise<void>
 }
 
 export interface OwnOptions {
-  /** Where its data are. Default: a temporary folder. */
+  /** Folder of its data. Default: a temporary folder. */
   readonly folder?: string | undefined
-  /** More of its environment. */
+  /** Additional environment variables. */
   readonly environment?: NodeJS.ProcessEnv | undefined
-  /** More arguments, behind those of all. */
+  /** Additional arguments, after those of all servers. */
   readonly serverArguments?: readonly string[] | undefined
-  /** Arguments of its first start alone. */
+  /** Arguments of only its first start. */
   readonly firstArguments?: readonly string[] | undefined
 }
 
 export interface ServersOptions {
-  /** Arguments of every server; they win over those of the launcher. */
+  /** Arguments of every server; they override the launcher's. */
   readonly serverArguments: readonly string[]
-  /** The system's user who runs them and to whom their files belong, where this process is root. Default: root. */
+  /** System user that runs the servers and owns their files, if this process is root. Default: root. */
   readonly user?: string | undefined
-  /** A database that all of them have; it is part of the URLs. */
+  /** Database of every server; part of the URLs. */
   readonly database?: string | undefined
-  /** What all of them know from the beginning; nothing of it is replicated. */
+  /** Statements that every server runs first, outside of replication. */
   readonly firstStatements?: readonly string[] | undefined
 }
 
 const run = promisify(execFile)
 
-/** Servers that are copies of one that was made first and never took part: a copy is there in a fraction of a second. */
+/**
+ * Creates servers as copies of a template that never ran a workload. A copy starts in a fraction of a second.
+ */
 export async function createServers(options: ServersOptions): Promise<Servers> {
   const { serverArguments: common, user, database, firstStatements = [] } = options
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-lab-'))
   const template = join(folder, 'template')
   const running = new Set<Server>()
-  // What a server does by itself when it starts is its own business, and must not have a number in the replication.
+  // The server's own startup statements must not enter the replication log.
   const init = join(folder, 'init.sql')
   let numbered = 0
 
   async function makeTemplate(): Promise<void> {
     await mkdir(template)
-    // A small redo log, which is copied with everything else.
+    // A small redo log, because it is copied too.
     const small = common.filter((setting) => setting.startsWith('--innodb'))
     const first = await startServers(1, { folder: template, database, serverArguments: small })
     const session = createSession(() => first.urls[0] ?? '')
@@ -80,7 +82,7 @@ export async function createServers(options: ServersOptions): Promise<Servers> {
       session.close()
       await first.stop()
     }
-    // MySQL's name of a server, unique in the world; each makes its own at its first start.
+    // MySQL's unique server id; each copy creates its own at its first start.
     await rm(join(template, 'shard-0', 'auto.cnf'), { force: true })
     await writeFile(init, 'SET SESSION sql_log_bin = 0;\n')
     if (user !== undefined) await run('chown', ['-R', user, folder])
@@ -107,7 +109,7 @@ export async function createServers(options: ServersOptions): Promise<Servers> {
       const settings = [
         ...common,
         `--datadir=${join(own, 'shard-0')}`,
-        // The launcher's own folders are out of reach for somebody else.
+        // Another user cannot access the launcher's folders.
         ...(user === undefined ? [] : filesIn(own)),
         `--server-id=${number}`,
         `--init-file=${init}`,
@@ -139,7 +141,7 @@ async function startServer(
   let servers = await start(firstArguments)
   const pid = (): number => servers.pids[0] ?? 0
   const session = createSession(() => servers.urls[0] ?? '')
-  // It may have crashed by itself.
+  // The process may have crashed already.
   const signal = (name: NodeJS.Signals): void => void (isAlive(pid()) && process.kill(pid(), name))
 
   return {
@@ -161,14 +163,14 @@ async function startServer(
     thaw: () => signal('SIGCONT'),
     async restart(further = []) {
       session.close()
-      // Nothing of it runs any more; this ends the process that watched over it.
+      // The server has stopped; this ends its supervisor.
       await servers.stop()
       servers = await start(further)
     },
     async remove() {
       onRemove()
       session.close()
-      // One that was frozen could not be stopped.
+      // A frozen server cannot be stopped, only killed.
       signal('SIGKILL')
       await servers.stop()
       await rm(folder, { recursive: true, force: true })

@@ -2,7 +2,7 @@ import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSession } from './session.ts'
 
-test('asks the server of the moment, also while the one before still answers', async () => {
+test('a session asks the current server, even while the former one still answers', async () => {
   const { urls } = await freshShards(2)
   let url = urls[0]!
   const session = createSession(() => url)

@@ -2,15 +2,15 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 
 export type Row = Record<string, unknown>
 
-/** One connection to a server that may go away: it is opened when it is needed, and again after it was lost. */
+/** A connection to a server that may go away. It opens on demand, and again after it was lost. */
 export interface Session {
   ask(statement: string): Promise<Row[]>
   close(): void
 }
 
 /**
- * `url` is asked each time, for a server may come back elsewhere, or another take its place while the old one lives on as its replica,
- * and lags. `first` is said to every new connection.
+ * Creates a session. `url` is called each time, because a server may come back elsewhere, or be replaced
+ * while it continues as a lagging replica. `first` is sent on every new connection.
  */
 export function createSession(url: () => string, first?: string): Session {
   let current: Promise<Connection> | undefined
@@ -63,7 +63,10 @@ export function createSession(url: () => string, first?: string): Session {
   }
 }
 
-/** What the server itself has said, such as that there is no such thread to be killed: the connection is as it was. */
+/**
+ * Tells whether the error is an answer of the server, such as "no such thread", after which the connection is
+ * still usable.
+ */
 export function isAnswer(error: unknown): boolean {
   const { sqlState, fatal } = error as { sqlState?: string; fatal?: boolean }
   return sqlState !== undefined && fatal !== true

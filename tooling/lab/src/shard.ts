@@ -2,20 +2,20 @@ import { startFaultProxy, type FaultProxy } from './proxy/fault-proxy.ts'
 import type { Server } from './server.ts'
 import { isAnswer, type Row } from './session.ts'
 
-/** A server behind a proxy, which may be killed and come back, or give way to another one. */
+/** A server behind a proxy that can be killed, restarted, or replaced. */
 export interface Shard {
   readonly proxy: FaultProxy
-  /** Sends a statement as administrator, past the proxy. Starts a server again that has crashed by itself. */
+  /** Sends a statement as administrator, past the proxy. Restarts a server that has crashed by itself. */
   admin(statement: string): Promise<Row[]>
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
   /** Starts the server again on the same data; the proxy follows. */
   restart(): Promise<void>
-  /** How often the server has ended by itself and was started again. */
+  /** Number of crashes after which the server was restarted. */
   crashes(): number
-  /** For somebody with all rights, past the proxy. */
+  /** Returns a URL with all rights, past the proxy. */
   url(database: string): string
-  /** From now on this is the server: those who are connected lose their connections. */
+  /** Replaces the server; existing connections are closed. */
   moveTo(server: Server): void
   /** Closes the proxy. */
   stop(): Promise<void>
@@ -41,7 +41,7 @@ export async function startShard(first: Server): Promise<Shard> {
       try {
         return await server.ask(statement)
       } catch (error) {
-        // It may be the connection that is broken, or the server that has crashed by itself, which is a fault as well.
+        // Either the connection broke, or the server crashed by itself, which is a fault too.
         if (isAnswer(error) || isKilled || server.isAlive()) throw error
         crashes++
         await restart()

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Looks until it holds, or for so long; answers whether it held. */
+/** Polls until the condition holds or the time is over; returns whether it held. */
 export async function holdsWithin(
   milliseconds: number,
   holds: () => Promise<boolean> | boolean,

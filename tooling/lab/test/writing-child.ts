@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { runAsChild } from '../src/child.ts'
 
-/** A program that writes a line now and then, or one line that is none, and ends. */
+/** A program that writes valid lines, or one invalid line, and ends. */
 export interface WritingConfig {
   readonly breaks: boolean
 }
@@ -9,7 +9,7 @@ export interface WritingConfig {
 runAsChild<WritingConfig, { readonly n: number }>(
   async (child) => {
     child.ready()
-    // What JSON makes nothing of.
+    // JSON.stringify returns undefined for it.
     if (child.config.breaks) return child.recorder.write(undefined as never)
     while (!child.isStopping) {
       child.recorder.write({ n: child.nextNumber() })

@@ -7,7 +7,7 @@ import { findInstallScript, howToInstall } from './find-server.ts'
 
 const run = promisify(execFile)
 
-/** Fills those of the folders that are empty or missing with a new server's system tables; leaves the others as they are. */
+/** Fills empty or missing folders with the system tables of a new server; leaves the others as they are. */
 export async function prepareDataFolders(
   server: FoundServer,
   folders: readonly string[],
@@ -20,16 +20,16 @@ export async function prepareDataFolders(
   }
   const [first, ...others] = empty
   if (first === undefined) return
-  // Made once and copied, which is several times faster than to make each.
+  // Made once and copied, which is several times faster than making each.
   const template = join(temporary, 'template')
   await fillDataFolder(server, template)
-  // MySQL's name of a server, unique in the world; each makes its own at its first start.
+  // MySQL's unique server id; each copy creates its own at its first start.
   await rm(join(template, 'auto.cnf'), { force: true })
   for (const folder of others) await cp(template, folder, { recursive: true })
   try {
     await rename(template, first)
   } catch {
-    // Another file system.
+    // The folder is on another file system.
     await cp(template, first, { recursive: true })
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aptSettings, debianMirror } from './debian-mirror.ts'
 
-test('the mirror is that of the release itself, not that of its updates or of others who name suites after it', () => {
+test("the mirror is the release's own, not one of its updates or of foreign suites with its name", () => {
   const targets = [
     'https://packages.example.com/apt bookworm main',
     'http://mirror.example.com/debian-security/ bookworm-security main',
@@ -14,7 +14,7 @@ test('the mirror is that of the release itself, not that of its updates or of ot
   expect(debianMirror('', 'bookworm')).toBeUndefined()
 })
 
-test('apt gets the machine’s way to the network, and nothing else of the machine', () => {
+test("apt gets only the machine's network settings", () => {
   const settings = aptSettings(
     '/f',
     [

@@ -11,12 +11,13 @@ const PACKAGE = 'mysql-server-core'
 const SUITE = 'unstable'
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
-/** What the server does without: scripts beside it are written in Perl. */
+/** The server does not need Perl, which only its scripts use. */
 const isNeeded = (file: string): boolean => file.endsWith('.deb') && !/^(lib)?perl/.test(file)
 
 /**
- * Fetches MySQL's server and its libraries from Debian unstable into a folder, which is made, with a program `mysqld` that
- * starts it by its own loader. Nothing else of the machine is touched, and no root is needed. Answers the program's path.
+ * Fetches MySQL's server and libraries from Debian unstable into a new folder, with a program `mysqld` that
+ * starts the server by its own loader. Changes nothing else on the machine and needs no root. Returns the
+ * program's path.
  */
 export async function fetchMysql(folder: string, say: (line: string) => void): Promise<string> {
   const release = await debianRelease()
@@ -47,7 +48,7 @@ export async function fetchMysql(folder: string, say: (line: string) => void): P
   return program
 }
 
-/** What the program says of itself. Throws when it cannot be started. */
+/** Returns the version line of a program. Throws if it cannot run. */
 function versionOf(program: string): string {
   const { status, stdout, stderr, error } = spawnSync(program, ['--no-defaults', '--version'], {
     encoding: 'utf8',
@@ -81,7 +82,7 @@ async function mirrorOf(release: string): Promise<string> {
   return mirror
 }
 
-/** Makes what apt-get needs; answers the folder where it puts packages. */
+/** Prepares folders and settings for apt-get; returns the folder of the packages. */
 async function prepareApt(folder: string, mirror: string): Promise<string> {
   const archives = join(folder, 'cache', 'archives')
   for (const needed of [join(archives, 'partial'), join(folder, 'state', 'lists', 'partial')]) {
@@ -105,8 +106,9 @@ async function aptGet(folder: string, args: readonly string[]): Promise<void> {
 }
 
 /**
- * A newer system's program needs that system's loader and C library. Its own files are named last, since the first argument
- * may have to be the first; otherwise it would look for them where another server of this machine has its own.
+ * Writes a start script. A program of a newer system needs that system's loader and C library. Its own file
+ * arguments come last, because the first argument may have to stay first; without them it would use files of
+ * another installed server.
  */
 async function startScript(root: string): Promise<string> {
   const one = async (pattern: string): Promise<string> => {

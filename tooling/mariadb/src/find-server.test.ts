@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Something to run; as a server does, it says its own path first. */
+/** A script that prints its own path first, as servers do. */
 async function program(path: string, script: string): Promise<string> {
   const whole = join(folder, path)
   await mkdir(dirname(whole), { recursive: true })
@@ -28,7 +28,7 @@ async function program(path: string, script: string): Promise<string> {
 const saying = (words: string): string => `echo "$0  ${words}"`
 
 describe('findServer', () => {
-  test('takes the server that is named, whatever is on PATH', async () => {
+  test('a named server is taken, regardless of PATH', async () => {
     await program('path/mariadbd', saying(MARIADB))
     vi.stubEnv('PATH', join(folder, 'path'))
     const named = await program('named/mysqld', saying(MYSQL))
@@ -36,14 +36,14 @@ describe('findServer', () => {
     expect(findServer()).toEqual({ path: named, flavor: 'mysql', version: `${named}  ${MYSQL}` })
   })
 
-  test('tells MariaDB from MySQL by the version, not by the name of the program or its folder', async () => {
+  test('MariaDB and MySQL are told apart by version, not by the name of program or folder', async () => {
     vi.stubEnv('LOOSELEAF_MYSQLD', await program('mysql/bin/mysqld', saying(MARIADB)))
     expect(findServer()?.flavor).toBe('mariadb')
     vi.stubEnv('LOOSELEAF_MYSQLD', await program('mariadb/bin/mariadbd', saying(MYSQL)))
     expect(findServer()?.flavor).toBe('mysql')
   })
 
-  test('takes mariadbd from PATH before mysqld, and none that does not run', async () => {
+  test('mariadbd on PATH is preferred to mysqld, and a program that does not run is skipped', async () => {
     vi.stubEnv('LOOSELEAF_MYSQLD', '')
     vi.stubEnv('PATH', `${join(folder, 'a')}:${join(folder, 'b')}`)
     await program('a/mysqld', saying(MYSQL))
@@ -68,7 +68,7 @@ describe('findServer', () => {
 })
 
 describe('findInstallScript', () => {
-  test('finds that of a named server beside it or in the bin of its folder, also where its name is a link', async () => {
+  test('the script of a named server is found beside it or in its bin folder, even through a link', async () => {
     const server = await program('opt/sbin/mariadbd', saying(MARIADB))
     const script = await program('opt/bin/mariadb-install-db', 'exit 0')
     await symlink(server, join(folder, 'link'))
@@ -78,7 +78,7 @@ describe('findInstallScript', () => {
     }
   })
 
-  test('never takes the script of another server for a named one', async () => {
+  test('the script of another server is never used for a named one', async () => {
     await program('path/mariadb-install-db', 'exit 0')
     vi.stubEnv('PATH', join(folder, 'path'))
     const path = await program('opt/sbin/mariadbd', saying(MARIADB))

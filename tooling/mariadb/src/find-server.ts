@@ -5,7 +5,7 @@ import type { FoundServer } from '../index.d.ts'
 
 const NAMES = ['mariadbd', 'mysqld']
 
-/** Besides PATH: servers are often in a folder that only root has there. */
+/** Folders searched beside PATH; servers are often in folders that only root has on PATH. */
 const FOLDERS = [
   '/usr/sbin',
   '/usr/bin',
@@ -42,7 +42,7 @@ export function findServer(): FoundServer | undefined {
   return undefined
 }
 
-/** Who names a server wants that one: anything else in its place would test something else. */
+/** Throws instead of falling back: another server would test something else. */
 function serverNamed(path: string): FoundServer {
   const found = ask(path)
   if ('version' in found) return found
@@ -56,15 +56,16 @@ function ask(path: string): FoundServer | { readonly why: string } {
   if (error !== undefined) return { why: error.message }
   if (status !== 0)
     return { why: `--version ended with ${status ?? signal}. ${stderr.trim().slice(0, 1_000)}`.trim() }
-  // Not anywhere in the line, which begins with the path.
+  // Searches after `Ver`, because the line begins with the path.
   const version = /\bVer (\S+)/.exec(stdout)?.[1]
   if (version === undefined) return { why: '--version says no version.' }
   return { path, flavor: /mariadb/i.test(version) ? 'mariadb' : 'mysql', version: stdout.trim() }
 }
 
 /**
- * The script that fills a new data folder of MariaDB; it comes with the server, in a folder that depends on the system.
- * That of a server that was named has to be near it: another's would fill the folder with the tables of its own version.
+ * Returns the script that fills a new data folder of MariaDB. It comes with the server, in a folder that
+ * depends on the system. A named server needs a script near it, because another server's script would create
+ * tables of its own version.
  */
 export function findInstallScript(server: FoundServer): string | undefined {
   const near = [...new Set([server.path, realpathSync(server.path)])].flatMap((path) => {
@@ -80,7 +81,7 @@ export function findInstallScript(server: FoundServer): string | undefined {
 
 function findPrograms(names: readonly string[], folders: readonly string[] = usualFolders()): string[] {
   const paths = folders.flatMap((folder) => names.map((name) => join(folder, name)))
-  // By name first: where both are installed, or one is a link to the other, mariadbd is meant.
+  // Sorted by name first: if both are installed, or one links to the other, mariadbd is preferred.
   const found = [...new Set(paths)].filter(isProgram)
   return names.flatMap((name) => found.filter((path) => path.endsWith(`/${name}`)))
 }

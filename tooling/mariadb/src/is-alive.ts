@@ -1,4 +1,4 @@
-/** Whether a process is there that this one may send a signal to. */
+/** Tells whether a process exists that this one may signal. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

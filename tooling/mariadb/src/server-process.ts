@@ -8,7 +8,7 @@ import { createConnection } from 'mysql2/promise'
 import type { FoundServer } from '../index.d.ts'
 import { runsAsRoot } from './data-folder.ts'
 
-/** How long a server may take to end by itself before it is killed. */
+/** Time for a server to stop before it is killed. */
 const STOP_GRACE_MS = 8_000
 const BETWEEN_CHECKS_MS = 50
 
@@ -24,7 +24,7 @@ export interface ServerProcessOptions {
   readonly server: FoundServer
   readonly name: string
   readonly dataFolder: string
-  /** For the socket, the log and the first statements; private to this user. */
+  /** Folder for the socket, the log and the first statements; private to this user. */
   readonly runFolder: string
   readonly port: number
   readonly password: string
@@ -35,7 +35,7 @@ export interface ServerProcessOptions {
   readonly startTimeoutMs: number
 }
 
-/** Resolves when the server has answered a query; otherwise rejects with the end of its log, and it is gone. */
+/** Resolves when the server has answered a query. Rejects with the end of its log after it is gone. */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const logPath = join(options.runFolder, `${options.name}.log`)
   const child = await launch(options, logPath)
@@ -67,7 +67,7 @@ async function launch(options: ServerProcessOptions, logPath: string): Promise<C
   return child
 }
 
-/** One for each server: see the supervisor. */
+/** Each server has its own; see the supervisor. */
 function temporaryFolder(options: ServerProcessOptions): string {
   const folder = join(options.runFolder, `${options.name}.tmp`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -99,21 +99,21 @@ function serverArguments(options: ServerProcessOptions, initPath: string): strin
           '--mysqlx=OFF',
           '--innodb-redo-log-capacity=96M',
           '--innodb-use-native-aio=0',
-          // A folder for files that statements name, which is only there where a service was installed.
+          // The default folder exists only if a service was installed.
           '--secure-file-priv=NULL',
         ]),
     ...options.serverArguments,
   ]
 }
 
-/** The server runs these at every start, before it listens: one statement a line. */
+/** Returns the statements that the server runs at every start before it listens, one per line. */
 function firstStatements({ password, database }: ServerProcessOptions): string {
   const user = `'${USER}'@'127.0.0.1'`
   return [
     `CREATE USER IF NOT EXISTS ${user} IDENTIFIED BY '${password}';`,
     `ALTER USER ${user} IDENTIFIED BY '${password}';`,
     `GRANT ALL PRIVILEGES ON *.* TO ${user} WITH GRANT OPTION;`,
-    // A new data folder comes with a root without a password, who could connect over TCP.
+    // A new data folder has a root user without a password, who could connect over TCP.
     `ALTER USER IF EXISTS 'root'@'localhost' IDENTIFIED BY '${password}';`,
     `DROP USER IF EXISTS 'root'@'127.0.0.1', 'root'@'::1', ''@'localhost';`,
     ...(database === undefined ? [] : [`CREATE DATABASE IF NOT EXISTS \`${database}\`;`]),
@@ -137,7 +137,7 @@ async function answers({ port, password }: ServerProcessOptions): Promise<boolea
     }
     return true
   } catch {
-    // Not yet; or another program listens there, and then the server itself gives up.
+    // Not ready yet. If another program listens there, the server itself gives up.
     return false
   }
 }

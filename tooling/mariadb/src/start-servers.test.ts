@@ -11,7 +11,7 @@ import { findServer } from './find-server.ts'
 import { isAlive } from './is-alive.ts'
 import { startServers } from './start-servers.ts'
 
-// Where the tests are given servers (or told to do without), a machine without the program is in order.
+// If tests have external servers (or skip them), the program may be missing.
 const mayLack = Boolean(process.env['LOOSELEAF_TEST_MYSQL'] ?? process.env['LOOSELEAF_SKIP_MYSQL'])
 const lacks = mayLack && findServer() === undefined
 
@@ -51,7 +51,7 @@ describe('startServers', () => {
     }
   })
 
-  test('servers and folder are gone after the process that started them is killed', async () => {
+  test('servers and folder are gone after the process that started them was killed', async () => {
     const module = new URL('./start-servers.ts', import.meta.url)
     const program = `
       const { startServers } = await import(${JSON.stringify(module.href)})
@@ -64,12 +64,12 @@ describe('startServers', () => {
     const temporary = await temporaryFolderOf(pid)
     expect(existsSync(temporary)).toBe(true)
     parent.kill('SIGKILL')
-    // Waits for what has to come; the limit of the test ends it otherwise.
+    // Polls; the timeout of the test is the limit.
     while (isAlive(pid) || existsSync(temporary)) await sleep(20)
     expect(isAlive(pid)).toBe(false)
   })
 
-  test('a server that cannot start is reported with the end of its log, and nothing is left running', async () => {
+  test('a server that cannot start is reported with the end of its log, and no process remains', async () => {
     await expect(startServers(1, { serverArguments: ['--no-such-option=1'] })).rejects.toThrow(
       /did not start[^]*no-such-option/,
     )
@@ -91,7 +91,7 @@ async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
   throw new Error('The program ended without a line.')
 }
 
-/** From the server's own arguments, as only the supervisor knows its folder. */
+/** Reads the server's arguments, because only the supervisor knows the folder. */
 async function temporaryFolderOf(pid: number): Promise<string> {
   if (process.platform !== 'linux') return join(tmpdir(), 'nothing')
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8')

@@ -9,8 +9,8 @@ import type { Order, Report } from './supervision.ts'
 export async function startServers(count: number, options: StartOptions = {}): Promise<RunningServers> {
   if (!Number.isInteger(count) || count < 1)
     throw new RangeError('The number of servers has to be 1 or more.')
-  // A session of its own: whatever signal ends this process or its group, the supervisor sees its input close and
-  // cleans up.
+  // In its own session, so that no signal to this process or its group reaches it. When this process ends,
+  // the supervisor's input closes and it cleans up.
   const supervisor = spawn(process.execPath, [fileURLToPath(new URL('./supervisor.ts', import.meta.url))], {
     detached: true,
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -28,7 +28,8 @@ export async function startServers(count: number, options: StartOptions = {}): P
     throw new Error(report?.message ?? 'The process that starts the database servers ended without a word.')
   }
 
-  // Running servers keep nobody alive: a program that forgets to stop them ends all the same, and they with it.
+  // Running servers do not keep this process alive: a program that forgets to stop them still ends, and they
+  // end with it.
   supervisor.unref()
   unref(supervisor.stdin)
   unref(supervisor.stdout)
@@ -39,7 +40,7 @@ export async function startServers(count: number, options: StartOptions = {}): P
     supervisor.ref()
     supervisor.stdin.end()
     await gone
-    // Only if somebody has killed the supervisor; it leaves none otherwise.
+    // Needed only if the supervisor was killed; it leaves no server otherwise.
     for (const pid of supervisor.signalCode === null ? [] : pids) killIfThere(pid)
   }
   return { urls, pids, stop: () => (stopped ??= stop()) }
@@ -47,13 +48,13 @@ export async function startServers(count: number, options: StartOptions = {}): P
 
 async function readReport(output: Readable): Promise<Report | undefined> {
   for await (const line of createInterface({ input: output })) {
-    // The supervisor is ours and writes nothing else.
+    // Our supervisor writes nothing else.
     return JSON.parse(line) as Report
   }
   return undefined
 }
 
-/** The streams of a child are sockets in fact, which the types do not say. */
+/** Streams of a child are sockets, which their types do not say. */
 function unref(stream: Readable | Writable): void {
   if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
 }
@@ -62,6 +63,6 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }

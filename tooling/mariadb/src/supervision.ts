@@ -1,12 +1,12 @@
 import type { StartOptions } from '../index.d.ts'
 
-/** The first line that the supervisor reads. As long as its input stays open, it keeps the servers running. */
+/** First line of the supervisor's input. The servers run as long as the input stays open. */
 export interface Order {
   readonly count: number
   readonly options: StartOptions
 }
 
-/** The one line that the supervisor writes. */
+/** The only line of the supervisor's output. */
 export type Report =
   | { readonly kind: 'ready'; readonly urls: readonly string[]; readonly pids: readonly number[] }
   | { readonly kind: 'failed'; readonly message: string }

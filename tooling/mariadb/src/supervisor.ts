@@ -1,6 +1,6 @@
 /**
- * A process of its own that keeps database servers for its parent. It reads one order, writes one report, and stops
- * everything as soon as its input closes, which the parent's death does by itself, whatever the way.
+ * A process that keeps database servers for its parent. It reads one order, writes one report, and stops
+ * everything when its input closes, which happens however the parent ends.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -21,7 +21,9 @@ let starting: Promise<void> = Promise.resolve()
 let temporary: string | undefined
 let ending: Promise<never> | undefined
 
-/** The parent is gone, or wants us gone. Waits for starts under way, so that no server escapes. */
+/**
+ * Runs when the parent is gone or closes the input. Waits for starts in progress, so that no server escapes.
+ */
 function end(): Promise<never> {
   return (ending ??= (async () => {
     await starting.catch(() => undefined)
@@ -35,7 +37,8 @@ async function start({ count, options }: Order): Promise<void> {
   const server = findServer()
   if (server === undefined) throw new Error(howToInstall)
   temporary = await mkdtemp(join(tmpdir(), 'looseleaf-mariadb-'))
-  // A server that starts deletes what looks like a temporary table where it keeps its own, other servers' too.
+  // A starting server deletes files in its temporary folder that look like temporary tables, even those of
+  // other servers.
   process.env['TMPDIR'] = temporary
   await chmod(temporary, 0o700)
   const folder = options.folder === undefined ? temporary : resolve(options.folder)
@@ -75,7 +78,7 @@ async function start({ count, options }: Order): Promise<void> {
         running.add(started)
         return started
       } catch (error) {
-        // Another process may have taken the port that was free.
+        // Another process may have taken the free port.
         const another =
           options.portBase === undefined && attempt < PORT_ATTEMPTS && /in use/i.test(String(error))
         if (!another) throw error
@@ -84,7 +87,7 @@ async function start({ count, options }: Order): Promise<void> {
   }
 }
 
-/** Data that are kept keep their password too: URLs of an earlier run stay good where the ports are the same. */
+/** Existing data keep their password, so URLs of an earlier run stay valid if the ports are the same. */
 async function passwordOf(folder: string): Promise<string> {
   const path = join(folder, 'password')
   if (existsSync(path)) return (await readFile(path, 'utf8')).trim()
@@ -93,7 +96,7 @@ async function passwordOf(folder: string): Promise<string> {
   return password
 }
 
-/** Like Promise.all, but waits for the others too when one fails. */
+/** Like Promise.all, but waits for all promises even if one fails. */
 async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises)
   return Promise.all(promises)
@@ -108,7 +111,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal
 
 const input = createInterface({ input: process.stdin })
 input.once('line', (line) => {
-  // The parent is ours and writes nothing else.
+  // Our parent writes nothing else.
   starting = start(JSON.parse(line) as Order)
   starting.catch((error: unknown) => {
     const cause = error instanceof Error && error.cause instanceof Error ? `\n${error.cause.message}` : ''

@@ -179,11 +179,15 @@ function check(build: Build, guards: MovingGuards): ReturnType<typeof explore> {
 
 describe.each(Object.entries(situations))('%s', (name, { build, guards }) => {
   if (isWhole(situations, name))
-    it('a query returns an entity that matches all the time, or says that it is incomplete', { timeout: 600_000 }, () => {
-      const { violation, states } = check(build, allMovingGuards)
-      expect(violation).toBeUndefined()
-      expect(states).toBeGreaterThan(500)
-    })
+    it(
+      'a query returns an entity that matches all the time, or says that it is incomplete',
+      { timeout: 600_000 },
+      () => {
+        const { violation, states } = check(build, allMovingGuards)
+        expect(violation).toBeUndefined()
+        expect(states).toBeGreaterThan(500)
+      },
+    )
 
   it.each(guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     const { violation } = check(build, { ...allMovingGuards, [guard]: false })

@@ -3,7 +3,7 @@ import { createRandom } from './random.ts'
 
 const DRAWS = 20_000
 
-test('one seed gives the same numbers again, the next seed others', () => {
+test('a seed repeats its numbers, and the next seed gives others', () => {
   const numbers = (seed: number): number[] => Array.from({ length: 50 }, createRandom(seed).next)
   expect(numbers(7)).toEqual(numbers(7))
   expect(numbers(7).some((number) => numbers(8).includes(number))).toBe(false)
@@ -17,7 +17,7 @@ test('numbers are spread evenly from 0 up to, not including, the end', () => {
   for (const count of seen) expect(Math.abs(count / DRAWS - 0.1)).toBeLessThan(0.01)
 })
 
-test('a chance comes as often as it says', () => {
+test('a chance comes true as often as it says', () => {
   const random = createRandom(2)
   const hits = Array.from({ length: DRAWS }, () => random.chance(0.25)).filter(Boolean).length
   expect(Math.abs(hits / DRAWS - 0.25)).toBeLessThan(0.02)
@@ -25,7 +25,7 @@ test('a chance comes as often as it says', () => {
   expect(random.chance(1)).toBe(true)
 })
 
-test('picks every item, and says where there is none', () => {
+test('a pick can be any item, and throws if there is none', () => {
   const random = createRandom(3)
   expect(new Set(Array.from({ length: 100 }, () => random.pick(['a', 'b', 'c'])))).toEqual(
     new Set(['a', 'b', 'c']),

@@ -1,7 +1,7 @@
-// The types are in ../index.d.ts: packages that are built must not pull these sources into their own build.
+// The types are in ../index.d.ts, so that packages that are built do not include these sources.
 import type { Random } from '../index.d.ts'
 
-/** The generator known as mulberry32. */
+/** mulberry32. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
 

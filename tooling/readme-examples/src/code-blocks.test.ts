@@ -28,7 +28,7 @@ test('a fence of ts inside another block is text', () => {
   expect(codeBlocksOf('README.md', text)).toEqual([])
 })
 
-test('a mark that means nothing is refused, as is a block without an end', () => {
+test('an unknown mark is refused, and so is a block without an end', () => {
   expect(() => codeBlocksOf('README.md', `${fence}ts norun\na()\n${fence}`)).toThrow('README.md:1')
   expect(() => codeBlocksOf('README.md', `${fence}ts\na()`)).toThrow('does not end')
 })

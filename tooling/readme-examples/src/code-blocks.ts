@@ -5,11 +5,14 @@ export interface CodeBlock {
   /** Line of the document on which the code begins, from 1. */
   readonly line: number
   readonly code: string
-  /** False for `ts no-run`: a fragment that is only read. */
+  /** False for `ts no-run`: a fragment that does not run. */
   readonly runs: boolean
 }
 
-/** The blocks that are fenced as `ts` or `ts no-run`. Any other word after `ts` is an error: it would check nothing. */
+/**
+ * Returns the blocks that are fenced as `ts` or `ts no-run`. Throws on any other word after `ts`, which would
+ * check nothing.
+ */
 export function codeBlocksOf(document: string, text: string): CodeBlock[] {
   const blocks: CodeBlock[] = []
   const lines = text.split('\n')

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { examplesFolder, root, writeExampleFiles } from './example-files.ts'
 import { oldest, ours, typeErrors } from './type-check.ts'
 
-/** For an example that does not end because it leaves something open; far beyond what any of them takes. */
+/** Far longer than any example takes; ends one that leaves something open. */
 const TIME_LIMIT_MS = 100_000
 
 const run = promisify(execFile)
@@ -23,7 +23,7 @@ test('every example type-checks', () => {
   expect(typeErrors(examples, ours)).toEqual([])
 })
 
-// A minute of the processor or so: the compiler reads every published type.
+// Takes about a minute of processor time: the compiler reads every published type.
 if (isLong)
   test('every example type-checks with the oldest TypeScript that is promised, against what is published', () => {
     const built = join(root, 'packages/looseleaf/dist/index.d.ts')
@@ -34,7 +34,7 @@ if (isLong)
 test.each(examples.filter(({ runs }) => runs))(
   'the example at $document:$line runs to its end',
   async (example) => {
-    // A place of its own for whatever files it makes.
+    // A folder for the files that the example creates.
     const folder = await mkdtemp(join(tmpdir(), 'looseleaf-example-'))
     try {
       const program = ['--conditions=@looseleaf/source', join(examplesFolder, example.file)]

@@ -9,7 +9,7 @@ interface Compiler {
   readonly settings: object
 }
 
-/** The compiler of the repository, and the sources of its packages. */
+/** The compiler of the repository, with the sources of its packages. */
 export const ours: Compiler = {
   tsc: join(root, 'node_modules/.bin/tsc'),
   settings: {
@@ -18,7 +18,7 @@ export const ours: Compiler = {
   },
 }
 
-/** The oldest compiler that the README promises, and the types that are published, which it looks at as well. */
+/** The oldest compiler that the README promises, with the published types. */
 export const oldest: Compiler = {
   // The only `tsc` of this package.
   tsc: fileURLToPath(new URL('../node_modules/.bin/tsc', import.meta.url)),
@@ -37,12 +37,12 @@ export const oldest: Compiler = {
   },
 }
 
-/** A name that the text around a fragment explains. */
+/** Errors about names that the text around a fragment explains. */
 const UNKNOWN_NAMES = ['TS2304', 'TS2552', 'TS18004']
-/** A module of the reader's own, which a fragment may import by a relative path. */
+/** Error about a relative import of the reader's own module. */
 const UNKNOWN_MODULE = 'TS2307'
 
-/** What the compiler says about the examples, all of them in one go; as `document:line: message`. */
+/** Compiles all examples at once. Returns the compiler's errors as `document:line: message`. */
 export function typeErrors(examples: readonly ExampleFile[], { tsc, settings }: Compiler): string[] {
   writeFileSync(join(examplesFolder, 'tsconfig.json'), JSON.stringify({ ...settings, include: ['*.ts'] }))
   const { stdout, error } = spawnSync(tsc, ['-p', '.', '--pretty', 'false'], {

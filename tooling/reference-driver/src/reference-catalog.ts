@@ -2,9 +2,9 @@ import type { CatalogTable, ShardCatalog } from '@looseleaf/core'
 
 export interface ReferenceCatalog {
   readonly table: CatalogTable
-  /** The catalog at this moment; undefined before there is one. */
+  /** Returns the current catalog; undefined before the first one. */
   current(): ShardCatalog | undefined
-  /** Puts a catalog in place of the one that is there, as a failover to a replica that lags does. */
+  /** Replaces the catalog, like a failover to a lagging replica. */
   restore(catalog: ShardCatalog | undefined): void
 }
 

@@ -1,15 +1,15 @@
 import { LooseleafError, type ClaimTable, type IndexRow, type Key } from '@looseleaf/core'
 
-/** What claims are taken in: the rows of a table in which every key has one. */
+/** Table of the claims: every key has at most one row. */
 export interface ClaimRows {
-  /** Throws `INDEX_NOT_FOUND` where there is no table. */
+  /** Throws `INDEX_NOT_FOUND` if there is no table. */
   check(): void
   claimOf(key: Key): IndexRow | undefined
-  /** Puts a claim in place of the one that its key has. */
+  /** Replaces the claim of its key. */
   put(claim: IndexRow): void
 }
 
-/** As many rows as the drivers of databases take in one call. */
+/** Greatest number of rows per call, as in the drivers of databases. */
 const MAX_ROWS = 500
 
 export function createReferenceClaims(table: string, { check, claimOf, put }: ClaimRows): ClaimTable {

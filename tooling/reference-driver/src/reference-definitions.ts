@@ -1,7 +1,7 @@
 import type { DefinitionTable, StoredDefinition } from '@looseleaf/core'
 
 export interface ReferenceDefinitions extends DefinitionTable {
-  /** By their ids; tests may take some away, as a failover does. */
+  /** By id. Tests may remove some, like a failover. */
   readonly rows: Map<string, StoredDefinition>
 }
 

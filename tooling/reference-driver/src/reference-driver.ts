@@ -17,33 +17,33 @@ import { createReferenceTasks, type ReferenceTasks } from './reference-tasks.ts'
 
 export interface ReferenceDriverOptions {
   readonly shards: number
-  /** Microseconds since 1970, as the database of a shard has it. Default: the machine's time. */
+  /** Returns microseconds since 1970 by the shard's clock. Default: the machine's clock. */
   readonly now?: (shard: number) => number
 }
 
-/** What a shard holds at a moment. */
+/** Contents of a shard at one moment. */
 export interface ShardState {
   readonly entities: readonly ReferenceRow[]
-  /** Pending rows are committed with their entities, so they stand and fall with them. */
+  /** Pending rows share the transaction of their entities, so they fall back with them. */
   readonly pending: readonly PendingRow[]
   readonly floor: number
   readonly purged: PurgeBounds
   readonly tasks: ReturnType<ReferenceTasks['snapshot']>
   readonly catalog: ShardCatalog | undefined
-  /** By table; without those that there are none of. */
+  /** By table, without missing tables. */
   readonly indexes: ReadonlyMap<string, readonly IndexRow[] | undefined>
 }
 
-/** A shard in plain memory, whose tables can be looked into. */
+/** A shard in plain memory, whose tables tests can read. */
 export interface ReferenceShard extends Shard {
-  /** The shard's catalog at this moment; undefined before it has one. */
+  /** Returns the shard's current catalog; undefined before the first one. */
   contents(): ShardCatalog | undefined
   readonly entities: ReferenceEntities
   readonly pending: ReferencePending
   readonly definitions: ReferenceDefinitions
   index(spec: IndexTableSpec): ReferenceIndex
   state(): ShardState
-  /** Falls back to a state: that of the entities alone, with what is pending for them, or that of everything. */
+  /** Falls back to a state: of the entities and their pending rows only, or of everything. */
   fallBack(state: ShardState, what: 'entities' | 'everything'): void
 }
 
@@ -52,8 +52,9 @@ export interface ReferenceDriver extends Driver {
 }
 
 /**
- * The ports in the plainest form that keeps to them: maps and sorted arrays, every call atomic and answered in a later
- * microtask. It says what a driver has to do, and lets tests look at what is stored. Nothing outlives it.
+ * Implements the ports in the simplest form: maps and sorted arrays; every call is atomic and answered in a
+ * later microtask. It shows what a driver must do, and lets tests read the tables. Its data end with the
+ * process.
  */
 export function createReferenceDriver(options: ReferenceDriverOptions): ReferenceDriver {
   const now = options.now ?? ((): number => Date.now() * 1000)

@@ -10,21 +10,21 @@ import {
   type UpdatedPlace,
 } from '@looseleaf/core'
 
-/** A row as it is stored. */
+/** A stored row. */
 export interface ReferenceRow extends EntityRow {
   readonly addedId: number
 }
 
 export interface ReferenceEntities extends EntityTable {
-  /** Every row, in the order of creation. */
+  /** All rows, in order of creation. */
   readonly rows: readonly ReferenceRow[]
-  /** The row of an id at this moment. */
+  /** Returns the current row of an id. */
   current(id: Uint8Array): ReferenceRow | undefined
-  /** The floor at this moment. */
+  /** Current floor. */
   readonly floorNow: number
-  /** The bounds of purged tombstones at this moment. */
+  /** Current purge bounds. */
   readonly purgedNow: PurgeBounds
-  /** Puts rows in place of those that are there, a floor and bounds, as a failover to a replica that lags does. */
+  /** Replaces rows, floor and bounds, like a failover to a lagging replica. */
   restore(
     rows: readonly ReferenceRow[],
     state: { readonly floor: number; readonly purged: PurgeBounds },
@@ -81,7 +81,7 @@ export function createReferenceEntities(
       floor = state.floor
       purged = state.purged
       byId = new Map(rows.map((row) => [keyOf(row.id), row]))
-      // A replica has not counted what it has not got.
+      // A replica has counted only the rows that it has received.
       lastAddedId = rows.at(-1)?.addedId ?? 0
     },
     current: (id) => byId.get(keyOf(id)),

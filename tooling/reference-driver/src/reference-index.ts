@@ -13,25 +13,25 @@ import {
 import { createReferenceClaims } from './reference-claims.ts'
 
 export interface ReferenceIndex extends IndexTable {
-  /** Every row, in key order. */
+  /** All rows, in key order. */
   readonly rows: readonly IndexRow[]
-  /** How its rows are taken where the spec is `unique`. */
+  /** Claims of the table, if the spec is `unique`. */
   readonly claims: ClaimTable
-  /** The stamp of this row at this moment; undefined where there is none. */
+  /** Returns the current stamp of a row; undefined if there is no row. */
   versionOf(key: Key, entityId: Uint8Array): number | undefined
-  /** Every row of these entities. */
+  /** Returns every row of these entities. */
   rowsOf(entityIds: readonly Uint8Array[]): Promise<readonly IndexRow[]>
   create(): void
   drop(): void
-  /** The rows at this moment; undefined without a table. */
+  /** Returns the current rows; undefined without a table. */
   state(): readonly IndexRow[] | undefined
-  /** Puts such a state in place of the present one, as a failover to a replica that lags does. */
+  /** Replaces the rows, like a failover to a lagging replica. */
   restore(state: readonly IndexRow[] | undefined): void
 }
 
 type Place = Pick<IndexRow, 'key' | 'entityId'>
 
-/** No id comes before it. */
+/** Sorts before every id. */
 const FIRST_ID = new Uint8Array(16)
 
 export function createReferenceIndex(shard: string, spec: IndexTableSpec): ReferenceIndex {
@@ -55,7 +55,7 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
       throw new LooseleafError('INDEX_NOT_FOUND', `${shard} has no table ${spec.table}.`, { shard })
   }
 
-  /** Where the row is, or where it would stand. */
+  /** Returns the position of a row, or the position where it would be. */
   function find(key: Key, entityId: Uint8Array): { at: number; there: boolean } {
     let low = 0
     let high = rows.length
@@ -68,7 +68,7 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
     return { at: low, there: row !== undefined && comparePlaces(row, { key, entityId }) === 0 }
   }
 
-  /** The row of a key that has one at the most. */
+  /** Returns the only row of a key. */
   function claimAt(key: Key): { at: number; claim: IndexRow | undefined } {
     const { at } = find(key, FIRST_ID)
     const row = rows[at]
@@ -187,7 +187,7 @@ function isWithin(key: Key, { prefix, lower, upper }: KeyRange): boolean {
 }
 
 function compareValues(a: KeyValue, b: KeyValue): number {
-  // Values of one column are of one kind.
+  // Values of one column have one type.
   if (a instanceof Uint8Array) return Buffer.compare(a, b as Uint8Array)
   const other = b as number | bigint
   return a < other ? -1 : a > other ? 1 : 0

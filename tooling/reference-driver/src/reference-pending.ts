@@ -1,9 +1,9 @@
 import type { PendingRow, PendingTable } from '@looseleaf/core'
 
 export interface ReferencePending extends PendingTable {
-  /** Every row. */
+  /** All rows. */
   readonly rows: readonly PendingRow[]
-  /** What a write with something deferred does, within its transaction. */
+  /** Adds a row within the transaction of a write that defers rows. */
   add(row: PendingRow): void
   restore(rows: readonly PendingRow[]): void
 }

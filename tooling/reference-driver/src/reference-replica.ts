@@ -1,9 +1,9 @@
 import type { Shard } from '@looseleaf/core'
 import { createReferenceShard, type ShardState } from './reference-driver.ts'
 
-/** A shard that has what another one had at some moment. */
+/** A shard with an earlier state of another one. */
 export interface ReferenceReplica extends Shard {
-  /** From now on it has this; nothing before the first one. */
+  /** Shows this state from now on. Before the first call the replica is empty. */
   show(state: ShardState): void
 }
 

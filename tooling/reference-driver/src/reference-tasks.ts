@@ -8,7 +8,7 @@ interface Task {
 }
 
 export interface ReferenceTasks extends TaskTable {
-  /** Everything that there is, to be given to `restore`. */
+  /** Returns all tasks, for `restore`. */
   snapshot(): ReadonlyMap<string, Task>
   restore(tasks: ReadonlyMap<string, Task>): void
 }

@@ -6,16 +6,19 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Who has measured it, and on what: a folder of `docs/measured`. It is kept in git, so that one run can be repeated alone. */
+/**
+ * Program and database of a measurement: a folder of `docs/measured`, kept in git, so that one run can be
+ * repeated alone.
+ */
 export type Measurer = 'faults' | 'faults-on-mysql' | 'galera'
 
-/** Where and when a result was measured. */
+/** Time and place of a measurement. */
 export interface Circumstances {
-  /** When it ended, in ISO 8601. */
+  /** Time of its end, in ISO 8601. */
   readonly at: string
   readonly node: string
   readonly cpus: number
-  /** Short, with a + where sources were changed since; `unknown` outside a checkout. */
+  /** Short commit id, with a + if sources were changed; `unknown` outside a checkout. */
   readonly commit: string
 }
 
@@ -39,7 +42,7 @@ function commitNow(): string {
   }
 }
 
-/** Keeps the newest result of each name; answers the file's path. */
+/** Saves the newest result of each name; returns the file's path. */
 export function saveResult(by: Measurer, name: string, result: object): string {
   const folder = folderOf(by)
   mkdirSync(folder, { recursive: true })
@@ -48,7 +51,7 @@ export function saveResult(by: Measurer, name: string, result: object): string {
   return path
 }
 
-/** All that was kept, by name. */
+/** Returns all saved results, by name. */
 export function loadResults(by: Measurer): { readonly name: string; readonly content: unknown }[] {
   const folder = folderOf(by)
   if (!existsSync(folder)) return []

@@ -57,5 +57,6 @@ export function lookAtKeys({ world, checker, keys }: LookOptions): void {
       ...twiceInBuilding,
     )
   }
-  if (isReady || isBuilding) checker.check('an entity that is committed with a key holds its claim', ...unheld)
+  if (isReady || isBuilding)
+    checker.check('an entity that is committed with a key holds its claim', ...unheld)
 }

@@ -79,7 +79,8 @@ export function createReadChecks(
         bag,
         'a read through a shared cache returns a state within its bound',
       )
-      const own = 'a read through a shared cache returns nothing older than writes that its own store acknowledged'
+      const own =
+        'a read through a shared cache returns nothing older than writes that its own store acknowledged'
       // Writes acknowledged later may carry the same moment.
       const isOwn = ({ number, store }: Acknowledged): boolean =>
         store === operation.store && number <= operation.acknowledged

@@ -83,7 +83,9 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
             ] as const)
           : []),
         ...(evidence.mayDefer
-          ? (['a search finds every entity that matched all the time, or reports that rows are deferred'] as const)
+          ? ([
+              'a search finds every entity that matched all the time, or reports that rows are deferred',
+            ] as const)
           : []),
       ])
     },
@@ -103,7 +105,9 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       checkFound(since, asked, items)
       checkTwice(asked, items)
       if (!cost.complete || cursor !== undefined || !evidence.promisesRows(since)) return
-      checkLacking(since, asked, items, ['a page from replicas has every entity that matched since the time of the page'])
+      checkLacking(since, asked, items, [
+        'a page from replicas has every entity that matched since the time of the page',
+      ])
     },
 
     gotAll(operation, asked, items) {

@@ -66,10 +66,14 @@ describe('the simulation', () => {
 
   const shown = flawNames.filter((flaw) => flawInfo(flaw).shownBy !== undefined)
 
-  it.each(someOf(shown, 2))('the flaw stays hidden without the fault that shows it: %s', { timeout }, async (flaw) => {
-    const { among = faultKinds, shownBy } = flawInfo(flaw)
-    const faults = among.filter((kind) => kind !== shownBy)
-    const { violations } = await runSeeds({ from: 1, seeds: HIDDEN_SEEDS, flaw, faults, by })
-    expect(violations).toEqual([])
-  })
+  it.each(someOf(shown, 2))(
+    'the flaw stays hidden without the fault that shows it: %s',
+    { timeout },
+    async (flaw) => {
+      const { among = faultKinds, shownBy } = flawInfo(flaw)
+      const faults = among.filter((kind) => kind !== shownBy)
+      const { violations } = await runSeeds({ from: 1, seeds: HIDDEN_SEEDS, flaw, faults, by })
+      expect(violations).toEqual([])
+    },
+  )
 })

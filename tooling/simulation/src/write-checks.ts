@@ -26,7 +26,8 @@ export function createWriteChecks(
   return {
     observe() {
       for (const { id, version, bag, before } of states.observe()) {
-        if (before > 0) check('versions of an entity grow', before > version && `${id} went back to an earlier version`)
+        if (before > 0)
+          check('versions of an entity grow', before > version && `${id} went back to an earlier version`)
         const by = Number(bag?.['by'] ?? 0)
         if (definitelyFailed.has(by))
           check('a failed write never takes place', `operation ${by} failed and took place`)

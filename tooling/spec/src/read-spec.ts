@@ -4,14 +4,14 @@ export interface NamedTest {
 }
 
 export interface Invariant {
-  /** As `3.1`. */
+  /** Such as `3.1`. */
   readonly number: string | undefined
-  /** With its number. */
+  /** Includes the number. */
   readonly title: string
   readonly tests: readonly NamedTest[]
 }
 
-/** Each `### n.n title` of the page, with its lines of the form: - `file`: "name of a test". */
+/** Returns each `### n.n title` of the page with its lines of the form: - `file`: "name of a test". */
 export function readSpec(text: string): Invariant[] {
   const [, ...sections] = text.split(/^### /m)
   return sections.map((section) => {

@@ -8,12 +8,12 @@ import { titlesIn } from './titles.ts'
 const root = join(import.meta.dirname, '../../..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-/** Whose checks are tests. */
+/** Its checks count as tests. */
 const SIMULATION = 'tooling/simulation/src/checks.ts'
 
 const invariants = readSpec(read('docs/spec.md'))
 
-it('the spec has invariants, each under a number of its own', () => {
+it('the spec has invariants, each with a distinct number', () => {
   const numbers = invariants.map(({ number }) => number)
   expect(numbers.length).toBeGreaterThan(20)
   expect(numbers).not.toContain(undefined)
@@ -21,7 +21,7 @@ it('the spec has invariants, each under a number of its own', () => {
 })
 
 describe.each(invariants)('$title', ({ tests }) => {
-  it('names a test, and none twice', () => {
+  it('it names at least one test, and none twice', () => {
     expect(tests.length).toBeGreaterThan(0)
     expect(new Set(tests.map(({ file, name }) => `${file} ${name}`)).size).toBe(tests.length)
   })
@@ -32,7 +32,7 @@ describe.each(invariants)('$title', ({ tests }) => {
   })
 })
 
-it('every check of the simulation is named by the invariants that it says it enforces, and by no others', () => {
+it('every check of the simulation is named by exactly the invariants that it enforces', () => {
   const named = invariants.flatMap(({ number, tests }) =>
     tests.filter(({ file }) => file === SIMULATION).map(({ name }) => `${number} ${name}`),
   )
@@ -40,7 +40,7 @@ it('every check of the simulation is named by the invariants that it says it enf
   expect(named.toSorted()).toEqual(said.toSorted())
 })
 
-it('the reader of the page is not blind: an invariant without a test has none', () => {
+it('the reader of the page reports an invariant without a test', () => {
   expect(readSpec('### 1.1 Something\n\nprose\n')).toEqual([
     { number: '1.1', title: '1.1 Something', tests: [] },
   ])

@@ -3,7 +3,7 @@ import { titlesIn } from './titles.ts'
 
 const titlesOf = (source: string): string[] => [...titlesIn('some.test.ts', source)]
 
-it('finds the titles of tests and groups, whatever they are called by', () => {
+it('the reader finds the titles of tests and groups of every form', () => {
   expect(
     titlesOf(`
       describe('a group', () => {
@@ -17,7 +17,7 @@ it('finds the titles of tests and groups, whatever they are called by', () => {
   ).toEqual(['a group', 'holds', 'of %s', 'left out', 'for ${SEEDS} seeds', '$title'])
 })
 
-it('takes the keys of an object for titles where each of them is one', () => {
+it('the keys of an object are titles if each of them is one', () => {
   const situations = `const situations: Record<string, number> = { 'a failover': 1, 'a crash': 2 }`
   expect(titlesOf(`${situations}; describe.each(Object.entries(situations))('%s', () => {})`)).toEqual([
     'a failover',
@@ -26,6 +26,6 @@ it('takes the keys of an object for titles where each of them is one', () => {
   expect(titlesOf(situations)).toEqual([])
 })
 
-it('finds nothing else', () => {
+it('the reader finds no other texts', () => {
   expect(titlesOf(`expect('no title'); other.test('nor this'); test(name, () => {})`)).toEqual([])
 })

@@ -3,8 +3,8 @@ import { parseSync, Visitor, type CallExpression, type Expression } from 'oxc-pa
 const SAYS_A_TITLE = new Set(['describe', 'it', 'test'])
 
 /**
- * The titles of the tests and groups of tests in a file, as they stand in the source: `%s` and all. Where the title is
- * `%s` alone, of `Object.entries(situations)`, they are the keys of that object.
+ * Returns the titles of tests and groups in a file as written, including `%s`. If a title is only `%s`, from
+ * `Object.entries(situations)`, returns the keys of that object instead.
  */
 export function titlesIn(file: string, source: string): ReadonlySet<string> {
   const { program, errors } = parseSync(file, source)
@@ -33,14 +33,14 @@ export function titlesIn(file: string, source: string): ReadonlySet<string> {
   return titles
 }
 
-/** `test` of `test`, `test.each(rows)` and `test.skipIf(x).each(rows)`. */
+/** Returns `test` for `test`, `test.each(rows)` and `test.skipIf(x).each(rows)`. */
 function rootOf(callee: Expression): string {
   if (callee.type === 'Identifier') return callee.name
   if (callee.type === 'MemberExpression') return rootOf(callee.object)
   return callee.type === 'CallExpression' ? rootOf(callee.callee) : ''
 }
 
-/** `situations` of `describe.each(Object.entries(situations))`. */
+/** Returns `situations` for `describe.each(Object.entries(situations))`. */
 function listOf({ arguments: [list] }: CallExpression): string {
   const [of] = list?.type === 'CallExpression' ? list.arguments : []
   return of?.type === 'Identifier' ? of.name : ''

@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest'
 import { openShards } from './open-shards.ts'
 
-// A setup file, since vitest runs it before every test file; modules are loaded once a worker.
+// In a setup file, because vitest runs it for every test file, while modules load once per worker.
 afterAll(async () => {
   await Promise.all([...openShards].map((shards) => shards.drop()))
 })

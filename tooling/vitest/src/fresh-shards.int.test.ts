@@ -2,7 +2,7 @@ import { createConnection } from 'mysql2/promise'
 import { expect, test } from 'vitest'
 import { freshShards } from './fresh-shards.ts'
 
-test('shards are empty databases of their own, and gone after the drop', async () => {
+test('fresh shards are empty, separate databases, and gone after the drop', async () => {
   const shards = await freshShards(3)
   expect(new Set(shards.urls).size).toBe(3)
   for (const url of shards.urls) expect(await tablesOf(url)).toEqual([])

@@ -5,9 +5,9 @@ import type { MysqlOffer } from './mariadb-setup.ts'
 import { openShards } from './open-shards.ts'
 
 export interface FreshShards {
-  /** One URL a shard, with a user, a password and the name of an empty database. */
+  /** One URL per shard, with user, password and the name of an empty database. */
   readonly urls: string[]
-  /** Drops the databases; done by itself after the test file. May be called twice. */
+  /** Drops the databases. Runs automatically after the test file. Idempotent. */
   drop(): Promise<void>
 }
 
@@ -15,7 +15,10 @@ const instructions =
   'Tests in *.int.test.ts need MariaDB or MySQL: install one (it need not run), or name servers with ' +
   'LOOSELEAF_TEST_MYSQL=mysql://user:password@host:port,…, or leave these tests out with LOOSELEAF_SKIP_MYSQL=1.'
 
-/** New, empty databases of random names, spread evenly over the servers of the run. Usable at the top of a file too. */
+/**
+ * Creates empty databases with random names, spread evenly over the servers of the run. Works at the top of a
+ * file too.
+ */
 export async function freshShards(count: number): Promise<FreshShards> {
   const servers = await serverUrls()
   const urls = Array.from({ length: count }, (_, i) => {

@@ -7,7 +7,7 @@ export async function sendStatement(adminUrl: string, statement: string): Promis
   await admin.query(statement).finally(() => admin.end())
 }
 
-/** A user of its own that has these privileges on the database of the URL and no others. */
+/** Creates a user with only these privileges on the database of the URL. */
 export async function createLimitedUser(
   adminUrl: string,
   privileges: string,

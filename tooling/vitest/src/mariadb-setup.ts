@@ -4,7 +4,7 @@ import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import type { TestProject } from 'vitest/node'
 import { givenServers, skipsMysql } from './test-environment.ts'
 
-/** Base URLs of the servers, or where to ask for them: asking starts them. */
+/** Base URLs of the servers, or the address that starts them on request. */
 export type MysqlOffer = { readonly urls: readonly string[] } | { readonly askAt: string }
 
 declare module 'vitest' {
@@ -15,7 +15,7 @@ declare module 'vitest' {
 
 const SERVERS = 2
 
-/** What all projects of one run share; a global, because each project loads this module for itself. */
+/** State that all projects of a run share. A global, because each project loads this module separately. */
 interface Shared {
   users: number
   readonly door: Promise<Door>
@@ -30,8 +30,8 @@ const holder = globalThis as { [shared]?: Shared | undefined }
 const shared: unique symbol = Symbol.for('@looseleaf-tooling/vitest/mariadb') as typeof shared
 
 /**
- * Runs once for every project, in the process that drives the workers. Servers are started when the first test file
- * asks for a database, once for the whole run; a run without such a file starts none.
+ * Runs once per project, in the process that drives the workers. The first test file that asks for a database
+ * starts the servers, once for the whole run.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (skipsMysql) console.warn(`${project.name}: LOOSELEAF_SKIP_MYSQL=1, so *.int.test.ts are LEFT OUT.`)
@@ -49,7 +49,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   }
 }
 
-/** Workers are other processes, so they ask over HTTP; the path is a secret of this run. */
+/** Serves workers, which are other processes, over HTTP; the path is a secret of this run. */
 async function openDoor(): Promise<Door> {
   let servers: Promise<RunningServers> | undefined
   const path = `/${randomUUID()}`

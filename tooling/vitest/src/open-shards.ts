@@ -1,2 +1,5 @@
-/** What test files have made and not dropped yet. A module of its own, so that tests without databases load no driver. */
+/**
+ * Databases that test files have created and not dropped yet. In its own module, so that tests without
+ * databases load no driver.
+ */
 export const openShards = new Set<{ drop(): Promise<void> }>()

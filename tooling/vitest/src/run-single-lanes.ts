@@ -1,15 +1,15 @@
-// `pnpm single-lanes`: every test, with lanes that carry one item a statement. What the store promises may not rest on calls
-// sharing statements, so nothing may fail but the tests of the sharing itself.
+// `pnpm single-lanes`: runs every test with lanes that carry one item per statement. No promise of the store
+// may depend on calls sharing statements, so only tests of the sharing itself may fail.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Tally } from './tally-reporter.ts'
 
-/** Tests that count statements, or that let an error meet those who share one. By the beginning of their names. */
+/** Beginnings of the names of tests that count statements, or that let calls share an error. */
 const aboutSharing = [
   'packages/changes/src/consumer/dead-letter-writes.test.ts > dead letters of a partition that arise at the same time share a write',
-  // Within some seconds of its clock.
+  // Expects progress within some seconds of its own clock.
   'packages/changes/src/consumer/hours.test.ts > changes that fail at once and are retried at once take turns in all partitions, and others proceed',
   'packages/console/src/console.test.ts > equal calls that share statements are one row of an X-ray, with the numbers of the statements',
   'packages/core/src/tools/lane-work.test.ts > a statement runs for all of its calls, and for none of an earlier statement',
@@ -30,7 +30,7 @@ const aboutSharing = [
   'apps/feed/test/cost.test.ts > ',
   'apps/feed/test/mariadb.int.test.ts > the foot of a page counts the statements of the servers, and the home page keeps its budget',
   'tooling/model-based/src/flaws.test.ts > the model notices when scans of one call get each other’s rows',
-  // Its cleaners meet a write in the middle, which they leave to their next round.
+  // Its cleaners meet a write in progress, which they leave to their next round.
   "packages/cleaner/test/write-policies.test.ts > onIndexFailure: 'defer' > two cleaners that drain concurrently",
 ]
 
@@ -50,7 +50,7 @@ try {
   console.log(
     `\n${passed} passed, ${others.length} failed, ${skipped.length} skipped; ${shared} that are about sharing failed, as they should.`,
   )
-  // If none of them fails, the lanes gathered as ever.
+  // If none of them fails, the lanes have gathered as usual.
   process.exitCode = others.length > 0 || shared === 0 ? 1 : 0
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -4,8 +4,9 @@ import type { Plugin } from 'vitest/config'
 export const hasSingleLanes: boolean = process.env['LOOSELEAF_SINGLE_LANES'] === '1'
 
 /**
- * Makes every lane carry one item a statement, by changing what the tests load of `packages/core/src/tools/lane.ts`; the store has no
- * such setting, since nobody would want it. Processes that a test starts load the file itself, so they gather as ever.
+ * Makes every lane carry one item per statement, by replacing a part of `packages/core/src/tools/lane.ts` when
+ * tests load it. The store has no such option, because it would have no user. Child processes load the file
+ * itself, so their lanes gather as usual.
  */
 export function singleLanes(): Plugin {
   return {

@@ -4,7 +4,7 @@ import type { Reporter, TestModule, TestProject, TestSuite, Vitest } from 'vites
 import { isLong } from './long.ts'
 import { skipsMysql } from './test-environment.ts'
 
-/** What a run came to. A file that could not be loaded or a hook that failed counts as one failed test. */
+/** Result of a run. A file that fails to load, or a failing hook, counts as one failed test. */
 export interface Tally {
   passed: number
   readonly failed: FailedTest[]
@@ -13,7 +13,7 @@ export interface Tally {
 
 export interface FailedTest {
   readonly name: string
-  /** The first line of what went wrong: the whole of it stands further up. */
+  /** First line of the error; the full text is further up in the output. */
   readonly message: string
 }
 
@@ -23,9 +23,9 @@ export interface SkippedTest {
 }
 
 /**
- * Lists the skipped and the failed tests with their reasons, and ends the output with
- * `N passed, N failed, N skipped`: a build server may keep no more than the end of it.
- * With LOOSELEAF_TALLY=file it writes the tally there as JSON instead of that line, for a caller that has more to say.
+ * Lists the skipped and failed tests with their reasons, and ends the output with `N passed, N failed, N
+ * skipped`, because a build server may keep only the end. With LOOSELEAF_TALLY=file it writes the tally there
+ * as JSON instead of the last line.
  */
 export function tallyReporter(): Reporter {
   let vitest: Vitest | undefined
@@ -82,7 +82,7 @@ function failure(name: string, errors: readonly { readonly message: string }[] |
   return { name, message: (lines.find((line) => line.trim() !== '') ?? '').trim() }
 }
 
-/** Errors of a suite are those of its loading and its hooks; the tests in it have their own. */
+/** Tells whether loading or a hook of the suite failed; tests have errors of their own. */
 function failedByItself(suite: TestModule | TestSuite): boolean {
   return suite.errors().length > 0
 }
@@ -103,7 +103,7 @@ function reasonOf(
   return failedByItself(test.module) ? 'not run, because a hook around it failed' : 'no reason given'
 }
 
-/** The reason in the name of a test or of a suite, where only its writer knows what does not apply. */
+/** Returns the reason from the name of a test or suite; only its author knows what does not apply. */
 function leftOut(name: string): string | undefined {
   return /\(left out: ([^)]+)\)$/.exec(name)?.[1]
 }

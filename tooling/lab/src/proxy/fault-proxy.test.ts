@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
 })
 
-/** Answers every piece with the same in capitals, and keeps what it got. */
+/** Answers in capitals, and records its input. */
 async function startEcho(): Promise<{ port: number; got: () => string; sockets: Set<Socket> }> {
   let got = ''
   const sockets = new Set<Socket>()
@@ -36,9 +36,9 @@ async function startEcho(): Promise<{ port: number; got: () => string; sockets: 
 interface Client {
   readonly socket: Socket
   heard(): string
-  /** Resolves with everything heard when it is this long, or when the connection is over. */
+  /** Resolves with all input when it is this long, or the connection is over. */
   until(length: number): Promise<string>
-  /** `ECONNRESET`, or `end` for a close in good manners. */
+  /** `ECONNRESET`, or `end` after a regular close. */
   readonly over: Promise<string>
 }
 
@@ -96,13 +96,13 @@ const onConnect =
   (occasion: Occasion): Fault | undefined =>
     occasion.kind === 'connect' ? fault : undefined
 
-/** Waits for what is bound to happen; the test's own limit is the end of patience. */
+/** Polls until the condition holds; the timeout of the test is the limit. */
 async function eventually(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(1)
 }
 
 describe('a fault proxy', () => {
-  test('without a rule it passes everything on, both ways, and the end too', async () => {
+  test('without a rule the proxy passes on all bytes and the end, in both directions', async () => {
     const { echo, proxy } = await setUp()
     const client = await dial(proxy)
     client.socket.write('hello')
@@ -116,7 +116,7 @@ describe('a fault proxy', () => {
     await eventually(() => proxy.connections === 0 && echo.sockets.size === 0)
   })
 
-  test('reset: the server gets the first bytes only, and both are cut off', async () => {
+  test('reset: the server gets the first bytes, and both sides are reset', async () => {
     const { echo, proxy } = await setUp()
     const client = await dial(proxy)
     proxy.setRule(onRequest({ kind: 'reset', afterBytes: 3 }))
@@ -128,7 +128,7 @@ describe('a fault proxy', () => {
     expect(proxy.injected).toEqual({ reset: 1 })
   })
 
-  test('lose answer: the server has done it, and the client never hears', async () => {
+  test('lose answer: the server executes the request, and the client gets no answer', async () => {
     const { echo, proxy } = await setUp()
     const client = await dial(proxy)
     proxy.setRule(onRequest({ kind: 'lose answer' }))
@@ -137,7 +137,7 @@ describe('a fault proxy', () => {
     expect([echo.got(), client.heard()]).toEqual(['commit', ''])
   })
 
-  test('truncate answer: the client hears the beginning and a close in good manners', async () => {
+  test('truncate answer: the client gets the beginning and a regular close', async () => {
     const { proxy } = await setUp()
     const client = await dial(proxy)
     proxy.setRule(onRequest({ kind: 'truncate answer', bytes: 2 }))
@@ -146,29 +146,32 @@ describe('a fault proxy', () => {
     expect(client.heard()).toBe('SE')
   })
 
-  test.each(['both', 'to server', 'to client'] as const)('silence %s', async (direction) => {
-    const { echo, proxy } = await setUp()
-    const [client, other] = [await dial(proxy), await dial(proxy)]
-    proxy.setRule((occasion) =>
-      occasion.kind === 'request' && occasion.bytes.includes('hush')
-        ? { kind: 'silence', direction }
-        : undefined,
-    )
-    client.socket.write('hush')
-    // What the others say takes the same way, and is answered.
-    other.socket.write('aloud')
-    expect(await other.until(5)).toBe('ALOUD')
-    if (direction === 'to client') await eventually(() => echo.got().includes('hush'))
-    else expect(echo.got()).toBe('aloud')
-    expect(client.heard()).toBe('')
-    expect(client.socket.destroyed).toBe(false)
-    proxy.heal()
-    expect(await client.over).toBe('ECONNRESET')
-    other.socket.write('still')
-    expect(await other.until(10)).toBe('ALOUDSTILL')
-  })
+  test.each(['both', 'to server', 'to client'] as const)(
+    'silence %s: bytes of this direction are swallowed',
+    async (direction) => {
+      const { echo, proxy } = await setUp()
+      const [client, other] = [await dial(proxy), await dial(proxy)]
+      proxy.setRule((occasion) =>
+        occasion.kind === 'request' && occasion.bytes.includes('hush')
+          ? { kind: 'silence', direction }
+          : undefined,
+      )
+      client.socket.write('hush')
+      // The other direction still works.
+      other.socket.write('aloud')
+      expect(await other.until(5)).toBe('ALOUD')
+      if (direction === 'to client') await eventually(() => echo.got().includes('hush'))
+      else expect(echo.got()).toBe('aloud')
+      expect(client.heard()).toBe('')
+      expect(client.socket.destroyed).toBe(false)
+      proxy.heal()
+      expect(await client.over).toBe('ECONNRESET')
+      other.socket.write('still')
+      expect(await other.until(10)).toBe('ALOUDSTILL')
+    },
+  )
 
-  test('a silent connection hides from the server that its client is gone, until it is healed', async () => {
+  test("a silent connection hides the client's end from the server until it is healed", async () => {
     const { echo, proxy } = await setUp()
     const client = await dial(proxy)
     client.socket.write('hello')
@@ -182,7 +185,7 @@ describe('a fault proxy', () => {
     await eventually(() => echo.sockets.size === 0)
   })
 
-  test('latency: everything comes, in order, and not before its time', async () => {
+  test('latency: all bytes arrive, in order, and not before their time', async () => {
     const { proxy } = await setUp()
     const client = await dial(proxy)
     proxy.setRule(onRequest({ kind: 'latency', milliseconds: 30 }))
@@ -192,7 +195,7 @@ describe('a fault proxy', () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(55)
   })
 
-  test('trickle: everything comes, in pieces', async () => {
+  test('trickle: all bytes arrive, in pieces', async () => {
     const { proxy } = await setUp()
     const client = await dial(proxy)
     proxy.setRule(onRequest({ kind: 'trickle', bytes: 2, pauseMs: 5 }))
@@ -202,7 +205,7 @@ describe('a fault proxy', () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(15)
   })
 
-  test('accept and be silent: a client is connected and hears nothing', async () => {
+  test('accept and be silent: a client is connected and gets no answer', async () => {
     const { echo, proxy } = await setUp()
     proxy.setRule(onConnect({ kind: 'accept and be silent' }))
     const client = await dial(proxy)
@@ -216,7 +219,7 @@ describe('a fault proxy', () => {
     await client.over
   })
 
-  test('refuse: nobody comes through', async () => {
+  test('refuse: no client is connected', async () => {
     const { echo, proxy } = await setUp()
     proxy.setRule(onConnect({ kind: 'refuse' }))
     const client = await dial(proxy)
@@ -224,7 +227,7 @@ describe('a fault proxy', () => {
     expect(echo.sockets.size).toBe(0)
   })
 
-  test('a new target is for new connections', async () => {
+  test('a new target applies to new connections', async () => {
     const { echo, proxy } = await setUp()
     const second = await startEcho()
     const old = await dial(proxy)
@@ -239,7 +242,7 @@ describe('a fault proxy', () => {
     expect([echo.got(), second.got()]).toEqual(['ac', 'b'])
   })
 
-  test('resetAll cuts everybody off', async () => {
+  test('resetAll resets every connection', async () => {
     const { echo, proxy } = await setUp()
     const clients = [await dial(proxy), await dial(proxy)]
     for (const client of clients) {

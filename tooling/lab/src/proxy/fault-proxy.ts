@@ -2,18 +2,21 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import type { Fault, FaultRule } from './fault.ts'
 import { createPacedWriter, FULL_PACE, type PacedWriter } from './paced-writer.ts'
 
-/** A TCP proxy on 127.0.0.1 that does damage when it is told to. */
+/** A TCP proxy on 127.0.0.1 that injects faults. */
 export interface FaultProxy {
   readonly port: number
-  /** Connections that are open on the client's side. */
+  /** Number of open connections of clients. */
   readonly connections: number
-  /** How many faults of each kind it has put in. */
+  /** Number of injected faults, by kind. */
   readonly injected: Readonly<Record<string, number>>
-  /** Asked at every connect and every request; undefined: all goes through. Faults that stay with a connection stay. */
+  /**
+   * Sets a rule that is called at every connect and every request; undefined passes everything on. Lasting
+   * faults of a connection stay.
+   */
   setRule(rule: FaultRule | undefined): void
-  /** From now on, new connections lead there. */
+  /** Sends new connections to this port. */
   setTarget(port: number): void
-  /** Ends all faults: nothing is held up any more, and connections that have lost bytes are closed. */
+  /** Ends all faults: delayed bytes go out, and connections that have lost bytes are closed. */
   heal(): void
   /** Resets every connection. */
   resetAll(): void
@@ -26,14 +29,14 @@ interface Link {
   readonly toServer: PacedWriter
   readonly toClient: PacedWriter
   swallows: { toServer: boolean; toClient: boolean }
-  /** What becomes of the next answer. */
+  /** Fault of the next answer. */
   answer: { readonly passOn: number; readonly ending: 'reset' | 'end' } | undefined
 }
 
 export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
   const links = new Set<Link>()
   const silent = new Set<Socket>()
-  /** Server sides of silent connections whose client is gone, which the server cannot know. */
+  /** Server sides of silent connections whose client is gone without the server's knowledge. */
   const abandoned = new Set<Socket>()
   const injected: Record<string, number> = {}
   let target = targetPort
@@ -89,7 +92,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
       else client.resetAndDestroy()
       upstream.destroy()
     })
-    // One that has fallen silent does not say goodbye either.
+    // A silent client must not send its end either.
     client.on('end', () => link.swallows.toServer || link.toServer.end())
     upstream.on('end', () => link.swallows.toClient || link.toClient.end())
     client.on('close', () => {
@@ -104,7 +107,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     return link
   }
 
-  /** True when the fault has dealt with the request itself. */
+  /** Applies a fault. Returns true if it has handled the request itself. */
   function apply(link: Link, fault: Fault, request: Buffer | undefined): boolean {
     switch (fault.kind) {
       case 'reset': {
@@ -132,7 +135,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
       case 'trickle':
         setPace(link, { delayMs: 0, piece: fault.bytes, pauseMs: fault.pauseMs })
         return false
-      // These two happen at a connect; a connection that is there is reset.
+      // These two faults apply to connects; an existing connection is reset.
       case 'accept and be silent':
       case 'refuse':
         reset(link)

@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
 
-/** Writes to a socket at the pace that its fault asks for. What was given first arrives first. */
+/** Writes to a socket at the pace of its fault, in order. */
 export interface PacedWriter {
   write(bytes: Buffer): void
-  /** Closes the socket in the usual way when all that was given has been sent. */
+  /** Closes the socket regularly after all bytes were sent. */
   end(): void
   setPace(pace: Pace): void
 }
 
 export interface Pace {
   readonly delayMs: number
-  /** Bytes at a time; Infinity for all at once. */
+  /** Bytes per piece; Infinity for all at once. */
   readonly piece: number
   readonly pauseMs: number
 }
@@ -22,7 +22,7 @@ interface Waiting {
   readonly due: number
 }
 
-/** `source` is where the bytes come from: it is paused while the socket cannot take more. */
+/** `source` supplies the bytes; it is paused while the socket is full. */
 export function createPacedWriter(socket: Socket, source: Socket): PacedWriter {
   const queue: Waiting[] = []
   let pace = FULL_PACE

@@ -24,7 +24,7 @@ export const decided: Operator = (node, { parent }) => {
   }
 }
 
-/** Flips a boolean constant that does not decide a branch. */
+/** Fixes a truth value that does not decide a branch. */
 export const constantTruth: Operator = (node, place) =>
   isTruth(node) && !isOperand(node, place) ? [replace(node, 'true'), replace(node, 'false')] : []
 
