@@ -10,8 +10,8 @@ export interface FoundMistake {
 /** Maintained by hand, newest last. Facts only, no numbers of runs. */
 export const found: readonly FoundMistake[] = [
   {
-    wrong: 'A write was reported as failed and took place later: its statement was still on its way.',
-    now: 'Whatever ends the attempts of a write, one whose answer was lost makes it `OUTCOME_UNKNOWN`, unless reading back tells.',
+    wrong: 'A write was reported as failed and took place later, because its statement was still in flight.',
+    now: 'An attempt without an answer makes its write `OUTCOME_UNKNOWN`, unless reading back tells its outcome.',
     heldBy: {
       file: 'packages/store/src/writing/entity-writer.test.ts',
       name: 'an update whose statement arrives late counts once',
@@ -19,8 +19,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'Two processes chose the same version for one entity, and one of them took the other’s write for its own.',
-    now: 'The digits of a version below the millisecond are random, and bodies are compared where versions agree.',
+      'Two processes chose the same version for one entity, and one process took the other’s write for its own.',
+    now: 'The digits of a version below the millisecond are random, and bodies are compared if versions are equal.',
     heldBy: {
       file: 'packages/core/src/entities/version-clock.test.ts',
       name: 'processes hardly ever choose the same version within a millisecond',
@@ -28,25 +28,24 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A batch of swaps won in part, could not read back which, and was reported as failed (fault “reading back cut off”).',
-    now: 'A batch names its winners in its answer; one that is too long for that is a transaction, which has not taken place then.',
+      'A batch of swaps that took place in part could not read back its winners, and was reported as failed (fault “reading back cut off”).',
+    now: 'The answer of a batch names its winners. A batch that is too long for that is a transaction, which is rolled back.',
     heldBy: {
       file: 'packages/driver-mysql/src/kysely/read-back.int.test.ts',
       name: 'swaps of one call are one statement, whether they win or lose',
     },
   },
   {
-    wrong: 'A lost answer cost a cleaner its lease for a minute.',
-    now: 'Whoever has a lease may claim it again at once.',
+    wrong: 'A cleaner whose answer never arrived lost its lease for a minute.',
+    now: 'The owner of a lease may claim it again at once.',
     heldBy: {
       file: 'packages/testkit/src/contracts/driver/tasks.ts',
       name: 'an owner may claim its task again',
     },
   },
   {
-    wrong:
-      'An entity with several rows in an index over an array was counted once for each shard that had one.',
-    now: 'Counts over all shards of such an index look at the entities.',
+    wrong: 'A count included an entity with several rows in an index over an array once per shard.',
+    now: 'Counts over all shards of such an index read the entities.',
     heldBy: {
       file: 'packages/store/src/data-store.test.ts',
       name: 'a count has an entity once whose rows are on several shards',
@@ -54,7 +53,7 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong: 'A misspelt option was ignored, so that an `ifversion` protected nothing.',
-    now: 'Every call refuses options that it does not have.',
+    now: 'Every call refuses unknown options.',
     heldBy: {
       file: 'packages/store/src/bad-input.test.ts',
       name: 'put rejects a misspelt ifVersion instead of overwriting the entity',
@@ -62,20 +61,20 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'Servers of the tests crashed now and then: a mariadbd that starts deletes the temporary tables of every other one that shares its folder for them.',
-    now: 'Each server has a folder of its own.',
+      'Servers of the tests crashed now and then, because a starting mariadbd deletes the temporary tables of all servers that share its temporary folder.',
+    now: 'Each server has its own temporary folder.',
   },
   {
-    wrong: 'TLS did not work with a server that is named by its IP address.',
-    now: 'A certificate is held against the address where the host is given as one.',
+    wrong: 'TLS failed if the URL named the server by its IP address.',
+    now: 'The certificate is checked against the address if the host is an address.',
     heldBy: {
       file: 'packages/driver-mysql/src/connection/tls.int.test.ts',
       name: 'a server with a certificate for its address is used by that only',
     },
   },
   {
-    wrong: 'Every statement that was ended at its deadline left a socket behind.',
-    now: 'The socket of a call that is given up is destroyed at once.',
+    wrong: 'Every statement that was ended at its deadline left an open socket.',
+    now: 'The socket of an abandoned call is destroyed at once.',
     heldBy: {
       file: 'packages/driver-mysql/src/bounds/silence.int.test.ts',
       name: 'hundreds of expiries leave no sockets, no timers and no bodies in memory',
@@ -83,17 +82,16 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'The MySQL client library reads some numbers of sixteen digits off by their last bit, so that queries on an index of numbers lost entities (a review, with reproductions).',
-    now: 'Such numbers come as text that the language parses.',
+      'The MySQL client library misread the last bit of some numbers with sixteen digits, so queries on an index of numbers missed entities (a review, with reproductions).',
+    now: 'Such numbers arrive as text, and JavaScript parses them.',
     heldBy: {
       file: 'packages/testkit/src/contracts/driver/index-rows.ts',
       name: 'numbers come back to the last bit, with any number of digits',
     },
   },
   {
-    wrong:
-      'A table that a failed attempt to add an index had left behind was taken for that of another definition.',
-    now: 'Names of tables are taken in the catalog before they are used, and the columns of a table are looked at.',
+    wrong: 'A table that a failed attempt to add an index had left behind was used for another definition.',
+    now: 'The catalog reserves names of tables before their use, and the columns of a table are checked.',
     heldBy: {
       file: 'packages/store/src/catalog/manage-indexes.test.ts',
       name: 'tables left by a failed addition do not affect a later definition with the same name',
@@ -101,22 +99,22 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A process that was held up while it added an index, for longer than its lease, brought a dropped one back (simulation).',
-    now: 'Each attempt has a table of its own, and what is dropped stays so.',
+      'A process that was delayed beyond its lease while it added an index restored a dropped index (simulation).',
+    now: 'Each attempt has its own table, and a dropped index stays dropped.',
     heldBy: { file: 'tooling/simulation/src/checks.ts', name: 'a table never changes its definition' },
   },
   {
     wrong:
-      'A commit that waited for a semi-synchronous replica was ended at its deadline, by which the server made it without the replica, and it was acknowledged (failovers of replicas).',
-    now: 'Such commits are left alone, and their outcome is unknown.',
+      'A commit that waited for a semi-synchronous replica was killed at its deadline. The server then committed without the replica, and the commit was acknowledged (failovers of replicas).',
+    now: 'Such commits are not killed, and their outcome is unknown.',
     heldBy: {
       file: 'tooling/faults/src/matrix/replica-failover.int.test.ts',
       name: 'ending a commit that no replica confirms does not acknowledge it',
     },
   },
   {
-    wrong: 'A failover that lost a change of the catalog let the next change bear the same epoch.',
-    now: 'Epochs are times of the shard, and never come again.',
+    wrong: 'After a failover that lost a change of the catalog, the next change got the same epoch.',
+    now: 'Epochs are times of the shard and are never reused.',
     heldBy: {
       file: 'packages/store/src/catalog/lost-tables.test.ts',
       name: 'a restored shard never reuses a lost epoch, and accepts writes of a process that knew it',
@@ -124,8 +122,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A write that was under way over a failover was committed without rows that the old server had taken.',
-    now: 'A clean that is begun anew has all writes under way begin again.',
+      'A write in flight during a failover was committed without the rows that it had written on the old server.',
+    now: 'A restarted clean makes all writes in flight start again.',
     heldBy: {
       file: 'packages/cleaner/src/clean/clean-index.test.ts',
       name: 'a restart after a failover makes writes in flight start over, because their rows may be gone',
@@ -133,8 +131,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A late removal took a row that a deferred write had gained again, after the cleaner had found it there (simulation).',
-    now: 'The cleaner writes each row of what was deferred with the version of its entity.',
+      'A late delete removed a row that a deferred write needed again, after the cleaner had seen the row (simulation).',
+    now: 'The cleaner writes each deferred row with the version of its entity.',
     heldBy: {
       file: 'packages/cleaner/test/held-up.test.ts',
       name: 'a late delete spares a row that a deferred write gained again and the cleaner has written',
@@ -142,8 +140,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A cleaner that was held up over a failover judged the delay of deletions by the time after its reading (simulation).',
-    now: 'It judges by the time before.',
+      'A cleaner that was delayed during a failover counted the delay of deletes from a time after its read (simulation).',
+    now: 'It counts from a time before its read.',
     heldBy: {
       file: 'packages/cleaner/test/held-up.test.ts',
       name: 'a held-up cleaner does not judge by a commit that a failover has undone',
@@ -151,8 +149,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A cleaner with an older catalog, or one that could not read a body, threw away what was noted as deferred.',
-    now: 'It reads the catalog again, and leaves what it cannot read to others.',
+      'A cleaner with a stale catalog, or without the definitions of a body, deleted pending rows unprocessed.',
+    now: 'It reads the catalog again, and leaves pending rows that it cannot process.',
     heldBy: {
       file: 'packages/cleaner/test/write-policies.test.ts',
       name: 'a cleaner that does not know the index yet writes its deferred rows',
@@ -160,8 +158,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A table that was missing after a restore was created empty, and its index answered as if it were whole.',
-    now: 'The index begins anew, and is not answered from until it was filled.',
+      'A table that was missing after a restore was created empty, and its index answered as if it were complete.',
+    now: 'The index starts over, and answers no query until it is filled.',
     heldBy: {
       file: 'packages/store/src/catalog/lost-tables.test.ts',
       name: 'migrate replaces an index with a missing table, and no process queries it until it is filled',
@@ -169,17 +167,16 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'Two hundred deferred rows that could not be written yet held up all others of their shard, of other indexes too.',
-    now: 'Draining goes past what it cannot settle.',
+      'Two hundred deferred rows that could not be written yet blocked all others of their shard, even those of other indexes.',
+    now: 'Draining skips rows that it cannot write yet.',
     heldBy: {
       file: 'packages/cleaner/test/write-policies.test.ts',
       name: 'deferred rows of one index are written while another still cannot be written, with many pending rows',
     },
   },
   {
-    wrong:
-      'A cleaner whose progress fell back in a failover while it worked never came to an end (simulation).',
-    now: 'It does again what is not done any more, and says CONFLICT where its work was forgotten altogether.',
+    wrong: 'A running cleaner whose progress a failover had undone never finished (simulation).',
+    now: 'It repeats the undone part, and throws CONFLICT if its whole run was undone.',
     heldBy: {
       file: 'packages/cleaner/src/clean/clean-index.test.ts',
       name: 'a shard that falls back, in rows and progress, while the next one is worked on is cleaned again',
@@ -187,8 +184,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'After a failover that lost index rows, a late delete took a row that had fallen back to an older version, though a clean had found it there (simulation).',
-    now: 'A clean that is begun anew writes every row again.',
+      'After a failover that lost index rows, a late delete removed a row that had fallen back to an older stamp, although a clean had seen the row (simulation).',
+    now: 'A restarted clean writes every row again.',
     heldBy: {
       file: 'packages/cleaner/test/held-up.test.ts',
       name: 'a restarted clean rewrites a row that fell back, so that a late delete spares it',
@@ -196,8 +193,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'An administrator dropped the table of an index that was still read, because a failover had lost the change that took it out of use (simulation).',
-    now: 'A change counts when every shard has it, and is made again until then.',
+      'An administrator dropped the table of an index that was still read, because a failover had undone the change that retired the index (simulation).',
+    now: 'A change counts only when every shard has it, and is repeated until then.',
     heldBy: {
       file: 'packages/store/src/catalog/lost-tables.test.ts',
       name: 'a drop whose change a shard has lost does not drop tables of a ready index',
@@ -205,8 +202,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A write was acknowledged, a row deleted or taken for written, because of a commit that others could see and no disk had; the crash that followed undid it (servers whose redo log hangs).',
-    now: 'A flushed commit on that shard comes first.',
+      'A process acknowledged a write, deleted a row or assumed a row because of a commit that was visible but not on disk, and a crash undid the commit (servers whose redo log hangs).',
+    now: 'The process first makes a flushed commit on that shard.',
     heldBy: {
       file: 'tooling/faults/src/unflushed/unflushed.int.test.ts',
       name: 'it is not relied on by $name',
@@ -214,8 +211,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'The same, when the server had died and come back between the reading and the flush, which then said nothing of what had been read (servers whose redo log hangs).',
-    now: 'What was read has to be there still when it is flushed.',
+      'The same happened if the server restarted between the read and the flush, because that flush proved nothing about the read (servers whose redo log hangs).',
+    now: 'The process reads again after the flush and requires the same version.',
     heldBy: {
       file: 'tooling/faults/src/unflushed/unflushed.int.test.ts',
       name: 'servers that are back before a flush',
@@ -223,8 +220,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A query missed an entity that matched all the time, because it moved meanwhile from a place that was not read yet to one that was, and its old row was deleted at once (a review, with reproductions).',
-    now: 'Rows that an entity has lost stay for as long as a query may take.',
+      'A query missed an entity that matched all the time. The entity moved from a place that the query had not read yet to one that it had read, and its old row was deleted at once (a review, with reproductions).',
+    now: 'Lost rows stay as long as a query may take.',
     heldBy: {
       file: 'packages/store/src/reading/moving-entities.test.ts',
       name: 'an entity that moves to a shard that was read already',
@@ -232,8 +229,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'With `entity-first`, a cleaner deleted a row that it had kept for queries under way, although its entity had it again meanwhile and the writer had not come to write it (late commits, a tail that looks back).',
-    now: 'It looks at the entity once more before it deletes what it has kept.',
+      'With `entity-first`, a cleaner deleted a kept row although its entity had the key again and the writer had not written the row yet (late commits, a tail that looks back).',
+    now: 'It reads the entity again before it deletes a kept row.',
     heldBy: {
       file: 'packages/cleaner/src/repair/kept-removals.test.ts',
       name: 'a row is kept for an entity, which then %s',
@@ -241,8 +238,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A page that was asked of replicas, in a store whose rows may be pending, was read from primaries and said that it was complete where a primary had not answered whether they were (simulation).',
-    now: 'Only a page of replicas alone does without that answer.',
+      'A page that was requested from replicas, in a store with pending rows, was read from primaries and reported itself complete before a primary had answered whether rows were pending (simulation).',
+    now: 'Only a page that is read entirely from replicas does without that answer.',
     heldBy: {
       file: 'packages/store/src/reading/replicas.test.ts',
       name: 'a query that reads a primary instead of a replica asks it for pending rows',
@@ -250,8 +247,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'With `deleteDelayMs`, a row was missing after an index was filled: one failover brought back a state from before the index, which was replaced before the check, and the next one brought it back again (simulation, one life in nine thousand).',
-    now: 'While an index is filled, a write also writes the rows of what it replaces.',
+      'With `deleteDelayMs`, a row was missing after an index was filled. A failover brought back a state from before the index, which was replaced before the check, and the next failover brought it back again (simulation, one life in nine thousand).',
+    now: 'While an index is filled, a write also writes the rows of the state that it replaces.',
     heldBy: {
       file: 'packages/store/src/writing/states-that-may-return.test.ts',
       name: 'while an index is filled, a write keeps the rows of the state that it replaces',
@@ -259,8 +256,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'A unique index that was added beside another generation came without claims: it was to share those of the other, which a process that thought the first one dead dropped meanwhile (simulation, one life in ten thousand).',
-    now: 'What comes into use and what it relies on are looked at in one change of the catalog; where that is gone, it comes anew with it.',
+      'A unique index that was added beside another generation had no claims. It was to share those of the other generation, which a process dropped because it thought that the first process had died (simulation, one life in ten thousand).',
+    now: 'One change of the catalog checks a new generation and the claims that it shares, and creates the claims again if they are gone.',
     heldBy: {
       file: 'packages/store/src/catalog/shared-claims.test.ts',
       name: 'adding an index makes new claims if another process drops the shared ones (%i)',
@@ -268,8 +265,8 @@ export const found: readonly FoundMistake[] = [
   },
   {
     wrong:
-      'Claims that were begun anew after a loss of their table stayed although their index was dropped meanwhile, and an index that was begun anew came back although it was dropped or hidden (two changes of one index, one stopped between any two of its statements).',
-    now: 'What a change of the catalog takes out, and what it brings, is decided by the catalog that it replaces.',
+      'Claims that started over after their table went missing stayed although their index was dropped in between, and an index that started over came back although it was dropped or hidden (two changes of one index, one stopped between any two of its statements).',
+    now: 'The catalog that a change replaces decides what the change removes and adds.',
     heldBy: {
       file: 'packages/store/src/catalog/two-at-once.test.ts',
       name: 'two processes that change %s at once leave consistent indexes',

@@ -23,9 +23,9 @@ export function writeReport(): string {
   const { results, outdated } = loadResults('faults')
   const onMysql = loadResults('faults-on-mysql')
   if (results.length === 0)
-    throw new Error('There are no results yet: run `pnpm faults history` or `matrix`.')
+    throw new Error('There are no results yet. Run `pnpm faults history` or `pnpm faults matrix` first.')
   for (const name of [...outdated, ...onMysql.outdated])
-    console.error(`Left out, as another program wrote it: ${name}`)
+    console.error(`Skipped a result of an older format: ${name}`)
   writeFileSync(PAGE, renderReport(results, loadGaleraResults(), onMysql.results))
   return PAGE
 }
@@ -92,12 +92,11 @@ function howMeasured(results: readonly ResultFile[]): string {
     [...new Set(results.flatMap((result) => pick(result) ?? []))].toSorted().join(', ')
   return `## How it was measured
 
-\`pnpm faults report\` writes this page from what the last runs measured; do not edit it. What is promised stands in the
-[specification](spec.md).
+\`pnpm faults report\` writes this page from the last results; do not edit it. The [specification](spec.md) has the promises.
 
 Measured on: ${each(({ at }) => at.slice(0, 10))}; server ${each((result) => serverOf(result))}; Node ${each(({ node }) => node)};
-${each(({ cpus }) => cpus)} processor cores for servers, processes and checkers together; 2 shards where nothing else is
-said, with their data in ${each((result) => ('folder' in result ? result.folder : undefined))}. Commits and seeds stand [at the end](#where-the-numbers-are-from).`
+${each(({ cpus }) => cpus)} processor cores for servers, processes and checkers together; 2 shards unless stated otherwise,
+with their data in ${each((result) => ('folder' in result ? result.folder : undefined))}. Commits and seeds are [at the end](#where-the-numbers-are-from).`
 }
 
 /** A simulation has no server. */
@@ -108,9 +107,9 @@ function notMeasured(results: readonly ResultFile[], mysql: OnMysql | undefined)
     'reason' in result ? [`- ${result.name}: ${result.kind}, ${result.reason}.`] : [],
   )
   const known = [
-    '- A crash of the machine itself: a server that is killed loses nothing that it gave to the operating system.',
-    '- More than one machine: what goes wrong on the way is put in by a proxy.',
-    ...(mysql === undefined ? ['- MySQL: only MariaDB was run here.'] : notOnMysql(mysql)),
+    '- A crash of the machine: a killed server loses nothing that it gave to the operating system.',
+    '- Several machines: a proxy injects the network faults.',
+    ...(mysql === undefined ? ['- MySQL: these runs used only MariaDB.'] : notOnMysql(mysql)),
     '- Runs of days.',
     '- A server whose own clock is past January 2038: MariaDB 10.11 cuts the time of a session off there. Later-dated entities are measured.',
   ]
@@ -156,7 +155,7 @@ function provenance(
   ]
   return `## Where the numbers are from
 
-A commit with a + had changes that were not committed yet. Times are UTC.
+A commit with a + had uncommitted changes. Times are UTC.
 
 ${markdownTable([left('run'), right('seed'), left('commit'), left('ended'), right('seconds')], rows)}`
 }
@@ -177,6 +176,6 @@ pnpm mutants
 pnpm faults report
 \`\`\`
 
-The seed decides what is written and what goes wrong; on real servers, when it happens depends on the machine, so two runs
-are never the same there. A seed of the simulation is the same run every time. Short forms run with the default tests.`
+The seed decides what is written and which faults happen. On real servers their timing depends on the machine, so two runs differ. A
+seed of the simulation always gives the same run. Short forms run with the default tests.`
 }

@@ -6,7 +6,7 @@ import { killConnections } from './server-faults.ts'
 /** A short form, and one with guards off, are in `keys/fight.int.test.ts`. */
 export const manyForOneKey: Scenario = {
   name: 'many for one key',
-  what: 'beside the load, eight processes take, give up and take over 50 keys of a unique index for 200 entities, while processes are killed and stopped, connections are killed and commits are held up',
+  what: 'under the load, eight processes take, give up and take over 50 keys of a unique index for 200 entities, while processes are killed and stopped, connections are killed and commits are delayed',
   unit: 'seconds',
   full: 600,
   processes: 1,

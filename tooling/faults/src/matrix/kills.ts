@@ -9,7 +9,7 @@ import type { Scenario, Stage } from './scenario.ts'
 
 export const killServers: Scenario = {
   name: 'kill -9 of servers',
-  what: 'mariadbd is killed under load and started again on its data, sometimes both shards at once',
+  what: 'mariadbd is killed under load and restarted on its data, sometimes on both shards at once',
   unit: 'kills',
   full: 50,
   short: 1,
@@ -30,7 +30,7 @@ export const killServers: Scenario = {
 
 export const killWriters: Scenario = {
   name: 'kill -9 of writers',
-  what: 'processes are killed at any point of what they do, and others follow',
+  what: 'processes are killed at any point, and new ones start',
   unit: 'kills',
   full: 300,
   short: 2,
@@ -53,7 +53,7 @@ const DELETE_DELAY_MS = 6_000
 
 export const killWithDeleteDelay: Scenario = {
   name: 'kill -9 with deleteDelayMs',
-  what: 'with a deleteDelayMs of 6 seconds, servers and writers are killed in turn; the rows of a state have to stay for so long after it was replaced',
+  what: 'with a deleteDelayMs of 6 seconds, servers and writers are killed in turn; the rows of a replaced state must stay for that time',
   unit: 'kills',
   full: 60,
   processes: 2,
@@ -91,7 +91,7 @@ const LONGEST_STOP_MS = 1_400
 
 export const stopWriters: Scenario = {
   name: 'SIGSTOP of writers',
-  what: 'a writer stops between two steps; others write the same entities and a cleaner without grace sweeps; it goes on',
+  what: 'a writer stops between two steps, while others write the same entities and a cleaner without grace sweeps; then it continues',
   unit: 'stops',
   full: 100,
   short: 2,

@@ -78,7 +78,7 @@ async function follow({ tables }: Stage, shard: number, isOver: () => boolean): 
 
 export const lateCommits: Scenario = {
   name: 'late commits',
-  what: 'others hold entities locked, so that writes become visible after others with later times',
+  what: 'other sessions hold locks on entities, so that writes become visible after writes with later times',
   unit: 'seconds',
   full: 25,
   config: { clients: 8 },
@@ -124,7 +124,7 @@ function forTheTail(): Scenario {
   let tail: Tail | undefined
   return {
     name: 'late commits, a tail',
-    what: 'the same, rows come after their entities and are often refused; a cleaner that never sweeps has to find them by following the writes',
+    what: 'the same, but rows are written after their entities and often refused; a cleaner that never sweeps must find them by following the writes',
     unit: 'seconds',
     full: 25,
     config: { clients: 8, writing: { writeOrder: 'entity-first' }, refuseRows: 0.33 },

@@ -63,13 +63,13 @@ const faults: readonly ProxyFault[] = [
   },
   {
     name: 'reading back cut off',
-    what: 'a batch of many writes is reset within its transaction, while it reads back which of them won',
+    what: 'a batch of many writes is reset within its transaction, while it reads back its winners',
     rule: (random) => (occasion) =>
       readsBack(occasion) && random.chance(0.5) ? { kind: 'reset', afterBytes: 0 } : undefined,
   },
   {
     name: 'truncated answer',
-    what: 'an answer ends after its first bytes, with a close in good manners',
+    what: 'an answer ends after its first bytes, with a regular close',
     rule: (random) => sometimes(random, 0.02, () => ({ kind: 'truncate answer', bytes: random.below(40) })),
   },
   {
@@ -79,12 +79,12 @@ const faults: readonly ProxyFault[] = [
   },
   {
     name: 'silence to the server',
-    what: 'statements no longer arrive, and nobody is told',
+    what: 'statements no longer arrive, and the connection stays open',
     rule: (random) => sometimes(random, 0.006, () => ({ kind: 'silence', direction: 'to server' })),
   },
   {
     name: 'silence to the client',
-    what: 'statements arrive and are carried out, and answers no longer come',
+    what: 'statements arrive and run, but answers no longer arrive',
     rule: (random) => sometimes(random, 0.006, () => ({ kind: 'silence', direction: 'to client' })),
   },
   {
@@ -99,7 +99,7 @@ const faults: readonly ProxyFault[] = [
   },
   {
     name: 'trickle',
-    what: 'bytes come a few at a time',
+    what: 'bytes arrive a few at a time',
     rule: (random) =>
       sometimes(random, 0.05, () => ({ kind: 'trickle', bytes: 20 + random.below(100), pauseMs: 1 })),
   },
@@ -125,7 +125,7 @@ export const proxyScenarios: readonly Scenario[] = faults.map(({ name, what, rul
 
 export const everyProxyFault: Scenario = {
   name: 'every network fault',
-  what: 'all the faults of the network above at once, each a little',
+  what: 'all network faults above at once, each at a low rate',
   unit: 'seconds',
   full: 30,
   short: 3,
@@ -139,7 +139,7 @@ export const everyProxyFault: Scenario = {
 
 export const shardDown: Scenario = {
   name: 'index shard down',
-  what: 'one shard refuses every connection for the whole time, in one piece',
+  what: 'one shard refuses every connection for the whole time, without a break',
   unit: 'seconds',
   full: 30,
   needsErrors: ['SHARD_UNAVAILABLE'],
@@ -151,7 +151,7 @@ const DRAINED_MS = 90_000
 
 export const shardDownDeferred: Scenario = {
   name: 'index shard down, deferred',
-  what: "the same with onIndexFailure 'defer': entities are written without the rows that go there, with a note; a query that lacks one says so, and a cleaner writes them later",
+  what: "the same with onIndexFailure 'defer': entities are written with pending rows instead of the rows on that shard; a query that may lack one reports it, and a cleaner writes the rows later",
   unit: 'seconds',
   full: 30,
   short: 3,
@@ -185,7 +185,7 @@ async function takeShardAway({ cluster, amount }: Stage): Promise<Facts> {
 
 export const entityFirst: Scenario = {
   name: 'entity first',
-  what: "with writeOrder 'entity-first', the order of the article, and all the faults of the network: queries may lack entities for a while, and in the end everything has to be exact",
+  what: "with writeOrder 'entity-first', the order of the original article, and all network faults: queries may lack entities for a while, and in the end all tables must be exact",
   unit: 'seconds',
   full: 25,
   config: { writing: { writeOrder: 'entity-first' } },
@@ -194,7 +194,7 @@ export const entityFirst: Scenario = {
 
 export const soak: Scenario = {
   name: 'soak',
-  what: 'three minutes of load with all the faults of the network now and then: memory, sockets and connections must not grow',
+  what: 'three minutes of load with occasional network faults of all kinds: memory, sockets and connections must not grow',
   unit: 'seconds',
   full: 180,
   run(stage) {

@@ -25,7 +25,7 @@ export function semiSyncFailover(): Scenario {
   let cluster: Cluster<ReplicaShard> | undefined
   return {
     name: 'failover, semi-synchronous',
-    what: 'the primary of a shard is killed or frozen, its replica takes its place and gets a new one; commits wait for the replica (AFTER_SYNC)',
+    what: 'the primary of a shard is killed or frozen, and its replica is promoted and gets a new replica; commits wait for the replica (AFTER_SYNC)',
     unit: 'failovers',
     full: 10,
     async ownCluster() {
@@ -161,7 +161,7 @@ export const replicaFailovers: readonly Scenario[] = [
   }),
   lossyFailover({
     name: 'failover with loss, of entities and rows',
-    what: 'the same with shards that have each other’s index rows as well; a clean after each failover',
+    what: 'the same, and the shards also have index rows of each other’s entities; a clean runs after each failover',
     full: 8,
     shards: 2,
     replicated: [0, 1],
@@ -172,7 +172,7 @@ export const replicaFailovers: readonly Scenario[] = [
   lossyFailover({
     ...ENTITIES_ALONE,
     name: 'failover with loss, without deleteDelayMs',
-    what: 'the first of these without the setting, to show what it is for; a clean after each failover',
+    what: 'the first of these without deleteDelayMs, to show its purpose; a clean runs after each failover',
     full: 4,
     deleteDelayMs: 0,
     missing: 'some',

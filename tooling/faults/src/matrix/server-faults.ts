@@ -66,7 +66,7 @@ const LOCKERS = 6
 
 export const deadlockStorm: Scenario = {
   name: 'deadlock storm',
-  what: 'others lock the same entities and index rows in every order, in transactions that they roll back',
+  what: 'other sessions lock the same entities and index rows in every order, in transactions that they roll back',
   unit: 'seconds',
   full: 25,
   async run(stage) {
@@ -120,7 +120,7 @@ export const readOnly: Scenario = {
 
 export const tooManyConnections: Scenario = {
   name: 'too many connections',
-  what: 'the servers take 10 connections where the load wants 40',
+  what: 'the servers allow 10 connections, but the load wants 40',
   unit: 'seconds',
   full: 20,
   processes: 5,
@@ -131,7 +131,7 @@ export const tooManyConnections: Scenario = {
 
 export const smallPackets: Scenario = {
   name: 'small max_allowed_packet',
-  what: 'the servers take packets of 64 KiB, and a tenth of the puts are larger',
+  what: 'the servers accept packets of up to 64 KiB, and a tenth of the puts are larger',
   unit: 'seconds',
   full: 20,
   config: { largeBodies: 0.1 },
@@ -141,7 +141,7 @@ export const smallPackets: Scenario = {
 
 export const serverClock: Scenario = {
   name: 'clocks set back and forth',
-  what: 'sessions are an hour behind, an hour ahead, or in January 2038, and entities are dated 2041, as by a clock that was set back since; processes are an hour off, and one lives in 2040',
+  what: 'sessions are an hour behind, an hour ahead, or in January 2038; entities are dated 2041, as if the clock was set back since; clocks of processes are an hour off, and one shows 2040',
   unit: 'seconds',
   full: 25,
   needs: ['changes of the clock', 'entities dated 2041'],
@@ -197,7 +197,7 @@ const ZONES = ['Asia/Kolkata', 'America/St_Johns', 'Pacific/Apia'] as const
 
 export const timeZones: Scenario = {
   name: 'time zones',
-  what: 'the servers and each process live in zones of their own; times before 1970, around summer time and after 2038',
+  what: 'the servers and each process have different time zones; indexed times are before 1970, around daylight saving changes and after 2038',
   unit: 'seconds',
   full: 20,
   environmentOf: (number) => ({ TZ: ZONES[number % ZONES.length] }),

@@ -12,32 +12,32 @@ export function changesPart({ run, commit }: ChangesResultFile): string {
     ['entities', number(run.entities)],
     ...faults,
     ['changes handled, of all consumers', number(run.handled)],
-    ['of these handled again, as nobody knew whether they were', number(run.again)],
+    ['handled again, because it was unknown whether they had been handled', number(run.again)],
     [
       'older versions after newer ones, by processes that had been paused for longer than their lease',
       number(run.late),
     ],
     [
-      'from the write to the handler, median and 99 in 100, ms',
+      'time from write to handler, median and 99 in 100, ms',
       `${number(run.afterMs.p50)}, ${number(run.afterMs.p99)}`,
     ],
     [
-      'from the end of the writing until every consumer had everything, longest, ms',
+      'time from the end of the writes until every consumer had all changes, longest, ms',
       number(Math.max(...run.quietMs)),
     ],
-    ['last states that a reader by time had missed', number(run.missedByTime)],
+    ['last states that a reader by time missed', number(run.missedByTime)],
     [
-      '**last states that a consumer had missed, or got in the wrong order**',
+      '**last states that a consumer missed, or received in the wrong order**',
       `**${number(run.wrongs.length)}**`,
     ],
     ['seed, commit', `${run.seed}, ${commit}`],
   ]
   return `## Consumers of changes
 
-Processes write and delete the same entities on two servers, and some of their rows take up to half a second within the database, after their times
-were taken. Consumers follow them; every second or so a process is killed or paused, or a server killed. Each round ends with quiet: then every
-consumer has to have the last state of every entity, and never an older one after a newer one. One that goes by the time of writing, as a program
-without a floor would, reads beside them.
+Processes write and delete the same entities on two servers. Some rows are delayed within the database by up to half a second after
+their times were taken. Consumers follow the changes. About every second a process is killed or paused, or a server is killed. Each
+round ends with a quiet time; then every consumer must have the last state of every entity, and must never have received an older one
+after a newer one. A reader by time, like a program without a floor, runs for comparison.
 
-${markdownTable([left('what'), right('measured')], rows)}`
+${markdownTable([left('measurement'), right('measured')], rows)}`
 }

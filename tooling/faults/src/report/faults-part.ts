@@ -23,26 +23,29 @@ export function verdictOf({ wrongs, didNothing }: ScenarioRun): string {
 export function faultsPart(measured: readonly Measured[]): string {
   return `## Faults
 
-The same load and the same checks, while something goes wrong. Statements and connects have a deadline of one second.
+The same load and the same checks under faults. Statements and connects have a deadline of one second.
 
 ${whatTable(measured)}
 
-What came of it. "meanwhile" counts the writes that were acknowledged while the fault lasted. "missing" counts index rows
-that a committed entity lacked at any moment of the run, or at its end before anything was repaired; "excused" those that
-the options of the stores allow, because they were noted as pending or come after their entity; "dangling" those that no
-entity has, before one sweep and after it.
+Outcomes, with these columns:
 
-- **held**: no acknowledged write was lost, nothing that was reported as failed took place, no answer was impossible,
-  nothing was missing, dangling after the sweep, pending, left over, hanging or growing.
-- **did nothing**: what was to go wrong did not happen, or nothing was written or looked at, so the run shows nothing.
+- "meanwhile": writes that were acknowledged while the fault lasted.
+- "missing": index rows that a committed entity lacked at any moment of the run, or at its end before any repair.
+- "excused": absent rows that the options of the stores allow, because they are pending or written after their entity.
+- "dangling": rows without an entity, before the sweep and after it.
+
+Verdicts:
+
+- **held**: no acknowledged write was lost, no failed write took place, no answer was impossible, no row was missing, pending or
+  dangling after the sweep, no connection or socket was left, no call hung, and no memory grew.
+- **did nothing**: the fault did not happen, or nothing was written or checked, so the run proves nothing.
 
 ${outcomeTable(measured)}${brokenParts(measured)}
 
-What the processes and servers had, each time the one that had the most. Peaks are of samples once a second; growth is
-between the first collection after ten seconds and one at the very end, and – where a run did not last so long. Sockets are
-those of one process to all shards: at the most, when its calls had ended, and after its store was closed. Connections are
-those of the load on one server: when all was well again and the load went on, how many there may be then, and what was
-left when every process was gone.
+Resources, each for the process or server with the highest value. Peaks are of samples once a second. Growth is measured from the
+first collection after ten seconds to one at the end; – if a run is too short. Sockets are those of one process to all shards: the
+peak, after its calls had ended, and after its store was closed. Connections are those of the load on one server: after recovery
+under load, their limit, and after every process had ended.
 
 ${resourceTable(measured)}`
 }
@@ -51,10 +54,9 @@ ${resourceTable(measured)}`
 export function failoverPart(measured: readonly Measured[]): string {
   return `## Failover to a replica
 
-Each shard is a primary and a replica. Where the replica lags, a failover loses acknowledged writes, whatever is above it;
-then a run holds when nothing else is lost, when no entity that is there lacks a row that \`deleteDelayMs\` keeps, and when
-one sweep makes everything exact. The last one leaves the setting out on purpose. "missing" counts whatever was not there,
-be it allowed or not; what was not allowed is in the verdict.
+Each shard is a primary and a replica. If the replica lags, a failover loses acknowledged writes, which no store can prevent. Such a
+run holds if no other write is lost, no surviving entity lacks a row that \`deleteDelayMs\` keeps, and one sweep makes all tables exact.
+The last run deliberately omits the setting. "missing" counts all absent rows; the verdict counts only those that are not allowed.
 
 ${whatTable(measured)}
 
@@ -71,7 +73,7 @@ function whatTable(measured: readonly Measured[]): string {
     const howMuch = run.amount < full ? `${amount} of ${number(full)} ${unit}` : `${amount} ${unit}`
     return [name, what, howMuch, facts.join(', ')]
   })
-  return markdownTable([left('fault'), left('what goes wrong'), right('how much'), left('counted')], rows)
+  return markdownTable([left('fault'), left('description'), right('amount'), left('counted')], rows)
 }
 
 function outcomeTable(measured: readonly Measured[]): string {

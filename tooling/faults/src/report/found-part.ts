@@ -10,8 +10,8 @@ export function foundPart(): string {
   ])
   return `## Found and fixed on the way
 
-By these runs and by the tests that they go with, before the first release. This list is kept by hand; a test sees to it
-that the tests it names exist.
+These runs and their tests found the following mistakes before the first release. The list is maintained by hand; a test checks that
+the named tests exist.
 
-${markdownTable([left('what was wrong'), left('what holds now'), left('held by')], rows)}`
+${markdownTable([left('mistake'), left('behaviour now'), left('guarded by')], rows)}`
 }

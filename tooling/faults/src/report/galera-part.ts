@@ -8,8 +8,8 @@ export function galeraPart(results: readonly GaleraResultFile[]): string {
   const lines = results.flatMap(({ name, content }) => ('rounds' in content ? [] : probeLines(name, content)))
   return `## Galera
 
-Three nodes as one shard, one of them written at a time; the written one is killed or stopped under load, the callers move
-to the next, and it comes back. The table is from \`docs/measured/galera\`, a row for each kind of run, the last of each.
+Three nodes are one shard, and callers write to one node at a time. The written node is killed or stopped under load, the callers
+move to the next one, and the node comes back. The table has the last run of each kind from \`docs/measured/galera\`.
 
 ${roundsTable(rounds)}${lines.length === 0 ? '' : `\n\n${lines.join('\n')}`}`
 }
@@ -50,7 +50,7 @@ function roundsTable(results: readonly { readonly name: string; readonly content
     right('unknown: done, not done'),
     right('looks'),
     right('stale'),
-    right('missing, dangling in the end'),
+    right('missing, dangling at the end'),
     right('first write after, s'),
     right('node back after, s'),
     left('verdict'),

@@ -12,13 +12,13 @@ export function mutantsPart({ run, commit }: MutantsResultFile): string {
   )
   return `## Mistakes that tests notice
 
-\`pnpm mutants\` puts one small mistake at a time into the code that keeps entities and index rows together: a guard that is
-gone, a bound that is off by one, a call that is not made or not waited for. The tests of the packages, without the
-simulation and the attacks above, have to fail.
+\`pnpm mutants\` puts one small mistake at a time into the code that keeps entities and index rows consistent: a missing guard, a
+bound that is off by one, a call that is not made or not awaited. A test of the packages must fail; the simulation and the faults
+above do not count.
 
 ${markdownTable(COLUMNS, [...rows, row('**all**', run.files)])}
 
-Measured at ${commit}. A mutant that hangs is one with which a test did not end.${list('No test notices', survived)}${list('No test can notice, for these are no mistakes', equivalent)}`
+Measured at ${commit}. A mutant hangs if a test did not end with it.${list('Survivors', survived)}${list('Equivalent mutants, which no test can kill', equivalent)}`
 }
 
 const COLUMNS = [
@@ -26,9 +26,9 @@ const COLUMNS = [
   right('mutants'),
   right('killed'),
   right('hang'),
-  right('not noticed'),
-  right('noticed'),
-  right('no mistakes'),
+  right('survived'),
+  right('score'),
+  right('equivalent'),
 ]
 
 function row(name: string, files: readonly FileResult[]): string[] {

@@ -42,7 +42,7 @@ export function mysqlPart({ server, history, measured }: OnMysql): string {
   }
   const columns = [
     left('run'),
-    right('how much'),
+    right('amount'),
     right('operations'),
     right('acknowledged'),
     right('unknown'),
@@ -52,9 +52,9 @@ export function mysqlPart({ server, history, measured }: OnMysql): string {
   ]
   return `## On MySQL
 
-The runs above, with the same load and the same checks, on MySQL ${server}; "missing" is meant as it is there. In
-failovers with semi-synchronous replication the old primary does not come back as a replica: MySQL does not take back what no
-replica has received.
+The runs above, with the same load and checks, on MySQL ${server}. "missing" has the same meaning. In failovers with
+semi-synchronous replication, the old primary does not return as a replica, because MySQL does not take back commits that no replica
+has received.
 
 ${markdownTable(columns, rows)}`
 }

@@ -16,25 +16,22 @@ export function replicasPart({ run, commit }: ReplicasResultFile): string {
     ['writes acknowledged', number(run.writes)],
     ['reads with a bound on their age (300, 1,000 or 4,000 ms)', number(run.reads)],
     ['entities in them', number(run.looks)],
-    ['reads of what the same process had just written', number(run.own)],
-    ['reads of what the token of another process stands for', number(run.others)],
+    ['reads after a write of the same process, with its token', number(run.own)],
+    ['reads with a token of another process', number(run.others)],
     ['ids and scans that were sent to replicas', `${Math.round(share * 100)} %`],
     [
-      'of entities that had been replaced when they were read: how long before, median, 99 in 100, longest, ms',
+      'age of replaced states when they were read: median, 99 in 100, greatest, ms',
       `${number(run.ages.p50)}, ${number(run.ages.p99)}, ${number(run.ages.max)}`,
     ],
     ['calls that failed', number(Object.values(run.errors).reduce((sum, count) => sum + count, 0))],
-    [
-      '**reads beyond their bound, or without what their token stands for**',
-      `**${number(run.wrongs.length)}**`,
-    ],
+    ['**reads beyond their bound, or older than their token**', `**${number(run.wrongs.length)}**`],
     ['seed, commit', `${run.seed}, ${commit}`],
   ]
   return `## Reads from replicas
 
-Processes write on two servers and read from their replicas, by id and by an index. Every half a second or so one of them stops replaying, is delayed by seconds,
-paused or killed, and each round ends with one that takes the place of its primary. What was read is held against what had been acknowledged before
-the call began, in any process.
+Processes write on two servers and read from their replicas, by id and by an index. About every half second a replica stops
+replaying, is delayed by seconds, paused or killed, and each round ends with a promotion. Every read is compared with the writes that
+any process had acknowledged before the call began.
 
-${markdownTable([left('what'), right('measured')], rows)}`
+${markdownTable([left('measurement'), right('measured')], rows)}`
 }

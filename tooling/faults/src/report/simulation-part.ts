@@ -4,41 +4,41 @@ import { left, number, right, wordsOf } from './format.ts'
 
 /** Faults and options whose name needs explaining. */
 const WORDS: Readonly<Record<string, string>> = {
-  beyondPromise: 'in which a whole shard fell back, which is beyond the promise',
+  beyondPromise: 'with a fall-back of a whole shard, which is beyond the promise',
   withDeleteDelay: 'with deleteDelayMs',
-  withWrongClocks: 'in which the clocks of processes are wrong',
+  withWrongClocks: 'with wrong clocks of processes',
   deferring: "with onIndexFailure 'defer'",
-  errorBefore: 'a statement refused',
-  errorAfter: 'an answer lost',
-  late: 'an answer lost, and the statement carried out later or never',
-  duplicate: 'a write carried out twice',
-  crash: 'a process stopped dead',
+  errorBefore: 'a refused statement',
+  errorAfter: 'an answer that never arrives',
+  late: 'a statement without an answer that takes place later, or never',
+  duplicate: 'a write that takes place twice',
+  crash: 'a process crash',
   pause: 'a process frozen between two steps',
   shardDown: 'a shard down',
   failover: 'a failover that loses the last commits',
-  diskHangs: 'a disk that hangs, while commits are visible',
-  serverCrash: 'a server that crashes, and loses what was not on disk',
-  withReplicas: 'in which replicas are read',
-  withSharedCache: 'in which processes share a cache',
+  diskHangs: 'a hanging disk, while commits are visible',
+  serverCrash: 'a server crash, which undoes commits that are not on disk',
+  withReplicas: 'with reads from replicas',
+  withSharedCache: 'with a shared cache',
   replicaStops: 'a replica that replays nothing for a while',
-  replicaDies: 'a replica that dies, and comes back with less, or as another one',
-  replicaPromoted: 'a replica that takes the place of its primary',
+  replicaDies: 'a replica that restarts, with fewer changes or as a new server',
+  replicaPromoted: 'a promotion of a replica',
   cacheFails: 'a failure of the shared cache',
-  cacheStands: 'a shared cache that stands still',
-  cacheEvicts: 'a shared cache that loses what it has',
+  cacheStands: 'a shared cache that does not answer for a while',
+  cacheEvicts: 'a shared cache that loses its contents',
 }
 
 /** Work of the clients in runs with a single kind of life. */
 const ALONE: Readonly<Record<string, string>> = {
-  keys: 'Entities that fight over keys of unique indexes',
-  moves: 'Entities that move from shard to shard',
+  keys: 'Entities that compete for keys of unique indexes',
+  moves: 'Entities that move between shards',
   everything: 'Clients that do everything',
 }
 
 /** Parts that every life of a run has. */
 const WITH: Readonly<Record<string, string>> = {
-  replicas: 'replicas that are read',
-  cache: 'a cache that processes share',
+  replicas: 'reads from replicas',
+  cache: 'a shared cache',
 }
 
 /** Renders the run in which every seed chooses its life, and the runs with a single kind of life. */
@@ -49,9 +49,9 @@ export function simulationPart(files: readonly SimulationResultFile[]): string {
     .map(({ heading, table }) => `${heading === '' ? '' : `### ${heading}\n\n`}${table}`)
   return `## Simulation
 
-The real store, index engine and cleaner over databases in memory, where every step, every moment and every fault is
-decided by a seed: several processes write, read, query and change the indexes, and after each step that changes a table no
-ready index may lack a row of anything committed that its life's options promise.
+The real store, index engine and cleaner run over databases in memory; a seed decides every step, time and fault. Several processes
+write, read, query and change the indexes. After each step that changes a table, no ready index may lack a row of a committed entity
+that the options of that life promise.
 
 ${tables.join('\n\n')}`
 }
@@ -76,10 +76,10 @@ function tableOf({ run, commit }: SimulationResultFile): string {
     ],
     ['reads by id, queries', [run.reads, run.queries].map(number).join(', ')],
     ...counted('faults, ', run.faults),
-    ['looks at all tables for rows that are missing', number(run.checks)],
+    ['checks of all tables for missing rows', number(run.checks)],
     ['**seeds that broke a promise**', `**${number(run.violations.length)}**`],
     ['commit', commit],
   ]
   const broken = run.violations.slice(0, 5).map(({ seed, what }) => `- seed ${seed}: ${what}`)
-  return `${markdownTable([left('what'), right('measured')], rows)}${broken.length === 0 ? '' : `\n\n${broken.join('\n')}`}`
+  return `${markdownTable([left('measurement'), right('measured')], rows)}${broken.length === 0 ? '' : `\n\n${broken.join('\n')}`}`
 }

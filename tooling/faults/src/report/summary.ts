@@ -53,17 +53,17 @@ export function summary(everything: Everything): string {
     left('verdict'),
   ]
   const verdict = isBroken
-    ? 'Not all of it held: the table says what did not.'
+    ? 'Some runs broke a promise: the table names them.'
     : 'No acknowledged write was lost, no ready index missed an entity, and no answer was impossible.'
-  return `Real processes wrote and read the same entities on real database servers, while servers, networks and processes were broken on
-purpose. Every answer was held against every other, and against the tables. **${verdict}** It was one machine, and no
-run lasted for days: see [what was not measured](#not-measured).
+  return `Real processes wrote and read the same entities on real database servers while faults of servers, networks and processes were
+injected. Every answer was compared with all others and with the tables. **${verdict}** All runs used one machine and none lasted
+for days: see [what was not measured](#not-measured).
 
 ${markdownTable(columns, rows)}${listed('Not run', notRun)}${listed('Broke off', brokeOff)}
 
-Operations are calls that were answered: reads, queries and writes, refused ones included. Faults are counted as each kind
-counts them: connections damaged or killed, processes killed or stopped, locks held, times that something was changed.
-The rest of the page has each of these in turn, and what they [found](#found-and-fixed-on-the-way).`
+Operations are answered calls: reads, queries and writes, including refused ones. Each kind of fault has its own unit: connections
+damaged or killed, processes killed or stopped, locks held, settings changed. The following sections describe each run, and the
+mistakes that they [found](#found-and-fixed-on-the-way).`
 }
 
 function listed(what: string, names: readonly string[]): string {

@@ -11,7 +11,7 @@ const QUERY_TIME_MS = 4_000
 /** The entity is on the shard that dies, its rows are on the other one. */
 export const cleanedLater: Experiment = {
   name: 'a cleaner that waits for queries',
-  what: 'a cleaner reads a commit of somebody else, who is still waiting for the log, and keeps the row of the version before it for queries; when it deletes that, the server has died and come back',
+  what: 'a cleaner reads a commit whose writer is still waiting for the log, and keeps the row of the former version for queries; the server restarts before the cleaner deletes the row',
   making: { queryTimeMs: QUERY_TIME_MS },
   async prepare(ground) {
     let seen: number | undefined

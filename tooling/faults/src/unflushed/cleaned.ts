@@ -7,7 +7,7 @@ import { judgeNewVersion, leaveNewVersion } from './leave-behind.ts'
 /** The entity is on the shard that dies, its rows are on the other one. */
 export const cleaned: Experiment = {
   name: 'a cleaner',
-  what: 'a cleaner reads a commit of somebody else, who is still waiting for the log, and deletes the row of the version before it on another shard',
+  what: 'a cleaner reads a commit whose writer is still waiting for the log, and deletes the row of the former version on another shard',
   async prepare(ground) {
     const writer = await ground.open({ deadlineMs: PATIENT_MS })
     const cleaner = await ground.open()

@@ -8,7 +8,7 @@ import { HANGING, holdsWithin, insist, SOUND } from './ground.ts'
 /** The row is on the shard that dies, its entity and the note are on the other one. */
 export const deferred: Experiment = {
   name: 'a deferred row',
-  what: 'a row was deferred, and noted with its entity; a cleaner writes it, waits for the log in vain, tries again, which changes nothing, and takes the note away',
+  what: 'a row was deferred and noted as pending; a cleaner writes it, waits for the log in vain, retries without changing anything, and removes the pending row',
   making: { onIndexFailure: 'defer' },
   async prepare(ground) {
     const store = await ground.open({ wrap: (driver) => withRefusals(driver, 1, createRandom(1)) })

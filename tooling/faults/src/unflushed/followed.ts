@@ -15,7 +15,7 @@ const POLL_MS = 100
  */
 export const followed: Experiment = {
   name: 'a follower of changes',
-  what: 'a follower reads a page of changes without an entity, whose replacement it could see and no disk had, and goes on behind the state that comes back',
+  what: 'a follower reads a page without an entity, because it sees a replacement that is not on disk, and moves its cursor past the state that the crash restores',
   async prepare(ground) {
     const writer = await ground.open({ deadlineMs: PATIENT_MS })
     const gate = Promise.withResolvers<void>()

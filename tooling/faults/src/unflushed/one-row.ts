@@ -8,7 +8,7 @@ const AHEAD_MS = 1_000
 /** The row is on the shard that dies, its entity is on the other one. */
 export const oneRow: Experiment = {
   name: 'two writers of one row',
-  what: 'a writer whose clock is a second ahead waits for the log with a row; another one writes the same row, which changes nothing, and commits its entity on another shard',
+  what: 'a writer whose clock is a second ahead waits for the log with a row; a second writer writes the same row without changing it, and commits its entity on another shard',
   async prepare(ground) {
     const ahead = await ground.open({ deadlineMs: PATIENT_MS, clockAheadMs: AHEAD_MS })
     const store = await ground.open()

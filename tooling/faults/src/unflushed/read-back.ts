@@ -6,7 +6,7 @@ import { judgeNewVersion } from './leave-behind.ts'
 /** The entity is on the shard that dies, its rows are on the other one. */
 export const readBack: Experiment = {
   name: 'a put that is read back',
-  what: 'the commit of a put passes its deadline, is read back over another connection, and acknowledged; the row that it lost is deleted',
+  what: 'the commit of a put misses its deadline, is read back on another connection and acknowledged; its lost row is deleted',
   async prepare(ground) {
     const store = await ground.open()
     const id = ground.idOn(HANGING)
