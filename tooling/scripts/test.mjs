@@ -28,7 +28,7 @@ const ready =
   (await step('memcached and HAProxy', ensureOptionalPrograms))
 
 if (ready) {
-  // Each says something that the others do not, so one that fails does not keep the next from running.
+  // The steps are independent, so a failing step does not stop the next ones.
   await step('typecheck', () => turbo('typecheck'))
   await step('lint', () => run([tool('oxlint'), '--deny-warnings']))
   await step('format', () => run([tool('oxfmt'), '--check']))

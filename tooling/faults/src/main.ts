@@ -78,7 +78,7 @@ async function matrix(names: readonly string[]): Promise<void> {
           continue
         }
         // The next scenarios get fresh servers.
-        console.error(`The run of "${name}" broke off.`, error)
+        console.error(`The run of "${name}" was aborted.`, error)
         // Replaces an older result, which would pass for a current one.
         const reason = error instanceof Error ? error.message : String(error)
         saveResult(name, { kind: 'broke off', name, reason, ...circumstances() })
@@ -167,7 +167,7 @@ function tell(name: string, run: HistoryRun | ScenarioRun): void {
 const [command, ...names] = positionals
 if (values.help) console.log(usage)
 else if (replicasEach !== undefined && !(Number.isSafeInteger(replicasEach) && replicasEach > 0)) {
-  console.error(`--replicas has to be a whole number, 1 or more; got ${values.replicas}.`)
+  console.error(`--replicas must be a whole number of at least 1; got ${values.replicas}.`)
   process.exitCode = 2
 } else if (command === 'history') await history()
 else if (command === 'changes') await changes()

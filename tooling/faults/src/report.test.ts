@@ -195,7 +195,7 @@ test('the page shows a simulation with its seeds, faults and violations', () => 
       },
     },
   ])
-  expect(page).toContain('### Every life with replicas that are read and a cache that processes share\n')
+  expect(page).toContain('### Every life with reads from replicas and a shared cache\n')
   expect(page).toMatch(
     /simulation, every step by a seed, with replicas, with cache +\| +80,000 \| +100 \| +2,000 seeds \| BROKEN: 1/,
   )

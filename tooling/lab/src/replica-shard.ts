@@ -261,7 +261,8 @@ function statementsOf(replication: Replication) {
 
     /** Starts a killed primary as a future replica. */
     async demote(server: Server): Promise<void> {
-      if (replication.rejoin === undefined) throw new Error('Such a server cannot come back as a replica.')
+      if (replication.rejoin === undefined)
+        throw new Error('A server of this kind cannot return as a replica.')
       await server.restart(replication.rejoin.arguments)
       await server.ask(replication.rejoin.statement)
     },

@@ -2,19 +2,19 @@ import { parseArgs } from 'node:util'
 import { findServer } from './find-server.ts'
 import { startServers } from './start-servers.ts'
 
-const HELP = `Private servers of MariaDB or MySQL for work by hand.
+const HELP = `Starts private servers of MariaDB or MySQL for manual work.
 
   pnpm mariadb up [options]     start servers, print their URLs, stop them at Ctrl-C
-  pnpm mariadb find             say which server would be started
+  pnpm mariadb find             print the server that would be started
 
-  --shards <number>             how many servers (default 2)
-  --port-base <port>            the first port, the others follow (default: free ports)
-  --dir <folder>                keep the data there (default: a temporary folder, removed at the end)
-  --database <name>             created on each server (default looseleaf)
+  --shards <number>             number of servers (default 2)
+  --port-base <port>            first port; the others follow (default: free ports)
+  --dir <folder>                folder for the data (default: a temporary folder, removed at the end)
+  --database <name>             database to create on each server (default looseleaf)
   --help
 
-The servers listen on 127.0.0.1 only and need neither root nor a service. LOOSELEAF_MYSQLD=/path/to/program names the one
-to start, mariadbd or mysqld; otherwise it is what the machine has.
+The servers listen on 127.0.0.1 only and need neither root nor a service. LOOSELEAF_MYSQLD=/path/to/program selects
+mariadbd or mysqld; without it, the machine's server is used.
 `
 
 const database = /^[A-Za-z0-9_]{1,64}$/
@@ -41,9 +41,8 @@ async function main(): Promise<number> {
     console.log(server === undefined ? 'none' : `${server.path}\n${server.version}`)
     return server === undefined ? 1 : 0
   }
-  if (command !== 'up' || more.length > 0) throw new Error(`Unknown command. See: pnpm mariadb --help`)
-  if (!database.test(values.database))
-    throw new Error('--database has to be a name of letters, digits and _.')
+  if (command !== 'up' || more.length > 0) throw new Error(`Unknown command; see pnpm mariadb --help.`)
+  if (!database.test(values.database)) throw new Error('--database must be a name of letters, digits and _.')
   await up({
     shards: wholeNumber('--shards', values.shards, 1, 64),
     portBase:
@@ -79,7 +78,7 @@ async function up(options: {
 function wholeNumber(name: string, text: string, least: number, most: number): number {
   const number = Number(text)
   if (!Number.isInteger(number) || number < least || number > most) {
-    throw new Error(`${name} has to be a whole number from ${least} to ${most}.`)
+    throw new Error(`${name} must be a whole number from ${least} to ${most}.`)
   }
   return number
 }

@@ -61,7 +61,9 @@ async function fillDataFolder(server: FoundServer, folder: string): Promise<void
       ])
     }
   } catch (error) {
-    throw new Error(`The data folder of a new ${server.flavor} server could not be made.`, { cause: error })
+    throw new Error(`The data folder of a new ${server.flavor} server could not be created.`, {
+      cause: error,
+    })
   }
 }
 

@@ -22,7 +22,7 @@ const isNeeded = (file: string): boolean => file.endsWith('.deb') && !/^(lib)?pe
 export async function fetchMysql(folder: string, say: (line: string) => void): Promise<string> {
   const release = await debianRelease()
   const there = await readdir(folder).catch(() => [])
-  if (there.length > 0) throw new Error(`${folder} is not empty: name one that is to be made.`)
+  if (there.length > 0) throw new Error(`${folder} is not empty. Name a folder that does not exist.`)
   const work = `${folder}.part`
   const apt = join(work, 'apt')
   const root = join(work, 'root')
@@ -64,10 +64,11 @@ async function debianRelease(): Promise<string> {
   const release = valueOf('VERSION_CODENAME')
   if (valueOf('ID') !== 'debian' || release === undefined) {
     throw new Error(
-      'MySQL is fetched on Debian alone, from its own packages. Elsewhere install a MySQL server, and name its program: LOOSELEAF_MYSQLD=/path/to/mysqld.',
+      'MySQL can be fetched only on Debian, from its own packages. On other systems install a MySQL server and set LOOSELEAF_MYSQLD=/path/to/mysqld.',
     )
   }
-  if (!existsSync(KEYRING)) throw new Error(`${KEYRING} is missing: apt-get install debian-archive-keyring.`)
+  if (!existsSync(KEYRING))
+    throw new Error(`${KEYRING} is missing. Run: apt-get install debian-archive-keyring`)
   return release
 }
 
@@ -101,7 +102,7 @@ async function aptGet(folder: string, args: readonly string[]): Promise<void> {
     await run('apt-get', args, { env, maxBuffer: 64 * 1024 * 1024 })
   } catch (cause) {
     const said = String((cause as { stderr?: unknown }).stderr).trim()
-    throw new Error(`MySQL cannot be had here now: apt-get ${args[0]} failed.\n${said}`, { cause })
+    throw new Error(`MySQL cannot be fetched: apt-get ${args[0]} failed.\n${said}`, { cause })
   }
 }
 

@@ -46,7 +46,7 @@ export function findServer(): FoundServer | undefined {
 function serverNamed(path: string): FoundServer {
   const found = ask(path)
   if ('version' in found) return found
-  throw new Error(`LOOSELEAF_MYSQLD=${path} cannot be used as a server: ${found.why}`)
+  throw new Error(`LOOSELEAF_MYSQLD=${path} cannot run as a server: ${found.why}`)
 }
 
 function ask(path: string): FoundServer | { readonly why: string } {

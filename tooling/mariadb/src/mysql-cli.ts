@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { dirname, join, resolve } from 'node:path'
 import { fetchMysql } from './fetch-mysql.ts'
 
-const HELP = `MySQL for the tests, on a machine that has MariaDB or nothing.
+const HELP = `Fetches MySQL for the tests, on a machine that has only MariaDB or no server.
 
   pnpm mysql fetch [folder]     fetch MySQL's server from Debian unstable (60 MB, 250 MB unpacked)
 
-The folder is .data/mysql by default. Nothing is installed: its program mysqld is for LOOSELEAF_MYSQLD. Works on Debian,
-with apt's own mirror, and needs no root.
+The default folder is .data/mysql. Nothing is installed; set LOOSELEAF_MYSQLD to the program mysqld in the folder. Works on
+Debian, with apt's own mirror, and needs no root.
 `
 
 const project = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
@@ -23,12 +23,12 @@ if (command !== 'fetch' || folder.startsWith('-') || more.length > 0) {
   try {
     const target = resolve(folder)
     if (existsSync(join(target, 'mysqld'))) {
-      console.log(`${target} has it already; remove the folder to fetch it anew.`)
+      console.log(`${target} already has MySQL. Remove the folder to fetch it again.`)
     } else {
       await fetchMysql(target, (line) => console.log(line))
     }
     console.log(
-      `\nAll tests that need a server, on it:\n  LOOSELEAF_MYSQLD=${join(target, 'mysqld')} pnpm exec vitest run int.test`,
+      `\nTo run all tests that need a server on it:\n  LOOSELEAF_MYSQLD=${join(target, 'mysqld')} pnpm exec vitest run int.test`,
     )
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)

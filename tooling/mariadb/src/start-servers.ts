@@ -25,7 +25,7 @@ export async function startServers(count: number, options: StartOptions = {}): P
   if (report === undefined || report.kind === 'failed') {
     supervisor.stdin.end()
     await gone
-    throw new Error(report?.message ?? 'The process that starts the database servers ended without a word.')
+    throw new Error(report?.message ?? 'The process that starts the database servers ended without a report.')
   }
 
   // Running servers do not keep this process alive: a program that forgets to stop them still ends, and they

@@ -219,7 +219,7 @@ async function find(
   if (code !== undefined) return
   for (const { id, ...bag } of found) {
     if (!rowsOf(request.index, bag).rows.some((row) => matches(request.index, request.where, row))) {
-      throw new Error(`${id} was found by ${request.index.name} and does not match.`)
+      throw new Error(`${id} was found by ${request.index.name} but does not match.`)
     }
   }
   const mine = found.filter(({ id }) => ids.includes(id)).map(({ id }) => id)

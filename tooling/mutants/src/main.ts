@@ -12,13 +12,13 @@ import { readSource, targetFiles } from './targets.ts'
 
 const usage = `Usage: pnpm mutants [FILE…] [--since REV] [--name TEXT] [--workers n] [--again] [--list]
 
-Changes the protocol's code in small ways, one at a time, and sees whether a test notices.
-  FILE         only files whose path contains this
+Makes small changes of the protocol's code, one at a time, and checks whether a test fails.
+  FILE         only files whose path contains this text
   --since REV  only lines that have changed since a revision
-  --name TEXT  only mutants whose name contains this
-  --workers n  so many at the same time; default: one per core
-  --again      also those whose outcome is known for this very code
-  --list       only name them`
+  --name TEXT  only mutants whose name contains this text
+  --workers n  number of workers; default: one per core
+  --again      also mutants whose outcome is known for the current code
+  --list       only list mutants`
 
 /** Least share of killed mutants, in percent. */
 const GOAL = 95
@@ -41,19 +41,19 @@ async function main(): Promise<void> {
   const all = [...targetFiles().keys()].flatMap(mutantsOf)
   const obsolete = obsoleteReasons(all)
   if (obsolete.length > 0) {
-    console.error(`There are reasons for mutants that do not exist:\n  ${obsolete.join('\n  ')}`)
+    console.error(`Some reasons belong to mutants that do not exist:\n  ${obsolete.join('\n  ')}`)
     process.exitCode = 1
     return
   }
   const isWanted = selection()
   const chosen = all.filter(isWanted)
-  if (chosen.length === 0) return console.log('There is nothing to change.')
+  if (chosen.length === 0) return console.log('No mutant matches.')
   if (values.list) {
     for (const { file, line, name } of chosen) console.log(`${file}:${line} ${name}`)
     return
   }
   const mutants = chosen.filter((mutant) => reasonFor(mutant) === undefined)
-  console.log(`${mutants.length} mutants, and ${chosen.length - mutants.length} with a reason to live.`)
+  console.log(`${mutants.length} mutants, and ${chosen.length - mutants.length} equivalent ones.`)
   const startedAt = Date.now()
   const workers = Number(values.workers)
   const outcomes = await runMutants(mutants, { workers, again: values.again, tell: console.log })
@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   const score = scoreOf(files)
   console.log('')
   for (const { file, survived } of files) for (const each of survived) console.log(`${file}:${each}`)
-  console.log(`${score.toFixed(1)} % of ${mutants.length} noticed, in ${seconds} s.`)
+  console.log(`${score.toFixed(1)} % of ${mutants.length} killed, in ${seconds} s.`)
   if (chosen.length === all.length) saveMutants({ seconds, workers, files })
   if (score < GOAL) process.exitCode = 1
 }

@@ -60,7 +60,7 @@ export async function runMutants(
         outcomes.add(current, filesFor(current).toSorted(), found)
         done++
         if (found.fate === 'survived' || found.fate === 'not reached') unnoticed++
-        if (done % 25 === 0) options.tell(`${done} of ${todo.length}, ${unnoticed} not noticed`)
+        if (done % 25 === 0) options.tell(`${done} of ${todo.length}, ${unnoticed} survived`)
       }
     }
     const own = await Promise.all(Array.from({ length: options.workers }, () => addHost(withServers)))

@@ -85,7 +85,7 @@ function filesOf(patterns: readonly string[]): readonly string[] {
   return patterns
     .flatMap((pattern) => {
       const files = globSync(pattern, { cwd: ROOT })
-      if (files.length === 0) throw new Error(`${pattern}: there is no such file.`)
+      if (files.length === 0) throw new Error(`No file matches ${pattern}.`)
       return files
     })
     .toSorted()

@@ -111,7 +111,7 @@ async function answer({ texts: wanted, runs, bail, testTimeout }: Question): Pro
 function projectOf({ file }: TestRun): TestProject {
   const folder = packages.find((each) => file.startsWith(`${each}/`))
   const project = vitest.projects.find(({ name }) => name === folder)
-  if (project === undefined) throw new Error(`${file}: no package of this run.`)
+  if (project === undefined) throw new Error(`${file} belongs to no package of this run.`)
   return project
 }
 

@@ -61,7 +61,7 @@ export async function mapTests(
   const isBlind = found.every(({ probes, tests: each }) =>
     [{ probes }, ...each].every((one) => one.probes.length === 0),
   )
-  if (isBlind) throw new Error('No test seems to run any of the code: something is wrong with the probes.')
+  if (isBlind) throw new Error('No test ran any of the code, so the probes do not work.')
   return {
     files: new Map(found.map((known) => [known.file, known])),
     probeAt: (file, offset) => probed.get(file)?.probeAt(offset) ?? -1,

@@ -92,5 +92,5 @@ function failureIn({ modules, errors }: Answer): Failure | undefined {
 /** A test that was not found would count as one that passed. */
 function checkAllRan({ modules }: Answer, { file, tests: chosen }: ChosenRun): void {
   const ran = modules.reduce((sum, { tests }) => sum + tests.length, 0)
-  if (ran < chosen.length) throw new Error(`${file}: of ${chosen.length} tests only ${ran} were run.`)
+  if (ran < chosen.length) throw new Error(`${file}: only ${ran} of ${chosen.length} tests ran.`)
 }

@@ -6,18 +6,18 @@ import { run } from './run.mjs'
 
 const stampPath = join(root, 'node_modules', '.looseleaf-install')
 
-/** Installs the dependencies if they are not those of the lockfile already. Resolves with an exit code. */
+/** Installs the dependencies unless they already match the lockfile. Resolves with an exit code. */
 export async function install() {
   const wanted = fingerprint()
   if (existsSync(stampPath) && existsSync(node) && readFileSync(stampPath, 'utf8') === wanted) return 0
   console.log('Installing the dependencies …')
-  // The last setting: a node_modules of another make is replaced without a question that nobody may be there to answer.
+  // The last setting replaces an incompatible node_modules without asking, because no user may be there to answer.
   const command = pnpmCommand('install', '--frozen-lockfile', '--config.confirm-modules-purge=false')
   const code = await run(command)
   if (code !== 0) return code
   if (!existsSync(node)) {
     console.error(
-      'The dependencies are there, but not the Node that the project pins (the npm package `node`).',
+      'The dependencies are installed, but the Node that the project pins (the npm package `node`) is missing.',
     )
     return 1
   }
@@ -25,7 +25,7 @@ export async function install() {
   return 0
 }
 
-/** The lockfile names every dependency of every package, so a change of any of them changes it. */
+/** Every change of a dependency changes the lockfile. */
 function fingerprint() {
   const hash = createHash('sha256')
   for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) hash.update(readFileSync(join(root, file)))

@@ -8,26 +8,26 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url))
 /** `pnpm@<version>` as package.json pins it. */
 export const pnpm = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager
 
-/** Everything runs in this environment: the tools and the Node of this project first, no messages home. */
+/** Environment of all commands: the tools and the Node of this project come first on PATH, and telemetry is off. */
 export const environment = {
   ...process.env,
   PATH: [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
   TURBO_TELEMETRY_DISABLED: '1',
   TURBO_NO_UPDATE_NOTIFIER: '1',
   DO_NOT_TRACK: '1',
-  // `npm start` and `npm test` speak in their own words; the npm that called them keeps its settings to itself.
+  // Hides settings of the calling npm; `npm start` and `npm test` print their own messages.
   npm_config_loglevel: 'error',
 }
 
-/** The Node that the project pins, which is newer than the one these scripts can run on. */
+/** The Node that the project pins. These scripts also run on older ones. */
 export const node = join(root, 'node_modules', '.bin', 'node')
 
-/** A tool out of node_modules. */
+/** Path of a tool in node_modules. */
 export function tool(name) {
   return join(root, 'node_modules', '.bin', name)
 }
 
-/** Command and arguments that run the pinned pnpm, which need not be installed: npx fetches it once and keeps it. */
+/** Returns a command that runs the pinned pnpm. It need not be installed: npx fetches it once and caches it. */
 export function pnpmCommand(...args) {
   return ['npx', '--yes', pnpm, ...args]
 }

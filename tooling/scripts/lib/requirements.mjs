@@ -4,24 +4,22 @@ import { delimiter, join } from 'node:path'
 import { environment, node, root } from './project.mjs'
 import { run } from './run.mjs'
 
-/** Stops with a word where the Node that runs this is too old for these scripts. */
+/** Exits with a message if the running Node is too old for these scripts. */
 export function requireNode() {
   if (Number(process.versions.node.split('.')[0]) >= 20) return
-  console.error(
-    `Node 20 or newer is needed to begin with; this is ${process.version}. See https://nodejs.org.`,
-  )
+  console.error(`Node 20 or newer is required; this is ${process.version}. See https://nodejs.org.`)
   process.exit(1)
 }
 
-/** Makes sure that the tests have a database server. Resolves with an exit code. */
+/** Ensures that the tests have a database server. Resolves with an exit code. */
 export async function ensureMariadb() {
-  if (environment.LOOSELEAF_TEST_MYSQL) return said('the servers of LOOSELEAF_TEST_MYSQL are used')
+  if (environment.LOOSELEAF_TEST_MYSQL) return said('Using the servers of LOOSELEAF_TEST_MYSQL.')
   if (environment.LOOSELEAF_SKIP_MYSQL === '1') {
-    return said('LOOSELEAF_SKIP_MYSQL=1: the tests that need MariaDB or MySQL are LEFT OUT')
+    return said('LOOSELEAF_SKIP_MYSQL=1: tests that need MariaDB or MySQL are SKIPPED.')
   }
   const found = findMariadb()
   if (found !== undefined) return said(found)
-  // One that is named is wanted, and it was said already why it cannot be run.
+  // A named server must be used; the reason why it cannot run is already printed.
   if (environment.LOOSELEAF_MYSQLD) return 1
   if (canApt() && (await aptInstall('mariadb-server')) && findMariadb() !== undefined) return 0
   console.error(`
@@ -29,21 +27,21 @@ The tests need the program mariadbd (or mysqld); a running service is not needed
   Debian, Ubuntu:  sudo apt-get update && sudo apt-get install -y mariadb-server
   Fedora:          sudo dnf install -y mariadb-server
   macOS:           brew install mariadb
-or name the program that you have, of MariaDB or MySQL:
+or name an installed program of MariaDB or MySQL:
   LOOSELEAF_MYSQLD=/path/to/mysqld npm test
 or name running servers with a user who may create databases:
   LOOSELEAF_TEST_MYSQL=mysql://user:password@host:3306,mysql://user:password@host:3307 npm test
-or leave these tests out:
+or skip these tests:
   LOOSELEAF_SKIP_MYSQL=1 npm test`)
   return 1
 }
 
-/** Makes sure that the browser tests have a Chromium. Resolves with its path, or undefined after saying what to do. */
+/** Ensures that the browser tests have a Chromium. Resolves with its path, or with undefined after printing instructions. */
 export async function ensureChromium() {
   const named = environment.LOOSELEAF_CHROMIUM
   if (named) {
     if (existsSync(named)) return named
-    console.error(`LOOSELEAF_CHROMIUM names ${named}, which is not there.`)
+    console.error(`LOOSELEAF_CHROMIUM names ${named}, which does not exist.`)
     return undefined
   }
   const found = findChromium()
@@ -55,7 +53,7 @@ The browser tests of apps/feed need Chromium or Chrome. Install one:
   Debian:  sudo apt-get update && sudo apt-get install -y chromium
   Fedora:  sudo dnf install -y chromium
   macOS:   brew install --cask chromium
-or name the one that you have:
+or name an installed one:
   LOOSELEAF_CHROMIUM=/path/to/chrome npm test`)
   return undefined
 }
@@ -130,7 +128,7 @@ function canApt() {
 
 async function aptInstall(name) {
   console.log(
-    `${name} is not installed. As this is a Debian and you are root, it is installed now: apt-get install ${name}`,
+    `${name} is not installed. It is installed now, because this is Debian and you are root: apt-get install ${name}`,
   )
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
   const update = await run(['apt-get', 'update', '-qq'], { env })

@@ -5,8 +5,8 @@ import { environment, root } from './project.mjs'
 const PARENT_CHECK_MS = 500
 
 /**
- * Runs a command with the terminal as its own and resolves with its exit code, as a shell would give it. It ends when
- * we are told to end, and when the npm that called us is gone, so nothing stays behind.
+ * Runs a command with the terminal inherited and resolves with its exit code, like a shell. The command ends when
+ * this process receives a signal, or when the calling npm is gone, so no process stays behind.
  */
 export function run([command, ...args], { env = {} } = {}) {
   return new Promise((resolve) => {
@@ -41,7 +41,7 @@ function passSignalsOn(child) {
   return () => listeners.forEach(([signal, listener]) => process.off(signal, listener))
 }
 
-/** The scripts of package.json begin with `exec`, so that our parent is npm itself and not a shell that keeps signals. */
+/** The scripts of package.json begin with `exec`, so that our parent is npm and not a shell that swallows signals. */
 function endWithParent(child) {
   if (process.env.npm_lifecycle_event === undefined) return () => undefined
   const parent = process.ppid

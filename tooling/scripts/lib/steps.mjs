@@ -1,8 +1,8 @@
-/** Runs named steps, and knows afterwards how long each took and which failed. */
+/** Runs named steps and records their durations and failures. */
 export function createSteps() {
   const done = []
   return {
-    /** Runs one; resolves with true when its exit code was 0. */
+    /** Runs a step; resolves with true if its exit code is 0. */
     async step(name, action) {
       console.log(`\n── ${name} ──`)
       const started = performance.now()

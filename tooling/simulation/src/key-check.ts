@@ -97,7 +97,7 @@ export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows
         const bound = all.filter(({ name }) => !exempt.has(name))
         if (bound.length > 0) found[entry.state === 'ready' ? 'isReady' : 'isBuilding'] = true
         const list = entry.state === 'ready' ? twice : twiceInBuilding
-        list.push(...several(bound).map((group) => `two have one key: ${inWords(group)}`))
+        list.push(...several(bound).map((group) => `entities share a key: ${inWords(group)}`))
         unheld.push(...bound.filter(({ isHeld }) => !isHeld).map(({ words }) => `no claim of ${words}`))
       }
       return { ...found, twice, twiceInBuilding, unheld }
@@ -109,12 +109,12 @@ export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows
         .entries()
         .filter((entry) => unique.includes(entry.name) && !entry.unique && isInUse(entry))
         .filter((rows) => !claims.some((entry) => isClaimsOf(entry, rows)))
-        .map(({ table }) => `nobody claims keys of ${table}`)
+        .map(({ table }) => `no claims exist for ${table}`)
       const keys = claims.flatMap((entry) => {
         const all = named(entry)
         const lone = new Set(all.map(({ identity }) => identity))
         for (const { identity, isHeld } of all) if (isHeld) lone.delete(identity)
-        return [...lone].map((identity) => `nobody who has it holds ${identity} of ${entry.table}`)
+        return [...lone].map((identity) => `no entity with ${identity} of ${entry.table} has its claim`)
       })
       return [...without, ...keys]
     },

@@ -12,7 +12,7 @@ import { clientKinds } from './world.ts'
 const usage = `Usage: pnpm sim [--seeds 2000] [--from 1] [--processes n]   run that many seeds
        pnpm sim --seed 42                                  run one and print every step
 Both take --flaw and --faults, a list with commas, to break something on purpose or to let only some things go wrong,
---clients, for what they do in every life, and --with, a list too, for what every life has.
+--clients sets the work of the clients in every life; --with, a list too, sets the parts of every life.
   clients: ${clientKinds.join(', ')}
   with:   ${partNames.join(', ')}
   flaws:  ${flawNames.join(', ')}

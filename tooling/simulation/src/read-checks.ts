@@ -36,7 +36,7 @@ export function createReadChecks(
     const isRight = during(operation, id).some((state) =>
       bag === undefined ? state.bag === null : state.version === version && state.bag?.['by'] === bag['by'],
     )
-    check(name, !isRight && `a read of ${id} gave what it was not at any time of it`)
+    check(name, !isRight && `a read of ${id} returned a state that the entity never had during the read`)
   }
 
   /** Checks a found state against those that the databases had. */
@@ -52,7 +52,7 @@ export function createReadChecks(
     check(
       name,
       known.some((write) => write.version > version) &&
-        `a read of ${id} gave an older version than one acknowledged before`,
+        `a read of ${id} returned an older version than an earlier acknowledged one`,
     )
   }
 

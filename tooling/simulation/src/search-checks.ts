@@ -44,14 +44,15 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       )
       check(
         'a search returns only entities that matched',
-        !was && `${asked.what} gave ${String(item['id'])} as it was not, or did not match, at any time of it`,
+        !was &&
+          `${asked.what} returned ${String(item['id'])}, which was never so, or never matched, during the search`,
       )
     }
   }
 
   function checkTwice({ what }: AskedQuery, items: readonly Bag[]): void {
     const isTwice = new Set(items.map((item) => item['id'])).size < items.length
-    check('a search returns each entity once', isTwice && `${what} gave an entity twice`)
+    check('a search returns each entity once', isTwice && `${what} returned an entity twice`)
   }
 
   function checkLacking(
@@ -98,8 +99,8 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       check(
         'a page from replicas has a time within its bound and after its token',
         asOf < operation.at - bound.ms - ROUNDED_MS &&
-          `${asked.what} was answered as of ${operation.at - asOf} ms before; the bound was ${bound.ms}`,
-        !isAfter && `${asked.what} was answered as of before its token`,
+          `the answer to ${asked.what} is ${operation.at - asOf} ms old; the bound was ${bound.ms}`,
+        !isAfter && `the answer to ${asked.what} is older than its token`,
       )
       const since = within(operation, { ms: operation.at - asOf, after: bound.after })
       checkFound(since, asked, items)
@@ -142,7 +143,7 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
         check(
           'an entity that was not written during paging is on one of the pages',
           !held.some((item) => item['id'] === id) &&
-            `pages of ${asked.what} lack ${id}, which nobody had written`,
+            `pages of ${asked.what} lack ${id}, which was not written during paging`,
         )
       }
     },
@@ -156,8 +157,10 @@ export function createSearchChecks(evidence: Evidence): SearchChecks {
       if (!exact && !isPromised) return
       check(
         'a count covers the entities that matched',
-        exact && count > most && `an exact count of ${asked.what} gave ${count}, there were ${most} at most`,
-        isPromised && count < least && `a count of ${asked.what} gave ${count}, there were ${least} at least`,
+        exact && count > most && `an exact count of ${asked.what} returned ${count}; at most ${most} matched`,
+        isPromised &&
+          count < least &&
+          `a count of ${asked.what} returned ${count}; at least ${least} matched`,
       )
     },
   }

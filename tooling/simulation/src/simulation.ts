@@ -262,7 +262,7 @@ export class Simulation {
     watched.catch(() => undefined)
     while (!ended) {
       await this.#step()
-      if (this.#steps > MAX_STEPS) throw new Error(`Nothing came to rest within ${MAX_STEPS} steps.`)
+      if (this.#steps > MAX_STEPS) throw new Error(`The life did not come to rest within ${MAX_STEPS} steps.`)
     }
     return watched
   }

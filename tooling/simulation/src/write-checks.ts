@@ -47,7 +47,7 @@ export function createWriteChecks(
         check(
           'a conditional write replaces the version that it expects',
           base !== (before.bag === null ? 0 : before.version) &&
-            `version ${version} of ${id} replaced another version than the one it was to replace`,
+            `version ${version} of ${id} replaced another version than the expected one`,
         )
       }
       acknowledgements.add(id, version, operation)
@@ -58,7 +58,7 @@ export function createWriteChecks(
       const tombstones = possible.slice(1).filter(({ bag }) => bag === null)
       check(
         'a delete reports correctly whether it deleted the entity',
-        wasThere && tombstones.length === 0 && `${id} was said to be deleted and was not`,
+        wasThere && tombstones.length === 0 && `${id} was reported as deleted and was not`,
         !wasThere && possible.every(({ bag }) => bag !== null) && `${id} was there and was not deleted`,
       )
       // The answer does not tell its version; at least the best candidate must last.
@@ -85,7 +85,7 @@ export function createWriteChecks(
       check(
         'a refusal names an entity that has the key',
         !had &&
-          `operation ${operation.number} was refused a key of ${index} that ${holder} never had meanwhile`,
+          `operation ${operation.number} was refused a key of ${index} that ${holder} never had during the call`,
       )
     },
   }

@@ -34,7 +34,7 @@ const shared: unique symbol = Symbol.for('@looseleaf-tooling/vitest/mariadb') as
  * starts the servers, once for the whole run.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  if (skipsMysql) console.warn(`${project.name}: LOOSELEAF_SKIP_MYSQL=1, so *.int.test.ts are LEFT OUT.`)
+  if (skipsMysql) console.warn(`${project.name}: LOOSELEAF_SKIP_MYSQL=1, so *.int.test.ts are SKIPPED.`)
   if (givenServers.length > 0 || skipsMysql) {
     project.provide('mysql', { urls: givenServers })
     return undefined

@@ -79,12 +79,12 @@ export function checkEntity(
     if (!serversCrash && write.version !== undefined && write.version > version)
       say(`${what}, which was acknowledged with version ${write.version}`)
     if (newestAcknowledged(sight.start) > version)
-      say(`${what}; ${newestAcknowledged(sight.start)} was acknowledged before it began`)
+      say(`${what}; ${newestAcknowledged(sight.start)} was acknowledged before the call began`)
     else if (newestSeen(sight.start) > version)
-      say(`${what}; ${newestSeen(sight.start)} was seen before it began`)
-    else if (supersession.of(write) < sight.start) say(`${what}; it had been replaced before it began`)
+      say(`${what}; ${newestSeen(sight.start)} was seen before the call began`)
+    else if (supersession.of(write) < sight.start) say(`${what}; it had been replaced before the call began`)
     else if (write.outcome === 'acknowledged' && goneAfter(write.end) < sight.start)
-      say(`${what}; it had been seen deleted before it began`)
+      say(`${what}; it had been seen deleted before the call began`)
   }
 
   const aliveSeen = prefixMaximum(
@@ -131,7 +131,9 @@ function checkOrderOfWrites(
   const newest = prefixMaximum(acknowledged.map(({ end, version }) => ({ end, value: version })))
   for (const { start, version, number } of acknowledged) {
     if (newest(start) >= version)
-      say(`operation ${number} got version ${version}; ${newest(start)} was acknowledged before it began`)
+      say(
+        `operation ${number} got version ${version}; ${newest(start)} was acknowledged before the call began`,
+      )
   }
 }
 
@@ -159,6 +161,6 @@ function checkSteps(
     if (everKnown.has(write.previous) && before !== undefined && before.by !== write.previous)
       say(`operation ${by} updated ${write.previous}, though ${before.by} came between: a lost update`)
     if (previous !== undefined && overAt(previous) < write.start)
-      say(`operation ${by} updated ${write.previous}, which had been replaced before it began`)
+      say(`operation ${by} updated ${write.previous}, which had been replaced before the call began`)
   }
 }

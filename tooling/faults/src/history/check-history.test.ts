@@ -130,7 +130,7 @@ describe('an impossible history', () => {
     ],
     [
       'an acknowledged write was undone',
-      /7 was acknowledged before it began/,
+      /7 was acknowledged before the call began/,
       [
         write(1, [0, 1], { version: 5 }),
         write(2, [2, 3], { version: 7 }),
@@ -139,7 +139,7 @@ describe('an impossible history', () => {
     ],
     [
       'a read goes back behind another read',
-      /7 was seen before it began/,
+      /7 was seen before the call began/,
       [
         write(1, [0, 1], { version: 5 }),
         write(2, [2, 99], { version: 7 }),
@@ -148,8 +148,8 @@ describe('an impossible history', () => {
       ],
     ],
     [
-      'a list gives what was replaced before it began',
-      /had been replaced before it began/,
+      'a list gives what was replaced before the call began',
+      /had been replaced before the call began/,
       [write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 7 }), sight([4, 5], { by: 1 })],
     ],
     [
@@ -180,7 +180,7 @@ describe('an impossible history', () => {
     ],
     [
       'versions against the order of time',
-      /was acknowledged before it began/,
+      /was acknowledged before the call began/,
       [write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 4 })],
     ],
     [
@@ -294,7 +294,7 @@ describe('a state that was seen before a server crash', () => {
     ],
     [
       'of a delete whose writer was told nothing',
-      /seen deleted before it began/,
+      /seen deleted before the call began/,
       [
         write(1, [0, 1], { version: 5 }),
         write(2, [2, 99], { outcome: 'unknown', content: null }),

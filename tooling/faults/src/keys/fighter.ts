@@ -85,7 +85,7 @@ runAsChild<FighterConfig, FightRecord>(
   run,
   (record) => record.kind === 'end' && record.outcome === 'acknowledged',
   (error) => {
-    console.error('A process of a fight ended with', error)
+    console.error('A process of a fight ended with an error:', error)
     return undefined
   },
 )

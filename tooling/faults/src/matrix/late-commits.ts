@@ -150,9 +150,9 @@ function forTheTail(): Scenario {
           return missing === 0
         }
         await holdsWithin(REPAIR_MS, look, 100)
-        if (missing > 0) stage.wrong(`${missing} rows are missing that the tail has not written`)
+        if (missing > 0) stage.wrong(`${missing} rows are missing, which the tail should have written`)
         if ((await sweepsOf(store)) !== tail.sweeps)
-          stage.wrong('a sweep has passed, so this says nothing of the tail')
+          stage.wrong('a sweep has run, so this proves nothing about the tail')
         const { added, removed } = cleaner.status().totals
         return {
           holds,

@@ -163,7 +163,7 @@ export const shardDownDeferred: Scenario = {
     const notes = (await tables.pending()).size
     const started = performance.now()
     if (!(await holdsWithin(DRAINED_MS, async () => (await tables.pending()).size === 0)))
-      stage.wrong('the cleaner of the load has not written what was pending')
+      stage.wrong('the cleaner of the load has not written the pending rows')
     return {
       ...facts,
       'notes in the end of it': notes,

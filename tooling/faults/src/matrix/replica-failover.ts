@@ -45,7 +45,7 @@ export function semiSyncFailover(): Scenario {
           rejoin: failovers % 3 === 1,
         })
         if (!wasSemiSync || unconfirmed > 0)
-          wrong(`failover ${failovers} shows nothing: the primary went on without its replica`)
+          wrong(`failover ${failovers} proves nothing: the primary continued without its replica`)
         closedMs = Math.max(closedMs, (openedAt - goneAt) / 1_000)
       }
       return { failovers: amount, 'ms without a primary, at the most': Math.round(closedMs) }

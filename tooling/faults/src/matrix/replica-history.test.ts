@@ -123,7 +123,7 @@ describe('an impossible history with a failover', () => {
     ],
     [
       'a write is gone that the promoted server acknowledged',
-      /was acknowledged before it began/,
+      /was acknowledged before the call began/,
       { records: [first, put(2, [31, 32], 6), sight([33, 34], 5, 1)], failover: failover(0, stands) },
     ],
     [

@@ -56,6 +56,6 @@ export function scenariosNamed(names: readonly string[]): readonly Scenario[] {
   return names.map((name) => {
     const found = scenarios.find((scenario) => scenario.name.toLowerCase() === name.toLowerCase())
     if (found !== undefined) return found
-    throw new Error(`There is no fault ${name}. There are: ${scenarios.map((each) => each.name).join(', ')}`)
+    throw new Error(`Unknown fault ${name}. Faults: ${scenarios.map((each) => each.name).join(', ')}`)
   })
 }

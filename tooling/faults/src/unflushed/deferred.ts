@@ -16,7 +16,7 @@ export const deferred: Experiment = {
     const id = ground.idOn(SOUND)
     const group = ground.groupOn(HANGING)
     const { indexed } = await insist(() => store.put({ group }, { id }))
-    if (indexed) throw new Error('Nothing was deferred.')
+    if (indexed) throw new Error('No row was deferred.')
     let seen: number | undefined
 
     return {

@@ -65,7 +65,7 @@ export async function runAttempts(
 async function inTime(work: Promise<unknown>): Promise<void> {
   const limit = new AbortController()
   const tooLong = sleep(LONGEST_MS, undefined, { signal: limit.signal }).then(() => {
-    throw new Error('Somebody who waits for the log does not come to an end.')
+    throw new Error('A call that waits for the log does not end.')
   })
   try {
     await Promise.race([work, tooLong])

@@ -103,7 +103,8 @@ export function refuses(title: string, cases: readonly Case[]): void {
     test.each(cases)('%s', async (_, call, code, names) => {
       const before = await contents(fixture.typed)
       const error = await errorOf(() => call(fixture))
-      if (!isLooseleafError(error)) throw new Error('It is no LooseleafError.', { cause: error })
+      if (!isLooseleafError(error))
+        throw new Error('The call threw an error that is no LooseleafError.', { cause: error })
       expect(error).toMatchObject({ code, message: expect.stringMatching(names) })
       expect(inspect(error, { depth: 8 })).not.toContain(MARKER)
       await fixture.typed.settled()
@@ -169,5 +170,5 @@ export async function errorOf(call: () => unknown): Promise<unknown> {
   } catch (error) {
     return error
   }
-  throw new Error(`The call was accepted; it gave ${typeof value}.`)
+  throw new Error(`The call was accepted and returned a ${typeof value}.`)
 }
