@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOfOneKey, matches, type AskedQuery, type Content } from './indexes.ts'
+import { isOfOneKey, matches, type QueryRequest, type Content } from './indexes.ts'
 
 const red: Content = { group: 'north', tags: ['red'], at: '2024-03-31T01:30:00.000Z' }
 const blue: Content = { group: 'south', tags: ['blue'], at: '2024-03-31T01:30:00.000Z' }
@@ -12,7 +12,7 @@ const contents = [
   { ...blue, tags: ['grey'] },
 ]
 
-test.each<[AskedQuery, matching: number, ofOneKey: boolean]>([
+test.each<[QueryRequest, matching: number, ofOneKey: boolean]>([
   [{ index: 'by_tag', tags: ['red'] }, 2, true],
   [{ index: 'by_tag', tags: ['red', 'blue'] }, 4, false],
   [{ index: 'by_group', groups: ['south'] }, 3, true],
@@ -23,7 +23,7 @@ test.each<[AskedQuery, matching: number, ofOneKey: boolean]>([
   [{ index: 'by_day', days: ['2024-03-31'], groups: ['south'] }, 2, true],
   [{ index: 'by_day', days: ['2024-03-31'], groups: [null, 'north'] }, 2, false],
   [{ index: 'by_day', days: ['2024-03-30'], groups: [null] }, 0, true],
-])('%j matches what it asks for', (asked, matching, ofOneKey) => {
-  expect(contents.filter((content) => matches(asked, content))).toHaveLength(matching)
-  expect(isOfOneKey(asked)).toBe(ofOneKey)
+])('%j matches what it asks for', (request, matching, ofOneKey) => {
+  expect(contents.filter((content) => matches(request, content))).toHaveLength(matching)
+  expect(isOfOneKey(request)).toBe(ofOneKey)
 })

@@ -68,7 +68,7 @@ export function isGrey({ tags }: Pick<Content, 'tags'>): boolean {
 }
 
 /** Conditions of a query. Several values match any of them. */
-export type AskedQuery =
+export type QueryRequest =
   | { readonly index: 'by_tag'; readonly tags: readonly string[] }
   | { readonly index: 'by_group'; readonly groups: readonly string[] }
   /** Scatters over all shards; both bounds are included. */
@@ -83,22 +83,24 @@ export type AskedQuery =
       readonly groups?: readonly (string | null)[] | undefined
     }
 
-export function matches(asked: AskedQuery, { group, tags, at }: Content): boolean {
-  switch (asked.index) {
+export function matches(request: QueryRequest, { group, tags, at }: Content): boolean {
+  switch (request.index) {
     case 'by_tag':
-      return asked.tags.some((tag) => tags.includes(tag))
+      return request.tags.some((tag) => tags.includes(tag))
     case 'by_group': {
       if (group === null) return false
-      return 'groups' in asked
-        ? asked.groups.includes(group)
-        : group >= asked.between[0] && group <= asked.between[1]
+      return 'groups' in request
+        ? request.groups.includes(group)
+        : group >= request.between[0] && group <= request.between[1]
     }
     case 'by_group_and_time':
-      return group === asked.group && at === asked.at
+      return group === request.group && at === request.at
     case 'by_tag and by_group':
-      return tags.includes(asked.tag) && group === asked.group
+      return tags.includes(request.tag) && group === request.group
     case 'by_day':
-      return !isGrey({ tags }) && asked.days.includes(dayOf(at)) && asked.groups?.includes(group) !== false
+      return (
+        !isGrey({ tags }) && request.days.includes(dayOf(at)) && request.groups?.includes(group) !== false
+      )
   }
 }
 
@@ -106,31 +108,31 @@ export function matches(asked: AskedQuery, { group, tags, at }: Content): boolea
  * Tells whether all matching entities share one key, so that no entity moves within the order while it
  * matches.
  */
-export function isOfOneKey(asked: AskedQuery): boolean {
-  switch (asked.index) {
+export function isOfOneKey(request: QueryRequest): boolean {
+  switch (request.index) {
     case 'by_tag':
-      return asked.tags.length === 1
+      return request.tags.length === 1
     case 'by_group':
-      return 'groups' in asked && asked.groups.length === 1
+      return 'groups' in request && request.groups.length === 1
     case 'by_group_and_time':
     case 'by_tag and by_group':
       return true
     case 'by_day':
-      return asked.days.length === 1 && asked.groups?.length === 1
+      return request.days.length === 1 && request.groups?.length === 1
   }
 }
 
-export function textOfAsked(asked: AskedQuery): string {
-  switch (asked.index) {
+export function textOfRequest(request: QueryRequest): string {
+  switch (request.index) {
     case 'by_tag':
-      return `by_tag ${asked.tags.join(' or ')}`
+      return `by_tag ${request.tags.join(' or ')}`
     case 'by_group':
-      return `by_group ${'groups' in asked ? asked.groups.join(' or ') : `from ${asked.between.join(' to ')}`}`
+      return `by_group ${'groups' in request ? request.groups.join(' or ') : `from ${request.between.join(' to ')}`}`
     case 'by_group_and_time':
-      return `by_group_and_time ${asked.group} ${asked.at}`
+      return `by_group_and_time ${request.group} ${request.at}`
     case 'by_tag and by_group':
-      return `by_tag ${asked.tag} and by_group ${asked.group}`
+      return `by_tag ${request.tag} and by_group ${request.group}`
     case 'by_day':
-      return `by_day ${asked.days.join(' or ')} ${asked.groups?.map((group) => group ?? 'none').join(' or ') ?? ''}`
+      return `by_day ${request.days.join(' or ')} ${request.groups?.map((group) => group ?? 'none').join(' or ') ?? ''}`
   }
 }

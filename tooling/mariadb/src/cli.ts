@@ -61,7 +61,7 @@ async function up(options: {
   folder: string | undefined
   database: string
 }): Promise<void> {
-  const told = new Promise<void>((resolve) => {
+  const stopRequested = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())
   })
   console.log(`Starting ${options.shards} servers …`)
@@ -69,7 +69,7 @@ async function up(options: {
   for (const url of servers.urls) console.log(url)
   console.log(`\nAs one line: ${servers.urls.join(',')}\nCtrl-C stops them.`)
   const awake = setInterval(() => undefined, 2 ** 30)
-  await told
+  await stopRequested
   clearInterval(awake)
   console.log('Stopping …')
   await servers.stop()

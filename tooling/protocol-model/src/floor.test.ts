@@ -121,9 +121,9 @@ describe('a raise after the last write', () => {
     })
 
   it('it hides writes of its own tick, and writes after the clock stepped back', () => {
-    const left = 'the last version of a is not handled'
-    expect(check(lastRaise([], {}), allFloorGuards, notHandled).violation?.what).toBe(left)
-    expect(check(lastRaise([3, 1], {}), allFloorGuards, notHandled).violation?.what).toBe(left)
+    const unhandled = 'the last version of a is not handled'
+    expect(check(lastRaise([], {}), allFloorGuards, notHandled).violation?.what).toBe(unhandled)
+    expect(check(lastRaise([3, 1], {}), allFloorGuards, notHandled).violation?.what).toBe(unhandled)
   })
 
   it('it shows the last state of every entity if it goes past the last row, whatever the clock shows', () => {

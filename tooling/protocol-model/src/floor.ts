@@ -146,8 +146,8 @@ export function behindTheFloor({ wrong, rows, cursor, handled }: FloorWorld): st
 
 /** Checks at rest that the last state of every entity was handled. */
 export function notHandled({ rows, handled }: FloorWorld): string | undefined {
-  const left = ENTITIES.find((entity) => handled[entity] !== rows[entity].version)
-  return left && `the last version of ${left} is not handled`
+  const unhandled = ENTITIES.find((entity) => handled[entity] !== rows[entity].version)
+  return unhandled && `the last version of ${unhandled} is not handled`
 }
 
 /** Sets the clock to these times in order; a time may be less than the one before. */

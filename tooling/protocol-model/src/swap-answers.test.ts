@@ -3,10 +3,10 @@ import { explore, type Exploration } from './explore.ts'
 import {
   batch,
   noMemory,
-  notTold,
+  noReport,
   otherWriter,
   swapWorld,
-  toldWrong,
+  wrongReport,
   WRITTEN,
   type SwapGuards,
   type SwapProcess,
@@ -29,7 +29,7 @@ function outcome(
     world: swapWorld(),
     local: noMemory,
     processes: [batch(guards), ...others],
-    always: toldWrong,
+    always: wrongReport,
     ...(atRest && { atRest }),
   }).violation
 }
@@ -47,38 +47,38 @@ describe('a batch of swaps', () => {
     'a batch always learns its winners, correctly: %s',
     (_, guards) => {
       for (const body of ['other', 'of the batch']) {
-        expect(outcome(guards, meeting(body), notTold)).toBeUndefined()
+        expect(outcome(guards, meeting(body), noReport)).toBeUndefined()
       }
-      expect(outcome(guards, apart, notTold)).toBeUndefined()
+      expect(outcome(guards, apart, noReport)).toBeUndefined()
     },
   )
 })
 
 describe('a batch of swaps that is read back after its commit', () => {
   it('a batch that compares versions only learns wrong winners', () => {
-    expect(outcome({ ...late, counts: false }, apart)?.what).toMatch(/is told/)
+    expect(outcome({ ...late, counts: false }, apart)?.what).toMatch(/but learns/)
   })
 
   it('a batch takes a foreign row for its own if versions collide and bodies are not compared', () => {
     expect(outcome({ ...late, knownBy: 'nothing' }, meeting('other'))?.what).toBe(
-      'the batch has won [b] and is told [a]',
+      'the batch has won [b] but learns [a]',
     )
   })
 
   it.each(['body', 'attempt'] as const)(
-    'a batch whose rows are known by their %s is told nothing wrong, and not always its winners',
+    'a batch that knows its rows by their %s learns no wrong winners, but sometimes none',
     (knownBy) => {
       expect(outcome({ ...late, knownBy }, apart)).toBeUndefined()
       expect(outcome({ ...late, knownBy }, meeting('other'))).toBeUndefined()
-      expect(outcome({ ...late, knownBy }, apart, notTold)?.what).toBe(
-        'the batch is not told what it has won',
+      expect(outcome({ ...late, knownBy }, apart, noReport)?.what).toBe(
+        'the batch does not learn its winners',
       )
     },
   )
 
   it('a batch takes a foreign row for its own even if the bodies are equal', () => {
     const same = meeting('of the batch')
-    expect(outcome(late, same)?.what).toBe('the batch has won [b] and is told [a]')
+    expect(outcome(late, same)?.what).toBe('the batch has won [b] but learns [a]')
     expect(outcome({ ...late, knownBy: 'attempt' }, same)).toBeUndefined()
   })
 })

@@ -14,7 +14,7 @@ export interface SwapWorld {
    * Winners reported to the batch's writer; undefined before the answer, `unknown` if they cannot be
    * determined.
    */
-  told: readonly Entity[] | 'unknown' | undefined
+  reported: readonly Entity[] | 'unknown' | undefined
 }
 
 export type Entity = 'a' | 'b'
@@ -54,7 +54,7 @@ export const WRITTEN = 20
 const untouched = (): StoredRow => ({ version: BASE, body: 'old', attempt: 'before' })
 
 export function swapWorld(): SwapWorld {
-  return { rows: { a: untouched(), b: untouched() }, locked: [], won: [], told: undefined }
+  return { rows: { a: untouched(), b: untouched() }, locked: [], won: [], reported: undefined }
 }
 
 export const noMemory = (): SwapMemory => ({ base: 0, changed: 0, found: {} })
@@ -74,9 +74,9 @@ export function batch({ named, counts, inTransaction, knownBy }: SwapGuards): Sw
         world.won = won
         if (inTransaction) world.locked = won
         // The number tells whether all or none were changed.
-        const isTold = named || won.length !== 1
-        if (isTold) world.told = won
-        return isTold ? { goto: 'commits' } : undefined
+        const isReported = named || won.length !== 1
+        if (isReported) world.reported = won
+        return isReported ? { goto: 'commits' } : undefined
       },
     },
     {
@@ -92,18 +92,18 @@ export function batch({ named, counts, inTransaction, knownBy }: SwapGuards): Sw
           ENTITIES.filter((entity) => fits(found[entity] ?? 0))
         const [sure, all] = [at((version) => version === WRITTEN), at((version) => version >= WRITTEN)]
         if (inTransaction) {
-          if (changed === sure.length) world.told = sure
+          if (changed === sure.length) world.reported = sure
           else {
             for (const entity of world.won) world.rows[entity] = untouched()
-            world.won = world.told = []
+            world.won = world.reported = []
           }
           return undefined
         }
-        if (!counts) world.told = all
-        else if (changed === sure.length) world.told = sure
-        else world.told = changed === all.length ? all : 'unknown'
-        if (sure.length === all.length || world.told === 'unknown') return undefined
-        if (!sure.every((entity) => isOwn(world.rows[entity]))) world.told = 'unknown'
+        if (!counts) world.reported = all
+        else if (changed === sure.length) world.reported = sure
+        else world.reported = changed === all.length ? all : 'unknown'
+        if (sure.length === all.length || world.reported === 'unknown') return undefined
+        if (!sure.every((entity) => isOwn(world.rows[entity]))) world.reported = 'unknown'
         return undefined
       },
     },
@@ -129,11 +129,11 @@ export function otherWriter(entity: Entity, versions: readonly number[], body: s
 }
 
 /** Returns a violation if the reported winners are wrong. */
-export function toldWrong({ told, won }: SwapWorld): string | undefined {
-  if (told === undefined || told === 'unknown' || told.join() === won.join()) return undefined
-  return `the batch has won [${won.join()}] and is told [${told.join()}]`
+export function wrongReport({ reported, won }: SwapWorld): string | undefined {
+  if (reported === undefined || reported === 'unknown' || reported.join() === won.join()) return undefined
+  return `the batch has won [${won.join()}] but learns [${reported.join()}]`
 }
 
-export function notTold({ told }: SwapWorld): string | undefined {
-  return told === 'unknown' ? 'the batch is not told what it has won' : undefined
+export function noReport({ reported }: SwapWorld): string | undefined {
+  return reported === 'unknown' ? 'the batch does not learn its winners' : undefined
 }

@@ -51,7 +51,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     try {
       await act(options, operation)
     } catch (error) {
-      told(options.history, operation, error)
+      reportError(options.history, operation, error)
     }
     if (options.mayRest && random.chance(0.5)) await options.time.sleep(random.below(MAX_REST_MS))
   }
@@ -64,7 +64,7 @@ function ofCopies({ random, replicas, cacheMs }: ClientOptions): readonly Act[] 
 }
 
 /** A retryable error with a known outcome, or a refusal, means that the write did not take place. */
-function told(history: History, operation: Operation, error: unknown): void {
+function reportError(history: History, operation: Operation, error: unknown): void {
   if (!isLooseleafError(error)) throw error
   if (error.unknownOutcome) history.counts.unknown++
   else history.failed(operation)
@@ -182,7 +182,7 @@ const putMany: Act = async (options, operation) => {
   for (const [i, fate] of fates.entries()) {
     const each = operations[i] as Operation
     if (fate.ok) history.acknowledged(each, fate.value.id, fate.value.version)
-    else told(history, each, fate.error)
+    else reportError(history, each, fate.error)
   }
 }
 

@@ -26,7 +26,7 @@ export interface Bound {
 }
 
 /** Conditions of a query. */
-export interface AskedQuery {
+export interface SearchRequest {
   readonly what: string
   matches(bag: Bag): boolean
 }

@@ -52,11 +52,11 @@ export function createFollower(driver: ReferenceDriver, { check }: Checker): Fol
       }
     },
     serverCrashed() {
-      const there = new Map(stored())
+      const storedVersions = new Map(stored())
       for (const [id, version] of handed) {
         check(
           'a crash never undoes a delivered change',
-          !hasFailedOver && version > (there.get(id) ?? 0) && `${id} at ${version} is gone`,
+          !hasFailedOver && version > (storedVersions.get(id) ?? 0) && `${id} at ${version} is gone`,
         )
       }
     },

@@ -95,12 +95,12 @@ async function runMany(): Promise<void> {
   ]
   const startedAt = Date.now()
   const seconds = (): number => Math.round((Date.now() - startedAt) / 1000)
-  const told = new Set<number>()
+  const reported = new Set<number>()
   let toldAt = startedAt
   const onProgress = ({ seeds: done, violations }: SimulationTotals): void => {
     for (const { seed, check, what } of violations) {
-      if (told.has(seed)) continue
-      told.add(seed)
+      if (reported.has(seed)) continue
+      reported.add(seed)
       console.error(`Seed ${seed}: not ${check}: ${what}\nSee every step: ${replay(seed)}`)
     }
     if (Date.now() - toldAt < PROGRESS_MS) return

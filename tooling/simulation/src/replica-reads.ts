@@ -34,19 +34,19 @@ function questionOf({ random, clients }: ClientOptions): Question {
 
 const get: Act = async (options, operation) => {
   const { store, random, history, ids } = options
-  const asked = ask(options)
+  const request = ask(options)
   const id = random.pick(ids)
-  const entity = await store.get(id, asked.options)
-  history.readReplica(operation, id, entity && metaOf(entity)?.version, entity, asked.bound)
+  const entity = await store.get(id, request.options)
+  history.readReplica(operation, id, entity && metaOf(entity)?.version, entity, request.bound)
 }
 
 const getMany: Act = async (options, operation) => {
   const { store, history, ids } = options
-  const asked = ask(options)
-  const entities = await store.getMany(ids, asked.options)
+  const request = ask(options)
+  const entities = await store.getMany(ids, request.options)
   for (const [i, entity] of entities.entries()) {
     const version = entity && metaOf(entity)?.version
-    history.readReplica(operation, ids[i]!, version, entity, asked.bound)
+    history.readReplica(operation, ids[i]!, version, entity, request.bound)
   }
 }
 

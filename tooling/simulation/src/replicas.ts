@@ -61,7 +61,7 @@ interface Server extends ReplicaServer {
   /** Position in the log. */
   at: number
   /** Steps until it continues. */
-  left: number
+  remainingSteps: number
 }
 
 /**
@@ -86,7 +86,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       starts: 1,
       log: momentsOf(number),
       at: 0,
-      left: 0,
+      remainingSteps: 0,
       show() {
         const moment = this.log[this.at]
         if (moment === undefined || moment === shown) return
@@ -99,7 +99,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   function die(server: Server, what: string): void {
     scheduler.note(`-- ${server.shard.name} ${what}`)
     server.isDown = true
-    server.left = 1 + random.below(random.pick(DOWN_STEPS))
+    server.remainingSteps = 1 + random.below(random.pick(DOWN_STEPS))
     scheduler.cut(server.address)
   }
 
@@ -129,7 +129,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     } else if (strikes('replicaStops')) {
       count('replicaStops')
       scheduler.note(`-- ${server.shard.name} stops, ${server.log.length - 1 - server.at} changes behind`)
-      server.left = 1 + random.below(random.pick(STOPPED_STEPS))
+      server.remainingSteps = 1 + random.below(random.pick(STOPPED_STEPS))
     } else if (strikes('replicaDies')) {
       count('replicaDies')
       die(server, 'dies')
@@ -148,7 +148,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     servers,
     pass() {
       for (const server of servers.flat()) {
-        if (server.left > 0) server.left--
+        if (server.remainingSteps > 0) server.remainingSteps--
         else if (server.isDown) comeBack(server)
         else goOn(server)
       }

@@ -3,7 +3,7 @@ import type { IndexDefinition, IndexProperties, QueryPage, Where } from '@loosel
 import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Act, ClientOptions } from './client.ts'
-import type { AskedQuery } from './evidence.ts'
+import type { SearchRequest } from './evidence.ts'
 import {
   byGroupAndRank,
   byGroupAndRankElsewhere,
@@ -17,7 +17,7 @@ import {
 } from './indexes.ts'
 
 /** Conditions of a search, with the store's arguments. */
-export interface Question extends AskedQuery {
+export interface Question extends SearchRequest {
   readonly index: IndexDefinition
   readonly where: Where<IndexProperties>
 }
@@ -133,28 +133,28 @@ const getMany: Act = async ({ store, ids, history, cacheMs }, operation) => {
 const queryFor =
   (ask: (random: Random) => Question): Act =>
   async ({ store, random, history }, operation) => {
-    const asked = ask(random)
+    const request = ask(random)
     const options = { limit: random.pick(LIMITS), scatter: true, order: order(random) }
-    history.queried(operation, asked, await store.query(asked.index, asked.where, options))
+    history.queried(operation, request, await store.query(request.index, request.where, options))
   }
 
 const allFor =
   (ask: (random: Random) => Question): Act =>
   async ({ store, random, history }, operation) => {
-    const asked = ask(random)
+    const request = ask(random)
     const options = { scatter: true, order: order(random) }
-    history.gotAll(operation, asked, await store.getAll(asked.index, asked.where, options))
+    history.gotAll(operation, request, await store.getAll(request.index, request.where, options))
   }
 
 /** Reads all pages in order, or back from the last one. */
 const pages: Act = async ({ store, random, history }, operation) => {
-  const asked = anyQuestion(random)
+  const request = anyQuestion(random)
   const options = { limit: 1 + random.below(2), scatter: true, order: order(random) }
   const isBackward = random.chance(0.4)
   const items: Bag[] = []
   let isComplete = true
   const turn = async (cursor: string | undefined): Promise<QueryPage> => {
-    const page = await store.query(asked.index, asked.where, { ...options, ...(cursor && { cursor }) })
+    const page = await store.query(request.index, request.where, { ...options, ...(cursor && { cursor }) })
     isComplete &&= page.cost.complete
     return page
   }
@@ -165,16 +165,16 @@ const pages: Act = async ({ store, random, history }, operation) => {
     page = await turn(page.previous)
     items.push(...page.items)
   }
-  history.paged(operation, asked, items, isComplete)
+  history.paged(operation, request, items, isComplete)
 }
 
 const count: Act = async ({ store, random, history }, operation) => {
-  const asked = anyQuestion(random)
+  const request = anyQuestion(random)
   const exact = random.chance(0.5)
   history.counted(
     operation,
-    asked,
-    await store.count(asked.index, asked.where, { exact, scatter: true }),
+    request,
+    await store.count(request.index, request.where, { exact, scatter: true }),
     exact,
   )
 }
@@ -182,7 +182,7 @@ const count: Act = async ({ store, random, history }, operation) => {
 const scan: Act = async ({ store, history }: ClientOptions, operation) => {
   const items: Bag[] = []
   for await (const entity of store.scan()) items.push(entity)
-  const everything: AskedQuery = { what: 'a scan', matches: () => true }
+  const everything: SearchRequest = { what: 'a scan', matches: () => true }
   history.scanned(operation, everything, items)
 }
 

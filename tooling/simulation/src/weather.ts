@@ -45,7 +45,7 @@ const LEAPS = [0, 0, 60, 300, 1500, 4000, 61_000]
 
 interface Pause {
   readonly life: Life
-  left: number
+  remainingSteps: number
   /** Step before the end at which the clock leaps. */
   readonly leapAt: number
   readonly leap: number
@@ -122,8 +122,13 @@ export function createWeather(options: WeatherOptions): Weather {
     if (!strikes('pause')) return
     const life = random.pick(options.lives())
     if (!life.alive || life.frozen) return
-    const left = 1 + random.below(random.pick(PAUSE_STEPS))
-    pauses.push({ life, left, leapAt: random.below(left), leap: random.below(1 + random.pick(LEAPS)) })
+    const remainingSteps = 1 + random.below(random.pick(PAUSE_STEPS))
+    pauses.push({
+      life,
+      remainingSteps,
+      leapAt: random.below(remainingSteps),
+      leap: random.below(1 + random.pick(LEAPS)),
+    })
     world.happened.pause++
     scheduler.note(`-- ${life.name} freezes`)
     scheduler.freeze(life)
@@ -137,14 +142,14 @@ export function createWeather(options: WeatherOptions): Weather {
 
   function goOnWithPauses(): void {
     for (const each of pauses) {
-      each.left--
-      if (each.left === each.leapAt && each.leap > 0) {
+      each.remainingSteps--
+      if (each.remainingSteps === each.leapAt && each.leap > 0) {
         scheduler.leap(each.leap)
         scheduler.note(`-- ${each.leap} ms go by`)
       }
-      if (each.left <= 0) wakeUp(each)
+      if (each.remainingSteps <= 0) wakeUp(each)
     }
-    pauses = pauses.filter(({ left }) => left > 0)
+    pauses = pauses.filter(({ remainingSteps }) => remainingSteps > 0)
   }
 
   return {

@@ -39,13 +39,13 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     project.provide('mysql', { urls: givenServers })
     return undefined
   }
-  const mine = (holder[shared] ??= { users: 0, door: openDoor() })
-  mine.users++
-  project.provide('mysql', { askAt: (await mine.door).askAt })
+  const state = (holder[shared] ??= { users: 0, door: openDoor() })
+  state.users++
+  project.provide('mysql', { askAt: (await state.door).askAt })
   return async () => {
-    if (--mine.users > 0) return
+    if (--state.users > 0) return
     holder[shared] = undefined
-    await (await mine.door).close()
+    await (await state.door).close()
   }
 }
 

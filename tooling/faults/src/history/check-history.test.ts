@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AskedQuery, Content } from '../indexes.ts'
+import type { QueryRequest, Content } from '../indexes.ts'
 import { checkHistory } from './check-history.ts'
 import type { EndRecord, HistoryRecord, ProcessHistory, QueryRecord, SightRecord } from './records.ts'
 
@@ -29,13 +29,13 @@ function sight([start, end]: readonly [number, number], seen: Partial<SightRecor
 function query(
   [start, end]: readonly [number, number],
   found: readonly string[],
-  asked: AskedQuery = { index: 'by_tag', tags: ['red'] },
+  request: QueryRequest = { index: 'by_tag', tags: ['red'] },
 ): QueryRecord {
-  return { kind: 'query', start, end, asked, found }
+  return { kind: 'query', start, end, request, found }
 }
 
 /** A query over a range of groups. */
-const over = (...between: [from: string, to: string]): AskedQuery => ({ index: 'by_group', between })
+const over = (...between: [from: string, to: string]): QueryRequest => ({ index: 'by_group', between })
 
 function check(...records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] {
   return checkHistory([{ records: records.flat(), goneAt: 1_000 }]).wrongs

@@ -1,4 +1,4 @@
-import { matches, textOfAsked, type AskedQuery, type Content } from '../indexes.ts'
+import { matches, textOfRequest, type QueryRequest, type Content } from '../indexes.ts'
 import { checkEntity, type EntityCheckOptions } from './check-entity.ts'
 import { createSupersession, type EntityHistory, type Write } from './entity-history.ts'
 import type { BeginRecord, EndRecord, ProcessHistory, QueryRecord, SightRecord } from './records.ts'
@@ -183,11 +183,11 @@ function checkQueries(
   counts: HistoryCounts,
 ): string[] {
   const wrongs: string[] = []
-  const byAsked = Map.groupBy(queries, ({ asked }) => textOfAsked(asked))
+  const byAsked = Map.groupBy(queries, ({ request }) => textOfRequest(request))
   for (const [text, group] of byAsked) {
-    const { asked } = group[0] as QueryRecord
+    const { request } = group[0] as QueryRecord
     for (const history of histories) {
-      const doubtful = whereItMayNotMatch(history, asked)
+      const doubtful = whereItMayNotMatch(history, request)
       for (const query of group) {
         if (query.complete === false) continue
         if (meets(doubtful, query.start, query.end)) continue
@@ -200,9 +200,9 @@ function checkQueries(
   return wrongs
 }
 
-export function whereItMayNotMatch({ writes }: EntityHistory, asked: AskedQuery): Intervals {
+export function whereItMayNotMatch({ writes }: EntityHistory, request: QueryRequest): Intervals {
   const supersession = createSupersession(writes)
-  const matching = (content: Content | null): boolean => content !== null && matches(asked, content)
+  const matching = (content: Content | null): boolean => content !== null && matches(request, content)
   const doubtful = writes
     .filter(({ outcome, content }) => outcome !== 'failed' && !matching(content))
     .map((write) => ({ from: write.start, to: supersession.of(write) }))

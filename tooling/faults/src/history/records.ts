@@ -1,5 +1,5 @@
 import type { Recording } from '@looseleaf-tooling/lab/processes'
-import type { AskedQuery, Content } from '../indexes.ts'
+import type { QueryRequest, Content } from '../indexes.ts'
 
 /*
  * Records of a process, one line of JSON each: one before it sends a write, one after each answer. Times are
@@ -64,7 +64,7 @@ export interface QueryRecord {
   readonly called?: number | undefined
   /** True if replicas answered. */
   readonly fromReplicas?: true | undefined
-  readonly asked: AskedQuery
+  readonly request: QueryRequest
   readonly found: readonly string[]
   /** False if the query said that its result may be incomplete. */
   readonly complete?: false | undefined

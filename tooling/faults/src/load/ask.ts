@@ -12,7 +12,7 @@ import {
   RANGES,
   TAGS,
   TIMES,
-  type AskedQuery,
+  type QueryRequest,
 } from '../indexes.ts'
 
 export type FoundEntity = Bag & { readonly id: string }
@@ -44,7 +44,7 @@ interface Page {
 const PAGE = 7
 const WHOLE = 1_000
 
-export function whatToAsk(random: Random): AskedQuery {
+export function chooseRequest(random: Random): QueryRequest {
   const chosen = random.next()
   if (chosen < 0.2) return { index: 'by_tag', tags: some(TAGS, random) }
   if (chosen < 0.4) return { index: 'by_group', groups: some(GROUPS, random) }
@@ -66,14 +66,14 @@ function some<T>(values: readonly T[], random: Random): readonly T[] {
 /** Asks in one page, or in several if paging cannot miss a moved entity: forward, or forward and back. */
 export async function ask(
   store: DataStore,
-  asked: AskedQuery,
+  request: QueryRequest,
   random: Random,
   where: () => ReplicaReadOptions,
 ): Promise<Answered> {
   const order = random.pick(['asc', 'desc'] as const)
-  const inPages = isOfOneKey(asked) && random.chance(0.4)
+  const inPages = isOfOneKey(request) && random.chance(0.4)
   const isBackward = inPages && random.chance(0.5)
-  const query = pageOf(store, asked, random)
+  const query = pageOf(store, request, random)
   const turn = (cursor?: string): Promise<Page> =>
     query({
       ...where(),
@@ -106,33 +106,34 @@ export async function ask(
 
 function pageOf(
   store: DataStore,
-  asked: AskedQuery,
+  request: QueryRequest,
   random: Random,
 ): (options: PageOptions) => Promise<Page> {
-  switch (asked.index) {
+  switch (request.index) {
     case 'by_tag':
-      return (options) => store.query(byTag, { tags: anyOf(asked.tags) }, options)
+      return (options) => store.query(byTag, { tags: anyOf(request.tags) }, options)
     case 'by_group': {
-      const group = 'groups' in asked ? anyOf(asked.groups) : { gte: asked.between[0], lte: asked.between[1] }
+      const group =
+        'groups' in request ? anyOf(request.groups) : { gte: request.between[0], lte: request.between[1] }
       return (options) => store.query(byGroup, { group }, options)
     }
     case 'by_group_and_time': {
-      const { group, at } = asked
+      const { group, at } = request
       const where = { group, at: new Date(at) }
       if (random.chance(0.5)) return (options) => store.list(byGroupAndTime, where, options)
       return (options) => store.query(byGroupAndTime, where, options)
     }
     case 'by_tag and by_group': {
       const conditions = [
-        { index: byTag, where: { tags: asked.tag } },
-        { index: byGroup, where: { group: asked.group } },
+        { index: byTag, where: { tags: request.tag } },
+        { index: byGroup, where: { group: request.group } },
       ] as const
       return (options) => store.intersect(conditions, options)
     }
     case 'by_day': {
       // Any time of a day selects that day.
-      const day = anyOf(asked.days.map((date) => new Date(`${date}T12:34:56.789Z`)))
-      const where = asked.groups === undefined ? { day } : { day, group: anyOf(asked.groups) }
+      const day = anyOf(request.days.map((date) => new Date(`${date}T12:34:56.789Z`)))
+      const where = request.groups === undefined ? { day } : { day, group: anyOf(request.groups) }
       return (options) => store.query(byDay, where, options)
     }
   }

@@ -4,8 +4,8 @@ import type { DataStore, PutResult } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
 import { moment, type Recorder } from '@looseleaf-tooling/lab/records'
 import type { EndRecord, HistoryRecord, SightRecord } from '../history/records.ts'
-import { GROUPS, isGrey, matches, TAGS, textOfAsked, TIMES, type Content } from '../indexes.ts'
-import { ask, whatToAsk, type FoundEntity } from './ask.ts'
+import { GROUPS, isGrey, matches, TAGS, textOfRequest, TIMES, type Content } from '../indexes.ts'
+import { ask, chooseRequest, type FoundEntity } from './ask.ts'
 
 export interface ClientOptions {
   readonly store: DataStore
@@ -219,22 +219,22 @@ async function get(options: ClientOptions, ids: readonly string[]): Promise<bool
 
 async function query(options: ClientOptions): Promise<boolean> {
   const { store, random, recorder } = options
-  const asked = whatToAsk(random)
+  const request = chooseRequest(random)
   const called = moment()
   const { options: where, old } = sourceOf(options)
   try {
-    const { found, complete, start, fromReplicas } = await ask(store, asked, random, where)
+    const { found, complete, start, fromReplicas } = await ask(store, request, random, where)
     const end = moment()
     const ids = found.map((entity) => entity.id)
     if (new Set(ids).size < ids.length)
-      recorder.write({ kind: 'wrong', message: `a query ${textOfAsked(asked)} gave an entity twice` })
+      recorder.write({ kind: 'wrong', message: `a query ${textOfRequest(request)} gave an entity twice` })
     for (const entity of found) {
-      if (!matches(asked, contentIn(entity)))
+      if (!matches(request, contentIn(entity)))
         recorder.write({ kind: 'wrong', message: `${entity.id}: a query gave it, though it does not match` })
       recordSight(options, entity.id, { start, old }, entity, true)
     }
     const how = { ...(!complete && { complete }), ...(fromReplicas && { fromReplicas }) }
-    recorder.write({ kind: 'query', ...since({ start, old }), end, asked, found: ids, ...how })
+    recorder.write({ kind: 'query', ...since({ start, old }), end, request, found: ids, ...how })
     return false
   } catch (error) {
     return recordError(options, called, error)

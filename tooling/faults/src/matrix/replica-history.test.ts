@@ -1,7 +1,7 @@
 import { parseId, type Router } from '@looseleaf/core'
 import { describe, expect, test } from 'vitest'
 import type { HistoryRecord, QueryRecord, SightRecord } from '../history/records.ts'
-import type { AskedQuery, Content } from '../indexes.ts'
+import type { QueryRequest, Content } from '../indexes.ts'
 import { checkLossyHistory, type LossyFailover, type Survivor } from './replica-history.ts'
 
 const ID = '01a1fae5-02b5-7344-af57-b8baae49bc39'
@@ -42,14 +42,14 @@ function sight([start, end]: readonly [number, number], version: number, by: num
   return { kind: 'sight', id: ID, start, end, version, by }
 }
 
-const ofTag: AskedQuery = { index: 'by_tag', tags: ['red'] }
+const ofTag: QueryRequest = { index: 'by_tag', tags: ['red'] }
 
 function query(
   [start, end]: readonly [number, number],
   found: readonly string[],
-  asked: AskedQuery = ofTag,
+  request: QueryRequest = ofTag,
 ): QueryRecord {
-  return { kind: 'query', start, end, asked, found }
+  return { kind: 'query', start, end, request, found }
 }
 
 interface HistoryCase {
@@ -79,13 +79,13 @@ describe('a possible history with a failover', () => {
     expect(check({ records, failover: failover(0, stands) })).toMatchObject({ wrongs: [], lost: 0 })
   })
 
-  test.each<[string, AskedQuery]>([
+  test.each<[string, QueryRequest]>([
     ['row', ofTag],
     ['row in one of two indexes', { index: 'by_tag and by_group', tag: 'red', group: 'north' }],
   ])(
     'a query lacks an entity whose %s was on the shard that fell back, until the clean is over',
-    (_, asked) => {
-      const records = [first, query([31, 32], [], asked)]
+    (_, request) => {
+      const records = [first, query([31, 32], [], request)]
       expect(check({ records, failover: failover(1) })).toMatchObject({ wrongs: [], lackedUntilRepaired: 1 })
     },
   )

@@ -10,7 +10,7 @@ import {
 } from '../history/check-history.ts'
 import type { EntityHistory, Write } from '../history/entity-history.ts'
 import type { ProcessHistory, QueryRecord, SightRecord } from '../history/records.ts'
-import { GROUPS, matches, signatureOf, textOfAsked, type AskedQuery, type Content } from '../indexes.ts'
+import { GROUPS, matches, signatureOf, textOfRequest, type QueryRequest, type Content } from '../indexes.ts'
 
 /** State of an entity on the promoted server before that server took writes. */
 export interface Survivor {
@@ -77,7 +77,7 @@ export function checkLossyHistory(
 ): LossyHistory {
   const { entities, queries, wrongs, counts } = gather(processes)
   for (const sight of sights) entities.get(sight.id)?.sights.push(sight)
-  const byAsked = [...Map.groupBy(queries, ({ asked }) => textOfAsked(asked)).values()]
+  const byAsked = [...Map.groupBy(queries, ({ request }) => textOfRequest(request)).values()]
   let lost = 0
   let lackedUntilRepaired = 0
   let excusedLooks = 0
@@ -93,9 +93,9 @@ export function checkLossyHistory(
         lost += fell.lost
       }
       for (const group of byAsked) {
-        const asked = (group[0] as QueryRecord).asked
-        const doubtful = whereItMayNotMatch(history, asked)
-        const places = rowShards(asked, shard, router).map((each): RowPlace => ({
+        const request = (group[0] as QueryRecord).request
+        const doubtful = whereItMayNotMatch(history, request)
+        const places = rowShards(request, shard, router).map((each): RowPlace => ({
           entityShard: shard,
           rowShard: each,
           writes: all.writes,
@@ -110,7 +110,8 @@ export function checkLossyHistory(
           if (!excused) counts.expectedInQueries++
           if (query.found.includes(id)) continue
           if (excused) lackedUntilRepaired++
-          else wrongs.push(`${id}: a query ${textOfAsked(asked)} lacks it, though it matched all the time`)
+          else
+            wrongs.push(`${id}: a query ${textOfRequest(request)} lacks it, though it matched all the time`)
         }
       }
     }
@@ -225,8 +226,8 @@ interface RowPlace {
 }
 
 /** Returns the shards that may hold the entity's rows for this query. */
-function rowShards(asked: AskedQuery, entityShard: number, router: Router): number[] {
-  const keys = rowKeys(asked)
+function rowShards(request: QueryRequest, entityShard: number, router: Router): number[] {
+  const keys = rowKeys(request)
   if (keys === undefined) return [entityShard]
   return [...new Set(keys.map((key) => router.shardOfKey(Buffer.from(key))))]
 }
@@ -234,16 +235,16 @@ function rowShards(asked: AskedQuery, entityShard: number, router: Router): numb
 /**
  * Returns the values that determine the shard of such rows; undefined if the rows are beside their entities.
  */
-function rowKeys(asked: AskedQuery): readonly string[] | undefined {
-  switch (asked.index) {
+function rowKeys(request: QueryRequest): readonly string[] | undefined {
+  switch (request.index) {
     case 'by_group_and_time':
     case 'by_day':
       return undefined
     case 'by_tag':
-      return asked.tags
+      return request.tags
     case 'by_group':
-      return GROUPS.filter((group) => matches(asked, { group, tags: [], at: '' }))
+      return GROUPS.filter((group) => matches(request, { group, tags: [], at: '' }))
     case 'by_tag and by_group':
-      return [asked.tag, asked.group]
+      return [request.tag, request.group]
   }
 }

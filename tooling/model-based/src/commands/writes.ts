@@ -9,10 +9,17 @@ import { command, type Command } from './command.ts'
 /**
  * Condition of a write on the version: none, the last one seen, an outdated one, or that there is no entity.
  */
-type Asked = 'nothing' | 'current' | 'outdated' | 'none'
+type ExpectedVersion = 'nothing' | 'current' | 'outdated' | 'none'
 
 const slots = fc.nat(12)
-const asked = fc.constantFrom<Asked>('nothing', 'nothing', 'nothing', 'current', 'outdated', 'none')
+const expected = fc.constantFrom<ExpectedVersion>(
+  'nothing',
+  'nothing',
+  'nothing',
+  'current',
+  'outdated',
+  'none',
+)
 
 const put = command(
   'put',
@@ -20,9 +27,9 @@ const put = command(
     slot: fc.option(slots, { freq: 8 }),
     idIn: fc.constantFrom('options', 'bag'),
     bag: bags,
-    asked,
+    expected,
   }),
-  async ({ slot, idIn, bag, asked: version }, model, world, text) => {
+  async ({ slot, idIn, bag, expected: version }, model, world, text) => {
     const id = slot === null ? undefined : model.idAt(slot)
     const options = versionOption(model, id, id === undefined ? 'nothing' : version)
     await write(model, world, text, {
@@ -51,8 +58,8 @@ const insert = command(
 
 const update = command(
   'update',
-  fc.record({ slot: slots, how: fc.constantFrom('merge', 'replace', 'nothing'), bag: bags, asked }),
-  async ({ slot, how, bag, asked: version }, model, world, text) => {
+  fc.record({ slot: slots, how: fc.constantFrom('merge', 'replace', 'nothing'), bag: bags, expected }),
+  async ({ slot, how, bag, expected: version }, model, world, text) => {
     const id = model.idAt(slot)
     const change = (before: Bag): Bag => (how === 'replace' ? bag : { ...before, ...bag })
     const keeps = how === 'nothing'
@@ -67,10 +74,10 @@ const update = command(
   },
 )
 
-const remove = command('delete', fc.record({ slot: slots, asked }), async (given, model, world, text) => {
+const remove = command('delete', fc.record({ slot: slots, expected }), async (given, model, world, text) => {
   const id = model.idAt(given.slot)
-  const isCurrent = holds(model, id, given.asked)
-  const actual = await answerOf(() => world.store.delete(id, versionOption(model, id, given.asked)))
+  const isCurrent = holds(model, id, given.expected)
+  const actual = await answerOf(() => world.store.delete(id, versionOption(model, id, given.expected)))
   const expected = await answerOf(() => model.oracle.delete(id.toLowerCase(), isCurrent))
   model.wrote(id, undefined)
   world.compare(text, actual, expected)
@@ -127,12 +134,16 @@ async function write(model: Model, world: World, text: string, call: Write): Pro
   if (call.id === undefined) model.ids.push(id)
 }
 
-function holds(model: Model, id: string, version: Asked): boolean {
+function holds(model: Model, id: string, version: ExpectedVersion): boolean {
   if (version === 'none') return !model.oracle.entities.has(id.toLowerCase())
   return version !== 'outdated'
 }
 
-function versionOption(model: Model, id: string | undefined, version: Asked): { ifVersion?: number } {
+function versionOption(
+  model: Model,
+  id: string | undefined,
+  version: ExpectedVersion,
+): { ifVersion?: number } {
   if (id === undefined || version === 'nothing') return {}
   if (version === 'none') return { ifVersion: 0 }
   const current = model.versionOf(id)
