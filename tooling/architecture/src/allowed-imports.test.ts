@@ -14,11 +14,11 @@ test('the table names exactly the existing packages', () => {
 describe.each(published.map((one) => [one.manifest.name, one] as const))('%s', (name, one) => {
   const allowed = allowanceOf(name)
 
-  test('its dependencies are exactly those of the table', () => {
+  test('dependencies are exactly those of the table', () => {
     expect(neededBy(one.manifest)).toEqual([...allowed.workspace, ...allowed.thirdParty].toSorted())
   })
 
-  test('its imports are those that the table allows', () => {
+  test('imports are those that the table allows', () => {
     expect(forbiddenImports(one, allowed)).toEqual([])
   })
 })
@@ -27,15 +27,15 @@ describe('apps/feed', () => {
   const one = apps.find(({ folder }) => folder === 'apps/feed')
   if (one === undefined) throw new Error('apps/feed is not there.')
 
-  test('its only dependency within this repository is looseleaf', () => {
+  test('looseleaf is the only dependency within this repository', () => {
     expect(neededBy(one.manifest)).toEqual([...feed.workspace, ...feed.thirdParty].toSorted())
   })
 
-  test('its imports are those that its own table allows', () => {
+  test('imports are those that the table of the feed allows', () => {
     expect(forbiddenImports(one, feed)).toEqual([])
   })
 
-  test('its sources contain no SQL', () => {
+  test('sources of the feed contain no SQL', () => {
     const found = sourcesOf(one)
       .filter((path) => !isTest(path))
       .filter((path) => SQL.test(read(path)))

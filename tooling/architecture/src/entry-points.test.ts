@@ -6,7 +6,7 @@ import { read, workspacePackages } from './repository.ts'
 describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
   '%s',
   (name, { folder, manifest }) => {
-    test('it has the entry points "." and those of the table, for sources, types and builds', () => {
+    test('a package has the entry points "." and those of the table, for sources, types and builds', () => {
       expect(manifest.exports).toEqual({
         '.': exportOf('index'),
         ...Object.fromEntries(
@@ -15,12 +15,12 @@ describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one
       })
     })
 
-    test('its entry points name every export and have no `export *`', () => {
+    test('entry points name every export and have no `export *`', () => {
       expect(read(`${folder}/src/index.ts`)).not.toMatch(/^\s*export\s*(type\s*)?\*/m)
     })
 
     const forbidden = packages[name]?.neverReaches ?? []
-    test(`as built, it does not reach ${typeof forbidden === 'string' ? forbidden : forbidden.join(', ')}`, async () => {
+    test(`the built package does not reach ${typeof forbidden === 'string' ? forbidden : forbidden.join(', ')}`, async () => {
       const reached = await reachedFrom(entryOf(name))
       const ways = [...reached].filter(([third]) => forbidden === 'anything' || forbidden.includes(third))
       expect(ways.map(([, way]) => way)).toEqual([])

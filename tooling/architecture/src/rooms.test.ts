@@ -6,7 +6,7 @@ import { isTest, read, sourcesOf, workspacePackages, type WorkspacePackage } fro
 describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
   '%s',
   (_name, one) => {
-    test('its folders import in one direction', () => {
+    test('folders of a package import in one direction', () => {
       expect(circle(importsBetweenFolders(one))).toEqual([])
     })
   },

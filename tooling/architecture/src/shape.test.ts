@@ -15,20 +15,20 @@ describe.each(published.map((one) => [one.manifest.name, one] as const))('%s', (
     expect(long).toEqual([])
   })
 
-  test('its file names are kebab-case', () => {
+  test('file names are kebab-case', () => {
     const odd = sourcesOf(one).filter(
       (path) => !/^[a-z0-9-]+(\.int|\.property)?(\.test|\.test-d)?\.tsx?$/.test(path.split('/').at(-1) ?? ''),
     )
     expect(odd).toEqual([])
   })
 
-  test('its package has a README, and is ESM under the MIT licence', () => {
+  test('a package has a README, and is ESM under the MIT licence', () => {
     expect(isThere(`${one.folder}/README.md`)).toBe(true)
     expect(one.manifest).toMatchObject({ type: 'module', license: 'MIT' })
     expect(one.manifest.private ?? false).toBe(false)
   })
 
-  test('its package.json names the address of the root; `pnpm metadata` writes it', () => {
+  test('package.json has the address of the root; `pnpm metadata` writes it', () => {
     expect(one.manifest).toMatchObject(metadataOf(one))
     const readme = read(`${one.folder}/README.md`)
     expect(readme).toBe(withAbsoluteLinks(one, readme))

@@ -206,7 +206,7 @@ export const found: readonly FoundMistake[] = [
     now: 'The process first makes a flushed commit on that shard.',
     heldBy: {
       file: 'tooling/faults/src/unflushed/unflushed.int.test.ts',
-      name: 'it is not relied on by $name',
+      name: 'no such commit is relied on by $name',
     },
   },
   {

@@ -143,20 +143,20 @@ describe('the report of a Galera cluster', () => {
     nodesEqual: true,
   }
 
-  test('it has a line for its rounds and one in the summary', () => {
+  test('a Galera run has a line for its rounds and one in the summary', () => {
     const page = renderReport([faultResult([])], [{ name: 'failover', content }])
     expect(page).toMatch(/failover +\| +2 kills \| +700 \| +42 \| +3: 1, 2 .* 6\.2–6\.4 .* 5\.0–7\.0 .* held/)
     expect(page).toMatch(/Galera cluster that loses.*\| +1,645 \| +2 \| .* held/)
     expect(page).toMatch(/Galera: failover +\| +\| not recorded/)
   })
 
-  test('it shows a lost write as broken', () => {
+  test('a Galera run that lost a write is shown as broken', () => {
     const broken = { ...content, tally: { ...content.tally, wrongs: ['a write is gone'] } }
     const page = renderReport([faultResult([])], [{ name: 'failover', content: broken }])
     expect(page).toMatch(/Galera cluster that loses.*BROKEN: 1 of 1 runs/)
   })
 
-  test('it shows the figures of other experiments', () => {
+  test('the Galera section shows the figures of other experiments', () => {
     const fence = { at: content.at, same: { rounds: 60, late: 0 }, across: { rounds: 60, late: 25 } }
     const page = renderReport([faultResult([])], [{ name: 'fence', content: fence }])
     expect(page).toContain('- fence, across: 60 rounds, 25 late.')

@@ -21,7 +21,7 @@ it('the spec has invariants, each with a distinct number', () => {
 })
 
 describe.each(invariants)('$title', ({ tests }) => {
-  it('it names at least one test, and none twice', () => {
+  it('an invariant names at least one test, and none twice', () => {
     expect(tests.length).toBeGreaterThan(0)
     expect(new Set(tests.map(({ file, name }) => `${file} ${name}`)).size).toBe(tests.length)
   })

@@ -306,12 +306,12 @@ describe('a state that was seen before a server crash', () => {
   const crashed = (records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] =>
     checkHistory([{ records: records.flat(), goneAt: 1_000 }], [], { serversCrash: true }).wrongs
 
-  test.each(unflushed)('it may be undone: %s', (_, otherwise, records) => {
+  test.each(unflushed)('a seen state may be undone: %s', (_, otherwise, records) => {
     expect(check(...records).join()).toMatch(otherwise)
     expect(crashed(records)).toEqual([])
   })
 
-  test('it may survive without an acknowledgement, and an update may be based on it', () => {
+  test('a seen state may survive without an acknowledgement, and an update may be based on it', () => {
     const kept = [
       write(1, [0, 1], { version: 5 }),
       write(2, [2, 3], { outcome: 'unknown' }),
@@ -322,7 +322,7 @@ describe('a state that was seen before a server crash', () => {
     expect(crashed([...kept, write(4, [8, 9], { version: 11, previous: 1 })]).join()).toMatch(/lost update/)
   })
 
-  test('it survives if it was acknowledged', () => {
+  test('an acknowledged state survives a crash', () => {
     expect(crashed([write(1, [0, 1], { version: 5 }), sight([2, 3])])).not.toEqual([])
     const seen = sight([4, 5], { version: 5, by: 1 })
     expect(crashed([write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 7 }), seen])).not.toEqual(
@@ -338,14 +338,14 @@ describe('a query that lacks an entity that matched all the time', () => {
   ]
   const processes = (records: HistoryRecord[]): ProcessHistory[] => [{ records, goneAt: 1_000 }]
 
-  test('it is excused and counted if it said that it is incomplete', () => {
+  test('a query that misses an entity is excused and counted if it says that it is incomplete', () => {
     const { wrongs, counts } = checkHistory(processes(lacking({ complete: false })))
     expect(wrongs).toEqual([])
     expect(counts).toMatchObject({ incompleteQueries: 1, expectedInQueries: 0 })
     expect(checkHistory(processes(lacking({}))).wrongs).toHaveLength(1)
   })
 
-  test('it is counted if rows may come after their entity', () => {
+  test('a query that misses an entity is counted if rows may come after their entity', () => {
     const { wrongs, counts } = checkHistory(processes(lacking({})), [], { queriesMayLack: true })
     expect(wrongs).toEqual([])
     expect(counts).toMatchObject({ lackedInQueries: 1, expectedInQueries: 1 })

@@ -29,7 +29,7 @@ const sight = (id: string, version: number, key: string | null, by: number, at: 
 })
 
 describe('the checker of fights', () => {
-  test('it accepts a fight in which a key moves between entities', () => {
+  test('the checker accepts a fight in which a key moves between entities', () => {
     const first = put('a', 'x', 10, [0, 5])
     const by = numbers
     const { wrongs, counts } = checkFight(
@@ -40,7 +40,7 @@ describe('the checker of fights', () => {
     expect(counts).toMatchObject({ acknowledged: 3, holdings: 2, changes: 1 })
   })
 
-  test('it reports two entities with one key, whether seen or answered', () => {
+  test('the checker reports two entities with one key, whether seen or answered', () => {
     const records = [...put('a', 'x', 10, [0, 5]), ...put('b', 'x', 5, [20, 30])]
     const by = numbers
     const wrong = ['a (version 10) and b (5) both had x']
@@ -53,20 +53,20 @@ describe('the checker of fights', () => {
     )
   })
 
-  test('it reports a missing acknowledged write', () => {
+  test('the checker reports a missing acknowledged write', () => {
     const older = put('a', null, 9, [0, 1])
     const by = numbers
     const { wrongs } = checkFight([...older, ...put('a', 'x', 10, [2, 5])], [sight('a', 9, null, by, 50)])
     expect(wrongs).toEqual(['a: version 10 was acknowledged, and version 9 was there after that'])
   })
 
-  test('it reports a failed write that was seen', () => {
+  test('the checker reports a failed write that was seen', () => {
     const failed = write('a', 'x', [0, 5], { outcome: 'failed' })
     const { wrongs } = checkFight(failed, [sight('a', 9, 'x', numbers, 50)])
     expect(wrongs).toEqual([`a: version 9 is of write ${numbers}, which was failed`])
   })
 
-  test('it reports a refusal that names a former holder, but not one that names a possible holder', () => {
+  test('the checker reports a refusal that names a former holder, but not one that names a possible holder', () => {
     const refused = write('b', 'x', [30, 40], { outcome: 'refused', holder: 'a' })
     const has = put('a', 'x', 10, [0, 5])
     expect(checkFight([...has, ...refused], []).wrongs).toEqual([])

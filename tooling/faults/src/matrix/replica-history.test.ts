@@ -165,7 +165,7 @@ describe('a row that a watcher found missing', () => {
   ])('%s', (_, row, shard, fallenBackMayMiss, wrongs) => {
     expect(judge(row, shard, fallenBackMayMiss)).toBe(wrongs)
   })
-  test('it is excused beside its entity for a write that was in flight', () => {
+  test('a missing row beside its entity is excused for a write that was in flight', () => {
     const records = [first, put(2, [15, 40], 6)]
     const missing = [`0 by_group 00 ${ID} of version 6`]
     expect(check({ records, failover: failover(0, stands), missing })).toMatchObject({

@@ -43,12 +43,15 @@ describe.skipIf(why !== undefined).each(someOf(variants, 1))(
       await hang?.remove()
     }, LIMIT_MS)
 
-    test.each(experiments.map(({ name }, i) => ({ name, i })))('it is not relied on by $name', ({ i }) => {
-      const verdict = run?.verdicts[i]
-      expect(verdict?.wrongs).toEqual([])
-      // The run proves nothing unless the log hung and the commit was seen and lost.
-      expect(run?.hung).toBeGreaterThan(0)
-      expect(verdict).toMatchObject(binaryLog ? { wasSeen: false } : { wasSeen: true, wasLost: true })
-    })
+    test.each(experiments.map(({ name }, i) => ({ name, i })))(
+      'no such commit is relied on by $name',
+      ({ i }) => {
+        const verdict = run?.verdicts[i]
+        expect(verdict?.wrongs).toEqual([])
+        // The run proves nothing unless the log hung and the commit was seen and lost.
+        expect(run?.hung).toBeGreaterThan(0)
+        expect(verdict).toMatchObject(binaryLog ? { wasSeen: false } : { wasSeen: true, wasLost: true })
+      },
+    )
   },
 )

@@ -31,12 +31,12 @@ async function watch(tables: Tables, options: WatchOptions, meanwhile?: () => vo
 }
 
 describe('an absent row', () => {
-  test('it is missing if it must always be there', async () => {
+  test('an absent row is missing if it must always be there', async () => {
     const { missing } = await watch(tablesOf({ version: 2, rows: [] }), {})
     expect(missing).toContain(`${ROW} of version 2`)
   })
 
-  test('it is excused while it is pending, and missing otherwise', async () => {
+  test('an absent row is excused while it is pending, and missing otherwise', async () => {
     const options: WatchOptions = { promised: 'unless pending' }
     const excused = await watch(tablesOf({ version: 2, rows: [], pending: ['index_a entity'] }), options)
     expect(excused.missing).toEqual([])
@@ -45,7 +45,7 @@ describe('an absent row', () => {
     expect(other.missing).toContain(`${ROW} of version 2`)
   })
 
-  test('it is excused if rows are written after their entity', async () => {
+  test('an absent row is excused if rows are written after their entity', async () => {
     const { missing, excused } = await watch(tablesOf({ version: 2, rows: [] }), { promised: 'in the end' })
     expect(missing).toEqual([])
     expect(excused).toBeGreaterThan(0)
@@ -53,7 +53,7 @@ describe('an absent row', () => {
 })
 
 describe('the rows of a replaced state', () => {
-  test('they are missing if they disappear before their time', async () => {
+  test('rows of a replaced state are missing if they disappear before their time', async () => {
     const now = { version: 1, rows: [OLD_ROW] }
     const { missing } = await watch(tablesOf(now), { keptMs: 60_000 }, () => {
       now.version = 2
