@@ -56,7 +56,7 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
   }
 
   /** Returns the position of a row, or the position where it would be. */
-  function find(key: Key, entityId: Uint8Array): { at: number; exists: boolean } {
+  function find(key: Key, entityId: Uint8Array): { at: number; isFound: boolean } {
     let low = 0
     let high = rows.length
     while (low < high) {
@@ -65,7 +65,7 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
       else high = middle
     }
     const row = rows[low]
-    return { at: low, exists: row !== undefined && comparePlaces(row, { key, entityId }) === 0 }
+    return { at: low, isFound: row !== undefined && comparePlaces(row, { key, entityId }) === 0 }
   }
 
   /** Returns the only row of a key. */
@@ -109,8 +109,8 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
       exists = true
     },
     versionOf(key, entityId) {
-      const { at, exists } = find(key, entityId)
-      return exists ? rows[at]?.version : undefined
+      const { at, isFound } = find(key, entityId)
+      return isFound ? rows[at]?.version : undefined
     },
     drop() {
       exists = false
@@ -128,10 +128,10 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
       }
       check()
       for (const { key, entityId, version, included = null } of upserts) {
-        const { at, exists } = find(key, entityId)
-        const kept = exists ? (rows[at] as IndexRow) : undefined
+        const { at, isFound } = find(key, entityId)
+        const kept = isFound ? (rows[at] as IndexRow) : undefined
         const isLatest = kept === undefined || version >= kept.version
-        rows.splice(at, exists ? 1 : 0, {
+        rows.splice(at, isFound ? 1 : 0, {
           key,
           entityId,
           version: isLatest ? version : kept.version,
@@ -143,8 +143,8 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
       check()
       let removed = 0
       for (const { key, entityId, before } of removals) {
-        const { at, exists } = find(key, entityId)
-        if (!exists || (rows[at] as IndexRow).version >= before) continue
+        const { at, isFound } = find(key, entityId)
+        if (!isFound || (rows[at] as IndexRow).version >= before) continue
         rows.splice(at, 1)
         removed++
       }

@@ -9,10 +9,10 @@ import { command, type Command } from './command.ts'
 /**
  * Condition of a write on the version: none, the last one seen, an outdated one, or that there is no entity.
  */
-type ExpectedVersion = 'nothing' | 'current' | 'outdated' | 'none'
+type VersionCondition = 'nothing' | 'current' | 'outdated' | 'none'
 
 const slots = fc.nat(12)
-const expected = fc.constantFrom<ExpectedVersion>(
+const condition = fc.constantFrom<VersionCondition>(
   'nothing',
   'nothing',
   'nothing',
@@ -27,9 +27,9 @@ const put = command(
     slot: fc.option(slots, { freq: 8 }),
     idIn: fc.constantFrom('options', 'bag'),
     bag: bags,
-    expected,
+    condition,
   }),
-  async ({ slot, idIn, bag, expected: version }, model, world, text) => {
+  async ({ slot, idIn, bag, condition: version }, model, world, text) => {
     const id = slot === null ? undefined : model.idAt(slot)
     const options = versionOption(model, id, id === undefined ? 'nothing' : version)
     await write(model, world, text, {
@@ -58,8 +58,8 @@ const insert = command(
 
 const update = command(
   'update',
-  fc.record({ slot: slots, how: fc.constantFrom('merge', 'replace', 'nothing'), bag: bags, expected }),
-  async ({ slot, how, bag, expected: version }, model, world, text) => {
+  fc.record({ slot: slots, how: fc.constantFrom('merge', 'replace', 'nothing'), bag: bags, condition }),
+  async ({ slot, how, bag, condition: version }, model, world, text) => {
     const id = model.idAt(slot)
     const change = (before: Bag): Bag => (how === 'replace' ? bag : { ...before, ...bag })
     const keeps = how === 'nothing'
@@ -74,10 +74,10 @@ const update = command(
   },
 )
 
-const remove = command('delete', fc.record({ slot: slots, expected }), async (given, model, world, text) => {
+const remove = command('delete', fc.record({ slot: slots, condition }), async (given, model, world, text) => {
   const id = model.idAt(given.slot)
-  const isCurrent = holds(model, id, given.expected)
-  const actual = await answerOf(() => world.store.delete(id, versionOption(model, id, given.expected)))
+  const isCurrent = holds(model, id, given.condition)
+  const actual = await answerOf(() => world.store.delete(id, versionOption(model, id, given.condition)))
   const expected = await answerOf(() => model.oracle.delete(id.toLowerCase(), isCurrent))
   model.wrote(id, undefined)
   world.compare(text, actual, expected)
@@ -134,7 +134,7 @@ async function write(model: Model, world: World, text: string, call: Write): Pro
   if (call.id === undefined) model.ids.push(id)
 }
 
-function holds(model: Model, id: string, version: ExpectedVersion): boolean {
+function holds(model: Model, id: string, version: VersionCondition): boolean {
   if (version === 'none') return !model.oracle.entities.has(id.toLowerCase())
   return version !== 'outdated'
 }
@@ -142,7 +142,7 @@ function holds(model: Model, id: string, version: ExpectedVersion): boolean {
 function versionOption(
   model: Model,
   id: string | undefined,
-  version: ExpectedVersion,
+  version: VersionCondition,
 ): { ifVersion?: number } {
   if (id === undefined || version === 'nothing') return {}
   if (version === 'none') return { ifVersion: 0 }
