@@ -4,9 +4,9 @@ import type { Random } from '@looseleaf-tooling/random'
 export const faultKinds = [
   /** A statement is refused without effect. */
   'errorBefore',
-  /** A statement takes place, but its answer is lost. */
+  /** A statement takes place, but its answer never arrives. */
   'errorAfter',
-  /** The answer is lost at once; the statement takes place later, or never. */
+  /** The caller gets an error at once; the statement takes place later, or never. */
   'late',
   /** A write takes place a second time, later. */
   'duplicate',

@@ -141,7 +141,7 @@ export const flaws = {
     shownBy: 'duplicate',
     among: ['duplicate', 'late', 'errorAfter', 'crash', 'pause'],
   },
-  /** A write whose answer was lost is acknowledged once it is read back, although a crash may undo it. */
+  /** A write without an answer is acknowledged once it is read back, although a crash may undo it. */
   'read back without a flush': { shownBy: 'serverCrash', among: ['diskHangs', 'serverCrash', 'crash'] },
   /** A cleaner deletes rows that a commit made lost, although a crash may undo that commit. */
   'cleaner without a flush': {

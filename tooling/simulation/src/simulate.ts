@@ -13,7 +13,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   Error.stackTraceLimit = 0
   const simulation = new Simulation(seed, random, options)
   const onUnhandled = (reason: unknown): void =>
-    simulation.fail(`nobody took care of ${reason instanceof Error ? reason.message : String(reason)}`)
+    simulation.fail(`an unhandled rejection: ${reason instanceof Error ? reason.message : String(reason)}`)
   process.on('unhandledRejection', onUnhandled)
   try {
     return await simulation.run()

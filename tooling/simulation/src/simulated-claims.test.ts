@@ -87,7 +87,7 @@ describe('on a disk that hangs', () => {
   })
 })
 
-it('a take or a swap whose answer is lost has an unknown outcome, and is done', async () => {
+it('a take or a swap without an answer has an unknown outcome, and takes place', async () => {
   faults = { ...noFaults, errorAfter: 1 }
   expect(await outcome(claims.take([claim(1, 5)]))).toBe('OUTCOME_UNKNOWN')
   expect(await outcome(claims.swap(claim(1, 5), claim(2, 6)))).toBe('OUTCOME_UNKNOWN')

@@ -35,7 +35,7 @@ interface Target {
   readonly reached: () => void
 }
 
-/** Statements whose outcome is unknown if the answer is lost. */
+/** Statements whose outcome is unknown if the answer never arrives. */
 const writes: ReadonlySet<string> = new Set([
   'insert',
   'replace',

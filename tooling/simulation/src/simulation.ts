@@ -249,7 +249,7 @@ export class Simulation {
   #track(work: Promise<void>): void {
     const tracked = work
       .catch((error: unknown) => {
-        this.fail(`somebody threw ${String(error)}`)
+        this.fail(`a call threw ${String(error)}`)
       })
       .finally(() => this.#running.delete(tracked))
     this.#running.add(tracked)

@@ -153,7 +153,7 @@ describe('an impossible history', () => {
       [write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 7 }), sight([4, 5], { by: 1 })],
     ],
     [
-      'a list gives another content',
+      'a list returns the content of another write',
       /another content/,
       [write(1, [0, 1], { version: 5 }), sight([2, 3], { by: 1, content: blue })],
     ],
@@ -162,7 +162,7 @@ describe('an impossible history', () => {
       /reported as failed/,
       [write(1, [0, 1], { outcome: 'failed' }), sight([2, 3], { version: 5, by: 1 })],
     ],
-    ['a state that nobody wrote', /never wrote it/, [sight([2, 3], { version: 5, by: 1 })]],
+    ['a state that no operation wrote', /never wrote it/, [sight([2, 3], { version: 5, by: 1 })]],
     [
       'a state with the content of another',
       /another content/,
@@ -231,17 +231,17 @@ describe('an impossible history', () => {
       ],
     ],
     [
-      'a query that lacks what matched all the time',
+      'a query that lacks an entity that matched all the time',
       /lacks it/,
       [write(1, [0, 1], { version: 5 }), query([2, 3], [])],
     ],
     [
-      'a query that lacks what matched before and after a write',
+      'a query that lacks an entity that matched before and after a write',
       /lacks it/,
       [write(1, [0, 1], { version: 5 }), write(2, [2, 9], { version: 6 }), query([3, 4], [])],
     ],
     [
-      'a query by a list that lacks what only moved from one of its values to another meanwhile',
+      'a query by a list that lacks an entity that only moved between its values',
       /by_tag red or blue lacks it/,
       [
         write(1, [0, 1], { version: 5 }),
@@ -250,7 +250,7 @@ describe('an impossible history', () => {
       ],
     ],
     [
-      'a query by day that lacks what only has another time of that day',
+      'a query by day that lacks an entity that only got another time of that day',
       /by_day 2024-03-31 south lacks it/,
       [
         write(1, [0, 1], { version: 5, content: blue }),
@@ -259,7 +259,7 @@ describe('an impossible history', () => {
       ],
     ],
     [
-      'a query for no group that lacks what is in none',
+      'a query for no group that lacks an entity without a group',
       /by_day 2024-03-31 none lacks it/,
       [
         write(1, [0, 1], { version: 5, content: late }),
@@ -267,7 +267,7 @@ describe('an impossible history', () => {
       ],
     ],
     [
-      'a query over groups that lacks what only moved from one to another meanwhile',
+      'a query over groups that lacks an entity that only moved between them',
       /by_group from north to south lacks it/,
       [
         write(1, [0, 1], { version: 5 }),

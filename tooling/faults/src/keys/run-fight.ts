@@ -185,6 +185,6 @@ async function wrongInTheEnd(store: DataStore): Promise<string[]> {
     ...owned.filter((pair) => !held.includes(pair)).map((pair) => `no claim after the sweep: ${pair}`),
     ...held
       .filter((pair) => !owned.includes(pair))
-      .map((pair) => `a claim of nobody after the sweep: ${pair}`),
+      .map((pair) => `a claim without an entity after the sweep: ${pair}`),
   ]
 }

@@ -99,17 +99,17 @@ describe('a possible history with a failover', () => {
 describe('an impossible history with a failover', () => {
   test.each<[string, RegExp, HistoryCase]>([
     [
-      'a write is gone that was acknowledged before the replica was cut off',
+      'a write that was acknowledged before the replica was cut off is gone',
       /though the replica had it/,
       { records: [first], failover: failover(0) },
     ],
     [
-      'what was lost is seen again',
+      'an undone write is seen again',
       /never wrote it/,
       { records: [first, lostLater, sight([31, 32], 6, 2)], failover: failover(0, stands) },
     ],
     [
-      'an update is made from what was lost',
+      'an update is based on an undone write',
       /which a failover had lost/,
       {
         records: [first, lostLater, put(3, [31, 32], 7, { previous: 2 })],
@@ -117,12 +117,12 @@ describe('an impossible history with a failover', () => {
       },
     ],
     [
-      'the promoted server has what nobody wrote',
+      'the promoted server has a state that no operation wrote',
       /that it never wrote/,
       { records: [first], failover: failover(0, { version: 6, by: 9, content: red }) },
     ],
     [
-      'a write is gone that the promoted server acknowledged',
+      'a write that the promoted server acknowledged is gone',
       /was acknowledged before the call began/,
       { records: [first, put(2, [31, 32], 6), sight([33, 34], 5, 1)], failover: failover(0, stands) },
     ],

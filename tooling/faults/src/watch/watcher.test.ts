@@ -10,7 +10,7 @@ const OLD_ROW = '0 index_a OLD entity'
 /** Tables of one entity with the state, rows and pending rows given. */
 function tablesOf(now: { version: number; rows: readonly string[]; pending?: readonly string[] }): Tables {
   const unused = (): never => {
-    throw new Error('Nobody asks for this.')
+    throw new Error('The watcher does not call this.')
   }
   return {
     entities: async () => [{ id: 'entity', version: now.version, bag: {} }],
