@@ -8,7 +8,7 @@ import type { HistoryRun } from './history/run-history.ts'
 import type { ReplicasRun } from './replicas/run-replicas.ts'
 import type { ScenarioRun } from './matrix/run-scenario.ts'
 
-/** Where and when a result was measured. */
+/** Place and time of a measurement. */
 export interface Circumstances extends results.Circumstances {
   readonly server: string
   /** Folder of the servers' data. */

@@ -41,7 +41,7 @@ export interface Scenario {
   readonly name: string
   /** One sentence for the report: what happens. */
   readonly what: string
-  /** What `amount` counts: `kills`, `seconds` … */
+  /** Unit of `amount`: `kills`, `seconds` … */
   readonly unit: string
   readonly full: number
   /** Amount of the run within the default tests; undefined if it is not part of them. */
