@@ -138,6 +138,7 @@ test('an export with every type of value is imported exactly', async () => {
     nextLine: 53,
     left: null,
     errors: [],
+    warnings: [],
   })
   const exported = await runInside(['export', '--shards', 'sqlite:first?shards=2', '--output', 'all.jsonl'], {
     cwd,

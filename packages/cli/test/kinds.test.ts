@@ -132,6 +132,36 @@ test('put and import refuse an entity that does not fit the schema of its kind',
   expect((await runInside(['put', '--no-check', JSON.stringify(lines[4])], { cwd })).code).toBe(0)
 })
 
+test('put and import warn of entities that no kind of the config finds', async () => {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), config(''))
+  await runInside(['init'], { cwd })
+  const put = (json: string, ...options: string[]): Promise<Finished> =>
+    runInside(['put', json, ...options], { cwd })
+  const wrong = await put('{"_kind":"persn","name":"Ada"}')
+  const warning =
+    'The entity is of no kind of the config ("_kind": "persn"), so no kind finds it. The config has the kind person.'
+  expect(wrong).toMatchObject({ code: 0, stderr: `Warning: ${warning}\n` })
+  expect((await put('{"_kind":"persn","name":"Ada"}', '--json')).json()).toMatchObject({
+    created: true,
+    warnings: [warning],
+  })
+  expect((await put('{"name":"Ada"}')).stderr).toContain('("_kind": none)')
+  expect((await put('{"_kind":7}')).stderr).toContain('("_kind": not a text)')
+  expect((await put('{"_kind":"persn"}', '--no-check')).stderr).toBe('')
+  expect((await put('{"_kind":"person","name":"Eve"}')).stderr).toBe('')
+
+  const kinds = ['persn', 'person', 'persn', 'a', 'b', 'c', 'd', 'e']
+  const input = [...kinds.map((kind) => `{"_kind":"${kind}","name":"Ada"}`), '{}'].join('\n')
+  const imported = await runInside(['import', '-'], { cwd, input })
+  expect(imported).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(
+      'Warning: 8 lines are of no kind of the config ("_kind": "persn", "a", "b", "c", "d", …), so no kind finds them. The config has the kind person.\n',
+    ),
+  })
+})
+
 test.each([
   [
     '[{ name: "person" }]',

@@ -44,9 +44,10 @@ an exponent (1e+20) it is a number. A property whose name begins with $ gets one
 more $ in front. An entity whose "_kind" is a kind of the config must fit its
 schema; without a "_version" it has the oldest shape, and is upgraded when it is
 read. A line of no kind of the config is stored unchanged, and counted in a
-warning. A line that cannot be stored is reported with its number and ends the
-import; with --on-error skip it is left out. The exit code is then 1. It is also
-1 when --from-line is beyond the end.
+warning on stderr that names its "_kind" and the kinds of the config. A line
+that cannot be stored is reported with its number and ends the import; with
+--on-error skip it is left out. The exit code is then 1. It is also 1 when
+--from-line is beyond the end.
 
 An import that Ctrl-C or a failed shard has stopped prints the lines to continue
 with, so that no line is stored twice. A killed process prints nothing: give
@@ -58,7 +59,7 @@ JSON:
   { "lines", "created", "replaced", "refused",
     "ended": "all" | "refused" | "interrupted" | "failed", "nextLine",
     "left": the lines to continue with, for --lines | null after "all",
-    "errors": [{ "line", "code", "message" }] }
+    "errors": [{ "line", "code", "message" }], "warnings": [text] }
 "errors" lists the first 1,000.`
 
 /** Adds `looseleaf import`, which stores entities from lines of JSON. */
@@ -91,22 +92,18 @@ export const addImport: AddCommand = (program, run) => {
       run(options, async (session) => {
         const { output } = session
         const started = platformTime.elapsed()
-        const { result, errors, others } = await importFile(session, file, options)
+        const { result, errors, warnings } = await importFile(session, file, options)
         const seconds = (platformTime.elapsed() - started) / 1000
         // The line after the last one is not beyond the end: it is the next line of a complete import.
         const [{ from } = { from: 1 }] = linesOf(options)
         const isBeyond = result.ended === 'all' && from > result.nextLine
         const { failure, remaining: left = null, ...counts } = result
-        output.result({ ...counts, left, errors }, () =>
+        output.result({ ...counts, left, errors, warnings }, () =>
           isBeyond
             ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
             : summary(result, options.idsFrom, seconds),
         )
-        if (others > 0) {
-          output.note(
-            `${output.colors.yellow('Warning:')} ${counted(others, 'line has', 'lines have')} no "_kind", or one that is not a kind of the config. No kind of the config finds ${others === 1 ? 'it' : 'them'}.`,
-          )
-        }
+        for (const warning of warnings) output.warn(warning)
         if (failure !== undefined) throw atLine(failure)
         if (result.ended === 'interrupted') return exitCodes.interrupted
         return result.refused === 0 && !isBeyond ? exitCodes.ok : exitCodes.found
@@ -118,7 +115,7 @@ async function importFile(
   session: Session,
   file: string,
   options: ImportCommandOptions,
-): Promise<{ result: ImportResult; errors: RefusedLine[]; others: number }> {
+): Promise<{ result: ImportResult; errors: RefusedLine[]; warnings: readonly string[] }> {
   const { output, signal, console } = session
   const { onError, idsFrom } = options
   const idOf = idsFrom === undefined ? undefined : (line: number) => deriveId('import', [idsFrom, line])
@@ -132,16 +129,16 @@ async function importFile(
     }
   }
   const errors: RefusedLine[] = []
-  let others = 0
   try {
     const store = await session.store()
+    const kinds = options.check ? kindCheck((await session.settings()).kinds) : undefined
     const progress = output.progress({ label: 'importing', unit: 'lines' })
     try {
       const result = await importLines(store, readLines(counting()), {
         onError,
         lines: linesOf(options),
         idOf,
-        check: options.check ? kindCheck((await session.settings()).kinds, () => others++) : undefined,
+        check: kinds?.check,
         signal,
         onRefused(refused) {
           if (errors.length < MAX_LISTED) errors.push(refused)
@@ -151,7 +148,7 @@ async function importFile(
         },
         onProgress: (lines) => progress.update(lines, bytes && readBytes / bytes),
       })
-      return { result, errors, others }
+      return { result, errors, warnings: kinds?.warnings('line') ?? [] }
     } finally {
       progress.stop()
     }

@@ -13,9 +13,11 @@ interface PutCommandOptions extends CommonOptions {
 
 const DETAILS = `Replaces the whole entity if its id exists. Without an id it makes a fresh one.
 \`looseleaf import --help\` shows how to write values that JSON cannot express.
-An entity whose "_kind" is a kind of the config must fit its schema.
+An entity whose "_kind" is a kind of the config must fit its schema. An entity
+of no kind of the config is stored unchanged, with a warning on stderr that
+names its "_kind" and the kinds of the config.
 
-JSON: { "id", "version", "created" }`
+JSON: { "id", "version", "created", "warnings": [text] }`
 
 /** Adds `looseleaf put`, which writes one entity. */
 export const addPut: AddCommand = (program, run) => {
@@ -53,18 +55,20 @@ export const addPut: AddCommand = (program, run) => {
         const bag = parseBag(json === undefined ? await readAll(console.stdin) : Buffer.from(json))
         const store = await session.store()
         const { id, ifVersion } = options
-        const check = options.check ? kindCheck((await session.settings()).kinds) : undefined
+        const kinds = options.check ? kindCheck((await session.settings()).kinds) : undefined
         const named = id === undefined ? bag : { ...bag, id }
-        const result = await store.put(check?.(named) ?? bag, {
+        const result = await store.put(kinds?.check(named) ?? bag, {
           signal,
           id,
           ...(ifVersion !== undefined && { ifVersion }),
         })
+        const warnings = kinds?.warnings('entity') ?? []
         output.result(
-          result,
+          { ...result, warnings },
           () =>
             `${output.colors.bold(result.id)}  ${output.colors.dim(`${result.created ? 'created' : 'replaced'}, version ${result.version}`)}`,
         )
+        for (const warning of warnings) output.warn(warning)
       }),
     )
 }

@@ -23,6 +23,8 @@ export interface Output {
   result(value: unknown, text: () => string): void
   /** Prints a remark for people on stderr; nothing with `--json`. */
   note(text: string): void
+  /** Prints a warning as a note. */
+  warn(text: string): void
   /** Writes raw text to stdout and waits for a slow reader. Rejects when the command is stopped or stdout cannot be written. */
   write(text: string): Promise<void>
   /** Resolves when stdout has accepted all text. Rejects like `write`. */
@@ -39,15 +41,17 @@ export function createOutput(console: Console, json: boolean): Output {
   const isTerminal = stdout.isTTY === true
   const colors = pc.createColors(isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb')
   const width = stdout.columns ?? 100
+  const note = (text: string): void => {
+    if (!json) stderr.write(`${text}\n`)
+  }
   return {
     json,
     colors,
     width,
+    note,
+    warn: (text) => note(`${colors.yellow('Warning:')} ${printable(text)}`),
     result(value, text) {
       stdout.write(`${json ? JSON.stringify(value) : text()}\n`)
-    },
-    note(text) {
-      if (!json) stderr.write(`${text}\n`)
     },
     async write(text) {
       console.signal.throwIfAborted()

@@ -92,7 +92,7 @@ export function createSession(console: Console, output: Output, options: CommonO
       ...others,
       ...storeOptions,
       onWarning(warning) {
-        if (warn) output.note(`${output.colors.yellow('Warning:')} ${warning}`)
+        if (warn) output.warn(warning)
       },
     })
     return opening.catch((error: unknown) => {

@@ -68,8 +68,8 @@ export const addSwapIndex: AddCommand = (group, run) => {
       const newer = given === undefined ? newerThan(kept, removed) : undefined
       if (newer !== undefined) {
         const { file } = await session.settings()
-        output.note(
-          `${output.colors.yellow('Warning:')} generation ${newer.rows.generation} is newer than generation ${kept.rows.generation}, which ${file} defines. Processes of a newer program may query it.`,
+        output.warn(
+          `generation ${newer.rows.generation} is newer than generation ${kept.rows.generation}, which ${file} defines. Processes of a newer program may query it.`,
         )
       }
       const which = generation === undefined ? name : `${name} --generation ${generation}`
