@@ -33,9 +33,10 @@ test('init adds the indexes of kinds, and kind upgrade rewrites entities in an o
   configure('upgrades: [({ first, ...others }) => ({ ...others, name: first })]')
   expect((await run('query', 'person_by_name', 'name=Ada', '--json')).json()).toMatchObject({ items: [] })
   const filled = await run('index', 'add', 'person_by_name', '--fill')
-  expect(filled.code).toBe(1)
-  expect(filled.stdout).toContain(
-    '2 entities of kind person are stored in an older shape or without a default',
+  // A deployment fills its indexes before it upgrades entities.
+  expect(filled.code).toBe(0)
+  expect(filled.stderr).toContain(
+    'Warning: 2 entities of kind person are stored in an older shape or without a default. Queries by the new values miss them until you run: looseleaf kind upgrade person\n',
   )
   expect((await run('kind', 'upgrade', '--json')).json()).toEqual({
     scanned: 2,

@@ -59,9 +59,10 @@ function hasSameRows(index: IndexDefinitionData, a: Bag, b: Bag): boolean {
   )
 }
 
+/** Returns one warning per kind. */
 export function behindText(behind: EntitiesBehind): readonly string[] {
   return Object.entries(behind).map(
     ([kind, entities]) =>
-      `${counted(entities, 'entity', 'entities')} of kind ${kind} ${entities === 1 ? 'is' : 'are'} stored in an older shape or without a default, so the index has ${entities === 1 ? 'its' : 'their'} old values. Run: looseleaf kind upgrade ${kind}`,
+      `${counted(entities, 'entity', 'entities')} of kind ${kind} ${entities === 1 ? 'is' : 'are'} stored in an older shape or without a default. Queries by the new values miss ${entities === 1 ? 'it' : 'them'} until you run: looseleaf kind upgrade ${kind}`,
   )
 }

@@ -10,6 +10,7 @@ import { generationsOf, neededGeneration } from '../../indexes/index-generations
 import { planAdd } from '../../indexes/plan-add.ts'
 import { planText } from '../../indexes/plan-view.ts'
 import type { CommonOptions, Settings } from '../../running/session.ts'
+import { CLEAN_EXIT } from '../clean-help.ts'
 
 interface AddOptions extends CommonOptions {
   readonly fill?: boolean
@@ -27,9 +28,12 @@ change and filled by one pass over the entities. A changed definition becomes a
 new generation beside the old one. A hidden index is restored. After a stop, the
 same command continues.
 
-With --fill, the entities of an index's kind that are stored in an older shape
-or without a default are counted. The index has their old values until
-\`looseleaf kind upgrade\` has rewritten them. The exit code is then 1.
+With --fill, a warning on stderr counts the entities of an index's kind that are
+stored in an older shape or without a default. The index has their old values
+until \`looseleaf kind upgrade\` has rewritten them. The warning leaves the exit
+code 0, because the indexes are ready.
+
+${CLEAN_EXIT}
 
 JSON:
   { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
@@ -78,9 +82,9 @@ export const addAddIndex: AddCommand = (group, run) => {
           return exitCodes.ok
         }
         const behind = await entitiesBehind(store, settings.kinds, names, { signal })
-        const notes = behindText(behind)
-        output.result({ indexes, filled, behind }, () => [cleanText(output, filled), ...notes].join('\n'))
-        return notes.length > 0 ? exitCodes.found : exitCodeOfClean(filled)
+        output.result({ indexes, filled, behind }, () => cleanText(output, filled))
+        for (const text of behindText(behind)) output.warn(text)
+        return exitCodeOfClean(filled)
       }),
     )
 }
