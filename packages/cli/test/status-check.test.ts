@@ -4,7 +4,7 @@ import { startCleaner } from '@looseleaf/cleaner'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
-import { projectFolder, runInside } from './run-command.ts'
+import { projectFolder, runInside, type Finished } from './run-command.ts'
 
 const CONFIG = `
 import { defineIndex } from '@looseleaf/index-engine'
@@ -102,6 +102,33 @@ test('status --check finds a store without a cleaner, and finds nothing in a cle
   expect(shown.stdout).toMatch(
     /All indexes were swept since .*: 0 missing, 0 dangling, 0 duplicates, 0 damaged\./,
   )
+})
+
+test('status --check finds indexes of the config that the store lacks or defines differently', async () => {
+  const cwd = await project()
+  const newer = CONFIG.replace(
+    "onMisfit: 'skip' })",
+    "onMisfit: 'skip', include: ['name'] }), defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail' })",
+  )
+  writeFileSync(join(cwd, 'newer.config.ts'), newer)
+  const checkOf = async (config: string): Promise<string[]> => {
+    const { stdout } = await runInside(['status', '--check', '--config', config], { cwd })
+    return stdout.split('\n').filter((line) => line.includes('index not added'))
+  }
+  expect(await checkOf('looseleaf.config.ts')).toEqual([])
+  expect(await checkOf('newer.config.ts')).toEqual([
+    'look: index not added: index by_user: differs between the store and the config: include: nothing → name. To do: update the config of this check if it is outdated, or run: looseleaf index add by_user --fill. (operations.md, "Indexes on a live site")',
+    'look: index not added: index by_mail: is in the config and not in the store. To do: looseleaf index add by_mail --fill. (operations.md, "Indexes on a live site")',
+  ])
+  const run = (...args: string[]): Promise<Finished> =>
+    runInside([...args, '--config', 'newer.config.ts'], { cwd })
+  expect((await run('status')).stdout).toContain('index not added: index by_mail')
+  expect((await run('index', 'add', 'by_mail', 'by_user', '--fill')).code).toBe(0)
+  expect(await checkOf('newer.config.ts')).toEqual([])
+  // The generation of the older config stays in the store.
+  expect(await checkOf('looseleaf.config.ts')).toEqual([])
+  await run('index', 'drop', 'by_mail', '--yes')
+  expect(await checkOf('newer.config.ts')).toEqual([])
 })
 
 test('status shows the misfits of each index', async () => {

@@ -3,6 +3,14 @@ import type { CleanerReport, IndexReport, LostRows, ShardWentBack } from '@loose
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
 import type { BodiesLook, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store'
 
+/** An index of the config that the store lacks or defines differently. */
+export interface ConfigIndex {
+  readonly index: string
+  readonly isInStore: boolean
+  /** Differences to the newest generation of the store, such as `include: nothing → title`. */
+  readonly differs: readonly string[]
+}
+
 /** Facts about a store that the rules judge. */
 export interface Facts {
   /** Milliseconds since 1970. */
@@ -27,6 +35,8 @@ export interface Facts {
   readonly wentBack: readonly ShardWentBack[]
   /** Tables that have lost rows; empty if they could not be read. */
   readonly lostRows: readonly LostRows[]
+  /** Empty without a config, and while a shard is silent. */
+  readonly configIndexes: readonly ConfigIndex[]
 }
 
 /**

@@ -1,17 +1,25 @@
 import { readConsumers } from '@looseleaf/changes'
 import { readCleanerReport, readLostRows, readWentBack, type CleanerReport } from '@looseleaf/cleaner'
-import { isLooseleafError, isOutage, type LooseleafError, platformTime } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  isOutage,
+  platformTime,
+  type IndexDefinitionData,
+  type LooseleafError,
+} from '@looseleaf/core'
 import {
   lookAtBodies,
   probeShards,
   readFailures,
   readReplicas,
   type BodiesLook,
+  type DataStore,
   type ShardProbe,
 } from '@looseleaf/store'
+import { planIndexes } from '../indexes/plan-add.ts'
 import { exitCodeOf, exitCodes } from '../running/exit-codes.ts'
 import type { Session } from '../running/session.ts'
-import type { Facts } from './facts.ts'
+import type { ConfigIndex, Facts } from './facts.ts'
 import type { ReadBodies } from './cached-bodies.ts'
 import type { ProbeShards } from './cached-probes.ts'
 
@@ -32,7 +40,16 @@ export async function readFacts(
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
   const more = isKnown
     ? await readMore(session, bodiesOf, probesOf)
-    : { bodies: undefined, consumers: [], replicas: [], probes: [], failures: [], wentBack: [], lostRows: [] }
+    : {
+        bodies: undefined,
+        consumers: [],
+        replicas: [],
+        probes: [],
+        failures: [],
+        wentBack: [],
+        lostRows: [],
+        configIndexes: [],
+      }
   return { now, report, error, policies, ...more }
 }
 
@@ -41,9 +58,7 @@ export async function readMore(
   session: Session,
   bodiesOf: ReadBodies = readBodies,
   probesOf: ProbeShards = probe,
-): Promise<
-  Pick<Facts, 'bodies' | 'consumers' | 'replicas' | 'probes' | 'failures' | 'wentBack' | 'lostRows'>
-> {
+): Promise<Omit<Facts, 'now' | 'report' | 'error' | 'policies'>> {
   const { signal } = session
   const store = await session.store({ warn: false })
   const [bodies, consumers, replicas, probes, failures, wentBack, lostRows] = await Promise.all([
@@ -63,7 +78,20 @@ export async function readMore(
     failures,
     wentBack: wentBack ?? [],
     lostRows: lostRows ?? [],
+    configIndexes: indexesToAdd(store, (await session.settings()).indexes),
   }
+}
+
+/** Returns the indexes of the config that `looseleaf index add` would change. */
+function indexesToAdd(store: DataStore, definitions: readonly IndexDefinitionData[]): readonly ConfigIndex[] {
+  // The catalog of a silent shard may have the index.
+  if (store.context.catalog.latest().silent.length > 0) return []
+  return (
+    planIndexes(store, definitions)
+      // An operator hides an index on purpose.
+      .filter(({ action }) => action !== 'nothing' && action !== 'restore')
+      .map(({ index, action, differs }) => ({ index, isInStore: action !== 'new', differs }))
+  )
 }
 
 /** Writes a small row on each shard and returns the results. */

@@ -84,6 +84,7 @@ const well: Facts = {
   failures: [],
   wentBack: [],
   lostRows: [],
+  configIndexes: [],
 }
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({
@@ -379,6 +380,24 @@ const cases: Readonly<
       [lostRows({ foundAt: ago(2 * DAY) }), 'queries are refused'],
     ],
     well: [well, lostRows({ isFilled: true, foundAt: ago(2 * DAY) })],
+  },
+  'index not added': {
+    found: [
+      [
+        { ...well, configIndexes: [{ index: 'by_mail', isInStore: false, differs: [] }] },
+        'index by_mail is in the config and not in the store looseleaf index add by_mail --fill',
+      ],
+      [
+        {
+          ...well,
+          configIndexes: [{ index: 'by_mail', isInStore: true, differs: ['unique: false → true'] }],
+        },
+        'index by_mail',
+        'unique: false → true',
+        'if it is outdated, or run: looseleaf index add by_mail --fill',
+      ],
+    ],
+    well: [well],
   },
 }
 

@@ -5,6 +5,7 @@ import { durationText } from '../output/duration-text.ts'
 import { counted } from '../output/text.ts'
 import { damagedRule, definitionsRule } from './body-rules.ts'
 import { failingCallsRule, someCallsFailRule, writesRule } from './call-rules.ts'
+import { indexNotAddedRule } from './index-not-added-rule.ts'
 import { lostRowsRule } from './lost-rows-rule.ts'
 import { consumerRule, wentBackRule } from './went-back-rules.ts'
 import {
@@ -323,6 +324,7 @@ export const rules: readonly Rule[] = [
   wentBackRule,
   consumerRule,
   lostRowsRule,
+  indexNotAddedRule,
 ]
 
 /** Returns the findings of all rules, with grade `act` first. */

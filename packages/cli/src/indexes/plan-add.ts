@@ -44,21 +44,31 @@ export async function planAdd(
   options: CallOptions,
 ): Promise<AddPlan> {
   const { catalog, driver } = store.context
-  const known = (await catalog.reload(options)).indexes
-  // The number of a dropped generation is not used again.
-  const everUsed = catalog.current().shards.flatMap((shard) => shard?.indexes ?? [])
-  const added: CatalogEntry[] = []
-  const indexes = definitions.map((definition) => {
-    const planned = planIndex(known, [...everUsed, ...added], definition, driver.shards[0] as Shard)
-    added.push(...planned.added)
-    return planned.index
-  })
-  const counts = added.length === 0 ? [] : driver.shards.map((shard) => shard.entities.count(options))
+  await catalog.reload(options)
+  const indexes = planIndexes(store, definitions)
+  const isFilled = indexes.some(({ tables }) => tables.length > 0)
+  const counts = isFilled ? driver.shards.map((shard) => shard.entities.count(options)) : []
   const entities = (await Promise.all(counts)).reduce(
     (sum, count) => sum + count.entities + count.tombstones,
     0,
   )
   return { indexes, shards: driver.shards.map(({ name }) => name), entities }
+}
+
+/** Returns the effect of adding each definition, by the catalog that this process knows. */
+export function planIndexes(
+  { context: { catalog, driver } }: DataStore,
+  definitions: readonly IndexDefinitionData[],
+): readonly PlannedIndex[] {
+  const { indexes: known, shards } = catalog.latest()
+  // The number of a dropped generation is not used again.
+  const everUsed = shards.flatMap((shard) => shard?.indexes ?? [])
+  const added: CatalogEntry[] = []
+  return definitions.map((definition) => {
+    const planned = planIndex(known, [...everUsed, ...added], definition, driver.shards[0] as Shard)
+    added.push(...planned.added)
+    return planned.index
+  })
 }
 
 function planIndex(
