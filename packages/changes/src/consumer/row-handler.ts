@@ -1,4 +1,4 @@
-import { createLane, elapsedBy, formatId, type EntityRow, isError } from '@looseleaf/core'
+import { createLane, elapsedBy, formatId, isError, shorten, type EntityRow } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { LimitFunction } from 'p-limit'
@@ -167,8 +167,7 @@ export function createRowHandler(
 /** Returns a text for any thrown value: a message may not be a string, and an object may have no text at all. */
 function textOf(error: unknown): string {
   try {
-    const text = String(isError(error) ? error.message : error)
-    return text.slice(0, MAX_ERROR)
+    return shorten(String(isError(error) ? error.message : error), MAX_ERROR)
   } catch {
     return 'The handler threw a value without a text.'
   }

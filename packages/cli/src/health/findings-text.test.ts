@@ -18,10 +18,21 @@ const output = createOutput(
 test.each([
   ['it is down', 'it is down.'],
   ['NOT_MIGRATED: create the tables first.', 'NOT_MIGRATED: create the tables first.'],
-])('the problem in a line ends with exactly one full stop: %s', (what, expected) => {
-  const found = { grade: 'act', rule: 'shard', about: 'shard one', what, todo: 'look', see: 'Here' } as const
-  expect(findingsText(output, [found])).toEqual([
-    `act: shard: shard one: ${expected} To do: look. (operations.md, "Here")`,
-  ])
-  expect(findingsText(output, [{ ...found, about: undefined }])[0]).toMatch(/^act: shard: (it|NOT)/)
-})
+  ['noted 9 s ago: one: the server …', 'noted 9 s ago: one: the server …'],
+])(
+  'the problem in a line ends with one full stop, or with the … of a shortened message: %s',
+  (what, expected) => {
+    const found = {
+      grade: 'act',
+      rule: 'shard',
+      about: 'shard one',
+      what,
+      todo: 'look',
+      see: 'Here',
+    } as const
+    expect(findingsText(output, [found])).toEqual([
+      `act: shard: shard one: ${expected} To do: look. (operations.md, "Here")`,
+    ])
+    expect(findingsText(output, [{ ...found, about: undefined }])[0]).toMatch(/^act: shard: (it|NOT|noted)/)
+  },
+)

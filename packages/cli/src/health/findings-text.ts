@@ -29,7 +29,7 @@ export function findingsText({ colors }: Output, findings: readonly Finding[]): 
   })
 }
 
-/** Adds a full stop unless the text, such as the message of an error, already ends a sentence. */
+/** Adds a full stop unless the text, such as the message of an error, already ends a sentence or is shortened. */
 function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
+  return /[.!?…]$/.test(text) ? text : `${text}.`
 }

@@ -1,4 +1,4 @@
-import { isLooseleafError, type ErrorCode, type Fate } from '@looseleaf/core'
+import { isLooseleafError, shorten, type ErrorCode, type Fate } from '@looseleaf/core'
 
 /** Calls that have failed with one code on one shard. */
 export interface CallFailures {
@@ -8,7 +8,7 @@ export interface CallFailures {
   readonly count: number
   /** Milliseconds since 1970, by the clock of the process. */
   readonly lastAt: number
-  /** Message of the last error, cut to 300 characters. Contains no values. */
+  /** Message of the last error, shortened to 300 characters. Contains no values. */
   readonly message: string
 }
 
@@ -80,7 +80,7 @@ export function createCallTally(now: () => number, onFailure: () => unknown): Ca
     const { code, shard } = error
     const place = JSON.stringify([code, shard])
     const count = (byPlace.get(place)?.count ?? 0) + 1
-    byPlace.set(place, { code, shard, count, lastAt: now(), message: error.message.slice(0, MAX_MESSAGE) })
+    byPlace.set(place, { code, shard, count, lastAt: now(), message: shorten(error.message, MAX_MESSAGE) })
     onFailure()
   }
 

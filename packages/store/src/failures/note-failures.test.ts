@@ -3,7 +3,7 @@ import { LooseleafError, type Shard, type Time } from '@looseleaf/core'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
-import { createCallTally, type CallTally } from './call-tally.ts'
+import { createCallTally, type CallFailures, type CallTally } from './call-tally.ts'
 import { notesFromText, notesToText, type FailureNote } from './failure-note.ts'
 import { createFailureNotes, type FailureNotes } from './note-failures.ts'
 import { probeShards } from './probe-shards.ts'
@@ -50,6 +50,14 @@ beforeEach(async () => {
   const faulty = faultyDriver(driver, (call) => plan(call))
   store = await DataStore.open({ shards: keepOpen(faulty), migrate: true, onWarning: () => {} })
   onTestFinished(() => store.close())
+})
+
+test('a long message of a failing call is noted up to a whole word', () => {
+  const { tally } = notesBy(steppedTime().time)
+  tally.failed(new LooseleafError('SHARD_UNAVAILABLE', `one: ${'the server is away '.repeat(20)}`))
+  const [{ message }] = tally.failures() as [CallFailures]
+  expect(message).toMatch(/^one: (the server is away )+the …$/)
+  expect(message.length).toBeLessThanOrEqual(300)
 })
 
 test('failing calls are noted after ten seconds, then once a minute, and a last time when they have ended', async () => {
