@@ -5,6 +5,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { bagText, entityJson, valueText } from '../views/entity-view.ts'
 import { findIndex } from '../indexes/find-index.ts'
+import { indexColumns, type IndexColumn } from '../indexes/index-columns.ts'
 import type { Output } from '../output/output.ts'
 import { clip, counted, grouped } from '../output/text.ts'
 import type { CommonOptions } from '../running/session.ts'
@@ -35,6 +36,9 @@ With --and, the page has the entities that also match conditions on another
 index, or on the same one again. After the properties with one given value, all
 these indexes need the same properties in the same order. It is the order of the
 page.
+
+A column shows a property of the index. A property under another name, as with
+\`as\` in a kind, is shown as its key, such as the first day of a month.
 
 JSON:
   { "items": [{ "id", "version", "updated", "properties" }],
@@ -89,13 +93,7 @@ export const addQuery: AddCommand = (program, run) => {
           ...(page.previous !== undefined && { previous: page.previous }),
           cost,
         }
-        output.result(result, () =>
-          pageText(
-            output,
-            [...new Set(parsed.flatMap((each) => each.index.properties.map((property) => property.name)))],
-            page,
-          ),
-        )
+        output.result(result, () => pageText(output, indexColumns(parsed.map((each) => each.index)), page))
       }),
     )
 }
@@ -116,16 +114,18 @@ function parseAnd(words: readonly string[] = []): { name: string; expressions: s
   return groups
 }
 
-function pageText(output: Output, names: readonly string[], page: Page): string {
+function pageText(output: Output, columns: readonly IndexColumn[], page: Page): string {
   const { colors, width } = output
   const { items, cost, cursor, previous } = page
-  const shown = items.map((entity) => names.map((name) => clip(valueText(entity[name]), 40)))
+  const names = columns.map(({ name }) => name)
+  const shownWhole = columns.flatMap(({ shows = [] }) => shows)
+  const shown = items.map((entity) => columns.map(({ valueOf }) => clip(valueText(valueOf(entity)), 40)))
   const widths = names.map((name, i) => Math.max(name.length, ...shown.map((row) => row[i]?.length ?? 0)) + 2)
   const remainingWidth = Math.max(20, width - 38 - widths.reduce((sum, n) => sum + n, 0))
   const rows = items.map((entity, i) => [
     entity.id,
     ...(shown[i] ?? []),
-    colors.dim(clip(bagText(entity, ['id', ...names]), remainingWidth)),
+    colors.dim(clip(bagText(entity, ['id', ...shownWhole]), remainingWidth)),
   ])
   const summary = colors.dim(
     `${counted(items.length, 'entity', 'entities')}; ${counted(cost.rowsExamined, 'index row', 'index rows')} examined, ${grouped(cost.rowsDiscarded)} discarded, ${counted(cost.shards, 'shard', 'shards')} asked`,
