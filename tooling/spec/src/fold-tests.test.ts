@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { foldTests } from './fold-tests.ts'
 
@@ -40,4 +42,9 @@ it('a folded list stays as it is, also with another line', () => {
 
 it('a list of prose is not folded', () => {
   expect(foldTests('- `previous` is absent\n- a limit\n')).toBe('- `previous` is absent\n- a limit\n')
+})
+
+it('docs/spec.md folds its lists of tests; `pnpm --filter @looseleaf-tooling/spec fold` does it', () => {
+  const spec = readFileSync(join(import.meta.dirname, '../../../docs/spec.md'), 'utf8')
+  expect(foldTests(spec)).toBe(spec)
 })
