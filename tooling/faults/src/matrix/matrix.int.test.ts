@@ -61,6 +61,6 @@ describe('the matrix', () => {
   })
 
   test('an unknown name of a scenario is refused', () => {
-    expect(() => scenariosNamed(['kill -9 of servers', 'flood'])).toThrow(/no fault flood/)
+    expect(() => scenariosNamed(['kill -9 of servers', 'flood'])).toThrow(/Unknown fault flood/)
   })
 })
