@@ -98,6 +98,16 @@ test('an X-ray escapes titles, shards and statements', async () => {
   expect(other).not.toMatch(/<img|<b>/)
 })
 
+test('the first sentence of an X-ray begins with a capital, also for one call', async () => {
+  const trace = await traced()
+  const [call] = trace.calls
+  const [statement] = trace.statements
+  const small = { ...trace, calls: [{ ...call!, failure: undefined }], statements: [statement!], events: [] }
+  const page = await bodyOf(window.keep(small, 'one'))
+  expect(page).toContain('<p class="lead">One call became one statement to one shard in ')
+  expect(page).toContain(' No index row was discarded.')
+})
+
 test('an X-ray of a large trace is shortened, and says so', async () => {
   const trace = await traced()
   const [statement] = trace.statements
@@ -145,6 +155,7 @@ test('the page of shards lists the statements to each shard', async () => {
   expect(await bodyOf('/store/shards')).toContain('It has received no statement.')
   await traced()
   const page = await bodyOf('/store/shards')
+  expect(page).not.toContain('pending rows')
   expect(page).toContain('memory 0')
   expect(page).toContain('memory 1')
   expect(page).toContain('entities insert')

@@ -211,7 +211,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     if (isSignedIn(session)) await endSession(site.data, session)
   }
 
-  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFound('page under this address')))
+  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFound('page')))
   function fail(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const problem = problemOf(error, isRead(request))
     if (problem.status >= 500) onError(error)

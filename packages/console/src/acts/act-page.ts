@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Html, markup } from '../html/html.ts'
 import { headersWith } from '../html/page.ts'
 import type { Answer } from '../requests/routes.ts'
-import { timeText } from '../html/text.ts'
+import { capital, timeText } from '../html/text.ts'
 import type { Acts, RunningAct, PlannedAct } from './acts.ts'
 import { LIVE_SCRIPT, LIVE_SCRIPT_HASH } from './live-script.ts'
 import { Refusal } from './refusal.ts'
@@ -119,11 +119,6 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
     },
     close: () => streams.close(),
   }
-}
-
-/** Returns `Stop` for the act `stop`. */
-function capital(name: string): string {
-  return name.slice(0, 1).toUpperCase() + name.slice(1)
 }
 
 /** Renders the button of an act. Its id depends only on the act and its subject, so the focus survives a refresh. */

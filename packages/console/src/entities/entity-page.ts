@@ -11,7 +11,7 @@ import { markup, type Html } from '../html/html.ts'
 import { recentEntities } from './recent-entities.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
 import { isShown, keyText, tableAddress, type MayShow } from './visibility.ts'
-import { byteText, counted, cut, exactTimeText } from '../html/text.ts'
+import { byteText, capital, counted, cut, exactTimeText } from '../html/text.ts'
 import { typeOf, valueText } from './value-text.ts'
 import { long, noteOf, table } from '../html/table.ts'
 
@@ -142,7 +142,7 @@ function rowsSection(rows: readonly InspectedRow[], isPublic: boolean, base: str
   const superfluous = rows.filter(({ isExpected }) => isExpected === false).length
   const { shown, note } = cut(rows, MAX_ROWS, 'row')
   return markup`<h2>Index rows</h2>
-<p>${isKnown ? `It should have ${counts}.` : 'Its body cannot be read, so its expected rows are unknown.'}${superfluous === 0 ? '' : ` ${counted(superfluous, 'row')} ${superfluous === 1 ? 'is' : 'are'} superfluous.`}${silent.length === 0 ? '' : ` The rows on ${silent.join(', ')} are unknown.`}</p>
+<p>${isKnown ? `It should have ${counts}.` : 'Its body cannot be read, so its expected rows are unknown.'}${superfluous === 0 ? '' : ` ${capital(counted(superfluous, 'row'))} ${superfluous === 1 ? 'is' : 'are'} superfluous.`}${silent.length === 0 ? '' : ` The rows on ${silent.join(', ')} are unknown.`}</p>
 ${table(
   ['index', 'state', 'key', 'shard', 'stamp', 'type', 'table'],
   shown.map((row) => [

@@ -4,7 +4,7 @@ import { readPart } from '../requests/read-part.ts'
 import { markup, type Html } from '../html/html.ts'
 import { entityLink, isShown, type MayShow } from './visibility.ts'
 import { moment, noteOf, table } from '../html/table.ts'
-import { byteText, counted, exactTimeText } from '../html/text.ts'
+import { byteText, capital, counted, exactTimeText } from '../html/text.ts'
 import { valueText } from './value-text.ts'
 
 /** Length of the list. */
@@ -48,7 +48,7 @@ export async function recentEntities(
     .toSorted((a, b) => b.updated - a.updated)
   const [rows, skipped] = mostlyLiving(read)
   const silent = pages.flatMap(({ failure }, i) =>
-    failure === undefined ? [] : [`${shards[i]?.name}: ${failure}`],
+    failure === undefined ? [] : [`The writes on ${shards[i]?.name} are unknown: ${failure}`],
   )
   const unreadShards = driver.shards.length - shards.length
   return markup`<h2>Latest writes</h2>
@@ -65,7 +65,7 @@ ${
         'Latest writes',
       )
 }
-${silent.map((failure) => markup`<p>Writes on a shard are unknown. ${failure}</p>`)}${noteOf(unreadShards > 0 ? `${counted(unreadShards, 'more shard')} not read.` : '')}${noteOf(skipped > 0 ? `${counted(skipped, 'deleted entity', 'deleted entities')} in this period not shown.` : '')}`
+${silent.map((failure) => markup`<p>${failure}</p>`)}${noteOf(unreadShards > 0 ? `${capital(counted(unreadShards, 'more shard'))} not read.` : '')}${noteOf(skipped > 0 ? `${capital(counted(skipped, 'deleted entity', 'deleted entities'))} in this period not shown.` : '')}`
 }
 
 /** Returns the newest rows in their order, with few tombstones unless there is nothing else; and the number of skipped tombstones. */

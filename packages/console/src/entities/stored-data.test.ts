@@ -86,7 +86,7 @@ test('the latest writes are listed by id, with a note about a shard that does no
   const [silent] = store.context.driver.shards
   silent!.entities.pageByUpdated = () => Promise.reject(new Error('it sleeps'))
   const rest = (await get('/store/entity')).text
-  expect(rest).toContain(`Writes on a shard are unknown. ${silent!.name}: it sleeps`)
+  expect(rest).toContain(`The writes on ${silent!.name} are unknown: it sleeps`)
   const answering = expected.filter((id) => store.context.router.shardOfId(parseId(id!)) !== 0)
   expect(listed(rest).slice(0, answering.length)).toEqual(answering)
 })

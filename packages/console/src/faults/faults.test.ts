@@ -69,7 +69,10 @@ test.each([
   expect(cost.rowsDiscarded).toBe(planted)
   expect(counts.of(index).discarded).toBe(planted)
   expect(await page()).toContain(`${planted} times`)
-  expect(await rowsOf(index)).toContain('✗ nothing')
+  const rows = await rowsOf(index)
+  expect(rows).toContain('✗ nothing')
+  const [, dangling] = /nothing:[\s\S]*?href="([^"]+)"/.exec(rows) ?? []
+  expect(await served.text(dangling!)).toContain('It should have no rows. One row is superfluous.')
 
   expect((await act({ clean: index })).status).toBe(303)
   expect(await page()).toContain(`>${planted} rows deleted.<`)

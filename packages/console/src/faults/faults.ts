@@ -9,7 +9,7 @@ import { readPart } from '../requests/read-part.ts'
 import { markup, type Html } from '../html/html.ts'
 import { purposeOf, type Purposes } from '../indexes/purposes.ts'
 import { LIMIT_MS, type Answer } from '../requests/routes.ts'
-import { counted, durationText } from '../html/text.ts'
+import { capital, counted, durationText } from '../html/text.ts'
 import { BROKEN_MS, crashPoints, killNextWrite, stopShard, type CrashPoint } from './break-shards.ts'
 import { HOLD_MS, holdCleaner, type HeldCleaner } from './hold-cleaner.ts'
 import { plantRows } from './plant-rows.ts'
@@ -123,7 +123,7 @@ that removes an index row, such as a delete. Hold the cleaner first if you want 
           `${phase}, ${done.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} on shard ${shard}`,
         ),
     })
-    setOutcome(`${counted(removed, 'row')} deleted.`)
+    setOutcome(`${capital(counted(removed, 'row'))} deleted.`)
   }
 
   function shardFaultOf(faults: ShardFaults, form: URLSearchParams): PlannedAct | undefined {
@@ -172,7 +172,7 @@ that removes an index row, such as a delete. Hold the cleaner first if you want 
         await plantRows(context, entry, PER_SHARD, (rows) => {
           total += rows
           planted.set(about, (planted.get(about) ?? 0) + rows)
-          setOutcome(`${counted(total, 'row')} planted.`)
+          setOutcome(`${capital(counted(total, 'row'))} planted.`)
         })
       },
     }

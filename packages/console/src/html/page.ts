@@ -31,7 +31,7 @@ summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad);
 .long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }
 @media (min-width: 640px) { .whole { white-space: pre } }
 td code, th code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit } th code { max-width: 50ch }
-${Array.from({ length: 8 }, (_, i) => `.n${i + 1} tr > :nth-child(${i + 2})`).join(', ')} { text-align: right }
+${Array.from({ length: 8 }, (_, i) => `.n${i + 1} tr > :nth-child(${i + 2})`).join(', ')} { text-align: right; padding-right: 1.25rem }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.25rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0 }
 @media (max-width: 480px) { dl { grid-template-columns: minmax(0, 1fr) } dd { margin-bottom: .4rem } }
@@ -41,7 +41,7 @@ form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .75
 input { min-height: 2.75rem; box-sizing: border-box; flex: 1 1 14rem; max-width: 26rem; min-width: 0 } button { cursor: pointer; min-height: 2.75rem; max-width: 100% }
 a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .choices { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; margin: .5rem 0; list-style: none } .choices [aria-current] { font-weight: 600; text-decoration: none }
-.narrow .long { max-width: 60ch } @media (max-width: 480px) { .narrow th, .narrow td { padding-right: .5rem; font-size: .8rem } .narrow thead th { white-space: normal; overflow-wrap: normal } .narrow :is(th, td):nth-child(2) { display: none } }
+.narrow .long { max-width: 60ch } @media (max-width: 480px) { .narrow th, .narrow td { padding-right: .5rem; font-size: .8rem } .narrow thead th { white-space: normal; overflow-wrap: normal } .narrow :is(th, td):nth-child(2) { display: none } .narrow .long { overflow-wrap: anywhere } }
 progress { width: min(20rem, 100%); accent-color: var(--index) } .now { flex-basis: 100%; border-left: 4px solid var(--bad); padding-left: .75rem } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 button:hover { border-color: var(--index) }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 5; opacity: .7 } .plot .alone { stroke-width: 7 }

@@ -10,8 +10,9 @@ export const long = (text: string | Html): Html => markup`<span class="long">${t
 /** Renders a time that wraps before its hours in a narrow column. */
 export const moment = (text: string): Html => markup`<span class="when">${text}</span>`
 
-/** Cells that are numbers. A column with only such cells is aligned to the right. */
-const NUMBER = /^(–|none|(up to )?[\d,.]+( or more)?( (ms|s|min|bytes|KiB|MiB|GiB|TiB))?( ago)?)$/
+/** Cells that are numbers, or empty. A column with only such cells is aligned to the right. */
+const NUMBER =
+  /^(|–|none|no calls|one byte|(up to )?[\d,.]+( or more)?( (ms|s|min|h|days|bytes|KiB|MiB|GiB|TiB))?( ago)?)$/
 
 /** Renders a table that scrolls on its own if it is too wide. The first cell of a row is its header. `label` is for screen readers. */
 export function table(

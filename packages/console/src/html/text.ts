@@ -3,6 +3,11 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return count === 1 ? `one ${singular}` : `${count.toLocaleString('en-US')} ${plural}`
 }
 
+/** Returns a text with a capital, for the beginning of a sentence: `One row` for `one row`. */
+export function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
 /** Returns a text such as `0.42 ms`, `12.3 ms` or `1,200 ms`. */
 export function milliseconds(value: number): string {
   const digits = value < 1 ? 2 : value < 100 ? 1 : 0
@@ -41,7 +46,7 @@ export function cut<T>(
     ? { shown: list, note: '' }
     : {
         shown: list.slice(0, limit),
-        note: `${counted(hidden, `more ${singular}`, `more ${plural}`)} not shown.`,
+        note: `${capital(counted(hidden, `more ${singular}`, `more ${plural}`))} not shown.`,
       }
 }
 

@@ -5,7 +5,7 @@ import { markup, type Html } from '../html/html.ts'
 import { columnsText, onText, stateText } from './index-text.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
 import { tableAddress } from '../entities/visibility.ts'
-import { byteText, counted, cut } from '../html/text.ts'
+import { byteText, capital, counted, cut } from '../html/text.ts'
 import { noteOf, table } from '../html/table.ts'
 
 const MAX_INDEXES = 100
@@ -32,7 +32,7 @@ export async function indexesPage(
   const { shown, note } = cut(found, MAX_INDEXES, 'index table')
   const values = sizes.flatMap(({ value }) => value ?? [])
   const body = markup`<h1>Indexes</h1>
-<p class="lead">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')} in ${counted(indexes.length, 'table')} on each of ${counted(driver.shards.length, 'shard')}. An index is a table of its own, with one row per key of each entity. Its rows are written before the entity.</p>
+<p class="lead">${capital(counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes'))} in ${counted(indexes.length, 'table')} on each of ${counted(driver.shards.length, 'shard')}. An index is a table of its own, with one row per key of each entity. Its rows are written before the entity.</p>
 <form action="${base}/index" method="get"><label for="name">Part of a name</label>
 <input id="name" name="name" value="${text.slice(0, 100)}" autocomplete="off" spellcheck="false"> <button>Find</button></form>
 ${

@@ -3,7 +3,7 @@ import { actState } from '../acts/act-page.ts'
 import { actsPart } from '../acts/acts-part.ts'
 import { markup, type Html } from '../html/html.ts'
 import { purposeOf, type Purposes } from '../indexes/purposes.ts'
-import { counted, milliseconds, timeText } from '../html/text.ts'
+import { capital, counted, milliseconds, timeText } from '../html/text.ts'
 import { table } from '../html/table.ts'
 import type { OfferedIndex } from './index-state.ts'
 import { LATENCY_SECONDS, type Latencies, type Latency } from './latencies.ts'
@@ -79,7 +79,7 @@ function failuresPart(latency: Latency | undefined): Html | undefined {
   const { calls, failures } = latency
   const codes = [...failures].map(([code, count]) => `${count.toLocaleString('en-US')} with ${code}`)
   const failed = failures.values().reduce((sum, count) => sum + count, 0)
-  return markup`<p><span class="failed"><i></i></span>${counted(failed, 'call')} of ${calls.toLocaleString('en-US')} failed in these minutes, in the seconds with a cross: ${codes.join(', ')}.</p>`
+  return markup`<p><span class="failed"><i></i></span>${capital(counted(failed, 'call'))} of ${calls.toLocaleString('en-US')} failed in these minutes, in the seconds with a cross: ${codes.join(', ')}.</p>`
 }
 
 /** Compares latencies before, during and after the last addition of an index, while the latencies before it are kept. */

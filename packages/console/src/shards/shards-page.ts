@@ -14,7 +14,7 @@ import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from '../html/html.ts'
 import type { Answer } from '../requests/routes.ts'
-import { byteText, counted, cut, durationText, milliseconds, timeText } from '../html/text.ts'
+import { byteText, capital, counted, cut, durationText, milliseconds, timeText } from '../html/text.ts'
 import { noteOf, table } from '../html/table.ts'
 
 const MAX_SHARDS = 64
@@ -48,16 +48,16 @@ export async function shardsPage({ store, base }: ShardsPageOptions, signal: Abo
   const names = shards.map(({ name }) => name)
   const buckets = router.buckets?.shards
   const body = markup`<h1>Shards</h1>
-<p class="lead">The store has ${counted(shards.length, 'database')} with the same tables. No transaction and no lock spans two of them. <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}.</p>
+<p class="lead">The store has ${counted(shards.length, 'database')} with the same tables, and <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}. No transaction and no lock spans two databases.</p>
 ${contentsTable(names, sizes, followed, buckets)}
 ${failingCalls(failing)}
 ${cleanerLine(report)}
 ${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id always belongs to the same one of ${buckets.length.toLocaleString('en-US')} buckets, and every bucket is on one shard.</p>${bucketMap(buckets, names)}`}
 <h2>Statements of this process</h2>
-<p>The counts begin when it opened the store. ${counted(callsUnderWay, 'call')} ${callsUnderWay === 1 ? 'is' : 'are'} in flight. ${counted(removals.kept, 'lost index row')} ${removals.kept === 1 ? 'is' : 'are'} kept until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
+<p>The counts begin when it opened the store. ${capital(counted(callsUnderWay, 'call'))} ${callsUnderWay === 1 ? 'is' : 'are'} in flight. ${capital(counted(removals.kept, 'lost index row'))} ${removals.kept === 1 ? 'is' : 'are'} kept until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
 ${cache === undefined ? undefined : markup`<p>${cacheText(cache)} It answered ${cache.hits.toLocaleString('en-US')} of ${counted(cache.hits + cache.misses, 'look-up')}.</p>`}
 ${shards.slice(0, MAX_WITH_LANES).map((shard) => shardSection(shard, replicas))}
-${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${counted(shards.length - MAX_WITH_LANES, 'more shard')} not shown.</p>` : undefined}`
+${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${capital(counted(shards.length - MAX_WITH_LANES, 'more shard'))} not shown.</p>` : undefined}`
   return { status: 200, title: 'Shards', body }
 }
 
@@ -69,6 +69,7 @@ function contentsTable(
 ): Html {
   const { shown, note } = cut(names, MAX_SHARDS, 'shard')
   const held = Map.groupBy(buckets ?? [], (shard) => shard)
+  const hasPending = followed.value?.some(({ pending }) => pending !== undefined) ?? false
   const rows = shown.map((name, i) => {
     const size = sizes[i]?.value
     const cleaner = followed.value?.[i]
@@ -79,9 +80,7 @@ function contentsTable(
       size === undefined ? '–' : byteText(size.bytes),
       cleaner?.lagMs === undefined ? '–' : durationText(cleaner.lagMs),
       cleaner?.sinceLastRoundMs === undefined ? '–' : `${durationText(cleaner.sinceLastRoundMs)} ago`,
-      cleaner?.pending === undefined
-        ? '–'
-        : `${cleaner.pending.rows}${cleaner.pending.more ? ' or more' : ''}`,
+      ...(hasPending ? [pendingText(cleaner?.pending)] : []),
     ]
   })
   const head = [
@@ -91,7 +90,7 @@ function contentsTable(
     'bytes, about',
     'cleaner’s lag',
     'its last round',
-    'pending rows',
+    ...(hasPending ? ['pending rows'] : []),
   ]
   const silent = shown.flatMap((name, i) => {
     const failure = sizes[i]?.failure
@@ -99,6 +98,10 @@ function contentsTable(
   })
   return markup`${table(head, rows, 'Contents of the shards')}${silent}
 <p class="soft">${note} The cleaner’s lag is the age of the oldest write that it has not read. Entities and bytes are estimates from the databases’ statistics, including tombstones. “–” means unknown.</p>`
+}
+
+function pendingText(pending: ShardReport['pending']): string {
+  return pending === undefined ? '–' : `${pending.rows}${pending.more ? ' or more' : ''}`
 }
 
 /** Renders the failing calls of the last hour in all processes; undefined without any. */
@@ -158,7 +161,7 @@ function stateOf({ ageMs, leftOut }: ReplicaStats): string {
 function sentTo({ name, connections, lanes }: Pick<ShardStats, 'name' | 'connections' | 'lanes'>): Html {
   const busiest = lanes.toSorted((a, b) => b.statements - a.statements)
   const { shown, note } = cut(busiest, MAX_LANES, 'lane')
-  return markup`${connections === undefined ? undefined : markup`<p>${connections.refusal ?? `${connections.open - connections.idle} of ${connections.open} open connections are in use, and the pool has at most ${connections.limit}. ${counted(connections.waiting, 'call')} ${connections.waiting === 1 ? 'waits' : 'wait'} for a connection.`}</p>`}
+  return markup`${connections === undefined ? undefined : markup`<p>${connections.refusal ?? `${connections.open - connections.idle} of ${connections.open} open connections are in use, and the pool has at most ${connections.limit}. ${capital(counted(connections.waiting, 'call'))} ${connections.waiting === 1 ? 'waits' : 'wait'} for a connection.`}</p>`}
 ${
   lanes.length === 0
     ? markup`<p>It has received no statement.</p>`

@@ -2,7 +2,7 @@ import type { Trace, TracedStatement } from '@looseleaf/store'
 import { markup, type Html } from '../html/html.ts'
 import type { KeptTrace } from './kept-traces.ts'
 import { long, moment, table } from '../html/table.ts'
-import { counted, cut, milliseconds, timeText } from '../html/text.ts'
+import { capital, counted, cut, milliseconds, timeText } from '../html/text.ts'
 import {
   failedCalls,
   failuresOf,
@@ -61,7 +61,7 @@ ${table(
   ]),
   'Calls',
 )}
-<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Started at ${timeText(at)}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders instead of values.</p>`
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Started at ${timeText(at)}. ${trace.leftOut > 0 ? `${counted(trace.leftOut, 'more call, statement or event', 'more calls, statements and events')} ${trace.leftOut === 1 ? 'was' : 'were'} not kept. ` : ''}The texts of statements have placeholders instead of values.</p>`
 }
 
 function discardedRows({ events }: Trace): number {
@@ -75,9 +75,11 @@ function summary(trace: Trace): string {
   const discarded = discardedRows(trace)
   const retries = events.filter(({ kind }) => kind === 'attempt').length
   return [
-    `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(tookMs(trace))}.`,
+    `${capital(counted(calls.length, 'call'))} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(tookMs(trace))}.`,
     shared === 0 ? '' : ` ${shared} of them also served calls of other work.`,
-    ` ${discarded === 1 ? 'One index row' : counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
+    discarded === 0
+      ? ' No index row was discarded.'
+      : ` ${capital(counted(discarded, 'index row'))} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
     retries === 0 ? '' : ` Writes were retried ${counted(retries, 'time')}.`,
     writesBoth(trace) ? ' Its writes added index rows first, and then committed the entities.' : '',
   ].join('')
