@@ -15,7 +15,7 @@ import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from '../html/html.ts'
 import type { Answer } from '../requests/routes.ts'
 import { byteText, capital, counted, cut, durationText, milliseconds, timeText } from '../html/text.ts'
-import { noteOf, table } from '../html/table.ts'
+import { long, moment, noteOf, table } from '../html/table.ts'
 
 const MAX_SHARDS = 64
 /** Largest number of shards with lanes, and of lanes per shard. */
@@ -113,8 +113,8 @@ function failingCalls({ value, failure }: PartResult<readonly FailureReport[]>):
       shard,
       code,
       `${count.toLocaleString('en-US')} of ${calls.toLocaleString('en-US')} in ${durationText(periodMs)}`,
-      isOver ? markup`none since ${timeText(at)}` : timeText(at),
-      message,
+      moment(`${isOver ? 'none since ' : ''}${timeText(at)}`),
+      long(message),
     ]),
   )
   if (rows.length === 0) return undefined
