@@ -19,7 +19,13 @@ const middle = ['@looseleaf/codec', '@looseleaf/core', '@looseleaf/index-engine'
 
 /** The dependency table of the design. Every package must be listed. */
 export const packages: Readonly<Record<string, Allowance>> = {
-  '@looseleaf/core': { workspace: [], thirdParty: [], node: [], neverReaches: 'anything' },
+  '@looseleaf/core': {
+    workspace: [],
+    thirdParty: [],
+    node: [],
+    neverReaches: 'anything',
+    moreEntries: ['internal'],
+  },
   '@looseleaf/codec': {
     workspace: ['@looseleaf/core'],
     thirdParty: ['msgpackr'],
@@ -31,22 +37,26 @@ export const packages: Readonly<Record<string, Allowance>> = {
     thirdParty: [],
     node: ['node:crypto'],
     neverReaches: 'anything',
+    moreEntries: ['internal'],
   },
   '@looseleaf/index-engine': {
     workspace: ['@looseleaf/core'],
     thirdParty: [],
     node: ['node:crypto', 'node:buffer'],
     neverReaches: 'anything',
+    moreEntries: ['internal'],
   },
   '@looseleaf/driver-kysely': {
     workspace: ['@looseleaf/core'],
     thirdParty: ['kysely'],
     neverReaches: ['mysql2', 'better-sqlite3', 'commander'],
+    moreEntries: ['internal'],
   },
   '@looseleaf/driver-mysql': {
     workspace: ['@looseleaf/core', '@looseleaf/driver-kysely'],
     thirdParty: ['cockatiel', 'kysely', 'mysql2'],
     neverReaches: ['better-sqlite3', 'commander'],
+    moreEntries: ['internal'],
   },
   '@looseleaf/driver-sqlite': {
     workspace: ['@looseleaf/core', '@looseleaf/driver-kysely'],
@@ -57,16 +67,19 @@ export const packages: Readonly<Record<string, Allowance>> = {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine'],
     thirdParty: [],
     neverReaches: 'anything',
+    moreEntries: ['internal'],
   },
   '@looseleaf/store': {
     workspace: [...middle, '@looseleaf/protocol'],
     thirdParty: ['lru-cache'],
     neverReaches: noDriver,
+    moreEntries: ['internal'],
   },
   '@looseleaf/cleaner': {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/protocol'],
     thirdParty: ['p-limit'],
     neverReaches: noDriver,
+    moreEntries: ['internal'],
   },
   '@looseleaf/changes': {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/protocol', '@looseleaf/store'],
