@@ -1,16 +1,7 @@
 import type { DataStore } from '@looseleaf/store'
 import { beforeAll, describe, expect, it, test } from 'vitest'
-import {
-  checkIndex,
-  cleanIndex,
-  cleaning,
-  drainPending,
-  readCleanerReport,
-  startCleaner,
-  sweep,
-  sweepEntities,
-  sweepIndex,
-} from '../src/index.ts'
+import { checkIndex, cleanIndex, cleaning, readCleanerReport, startCleaner, sweep } from '../src/index.ts'
+import { drainPending, sweepEntities, sweepIndex } from '../src/internal.ts'
 import { byUser, openStore } from './stores.ts'
 
 // Calls without types, as from JavaScript.

@@ -1,4 +1,5 @@
-import { parseId, type CatalogEntry, type EntityId, type Key } from '@looseleaf/core'
+import { parseId, type CatalogEntry, type EntityId } from '@looseleaf/core'
+import { type Key } from '@looseleaf/core/internal'
 import { defineIndex, shardOfRow } from '@looseleaf/index-engine'
 import { fence } from '@looseleaf/protocol'
 import type { DataStore } from '@looseleaf/store'

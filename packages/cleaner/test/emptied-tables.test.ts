@@ -1,5 +1,6 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
 import { cleanIndex, readCleanerReport, readLostRows, startCleaner } from '../src/index.ts'

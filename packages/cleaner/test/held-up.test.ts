@@ -1,10 +1,12 @@
 import { metaOf, parseId, type Driver, type EntityId, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { cleanIndex, drainPending, sweep } from '../src/index.ts'
+import { cleanIndex, sweep } from '../src/index.ts'
+import { drainPending } from '../src/internal.ts'
 import { refuseUpserts } from './refuse-upserts.ts'
 
 /*

@@ -5,24 +5,21 @@ import {
   type Driver,
   type DriverFactory,
   type IndexDefinitionData,
-  type IndexRow,
-  type IndexTable,
   type Observer,
   type Time,
 } from '@looseleaf/core'
+import { type IndexRow, type IndexTable } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import {
   defineIndex,
   deriveRows,
-  keyIdentity,
   shardOfRow,
-  tableSpec,
-  type EngineContext,
   type IndexDefinition,
   type IndexedEntity,
   type IndexProperties,
   type Where,
 } from '@looseleaf/index-engine'
+import { keyIdentity, tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 
 /** An index whose rows are usually on another shard than their entity. */

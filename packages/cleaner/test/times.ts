@@ -1,4 +1,5 @@
-import { abortedError, type Time } from '@looseleaf/core'
+import { type Time } from '@looseleaf/core'
+import { abortedError } from '@looseleaf/core/internal'
 
 /** A time whose sleeps end at once and advance it by their length. */
 export interface LeapingTime extends Time {

@@ -1,9 +1,12 @@
-import { LooseleafError, type IndexState, type ShardCatalog } from '@looseleaf/core'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { LooseleafError, type IndexState } from '@looseleaf/core'
+import { type ShardCatalog } from '@looseleaf/core/internal'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 import type { FaultPlan, FaultyCall } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cleanIndex, drainPending } from '../src/index.ts'
+import { cleanIndex } from '../src/index.ts'
+import { drainPending } from '../src/internal.ts'
 import { crashingShards, type CrashingShards } from './crashing-shards.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })

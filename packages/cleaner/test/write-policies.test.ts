@@ -1,16 +1,13 @@
-import {
-  isLooseleafError,
-  LooseleafError,
-  type Driver,
-  type DriverFactory,
-  type IndexTableSpec,
-} from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
+import { type IndexTableSpec } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { type FaultPlan, faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { checkIndex, cleanIndex, drainPending, sweep } from '../src/index.ts'
+import { checkIndex, cleanIndex, sweep } from '../src/index.ts'
+import { drainPending } from '../src/internal.ts'
 import { refuseUpserts } from './refuse-upserts.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import type { CallFailures, FailureReport } from '@looseleaf/store'
+import type { CallFailures, FailureReport } from '@looseleaf/store/internal'
 import { NOTED_MS } from '../src/health/call-rules.ts'
 import type { Facts } from '../src/health/facts.ts'
 

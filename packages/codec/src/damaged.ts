@@ -1,4 +1,5 @@
-import { LooseleafError, MAX_VALUES } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { MAX_VALUES } from '@looseleaf/core/internal'
 
 /** Creates the error of a damaged body. `flaw` never has stored values. */
 export function damaged(flaw: string, cause?: unknown): LooseleafError {

@@ -1,4 +1,5 @@
-import type { Definition, StoreCodec } from '@looseleaf/core'
+import type { StoreCodec } from '@looseleaf/core'
+import type { Definition } from '@looseleaf/core/internal'
 import { expect, test } from 'vitest'
 import { envelopeCodec, jsonCodec, msgpackZlibCodec } from './index.ts'
 

@@ -2,7 +2,6 @@ import { deflateRawSync, deflateSync, inflateRawSync, inflateSync, type ZlibOpti
 import {
   checkBag,
   copyBag,
-  describeKind,
   isLooseleafError,
   LooseleafError,
   type Bag,
@@ -10,8 +9,8 @@ import {
   type Codec,
   type PropertyValue,
   type StoreCodec,
-  isBytes,
 } from '@looseleaf/core'
+import { describeKind, isBytes } from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { checksum } from './checksum.ts'
 import { damaged } from './damaged.ts'

@@ -1,5 +1,6 @@
 import { constants } from 'node:zlib'
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { jsonFormat } from './json-format.ts'
 import { msgpackFormat } from './msgpack-format.ts'

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { copyBag, type Bag, isDate, isBytes } from '@looseleaf/core'
+import { copyBag, type Bag } from '@looseleaf/core'
+import { isDate, isBytes } from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { damaged } from './damaged.ts'
 import { scanJson } from './json-scan.ts'

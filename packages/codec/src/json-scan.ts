@@ -1,4 +1,4 @@
-import { MAX_DEPTH, MAX_VALUES } from '@looseleaf/core'
+import { MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
 import { damaged, tooManyValues } from './damaged.ts'
 
 const SPACE = 0x20

@@ -1,4 +1,5 @@
-import { MAX_DEPTH, type Bag, type PropertyValue, isDate, isBytes } from '@looseleaf/core'
+import { type Bag, type PropertyValue } from '@looseleaf/core'
+import { MAX_DEPTH, isDate, isBytes } from '@looseleaf/core/internal'
 import { damaged } from './damaged.ts'
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }

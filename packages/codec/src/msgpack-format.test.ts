@@ -1,5 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { MAX_DEPTH, type Bag } from '@looseleaf/core'
+import { type Bag } from '@looseleaf/core'
+import { MAX_DEPTH } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { arrayOf, MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
+import { type Bag, type PropertyValue } from '@looseleaf/core'
+import { arrayOf, MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
 import { damaged, tooManyValues } from './damaged.ts'
 import type { NestedShape, Shape } from './shape.ts'
 import { emptyNamePath, followerAt, learnName, type LearnedName } from './msgpack-names.ts'

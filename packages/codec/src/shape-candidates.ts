@@ -1,4 +1,5 @@
-import { isDate, isBytes, type Bag, type PropertyValue } from '@looseleaf/core'
+import { type Bag, type PropertyValue } from '@looseleaf/core'
+import { isDate, isBytes } from '@looseleaf/core/internal'
 import { MAX_SHAPE_BYTES, type Shape } from './shape.ts'
 
 /** Bags with the same names before they get a shape. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { MAX_DEPTH, type Definition } from '@looseleaf/core'
+import { MAX_DEPTH, type Definition } from '@looseleaf/core/internal'
 
 /** Names of an object's properties in their order, with the shapes of nested objects. */
 export interface Shape {

@@ -1,14 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { deflateRawSync } from 'node:zlib'
-import {
-  copyBag,
-  isLooseleafError,
-  MAX_DEPTH,
-  MAX_VALUES,
-  type Bag,
-  type Definition,
-  type StoreCodec,
-} from '@looseleaf/core'
+import { copyBag, isLooseleafError, type Bag, type StoreCodec } from '@looseleaf/core'
+import { MAX_DEPTH, MAX_VALUES, type Definition } from '@looseleaf/core/internal'
 import { decode as decodeElsewhere } from '@msgpack/msgpack'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

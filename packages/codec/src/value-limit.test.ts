@@ -1,4 +1,5 @@
-import { MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
+import { type Bag, type PropertyValue } from '@looseleaf/core'
+import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { compressedBody, bodyOfArrays, jsonBombs, msgpackBombs, type BombMaker } from '../test/bombs.ts'

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { LooseleafError } from '@looseleaf/core'
 import {
   badArgument,
   checkOptions,
   describeKind,
   isRecord,
-  LooseleafError,
   optionKinds,
   type OptionKinds,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import type { DataStore, Trace } from '@looseleaf/store'
 import type { ActPage } from './acts/act-page.ts'
 import { createActs, type ActsOptions } from './acts/acts.ts'

@@ -1,4 +1,5 @@
-import { createGate, type Driver } from '@looseleaf/core'
+import { type Driver } from '@looseleaf/core'
+import { createGate } from '@looseleaf/core/internal'
 import { CLOSED, kyselyShard, type KyselyShardOptions } from './shard.ts'
 
 export interface KyselyDriverOptions {

@@ -1,17 +1,19 @@
 import {
-  createGate,
   isLooseleafError,
   LooseleafError,
   systemTime,
   type CallOptions,
-  type ClaimTable,
   type ConnectionState,
+  type Shard,
+} from '@looseleaf/core'
+import {
+  createGate,
+  type ClaimTable,
   type Gate,
   type IndexTable,
   type IndexTableSpec,
   type RunningStatement,
-  type Shard,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import { DummyDriver, Kysely, sql, type Dialect, type RawBuilder } from 'kysely'
 import { createCatalogTable } from './bookkeeping/catalog-table.ts'
 import { createClaimTable } from './claims/claim-table.ts'

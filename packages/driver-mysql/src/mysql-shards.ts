@@ -1,5 +1,7 @@
-import { LooseleafError, describeKind, isOutage, type Driver, type DriverFactory } from '@looseleaf/core'
-import { checkEntityTable, kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
+import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
+import { describeKind, isOutage } from '@looseleaf/core/internal'
+import { kyselyDriver } from '@looseleaf/driver-kysely'
+import { checkEntityTable, statementTeller } from '@looseleaf/driver-kysely/internal'
 import type { MysqlShardOptions, MysqlTlsOptions, ShardAddress } from './connection/shard-address.ts'
 import {
   parseShardServers,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import type { Driver, EntityInsert, Shard } from '@looseleaf/core'
+import type { Driver, Shard } from '@looseleaf/core'
+import type { EntityInsert } from '@looseleaf/core/internal'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { afterEach } from 'vitest'
 import { mysqlShards, type MysqlShardsOptions } from '../src/mysql-shards.ts'

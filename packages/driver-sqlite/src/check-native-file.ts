@@ -1,4 +1,5 @@
-import { checkNode, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { checkNode } from '@looseleaf/core/internal'
 import Database from 'better-sqlite3'
 
 let isLoaded = false

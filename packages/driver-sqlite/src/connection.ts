@@ -1,5 +1,5 @@
-import { abortedError, platformTime } from '@looseleaf/core'
-import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely'
+import { abortedError, platformTime } from '@looseleaf/core/internal'
+import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely/internal'
 import type Database from 'better-sqlite3'
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
 import { resultCode } from './errors.ts'

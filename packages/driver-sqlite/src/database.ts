@@ -1,4 +1,5 @@
-import { LooseleafError, platformTime } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import Database from 'better-sqlite3'
 import { checkNativeFile } from './check-native-file.ts'
 import { isBusy, pause } from './connection.ts'

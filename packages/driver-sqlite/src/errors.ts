@@ -1,5 +1,6 @@
-import { errorCodes, type ErrorCode, isError } from '@looseleaf/core'
-import { clientFailure, MISSING_COLUMN, type Fault, type TableFault } from '@looseleaf/driver-kysely'
+import { errorCodes, type ErrorCode } from '@looseleaf/core'
+import { isError } from '@looseleaf/core/internal'
+import { clientFailure, MISSING_COLUMN, type Fault, type TableFault } from '@looseleaf/driver-kysely/internal'
 
 /** Meanings of SQLite's result codes. An extended code that is missing here has the meaning of its first two words. */
 const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, message: string]>> = {

@@ -1,6 +1,7 @@
-import { idKey } from '@looseleaf/core'
-import type { BatchedSwap, Flavor, SwapTable } from '@looseleaf/driver-kysely'
-import { slotRows } from '@looseleaf/driver-kysely'
+import { idKey } from '@looseleaf/core/internal'
+import type { Flavor } from '@looseleaf/driver-kysely'
+import type { BatchedSwap, SwapTable } from '@looseleaf/driver-kysely/internal'
+import { slotRows } from '@looseleaf/driver-kysely/internal'
 import { sql, type RawBuilder } from 'kysely'
 import { sqliteFault } from './errors.ts'
 

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { LooseleafError, platformTime } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 
 /** Milliseconds between two checks before reads. */
 const CHECK_MS = 1_000

@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads'
 import type { ConnectOptions, Driver } from '@looseleaf/core'
-import { kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
+import { kyselyDriver } from '@looseleaf/driver-kysely'
+import { statementTeller } from '@looseleaf/driver-kysely/internal'
 import { openDatabase, type OpenDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { modeWarnings } from './file-modes.ts'

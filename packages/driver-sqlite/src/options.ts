@@ -1,4 +1,5 @@
-import { LooseleafError, describeKind } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 
 /** Largest number of shards of a folder or of a driver in memory. */
 const MAX_SHARDS = 1_024

@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import type Database from 'better-sqlite3'
 import { FILE_MODE, FOLDER_MODE } from './file-modes.ts'
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { IndexScan, IndexTable, IndexTableSpec, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { IndexScan, IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
 import { kyselyShard } from '@looseleaf/driver-kysely'
 import Database from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'

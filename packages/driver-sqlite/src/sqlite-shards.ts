@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
-import { checkEntityTable } from '@looseleaf/driver-kysely'
+import { checkEntityTable } from '@looseleaf/driver-kysely/internal'
 import { FOLDER_MODE } from './file-modes.ts'
 import { openShards, type ShardFile } from './open-shards.ts'
 import { badOption, checkDeadline, checkFolder, checkNames, checkShardCount } from './options.ts'

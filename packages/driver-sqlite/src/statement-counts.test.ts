@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IndexTableSpec } from '@looseleaf/core'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { kyselyShard } from '@looseleaf/driver-kysely'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'

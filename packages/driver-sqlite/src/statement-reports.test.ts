@@ -1,4 +1,5 @@
-import type { IndexTableSpec, SentStatement } from '@looseleaf/core'
+import type { SentStatement } from '@looseleaf/core'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { expect, test } from 'vitest'
 import { memoryShards } from './memory-shards.ts'
 

@@ -1,4 +1,4 @@
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 
 /**
  * Milliseconds that statements may take in one turn of the event loop, for all files together. A statement of SQLite blocks the process,

@@ -1,4 +1,5 @@
-import type { Codec, Driver, Randomness, Router, StoreEvents, Time, VersionClock } from '@looseleaf/core'
+import type { Codec, Driver, Randomness, Router, StoreEvents, Time } from '@looseleaf/core'
+import type { VersionClock } from '@looseleaf/core/internal'
 import type { CatalogHolder } from './catalog/catalog-holder.ts'
 import type { Closing } from './closing.ts'
 

@@ -1,16 +1,15 @@
+import { type Bag, type IndexDefinitionData, type Router } from '@looseleaf/core'
 import {
   compareKeyValues,
-  type Bag,
   type Direction,
-  type IndexDefinitionData,
   type IndexRow,
   type IndexScan,
   type KeyRange,
   type KeyValue,
-  type Router,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import { openIndex } from '../src/keys/open-index.ts'
-import { deriveRows, keyIdentity, shardOfRow, type QueryPorts, type ReadEntity } from '../src/index.ts'
+import { deriveRows, shardOfRow } from '../src/index.ts'
+import { keyIdentity, type QueryPorts, type ReadEntity } from '../src/internal.ts'
 
 /** Creates a router that takes the last byte modulo the number of shards. */
 export function lastByteRouter(shardCount: number): Router {

@@ -1,4 +1,4 @@
-import { isRecord } from '@looseleaf/core'
+import { isRecord } from '@looseleaf/core/internal'
 import type { Schema } from './schema.ts'
 
 /**

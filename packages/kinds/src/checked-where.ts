@@ -1,4 +1,5 @@
-import type { IndexProperties, NullOf, RangeOf, TypeOf, ValueList } from '@looseleaf/index-engine'
+import type { IndexProperties, ValueList } from '@looseleaf/index-engine'
+import type { NullOf, RangeOf, TypeOf } from '@looseleaf/index-engine/internal'
 import type { Joined, NamesOf } from './checked-index.ts'
 import type { Mistake } from './mistake.ts'
 import type { NameOf, ValueIn } from './where.ts'

@@ -13,7 +13,6 @@ import type {
   EntityChange,
   ExplainOptions,
   GetManyOptions,
-  ExistsOptions,
   GetOptions,
   IdPage,
   ListCost,
@@ -22,6 +21,7 @@ import type {
   QueryExplanation,
   QueryManyOptions,
 } from '@looseleaf/store'
+import type { ExistsOptions } from '@looseleaf/store/internal'
 import type { KeysOf } from './checked-index.ts'
 import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { CheckedWhere, CheckedWheres } from './checked-where.ts'

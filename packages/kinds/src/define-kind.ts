@@ -1,4 +1,5 @@
-import { badArgument, hasMethods, isRecord, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { badArgument, hasMethods, isRecord } from '@looseleaf/core/internal'
 import {
   defineIndex,
   type IndexDefinition,

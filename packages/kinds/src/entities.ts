@@ -1,20 +1,22 @@
 import {
-  badArgument,
-  checkOptions,
   isLooseleafError,
-  isRecord,
   LooseleafError,
   metaOf,
-  optionKinds,
-  valuesOf,
   type Bag,
   type BulkOptions,
   type CallOptions,
   type Entity,
   type EntityId,
   type Fate,
-  type OptionKinds,
 } from '@looseleaf/core'
+import {
+  badArgument,
+  checkOptions,
+  isRecord,
+  optionKinds,
+  valuesOf,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import {
   unchanged,
@@ -22,9 +24,9 @@ import {
   type DataStore,
   type EntityChange,
   type GetManyOptions,
-  type ExistsOptions,
   type GetOptions,
 } from '@looseleaf/store'
+import { type ExistsOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'

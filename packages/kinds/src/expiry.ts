@@ -1,5 +1,5 @@
 import { isLooseleafError, type Bag, type EntityId } from '@looseleaf/core'
-import { isExpired } from '@looseleaf/index-engine'
+import { isExpired } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { versionOf, type Shape } from './shape.ts'
 

@@ -1,4 +1,4 @@
-import { isPlainObject } from '@looseleaf/core'
+import { isPlainObject } from '@looseleaf/core/internal'
 import { keyOf, sameValue, valueOf } from './same-value.ts'
 
 /*

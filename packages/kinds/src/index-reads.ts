@@ -1,18 +1,13 @@
+import { type Fate, type FateOptions } from '@looseleaf/core'
 import {
   checkOptions,
   KIND_PROPERTY,
   optionKinds,
   withCallbacks,
-  type Fate,
-  type FateOptions,
   type OptionKinds,
-} from '@looseleaf/core'
-import {
-  MAX_LIMIT,
-  type GetAllOptions,
-  type IndexDefinition,
-  type QueryOptions,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/core/internal'
+import { type GetAllOptions, type IndexDefinition, type QueryOptions } from '@looseleaf/index-engine'
+import { MAX_LIMIT } from '@looseleaf/index-engine/internal'
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'

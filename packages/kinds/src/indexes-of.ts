@@ -1,4 +1,5 @@
-import { badArgument, isRecord, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { badArgument, isRecord } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import type { AnyKind } from './define-kind.ts'
 

@@ -1,4 +1,4 @@
-import { isPlainObject } from '@looseleaf/core'
+import { isPlainObject } from '@looseleaf/core/internal'
 import { isSameThing, placesOf } from './identity.ts'
 import { sameValue, valueOf, type Properties } from './same-value.ts'
 import { unset } from './unset.ts'

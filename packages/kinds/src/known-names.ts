@@ -1,4 +1,4 @@
-import { isPlainObject } from '@looseleaf/core'
+import { isPlainObject } from '@looseleaf/core/internal'
 
 /**
  * Tells without running the schema whether it would add a name to a bag. A bag needs no default if it has every name of the outputs so

@@ -1,5 +1,7 @@
-import { KIND_PROPERTY, type Bag, type Entity } from '@looseleaf/core'
-import { createMatcher, type IndexDefinition } from '@looseleaf/index-engine'
+import { type Bag, type Entity } from '@looseleaf/core'
+import { KIND_PROPERTY } from '@looseleaf/core/internal'
+import { type IndexDefinition } from '@looseleaf/index-engine'
+import { createMatcher } from '@looseleaf/index-engine/internal'
 import { readItem, type Item, type Shape } from './shape.ts'
 
 /**

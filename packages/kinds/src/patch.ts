@@ -1,4 +1,5 @@
-import { badArgument, copyBag, isPlainObject, isPromise, LooseleafError } from '@looseleaf/core'
+import { copyBag, LooseleafError } from '@looseleaf/core'
+import { badArgument, isPlainObject, isPromise } from '@looseleaf/core/internal'
 import { unchanged } from '@looseleaf/store'
 import { parseValue } from './reference.ts'
 import { unset } from './unset.ts'

@@ -1,11 +1,5 @@
-import {
-  badArgument,
-  isVersion,
-  LooseleafError,
-  parseId,
-  type EntityId,
-  isPlainObject,
-} from '@looseleaf/core'
+import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
+import { badArgument, isVersion, isPlainObject } from '@looseleaf/core/internal'
 
 /**
  * An entity by its id, at any version; or at one version: an item, or `{ id, version }`. The version may be text, as in a form.

@@ -1,5 +1,5 @@
 import { serialize } from 'node:v8'
-import { isDate, isPlainObject } from '@looseleaf/core'
+import { isDate, isPlainObject } from '@looseleaf/core/internal'
 
 /** A bag, or an object in one. */
 export type Properties = { readonly [name: string]: unknown }

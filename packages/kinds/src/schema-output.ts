@@ -1,4 +1,5 @@
-import { isPlainObject, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { isPlainObject } from '@looseleaf/core/internal'
 import { placesOf } from './identity.ts'
 import { sameValue, valueOf } from './same-value.ts'
 

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { isPromise, LooseleafError, type Storable } from '@looseleaf/core'
+import { LooseleafError, type Storable } from '@looseleaf/core'
+import { isPromise } from '@looseleaf/core/internal'
 import type { Unstorable } from './unstorable.ts'
 
 /** A schema of zod, valibot, arktype or another library that implements Standard Schema. */

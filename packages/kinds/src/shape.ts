@@ -1,15 +1,13 @@
 import {
   copyBag,
-  KIND_PROPERTY as KIND,
   LooseleafError,
   metaOf,
-  setMeta,
   type Bag,
   type Entity,
   type EntityId,
   type EntityMeta,
-  isPromise,
 } from '@looseleaf/core'
+import { KIND_PROPERTY as KIND, setMeta, isPromise } from '@looseleaf/core/internal'
 import { agrees, applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { createKnownNames } from './known-names.ts'
 import { copied, sameValue } from './same-value.ts'

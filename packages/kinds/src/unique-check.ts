@@ -1,5 +1,7 @@
-import { KIND_PROPERTY, LooseleafError, type CatalogEntry } from '@looseleaf/core'
-import { isClaimsOf, isInUse, valuesIn, type IndexDefinition } from '@looseleaf/index-engine'
+import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { KIND_PROPERTY } from '@looseleaf/core/internal'
+import { type IndexDefinition } from '@looseleaf/index-engine'
+import { isClaimsOf, isInUse, valuesIn } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { Shape } from './shape.ts'
 

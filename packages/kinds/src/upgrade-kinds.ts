@@ -1,4 +1,5 @@
-import { isLooseleafError, withCallbacks, type CallOptions, type EntityId } from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
+import { withCallbacks } from '@looseleaf/core/internal'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import type { AnyKind } from './define-kind.ts'
 import { addFailure, type Failure } from './fate.ts'

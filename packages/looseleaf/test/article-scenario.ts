@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { shardOfRow, tableSpec, toKeyValue } from '@looseleaf/index-engine'
+import { shardOfRow } from '@looseleaf/index-engine'
+import { tableSpec, toKeyValue } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
 import {
   checkIndex,

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto'
 import {
-  checkOptions,
-  badArgument,
-  describeKind,
   LooseleafError,
-  optionKinds,
   type SharedCache,
   type SharedCacheAnswer,
   type SharedCacheFactory,
 } from '@looseleaf/core'
+import { checkOptions, badArgument, describeKind, optionKinds } from '@looseleaf/core/internal'
 import { memcachedServer, type KeptValue, type MemcachedServer } from './memcached-server.ts'
 
 export interface MemcachedOptions {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
-import { LooseleafError, platformTime, isError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { platformTime, isError } from '@looseleaf/core/internal'
 import { MemcacheClient } from 'memcache-client'
 
 /** Time after a failure in which calls fail at once, instead of each waiting for its timeout. */

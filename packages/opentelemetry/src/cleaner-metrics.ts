@@ -1,5 +1,5 @@
 import type { Attributes, Counter, Meter } from '@opentelemetry/api'
-import type { CleanerCounts, CleanerEvent } from '@looseleaf/core'
+import type { CleanerCounts, CleanerEvent } from '@looseleaf/core/internal'
 
 /** Counts the work and the findings of this process's cleaner. */
 export interface CleanerMetrics {

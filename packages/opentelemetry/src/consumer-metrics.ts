@@ -1,5 +1,5 @@
 import type { Meter } from '@opentelemetry/api'
-import type { ConsumerEvent } from '@looseleaf/core'
+import type { ConsumerEvent } from '@looseleaf/core/internal'
 import { lagBoundaries } from './cleaner-metrics.ts'
 
 /** Counts the work of this process's consumers of changes. */

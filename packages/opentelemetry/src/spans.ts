@@ -9,13 +9,8 @@ import {
   type Span,
   type Tracer,
 } from '@opentelemetry/api'
-import {
-  summarise,
-  type BegunCall,
-  type EndedCall,
-  type SentStatement,
-  type StoreEvent,
-} from '@looseleaf/core'
+import { type BegunCall, type EndedCall, type SentStatement, type StoreEvent } from '@looseleaf/core'
+import { summarise } from '@looseleaf/core/internal'
 
 /** Creates spans of calls, as children of the active span, and of the statements that are sent for them. */
 export interface Spans {

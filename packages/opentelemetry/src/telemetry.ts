@@ -1,13 +1,12 @@
 import { metrics, trace, type MeterProvider, type Span, type TracerProvider } from '@opentelemetry/api'
+import { LooseleafError, type Observer } from '@looseleaf/core'
 import {
   checkOptions,
   describeKind,
   hasMethods,
-  LooseleafError,
   optionKinds,
-  type Observer,
   type OptionKinds,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { createEventCounters } from './event-counters.ts'
 import { createSpans } from './spans.ts'

@@ -1,5 +1,6 @@
 import { diag, type Attributes, type Histogram, type Meter } from '@opentelemetry/api'
-import { summarise, tableKind, type EndedCall, type SentStatement } from '@looseleaf/core'
+import { tableKind, type EndedCall, type SentStatement } from '@looseleaf/core'
+import { summarise } from '@looseleaf/core/internal'
 
 /** Records the durations of calls and statements. */
 export interface Times {

@@ -1,5 +1,5 @@
-import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Throws `BAD_OPTION` for a value that is not a store, and for options that are not valid. */
 export function checkStore<Options extends object>(

@@ -1,16 +1,14 @@
+import { formatId, isLooseleafError, LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import {
   elapsedBy,
-  formatId,
-  isLooseleafError,
   isVersion,
-  LooseleafError,
-  type CatalogEntry,
   type EntityRow,
   type IndexRow,
   type IndexTableSpec,
   type Key,
-} from '@looseleaf/core'
-import { deriveClaims, keyIdentity, shardOfRow, tableSpec, type EngineContext } from '@looseleaf/index-engine'
+} from '@looseleaf/core/internal'
+import { shardOfRow } from '@looseleaf/index-engine'
+import { deriveClaims, keyIdentity, tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 import { fence } from './fence.ts'
 import { movedOrUndone, type SeenEntity } from './on-disk.ts'
 import { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'

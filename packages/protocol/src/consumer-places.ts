@@ -1,5 +1,6 @@
-import { countIn, parseObject, toObject, type CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions } from '@looseleaf/core'
+import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from './shards.ts'
 
 /**

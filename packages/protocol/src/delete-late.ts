@@ -1,5 +1,6 @@
-import type { CallOptions, IndexRow } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { CallOptions } from '@looseleaf/core'
+import type { IndexRow } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { fence } from './fence.ts'
 import { sendByTable, type PlacedKey, type RowLanesOf } from './index-rows.ts'
 import { movedOrUndone, type SeenEntity } from './on-disk.ts'

@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { commit } from './commit.ts'
 import type { SeenEntity } from './on-disk.ts'
 import { catchUp } from './purged.ts'

@@ -1,4 +1,5 @@
-import type { FloorState, Shard, UpdatedPlace } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { FloorState, UpdatedPlace } from '@looseleaf/core/internal'
 
 /** Floor up to which a follower may read a shard, and the database's time, both in microseconds since 1970. */
 export interface ReadableFloor {

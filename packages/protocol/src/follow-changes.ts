@@ -1,11 +1,6 @@
-import {
-  isLooseleafError,
-  throwIfAborted,
-  type EntityPageRow,
-  type LooseleafError,
-  type UpdatedPlace,
-} from '@looseleaf/core'
-import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine'
+import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
+import { throwIfAborted, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
+import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine/internal'
 import { placeAt, readableFloor } from './floor.ts'
 import { lastingPage } from './lasting-page.ts'
 import { requireUnpurged, type FollowedPlace } from './purged.ts'

@@ -1,13 +1,13 @@
+import { isLooseleafError, type CatalogEntry } from '@looseleaf/core'
 import {
-  isLooseleafError,
-  type CatalogEntry,
   type IndexRow,
   type IndexRowRemoval,
   type IndexTableSpec,
   type Key,
   type Lane,
-} from '@looseleaf/core'
-import { shardOfRow, tableSpec, type EngineContext } from '@looseleaf/index-engine'
+} from '@looseleaf/core/internal'
+import { shardOfRow } from '@looseleaf/index-engine'
+import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Key of an index row or a claim, without its entity and version. */
 export interface PlacedKey {

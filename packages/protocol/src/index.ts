@@ -1,35 +1,9 @@
-export { checkStore } from './check-store.ts'
-export type { TakeKey } from './claims.ts'
-export { commit, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
-export {
-  consumerPlaces,
-  partitionNumbers,
-  PARTITIONS,
-  partitionTask,
-  REGISTRY_TASK,
-} from './consumer-places.ts'
-export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
+export { commit, type Commit } from './commit.ts'
+export { deleteLost, judgeDangling, upTo } from './delete-late.ts'
 export { fence } from './fence.ts'
-export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes.ts'
-export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
-export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
-export { lastingPage } from './lasting-page.ts'
-export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
-export { openedTo } from './opened-connections.ts'
-export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'
+export { followChanges } from './follow-changes.ts'
+export { readableFloor } from './floor.ts'
+export { movedEntities, movedOrUndone } from './on-disk.ts'
+export { catchUp } from './purged.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
-export {
-  lookAtMarks,
-  MARK_TASK,
-  markFromText,
-  markToText,
-  NOTE_TASK,
-  wentBackOf,
-  wentBackText,
-  type MarkLook,
-  type ShardMark,
-  type WentBack,
-} from './shard-marks.ts'
-export { idsByShard, shardAt } from './shards.ts'
-export { processName } from './process-name.ts'
 export { claimEarly, writeAgain, writeEarly } from './write-early.ts'

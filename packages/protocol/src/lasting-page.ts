@@ -1,4 +1,5 @@
-import type { EntityPageRow, EntityTable, PageOptions, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { EntityPageRow, EntityTable, PageOptions } from '@looseleaf/core/internal'
 import { openedTo } from './opened-connections.ts'
 
 type Range = Parameters<EntityTable['pageOfChanges']>[0]

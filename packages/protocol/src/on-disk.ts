@@ -1,5 +1,6 @@
-import { idKey, type CallOptions, type Shard } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions, type Shard } from '@looseleaf/core'
+import { idKey } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { idsByShard } from './shards.ts'
 
 /** An entity at the version that was read. */

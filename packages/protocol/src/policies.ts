@@ -1,5 +1,5 @@
-import type { EntityRow } from '@looseleaf/core'
-import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
+import type { EntityRow } from '@looseleaf/core/internal'
+import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from './shards.ts'
 
 /** Returns the milliseconds in which a failover may undo a commit, by the present catalog of this process. */

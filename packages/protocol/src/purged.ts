@@ -1,11 +1,6 @@
-import {
-  LooseleafError,
-  type CallOptions,
-  type FloorState,
-  type Shard,
-  type UpdatedPlace,
-} from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { type FloorState, type UpdatedPlace } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from './shards.ts'
 
 /** Place of a follower, which has received all changes before it. */

@@ -1,11 +1,5 @@
-import {
-  countIn,
-  isLooseleafError,
-  parseObject,
-  toObject,
-  type CallOptions,
-  type Shard,
-} from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
 
 /*
  * Detects a shard that has gone back, by a restore from a backup or a failover that lost commits. The mark of a shard is a number that

@@ -1,5 +1,6 @@
-import { distinctIds, LooseleafError, type Shard } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { LooseleafError, type Shard } from '@looseleaf/core'
+import { distinctIds } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Returns a shard by its number, from 0. Throws `BAD_OPTION` if the store does not have it. */
 export function shardAt({ driver: { shards } }: EngineContext, number: number): Shard {

@@ -1,5 +1,6 @@
-import { isLooseleafError, LooseleafError, type CatalogEntry, type IndexRow } from '@looseleaf/core'
-import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
+import { isLooseleafError, LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { type IndexRow } from '@looseleaf/core/internal'
+import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 import { duplicateKey, isHeld, takeKey, type TakeKey } from './claims.ts'
 import {
   failureUnlessDropped,

@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../test/code-of.ts'
 import { countsOf } from '../test/evenness.ts'
-import { BUCKETS, evenBuckets, rebalanceBuckets } from './index.ts'
+import { evenBuckets, rebalanceBuckets } from './index.ts'
+import { BUCKETS } from './internal.ts'
 
 const shardNumbers: fc.Arbitrary<number> = fc.integer({ min: 1, max: 64 })
 

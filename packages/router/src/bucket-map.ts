@@ -1,4 +1,5 @@
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import { BUCKETS } from './bucket-of-id.ts'
 import { checkShards } from './check.ts'
 

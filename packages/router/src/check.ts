@@ -1,4 +1,5 @@
-import { describeKind, ID_BYTES, LooseleafError, type Time, isBytes } from '@looseleaf/core'
+import { LooseleafError, type Time } from '@looseleaf/core'
+import { describeKind, ID_BYTES, isBytes } from '@looseleaf/core/internal'
 
 /** Throws `BAD_OPTION` unless the number of shards is an integer from 1 to `max`. */
 export function checkShards(shards: number, max: number): void {

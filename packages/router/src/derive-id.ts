@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { describeKind, formatId, ID_BYTES, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
+import { formatId, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
+import { describeKind, ID_BYTES } from '@looseleaf/core/internal'
 import { bucketOfId } from './bucket-of-id.ts'
 
 /** Part of a natural key. A number has to be finite. */

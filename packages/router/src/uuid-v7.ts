@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { ID_BYTES } from '@looseleaf/core'
+import { ID_BYTES } from '@looseleaf/core/internal'
 
 /** Number of ids for which random bytes are generated at once. */
 const POOLED_IDS = 256

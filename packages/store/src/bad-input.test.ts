@@ -1,13 +1,13 @@
 import { envelopeCodec, jsonFormat, msgpackFormat } from '@looseleaf/codec'
 import {
   isLooseleafError,
-  MAX_VALUES,
   parseId,
   type Bag,
   type ErrorCode,
   type IndexDefinitionData,
   type Shard,
 } from '@looseleaf/core'
+import { MAX_VALUES } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

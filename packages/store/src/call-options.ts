@@ -1,16 +1,18 @@
 import {
+  type BulkOptions,
+  type CallOptions,
+  type ReplicaReadOptions,
+  type SharedCacheFactory,
+} from '@looseleaf/core'
+import {
   badArgument,
   checkOptions,
   hasMethods,
   isRecord,
   optionKinds,
-  type BulkOptions,
-  type CallOptions,
   type OptionKind,
   type OptionKinds,
-  type ReplicaReadOptions,
-  type SharedCacheFactory,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import type { TrainOptions } from './catalog/train-dictionary.ts'

@@ -1,11 +1,6 @@
 import {
-  badArgument,
-  checkOptions,
   formatId,
-  isVersion,
-  noOptions,
   parseId,
-  withCallbacks,
   type BulkOptions,
   type CallOptions,
   type Entity,
@@ -15,7 +10,8 @@ import {
   type Storable,
   type ValueOptions,
 } from '@looseleaf/core'
-import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
+import { badArgument, checkOptions, isVersion, noOptions, withCallbacks } from '@looseleaf/core/internal'
+import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine/internal'
 import { checkCache, optionsOf } from './call-options.ts'
 import {
   isLiving,

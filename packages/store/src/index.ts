@@ -45,47 +45,24 @@ export {
 } from '@looseleaf/index-engine'
 export { deriveId } from '@looseleaf/router'
 export type { PolicyChange } from './catalog/policies.ts'
-export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export type { ShardStats, StoreStats } from './store-stats.ts'
 export type { SlowCall, SlowStatement } from './observing/slow-calls.ts'
 export type { Trace, TracedCall, TracedStatement } from './observing/trace.ts'
 export type { RemovalStats } from './writing/row-removals.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
 export type { LaneStats } from './calls/shard-lanes.ts'
-export { brokenText, lookAtBodies, type BodiesLook, type BrokenDefinition } from './opening/look-at-bodies.ts'
 export type { ChangesOptions, EntityChange } from './reading/changes.ts'
-export { repairVersion } from './writing/repair-version.ts'
-export type { CallFailures } from './failures/call-tally.ts'
-export type { FailureReport } from './failures/failure-note.ts'
-export { probeShards, type ShardProbe } from './failures/probe-shards.ts'
-export { readFailures, type ReadFailuresOptions } from './failures/read-failures.ts'
-export { readReplicas, type ReplicaReport } from './reading/replica-report.ts'
-export type { ReplicaStats } from './reading/replica-reads.ts'
 export type { FollowedStats } from './reading/cache-follower.ts'
 export type { CacheOptions, CacheStats } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
 export type { CountedPage, CountOptions, QueryManyOptions } from './reading/counts.ts'
-export {
-  inspectEntity,
-  type InspectedEntity,
-  type InspectedRow,
-  type StoredEntity,
-} from './reading/inspect-entity.ts'
-export {
-  inspectIndexRows,
-  type IndexRowsToInspect,
-  type InspectedIndexRow,
-  type InspectedIndexRows,
-} from './reading/inspect-index.ts'
-export type { InspectedValue } from './reading/inspected-keys.ts'
 export type { ExplainOptions, QueryExplanation } from './reading/explain.ts'
 export type {
   Change,
   ChangeOptions,
   DamagedEntity,
   DataStoreOptions,
-  ExistsOptions,
   GetManyOptions,
   GetOptions,
   IndexStatus,

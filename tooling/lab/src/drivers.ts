@@ -1,4 +1,5 @@
-import type { Driver, DriverFactory, EntityTable, IndexTable, IndexTableSpec, Shard } from '@looseleaf/core'
+import type { Driver, DriverFactory, Shard } from '@looseleaf/core'
+import type { EntityTable, IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
 
 /** Replacements of parts of a driver; omitted methods stay. */
 export interface Changes {

@@ -1,4 +1,4 @@
-import type { EntityRow } from '@looseleaf/core'
+import type { EntityRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { keepOpen } from '@looseleaf/testkit'
 import { changed, type Changes } from '@looseleaf-tooling/lab/drivers'

@@ -1,4 +1,4 @@
-import type { CatalogTable, ShardCatalog } from '@looseleaf/core'
+import type { CatalogTable, ShardCatalog } from '@looseleaf/core/internal'
 
 export interface ReferenceCatalog {
   readonly table: CatalogTable

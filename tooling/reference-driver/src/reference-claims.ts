@@ -1,4 +1,5 @@
-import { LooseleafError, type ClaimTable, type IndexRow, type Key } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { type ClaimTable, type IndexRow, type Key } from '@looseleaf/core/internal'
 
 /** Table of the claims: every key has at most one row. */
 export interface ClaimRows {

@@ -1,4 +1,4 @@
-import type { DefinitionTable, StoredDefinition } from '@looseleaf/core'
+import type { DefinitionTable, StoredDefinition } from '@looseleaf/core/internal'
 
 export interface ReferenceDefinitions extends DefinitionTable {
   /** By id. Tests may remove some, like a failover. */

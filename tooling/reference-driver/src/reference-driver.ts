@@ -1,13 +1,12 @@
+import { type Driver, type Shard } from '@looseleaf/core'
 import {
   throwIfAborted,
-  type Driver,
   type IndexRow,
   type IndexTableSpec,
   type PendingRow,
   type PurgeBounds,
-  type Shard,
   type ShardCatalog,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import { createReferenceCatalog } from './reference-catalog.ts'
 import { createReferenceDefinitions, type ReferenceDefinitions } from './reference-definitions.ts'
 import { createReferenceEntities, type ReferenceEntities, type ReferenceRow } from './reference-entities.ts'

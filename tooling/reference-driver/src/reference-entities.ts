@@ -1,6 +1,6 @@
+import { LooseleafError } from '@looseleaf/core'
 import {
   isVersion,
-  LooseleafError,
   type BoundedRow,
   type EntityInsert,
   type EntityRow,
@@ -8,7 +8,7 @@ import {
   type PendingRow,
   type PurgeBounds,
   type UpdatedPlace,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 
 /** A stored row. */
 export interface ReferenceRow extends EntityRow {

@@ -1,5 +1,5 @@
+import { LooseleafError } from '@looseleaf/core'
 import {
-  LooseleafError,
   MAX_VERSION,
   type ClaimTable,
   type IndexRow,
@@ -9,7 +9,7 @@ import {
   type Key,
   type KeyRange,
   type KeyValue,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import { createReferenceClaims } from './reference-claims.ts'
 
 export interface ReferenceIndex extends IndexTable {

@@ -1,4 +1,4 @@
-import type { PendingRow, PendingTable } from '@looseleaf/core'
+import type { PendingRow, PendingTable } from '@looseleaf/core/internal'
 
 export interface ReferencePending extends PendingTable {
   /** All rows. */

@@ -1,4 +1,4 @@
-import { MAX_LEASE_MS, type TaskTable } from '@looseleaf/core'
+import { MAX_LEASE_MS, type TaskTable } from '@looseleaf/core/internal'
 
 interface Task {
   readonly progress: string

@@ -1,4 +1,5 @@
-import { drainPending, sweep, type Cleaner } from '@looseleaf/cleaner'
+import { sweep, type Cleaner } from '@looseleaf/cleaner'
+import { drainPending } from '@looseleaf/cleaner/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { Follower } from './follower.ts'
 import { createLife } from './life.ts'

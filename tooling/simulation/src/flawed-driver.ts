@@ -1,3 +1,4 @@
+import type { Shard } from '@looseleaf/core'
 import type {
   ClaimTable,
   EntityInsert,
@@ -6,9 +7,8 @@ import type {
   IndexRow,
   IndexTable,
   IndexTableSpec,
-  Shard,
-} from '@looseleaf/core'
-import { keyIdentity } from '@looseleaf/index-engine'
+} from '@looseleaf/core/internal'
+import { keyIdentity } from '@looseleaf/index-engine/internal'
 import type { ReferenceIndex, ReferenceShard } from '@looseleaf-tooling/reference-driver'
 import type { Flaw } from './flaws.ts'
 

@@ -1,5 +1,5 @@
 import { formatId, type CatalogEntry, type Router } from '@looseleaf/core'
-import { keyIdentity } from '@looseleaf/index-engine'
+import { keyIdentity } from '@looseleaf/index-engine/internal'
 import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { CommittedRows, PlacedRow } from './committed-rows.ts'
 

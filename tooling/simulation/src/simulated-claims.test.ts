@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClaimTable, IndexRow } from '@looseleaf/core'
+import type { ClaimTable, IndexRow } from '@looseleaf/core/internal'
 import { createRandom } from '@looseleaf-tooling/random'
 import { createReferenceDriver, type ReferenceShard } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'

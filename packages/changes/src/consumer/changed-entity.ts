@@ -1,5 +1,6 @@
-import { formatId, type Entity, type EntityId, type EntityRow } from '@looseleaf/core'
-import { decodeRow, toEntity, type EngineContext } from '@looseleaf/index-engine'
+import { formatId, type Entity, type EntityId } from '@looseleaf/core'
+import { type EntityRow } from '@looseleaf/core/internal'
+import { decodeRow, toEntity, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** The latest state of an entity after one or more writes. */
 export interface ChangedEntity {

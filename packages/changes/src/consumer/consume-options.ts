@@ -1,4 +1,4 @@
-import { millisecondsOfLease, optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core'
+import { millisecondsOfLease, optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
 import type { ChangedEntity } from './changed-entity.ts'
 
 export interface ConsumeOptions {

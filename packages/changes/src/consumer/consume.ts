@@ -1,12 +1,6 @@
-import {
-  backgroundLoop,
-  badArgument,
-  guarded,
-  isLooseleafError,
-  LooseleafError,
-  type ErrorCode,
-} from '@looseleaf/core'
-import { checkStore } from '@looseleaf/protocol'
+import { isLooseleafError, LooseleafError, type ErrorCode } from '@looseleaf/core'
+import { backgroundLoop, badArgument, guarded } from '@looseleaf/core/internal'
+import { checkStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { checkConsumerName } from '../records/names.ts'
 import { beginningOf, register } from '../records/registry.ts'

@@ -1,5 +1,5 @@
-import type { UpdatedPlace } from '@looseleaf/core'
-import { placeAt, type ReadableFloor } from '@looseleaf/protocol'
+import type { UpdatedPlace } from '@looseleaf/core/internal'
+import { placeAt, type ReadableFloor } from '@looseleaf/protocol/internal'
 import type { HeldPartition } from './partition-leases.ts'
 
 /**

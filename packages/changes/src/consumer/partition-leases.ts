@@ -1,5 +1,6 @@
-import { elapsedBy, type CallOptions, type UpdatedPlace } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions } from '@looseleaf/core'
+import { elapsedBy, type UpdatedPlace } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   type FollowedPlace,
   partitionNumbers,
@@ -8,7 +9,7 @@ import {
   processName,
   REGISTRY_TASK,
   shardAt,
-} from '@looseleaf/protocol'
+} from '@looseleaf/protocol/internal'
 import { waitingTask } from '../records/names.ts'
 import { recordFromText, recordToText, type Failing } from '../records/partition-record.ts'
 import { registryFromText } from '../records/registry.ts'

@@ -1,5 +1,5 @@
 import { parseId, type EntityId } from '@looseleaf/core'
-import { consumerPlaces } from '@looseleaf/protocol'
+import { consumerPlaces } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Search, SHARDS, until } from '../../test/search.ts'

@@ -1,5 +1,6 @@
-import { elapsedBy, type CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { editLettersOf, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import { MAX_FAILING } from './row-handler.ts'

@@ -1,23 +1,16 @@
-import {
-  elapsedBy,
-  formatId,
-  isLooseleafError,
-  parseId,
-  type EntityRow,
-  type FloorState,
-  type UpdatedPlace,
-} from '@looseleaf/core'
-import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine'
+import { formatId, isLooseleafError, parseId } from '@looseleaf/core'
+import { elapsedBy, type EntityRow, type FloorState, type UpdatedPlace } from '@looseleaf/core/internal'
+import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine/internal'
+import { readableFloor } from '@looseleaf/protocol'
 import {
   lastingPage,
   openedTo,
   PARTITIONS,
   placeAt,
-  readableFloor,
   requireUnpurged,
   shardAt,
   type ReadableFloor,
-} from '@looseleaf/protocol'
+} from '@looseleaf/protocol/internal'
 import { lagOf } from '../records/lag.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { Replays } from './replays.ts'

@@ -1,7 +1,7 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { PARTITIONS } from '@looseleaf/protocol'
+import { PARTITIONS } from '@looseleaf/protocol/internal'
 import { Search, until } from '../../test/search.ts'
 import { discardDeadLetters, readDeadLetters } from '../report/manage-consumers.ts'
 import { addLetters } from './dead-letters.ts'

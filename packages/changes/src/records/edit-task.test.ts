@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { partitionNumbers } from '@looseleaf/protocol'
+import { partitionNumbers } from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { discardDeadLetters, readDeadLetters } from '../report/manage-consumers.ts'
 import { editTask } from './edit-task.ts'

@@ -1,6 +1,6 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { shardAt } from '@looseleaf/protocol/internal'
 
 const LEASE_MS = 5_000
 const TRIES = 100

@@ -1,4 +1,4 @@
-import { badArgument } from '@looseleaf/core'
+import { badArgument } from '@looseleaf/core/internal'
 
 /** Name of the task whose owner has fewer partitions of the shard than a fair share, and waits for more. */
 export function waitingTask(consumer: string): string {

@@ -1,4 +1,4 @@
-import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core'
+import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
 
 /** A change whose handler failed and that will be retried. */
 export interface Failing {

@@ -1,13 +1,7 @@
-import {
-  countIn,
-  isLooseleafError,
-  LooseleafError,
-  parseObject,
-  toObject,
-  type CallOptions,
-} from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { placeAt, REGISTRY_TASK, shardAt, type FollowedPlace } from '@looseleaf/protocol'
+import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
+import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { placeAt, REGISTRY_TASK, shardAt, type FollowedPlace } from '@looseleaf/protocol/internal'
 import { editTask } from './edit-task.ts'
 import { textIn } from './partition-record.ts'
 

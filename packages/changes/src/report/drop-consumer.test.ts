@@ -1,7 +1,7 @@
 import type { EntityId } from '@looseleaf/core'
 import type { FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol'
+import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { gone, SHARDS } from '../../test/search.ts'
 import { editTask } from '../records/edit-task.ts'

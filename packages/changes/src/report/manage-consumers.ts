@@ -1,12 +1,6 @@
-import {
-  badArgument,
-  isId,
-  LooseleafError,
-  optionKinds,
-  type CallOptions,
-  type EntityId,
-} from '@looseleaf/core'
-import { checkStore, partitionNumbers, partitionTask, shardAt } from '@looseleaf/protocol'
+import { isId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
+import { badArgument, optionKinds } from '@looseleaf/core/internal'
+import { checkStore, partitionNumbers, partitionTask, shardAt } from '@looseleaf/protocol/internal'
 import type { ChangesStore } from '../changes-store.ts'
 import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import { checkConsumerName, deadTask, waitingTask } from '../records/names.ts'

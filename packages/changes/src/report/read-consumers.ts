@@ -1,5 +1,12 @@
-import { isLooseleafError, optionKinds, type CallOptions, type LooseleafError } from '@looseleaf/core'
-import { checkStore, partitionNumbers, PARTITIONS, partitionTask, shardAt } from '@looseleaf/protocol'
+import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
+import { optionKinds } from '@looseleaf/core/internal'
+import {
+  checkStore,
+  partitionNumbers,
+  PARTITIONS,
+  partitionTask,
+  shardAt,
+} from '@looseleaf/protocol/internal'
 import type { ChangesStore } from '../changes-store.ts'
 import { readLetters } from '../records/dead-letters.ts'
 import { lagOf } from '../records/lag.ts'

@@ -1,6 +1,8 @@
-import { abortedError, isLooseleafError, LooseleafError, type EntityRow, type Shard } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { followChanges, placeAt } from '@looseleaf/protocol'
+import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
+import { abortedError, type EntityRow } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { followChanges } from '@looseleaf/protocol'
+import { placeAt } from '@looseleaf/protocol/internal'
 
 /** Receives changed rows in groups. Its methods must not throw. */
 export interface ChangeListener {

@@ -1,15 +1,15 @@
-import { optionKinds, type CallOptions, type Entity, type OptionKinds } from '@looseleaf/core'
+import { type CallOptions, type Entity } from '@looseleaf/core'
+import { optionKinds, type OptionKinds } from '@looseleaf/core/internal'
 import {
-  definitionData,
   planQuery,
-  requireDefinition,
   type IndexDefinition,
   type IndexedEntity,
   type IndexProperties,
   type QueryOptions,
   type Where,
 } from '@looseleaf/index-engine'
-import { checkStore } from '@looseleaf/protocol'
+import { definitionData, requireDefinition } from '@looseleaf/index-engine/internal'
+import { checkStore } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { ChangesStore } from '../changes-store.ts'
 import { createCurrentPage, versionOf, type CurrentPage } from './watched-page.ts'

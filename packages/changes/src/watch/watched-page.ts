@@ -1,14 +1,6 @@
-import {
-  abortedError,
-  formatId,
-  isLooseleafError,
-  metaOf,
-  type Bag,
-  type Entity,
-  type EntityId,
-  type EntityRow,
-} from '@looseleaf/core'
-import { decodeBody, type EngineContext } from '@looseleaf/index-engine'
+import { formatId, isLooseleafError, metaOf, type Bag, type Entity, type EntityId } from '@looseleaf/core'
+import { abortedError, type EntityRow } from '@looseleaf/core/internal'
+import { decodeBody, type EngineContext } from '@looseleaf/index-engine/internal'
 import { hubOf, type ChangeListener } from './change-hub.ts'
 
 /** A page that is queried again whenever a change may concern it, once for all of its watchers. */

@@ -1,4 +1,4 @@
-import { optionKinds, type OptionKinds } from '@looseleaf/core'
+import { optionKinds, type OptionKinds } from '@looseleaf/core/internal'
 import type { CleanProgress } from '../clean/progress.ts'
 import { rate, type Problem } from '../pass/pass-options.ts'
 

@@ -1,5 +1,11 @@
-import { type CallOptions, type CatalogEntry, elapsedBy, retryAfter } from '@looseleaf/core'
-import { changeCatalog, propagateCatalog, type Catalog, type EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions, type CatalogEntry } from '@looseleaf/core'
+import { elapsedBy, retryAfter } from '@looseleaf/core/internal'
+import {
+  changeCatalog,
+  propagateCatalog,
+  type Catalog,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { cleanableIndexes, isHalted } from '../pass/index-target.ts'

@@ -1,5 +1,6 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import { inBackground, systemTime, type Time } from '@looseleaf/core'
+import { systemTime, type Time } from '@looseleaf/core'
+import { inBackground } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'

@@ -1,15 +1,7 @@
-import {
-  formatId,
-  LooseleafError,
-  optionKinds,
-  type CatalogEntry,
-  withCallbacks,
-  type CallOptions,
-  type EntityId,
-  type OptionKinds,
-} from '@looseleaf/core'
-import { isClaimsOf, keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
-import { checkStore } from '@looseleaf/protocol'
+import { formatId, LooseleafError, type CatalogEntry, type CallOptions, type EntityId } from '@looseleaf/core'
+import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
+import { isClaimsOf, keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
+import { checkStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'

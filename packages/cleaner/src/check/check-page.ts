@@ -1,4 +1,4 @@
-import type { EntityRow } from '@looseleaf/core'
+import type { EntityRow } from '@looseleaf/core/internal'
 import { derivedBatches } from '../look/derive-entity.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'
 import { recheck } from '../look/recheck.ts'

@@ -1,5 +1,5 @@
-import type { IndexRow, Key } from '@looseleaf/core'
-import { keyIdentity } from '@looseleaf/index-engine'
+import type { IndexRow, Key } from '@looseleaf/core/internal'
+import { keyIdentity } from '@looseleaf/index-engine/internal'
 import { describe, expect, it } from 'vitest'
 import type { DerivedEntity } from '../look/derive-entity.ts'
 import type { DanglingRow, MissingRow } from '../look/inspect.ts'

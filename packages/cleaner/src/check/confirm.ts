@@ -1,5 +1,5 @@
-import { idKey } from '@looseleaf/core'
-import { keyIdentity } from '@looseleaf/index-engine'
+import { idKey } from '@looseleaf/core/internal'
+import { keyIdentity } from '@looseleaf/index-engine/internal'
 import { inspect, type DanglingRow, type WrongRows, type MissingRow } from '../look/inspect.ts'
 import { readDerived } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'

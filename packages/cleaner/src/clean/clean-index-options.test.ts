@@ -1,5 +1,5 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import { changeCatalog, tableSpec } from '@looseleaf/index-engine'
+import { changeCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'

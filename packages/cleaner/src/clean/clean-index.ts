@@ -1,14 +1,8 @@
-import {
-  LooseleafError,
-  optionKinds,
-  withCallbacks,
-  type CallOptions,
-  type CatalogEntry,
-  type IndexState,
-  type OptionKinds,
-} from '@looseleaf/core'
-import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
-import { checkStore, deleteDelayMs, shardAt } from '@looseleaf/protocol'
+import { LooseleafError, type CallOptions, type CatalogEntry, type IndexState } from '@looseleaf/core'
+import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
+import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
+import { deleteDelayMs } from '@looseleaf/protocol'
+import { checkStore, shardAt } from '@looseleaf/protocol/internal'
 import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
 import { checkNames } from '../pass/check-names.ts'
 import {

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
 import type { Throttle } from '../pass/throttle.ts'

@@ -1,4 +1,5 @@
-import type { CatalogEntry, CleanerCounts, StoreEvents } from '@looseleaf/core'
+import type { CatalogEntry, StoreEvents } from '@looseleaf/core'
+import type { CleanerCounts } from '@looseleaf/core/internal'
 import type { Tally } from '../pass/tally.ts'
 
 /** Returns the kind of work on an index, by its state when the work begins. */

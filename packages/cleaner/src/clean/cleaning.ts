@@ -1,4 +1,4 @@
-import { checkStore } from '@looseleaf/protocol'
+import { checkStore } from '@looseleaf/protocol/internal'
 import { checkNames } from '../pass/check-names.ts'
 import type { IndexName } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'

@@ -1,5 +1,5 @@
 import { isLooseleafError, LooseleafError, type CallOptions, type CatalogEntry } from '@looseleaf/core'
-import { isInUse, type EngineContext } from '@looseleaf/index-engine'
+import { isInUse, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Returns the error to throw after a run failed: if a table is missing because its index was dropped, one that says so. */
 export async function explainMissingTable(

@@ -1,5 +1,6 @@
-import { elapsedBy, type CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { isHalted, type IndexTarget } from '../pass/index-target.ts'
 
 /** Tracks the fillings of a job that were halted after it began: paused, or their index hidden. */

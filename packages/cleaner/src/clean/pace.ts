@@ -1,4 +1,4 @@
-import { countIn, toObject } from '@looseleaf/core'
+import { countIn, toObject } from '@looseleaf/core/internal'
 import { throttleReasons, type Throttled } from '../pass/waits.ts'
 
 /** Speed of the work on a part. It is saved with the part, so that other processes can see whether the work proceeds. */

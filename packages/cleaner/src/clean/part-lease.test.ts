@@ -1,6 +1,6 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import type { TaskTable } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { TaskTable } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pace } from '../../test/pace.ts'
 import { entryOf, openStore } from '../../test/stores.ts'

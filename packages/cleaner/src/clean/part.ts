@@ -1,4 +1,4 @@
-import { countIn, parseObject } from '@looseleaf/core'
+import { countIn, parseObject } from '@looseleaf/core/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 import { paceFrom, type Pace } from './pace.ts'
 

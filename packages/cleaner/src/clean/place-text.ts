@@ -1,4 +1,4 @@
-import { isBytes, type KeyValue } from '@looseleaf/core'
+import { isBytes, type KeyValue } from '@looseleaf/core/internal'
 import type { IndexPlace } from '../look/index-pages.ts'
 
 /** Serializes a place in an index table, for the progress of a task. */

@@ -1,5 +1,6 @@
-import { processName } from '@looseleaf/protocol'
-import { elapsedBy, type Time } from '@looseleaf/core'
+import { processName } from '@looseleaf/protocol/internal'
+import { type Time } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { sumTallies, type Tally } from '../pass/tally.ts'
 import type { Throttle } from '../pass/throttle.ts'

@@ -1,6 +1,6 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { beforeEach, describe, expect, it, test } from 'vitest'
 import { openStore } from '../../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../../test/times.ts'

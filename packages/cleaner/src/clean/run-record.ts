@@ -1,7 +1,8 @@
-import { countIn, parseObject } from '@looseleaf/core'
-import type { CallOptions, TaskTable } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { countIn, parseObject } from '@looseleaf/core/internal'
+import type { CallOptions } from '@looseleaf/core'
+import type { TaskTable } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { shardAt } from '@looseleaf/protocol/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /**

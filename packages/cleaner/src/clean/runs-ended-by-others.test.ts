@@ -1,5 +1,5 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import { untilAborted } from '@looseleaf/core'
+import { untilAborted } from '@looseleaf/core/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
 import { byUser, openStore } from '../../test/stores.ts'

@@ -1,5 +1,5 @@
-import { withCallbacks } from '@looseleaf/core'
-import { checkStore } from '@looseleaf/protocol'
+import { withCallbacks } from '@looseleaf/core/internal'
+import { checkStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'

@@ -1,5 +1,5 @@
-import { elapsedBy } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { PassOptions } from '../pass/pass-options.ts'
 import { createPass } from '../pass/pass.ts'
 import type { Throttle } from '../pass/throttle.ts'

@@ -1,4 +1,4 @@
-import { idKey, type IndexRow } from '@looseleaf/core'
+import { idKey, type IndexRow } from '@looseleaf/core/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { placementOf, type DanglingRow } from './inspect.ts'

@@ -1,11 +1,12 @@
-import { isLooseleafError, requireVersion, type Bag, type EntityRow, type Key } from '@looseleaf/core'
+import { isLooseleafError, type Bag } from '@looseleaf/core'
+import { requireVersion, type EntityRow, type Key } from '@looseleaf/core/internal'
+import { shardOfRow } from '@looseleaf/index-engine'
 import {
   deriveEntryRows,
   includedBytes,
   keyIdentity,
-  shardOfRow,
   type EngineContext,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { ROWS_IN_HAND } from '../tools/chunks.ts'

@@ -1,6 +1,6 @@
-import { throwIfAborted, type EntityPageRow } from '@looseleaf/core'
-import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { throwIfAborted, type EntityPageRow } from '@looseleaf/core/internal'
+import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine/internal'
+import { shardAt } from '@looseleaf/protocol/internal'
 import type { Pass } from '../pass/pass.ts'
 import { sizeClass } from '../pass/throttle.ts'
 

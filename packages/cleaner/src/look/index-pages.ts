@@ -1,4 +1,4 @@
-import { throwIfAborted, type IndexRow, type Key } from '@looseleaf/core'
+import { throwIfAborted, type IndexRow, type Key } from '@looseleaf/core/internal'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { sizeClass } from '../pass/throttle.ts'

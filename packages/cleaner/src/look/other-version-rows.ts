@@ -1,6 +1,6 @@
-import { idKey } from '@looseleaf/core'
+import { idKey } from '@looseleaf/core/internal'
 import { shardOfRow } from '@looseleaf/index-engine'
-import { idsByShard } from '@looseleaf/protocol'
+import { idsByShard } from '@looseleaf/protocol/internal'
 import type { Pass } from '../pass/pass.ts'
 import type { TargetRow } from './dangling-among.ts'
 

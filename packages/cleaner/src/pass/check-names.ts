@@ -1,4 +1,4 @@
-import { badArgument, isRecord } from '@looseleaf/core'
+import { badArgument, isRecord } from '@looseleaf/core/internal'
 import type { IndexName } from './index-target.ts'
 
 /** Throws `BAD_OPTION` unless the value is an `IndexName`, an array of them, or undefined. */

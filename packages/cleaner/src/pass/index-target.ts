@@ -1,5 +1,12 @@
-import { LooseleafError, type CatalogEntry, type IndexTable, type IndexTableSpec } from '@looseleaf/core'
-import { isClaimsOf, isInUse, isPaused, tableSpec, type EngineContext } from '@looseleaf/index-engine'
+import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { type IndexTable, type IndexTableSpec } from '@looseleaf/core/internal'
+import {
+  isClaimsOf,
+  isInUse,
+  isPaused,
+  tableSpec,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 
 /** An index that a pass works on. */
 export interface IndexTarget {

@@ -1,10 +1,5 @@
-import {
-  optionKinds,
-  type EntityId,
-  type ErrorCode,
-  type OptionKind,
-  type OptionKinds,
-} from '@looseleaf/core'
+import { type EntityId, type ErrorCode } from '@looseleaf/core'
+import { optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
 
 /** A problem that the cleaner cannot repair. */
 export interface Problem {

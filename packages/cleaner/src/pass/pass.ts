@@ -1,5 +1,6 @@
-import { formatId, idKey, type Time } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { formatId, type Time } from '@looseleaf/core'
+import { idKey } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { IndexTarget } from './index-target.ts'
 import type { PassOptions, Problem } from './pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from './tally.ts'

@@ -1,4 +1,5 @@
-import { elapsedBy, isLooseleafError, LooseleafError, type ErrorCode, type Time } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type ErrorCode, type Time } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
 import { createLatencyGauge, type LatencyGauge } from './latency-gauge.ts'
 import { createWaits, type ThrottleReason, type Throttled, type Waits } from './waits.ts'
 

@@ -1,5 +1,5 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol'
+import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
 import { openStore } from '../../test/stores.ts'

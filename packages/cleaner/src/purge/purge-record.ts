@@ -1,4 +1,4 @@
-import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core'
+import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
 
 /** Saved progress of the purge of a shard. */
 export interface PurgeRecord {

@@ -1,4 +1,5 @@
-import { createVersionClock, parseId, type EntityId } from '@looseleaf/core'
+import { parseId, type EntityId } from '@looseleaf/core'
+import { createVersionClock } from '@looseleaf/core/internal'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'

@@ -1,13 +1,13 @@
+import { isLooseleafError } from '@looseleaf/core'
 import {
-  isLooseleafError,
   isVersion,
   throwIfAborted,
   type EntityPageRow,
   type PurgeBounds,
   type UpdatedPlace,
-} from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { placeAt, shardAt } from '@looseleaf/protocol'
+} from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { placeAt, shardAt } from '@looseleaf/protocol/internal'
 import { purgeHorizon } from './purge-horizon.ts'
 import { recordFromText, recordToText, type PassedTombstones } from './purge-record.ts'
 

@@ -1,5 +1,5 @@
-import { elapsedBy } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { purgeTombstones, type PurgeOptions } from './purge-tombstones.ts'
 
 /** Purges old tombstones of all shards regularly. */

@@ -1,6 +1,6 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { LooseleafError, parseId } from '@looseleaf/core'
-import { changeCatalog } from '@looseleaf/index-engine'
+import { changeCatalog } from '@looseleaf/index-engine/internal'
 import { fence } from '@looseleaf/protocol'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'

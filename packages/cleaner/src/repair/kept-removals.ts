@@ -1,5 +1,6 @@
-import { elapsedBy, isLooseleafError, isVersion, type IndexRowRemoval } from '@looseleaf/core'
-import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
+import { isLooseleafError } from '@looseleaf/core'
+import { elapsedBy, isVersion, type IndexRowRemoval } from '@looseleaf/core/internal'
+import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
 import { deleteDelayMs, learnPolicies, upTo, writeAgain } from '@looseleaf/protocol'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'

@@ -1,5 +1,5 @@
 import { LooseleafError, parseId } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
 import { byTag, byUser, entryOf, openStore, rowFor } from '../../test/stores.ts'

@@ -1,5 +1,11 @@
-import { idKey, isLooseleafError, requireVersion, type EntityRow, type Key } from '@looseleaf/core'
-import { deriveEntryRows, includedBytes, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
+import { isLooseleafError } from '@looseleaf/core'
+import { idKey, requireVersion, type EntityRow, type Key } from '@looseleaf/core/internal'
+import {
+  deriveEntryRows,
+  includedBytes,
+  keyIdentity,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 import { placed } from '../look/derive-entity.ts'
 import { eachEntity } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'

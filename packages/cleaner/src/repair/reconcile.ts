@@ -1,4 +1,4 @@
-import { distinctIds, type EntityRow } from '@looseleaf/core'
+import { distinctIds, type EntityRow } from '@looseleaf/core/internal'
 import { deleteDelayMs, movedEntities } from '@looseleaf/protocol'
 import { deriveEntity } from '../look/derive-entity.ts'
 import { inspect, type DanglingRow } from '../look/inspect.ts'

@@ -1,4 +1,5 @@
-import { judgeDangling, type Judged } from '@looseleaf/protocol'
+import { judgeDangling } from '@looseleaf/protocol'
+import { type Judged } from '@looseleaf/protocol/internal'
 import type { DanglingRow } from '../look/inspect.ts'
 import { countRemoved, type RepairPass } from './repair-pass.ts'
 

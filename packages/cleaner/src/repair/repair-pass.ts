@@ -1,4 +1,4 @@
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { DanglingRow } from '../look/inspect.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'

@@ -1,6 +1,6 @@
 import { isLooseleafError, type CallOptions, type LooseleafError } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { shardAt } from '@looseleaf/protocol/internal'
 import { recordFromText } from '../tail/tail-record.ts'
 import { tailTask } from '../tail/tail.ts'
 

@@ -1,6 +1,7 @@
-import { type CallOptions, countIn, elapsedBy, isLooseleafError, parseObject, isError } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { type CallOptions, isLooseleafError } from '@looseleaf/core'
+import { countIn, elapsedBy, parseObject, isError } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { shardAt } from '@looseleaf/protocol/internal'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /** An error of a round, which was retried. */

@@ -1,5 +1,6 @@
-import { optionKinds, type CallOptions } from '@looseleaf/core'
-import { checkStore } from '@looseleaf/protocol'
+import { type CallOptions } from '@looseleaf/core'
+import { optionKinds } from '@looseleaf/core/internal'
+import { checkStore } from '@looseleaf/protocol/internal'
 import { partTask } from '../clean/part-lease.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 

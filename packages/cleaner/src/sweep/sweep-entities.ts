@@ -1,4 +1,4 @@
-import type { EntityRow } from '@looseleaf/core'
+import type { EntityRow } from '@looseleaf/core/internal'
 import { movedEntities, movedOrUndone } from '@looseleaf/protocol'
 import { derivedBatches, expectedIn, type DerivedEntity } from '../look/derive-entity.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'

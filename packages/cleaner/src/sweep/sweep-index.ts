@@ -1,4 +1,4 @@
-import { distinctIds, idKey, type IndexRow } from '@looseleaf/core'
+import { distinctIds, idKey, type IndexRow } from '@looseleaf/core/internal'
 import { danglingAmong, type TargetRow } from '../look/dangling-among.ts'
 import { recheck } from '../look/recheck.ts'
 import { otherVersionRows } from '../look/other-version-rows.ts'

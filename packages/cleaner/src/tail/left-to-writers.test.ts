@@ -1,6 +1,6 @@
 import type { Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { keptRowsMs } from '@looseleaf/index-engine'
+import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'

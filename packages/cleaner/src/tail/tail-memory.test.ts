@@ -1,5 +1,6 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import type { Driver, EntityPageRow, IndexRow } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
+import type { EntityPageRow, IndexRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
 import { byUser, entryOf, openStore } from '../../test/stores.ts'

@@ -1,5 +1,5 @@
-import { processName } from '@looseleaf/protocol'
-import { countIn, parseObject } from '@looseleaf/core'
+import { processName } from '@looseleaf/protocol/internal'
+import { countIn, parseObject } from '@looseleaf/core/internal'
 import { windowFromText, type TailWindow } from './tail-window.ts'
 
 /** Saved progress of a tail, for the next process that follows the shard and for reports. */

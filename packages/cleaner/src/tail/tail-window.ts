@@ -1,6 +1,12 @@
-import { countIn, type EntityPageRow, parseObject, throwIfAborted, type UpdatedPlace } from '@looseleaf/core'
-import { longestBody } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import {
+  countIn,
+  type EntityPageRow,
+  parseObject,
+  throwIfAborted,
+  type UpdatedPlace,
+} from '@looseleaf/core/internal'
+import { longestBody } from '@looseleaf/index-engine/internal'
+import { shardAt } from '@looseleaf/protocol/internal'
 import type { Pass } from '../pass/pass.ts'
 
 /** The part of a shard's updates that its tail has read. Times are in microseconds by the shard's clock. */

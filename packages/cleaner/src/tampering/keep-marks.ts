@@ -1,5 +1,6 @@
-import { elapsedBy, isOutage, type CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions } from '@looseleaf/core'
+import { elapsedBy, isOutage } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   lookAtMarks,
   MARK_TASK,
@@ -12,7 +13,7 @@ import {
   type MarkLook,
   type ShardMark,
   type WentBack,
-} from '@looseleaf/protocol'
+} from '@looseleaf/protocol/internal'
 import { isSweptSince } from './swept-since.ts'
 
 /** Raises the marks of all shards, and detects shards that went back. */

@@ -1,13 +1,7 @@
-import {
-  elapsedBy,
-  idKey,
-  isLooseleafError,
-  isOutage,
-  type CallOptions,
-  type CatalogEntry,
-} from '@looseleaf/core'
-import { changeCatalog, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { isLooseleafError, type CallOptions, type CatalogEntry } from '@looseleaf/core'
+import { elapsedBy, idKey, isOutage } from '@looseleaf/core/internal'
+import { changeCatalog, keyIdentity, type EngineContext } from '@looseleaf/index-engine/internal'
+import { shardAt } from '@looseleaf/protocol/internal'
 import { candidatesOf, confirm } from '../check/confirm.ts'
 import { joinRuns } from '../clean/run-record.ts'
 import type { IndexPlace } from '../look/index-pages.ts'

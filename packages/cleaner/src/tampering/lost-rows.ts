@@ -1,5 +1,6 @@
-import { isLooseleafError, optionKinds, type CallOptions } from '@looseleaf/core'
-import { checkStore } from '@looseleaf/protocol'
+import { isLooseleafError, type CallOptions } from '@looseleaf/core'
+import { optionKinds } from '@looseleaf/core/internal'
+import { checkStore } from '@looseleaf/protocol/internal'
 import { loadWitnesses } from './witness-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'

@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { loadRuns, type RunRecord } from '../clean/run-record.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
 

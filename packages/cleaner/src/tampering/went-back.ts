@@ -1,5 +1,6 @@
-import { optionKinds, type CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions } from '@looseleaf/core'
+import { optionKinds } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
   checkStore,
   lookAtMarks,
@@ -7,12 +8,12 @@ import {
   wentBackOf,
   type MarkLook,
   type WentBack,
-} from '@looseleaf/protocol'
+} from '@looseleaf/protocol/internal'
 import { createMarkKeeper } from './keep-marks.ts'
 import { isSweptSince } from './swept-since.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 
-export { wentBackText } from '@looseleaf/protocol'
+export { wentBackText } from '@looseleaf/protocol/internal'
 
 /** A shard that lost commits, for example by a restore from a backup. */
 export interface ShardWentBack extends WentBack {

@@ -1,5 +1,5 @@
 import { deleteExpired, lookForWentBack } from '@looseleaf/cleaner'
-import { isExpiring, isInUse } from '@looseleaf/index-engine'
+import { isExpiring, isInUse } from '@looseleaf/index-engine/internal'
 import { checkText, cleanText } from '../indexes/clean-view.ts'
 import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../indexes/clean-and-report.ts'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'

@@ -1,5 +1,5 @@
-import type { StoredDefinition } from '@looseleaf/core'
-import { brokenText, lookAtBodies } from '@looseleaf/store'
+import type { StoredDefinition } from '@looseleaf/core/internal'
+import { brokenText, lookAtBodies } from '@looseleaf/store/internal'
 import type { Command } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'

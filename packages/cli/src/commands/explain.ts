@@ -1,4 +1,4 @@
-import { definitionFromData } from '@looseleaf/index-engine'
+import { definitionFromData } from '@looseleaf/index-engine/internal'
 import type { QueryExplanation } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { findIndex } from '../indexes/find-index.ts'

@@ -1,6 +1,6 @@
 import type { Entity } from '@looseleaf/core'
 import type { IndexCondition, QueryPage } from '@looseleaf/index-engine'
-import { definitionFromData, MAX_LIMIT } from '@looseleaf/index-engine'
+import { definitionFromData, MAX_LIMIT } from '@looseleaf/index-engine/internal'
 import { InvalidArgumentError, Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { bagText, entityJson, valueText } from '../views/entity-view.ts'

@@ -1,4 +1,5 @@
-import type { Driver, IndexTableSpec } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 import {
   entriesOf,
   indexesWithLostTables,
@@ -6,7 +7,7 @@ import {
   nextGenerations,
   sameEntry,
   tableSpec,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import type { CommonOptions, Settings } from '../running/session.ts'
 

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describeKind, isError, LooseleafError, untilAborted } from '@looseleaf/core'
-import { definitionFromData } from '@looseleaf/index-engine'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind, isError, untilAborted } from '@looseleaf/core/internal'
+import { definitionFromData } from '@looseleaf/index-engine/internal'
 import { indexesOf } from '@looseleaf/kinds'
 import type { LooseleafConfig } from './define-config.ts'
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { LooseleafError, describeKind, type DriverFactory } from '@looseleaf/core'
+import { LooseleafError, type DriverFactory } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 

@@ -1,4 +1,4 @@
-import { brokenText } from '@looseleaf/store'
+import { brokenText } from '@looseleaf/store/internal'
 import { durationText } from '../output/duration-text.ts'
 import { counted } from '../output/text.ts'
 import { indexesOf, lastRunOf, type Facts, type Rule } from './facts.ts'

@@ -1,4 +1,4 @@
-import type { BodiesLook } from '@looseleaf/store'
+import type { BodiesLook } from '@looseleaf/store/internal'
 import type { Session } from '../running/session.ts'
 import { cachedWhileWell } from './cached-while-well.ts'
 

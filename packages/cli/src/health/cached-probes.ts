@@ -1,4 +1,4 @@
-import type { ShardProbe } from '@looseleaf/store'
+import type { ShardProbe } from '@looseleaf/store/internal'
 import type { Session } from '../running/session.ts'
 import { cachedWhileWell } from './cached-while-well.ts'
 

@@ -1,4 +1,4 @@
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 
 /** Lifetime of a cached result in milliseconds: the usual interval of a pager. */
 const LIFETIME_MS = 60_000

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@looseleaf/core'
-import type { CallFailures } from '@looseleaf/store'
+import type { CallFailures } from '@looseleaf/store/internal'
 import { durationText } from '../output/duration-text.ts'
 import { counted, grouped } from '../output/text.ts'
 import { ageOf, type Facts, type Finding, type Rule } from './facts.ts'

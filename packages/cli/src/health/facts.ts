@@ -1,7 +1,7 @@
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport, LostRows, ShardWentBack } from '@looseleaf/cleaner'
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
-import type { BodiesLook, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store'
+import type { BodiesLook, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store/internal'
 
 /** An index of the config that the store lacks or defines differently. */
 export interface ConfigIndex {

@@ -1,21 +1,16 @@
 import { readConsumers } from '@looseleaf/changes'
 import { readCleanerReport, readLostRows, readWentBack, type CleanerReport } from '@looseleaf/cleaner'
-import {
-  isLooseleafError,
-  isOutage,
-  platformTime,
-  type IndexDefinitionData,
-  type LooseleafError,
-} from '@looseleaf/core'
+import { isLooseleafError, type IndexDefinitionData, type LooseleafError } from '@looseleaf/core'
+import { isOutage, platformTime } from '@looseleaf/core/internal'
+import { type DataStore } from '@looseleaf/store'
 import {
   lookAtBodies,
   probeShards,
   readFailures,
   readReplicas,
   type BodiesLook,
-  type DataStore,
   type ShardProbe,
-} from '@looseleaf/store'
+} from '@looseleaf/store/internal'
 import { planIndexes } from '../indexes/plan-add.ts'
 import { exitCodeOf, exitCodes } from '../running/exit-codes.ts'
 import type { Session } from '../running/session.ts'

@@ -1,4 +1,4 @@
-import { wentBackText } from '@looseleaf/cleaner'
+import { wentBackText } from '@looseleaf/cleaner/internal'
 import { ageOf, type Rule } from './facts.ts'
 
 /** Milliseconds after a shard went back for which older consumers are findings, unless they have started over. */

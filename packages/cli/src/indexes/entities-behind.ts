@@ -1,10 +1,5 @@
-import {
-  compareKeyValues,
-  type Bag,
-  type CallOptions,
-  type EntityId,
-  type IndexDefinitionData,
-} from '@looseleaf/core'
+import { type Bag, type CallOptions, type EntityId, type IndexDefinitionData } from '@looseleaf/core'
+import { compareKeyValues } from '@looseleaf/core/internal'
 import { deriveRows } from '@looseleaf/index-engine'
 import type { AnyKind } from '@looseleaf/kinds'
 import type { DataStore } from '@looseleaf/store'

@@ -1,5 +1,5 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
-import { isInUse, isPaused } from '@looseleaf/index-engine'
+import { isInUse, isPaused } from '@looseleaf/index-engine/internal'
 import { isReady, neededGeneration, newerThan, type Generation } from './index-generations.ts'
 
 /** Returns advice about a store's indexes, one sentence each. Only the operator knows which processes run and query them. */

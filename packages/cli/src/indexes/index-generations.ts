@@ -4,7 +4,7 @@ import {
   type CatalogEntry,
   type IndexDefinitionData,
 } from '@looseleaf/core'
-import { isClaimsOf, isInUse, sameRows } from '@looseleaf/index-engine'
+import { isClaimsOf, isInUse, sameRows } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { Option, type Command } from 'commander'
 import { noIndex } from './find-index.ts'

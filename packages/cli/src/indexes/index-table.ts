@@ -1,6 +1,6 @@
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { CatalogEntry } from '@looseleaf/core'
-import { predicateText } from '@looseleaf/index-engine'
+import { predicateText } from '@looseleaf/index-engine/internal'
 import type { IndexStatus } from '@looseleaf/store'
 import type { Output } from '../output/output.ts'
 

@@ -10,7 +10,7 @@ import {
   sameEntry,
   sameRows,
   tableSpec,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { includedText } from './index-table.ts'
 

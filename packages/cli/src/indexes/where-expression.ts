@@ -1,11 +1,11 @@
 import {
-  describeKind,
   isId,
   LooseleafError,
   type ColumnType,
   type IndexDefinitionData,
   type IndexedProperty,
 } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import type { Where } from '@looseleaf/index-engine'
 
 type Scalar = string | number | bigint | boolean | Date

@@ -1,4 +1,5 @@
-import { formatPath, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { formatPath } from '@looseleaf/core/internal'
 
 /** An integer beyond 2^53 - 1 has sixteen digits or more. */
 const MANY_DIGITS = /\d{16}/

@@ -1,5 +1,6 @@
 import { jsonFormat } from '@looseleaf/codec'
-import { describeKind, isLooseleafError, LooseleafError, MAX_VALUES, type Bag } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type Bag } from '@looseleaf/core'
+import { describeKind, MAX_VALUES } from '@looseleaf/core/internal'
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { withExactIntegers } from './exact-integers.ts'

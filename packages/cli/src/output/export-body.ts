@@ -1,4 +1,5 @@
-import { LooseleafError, isError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { isError } from '@looseleaf/core/internal'
 import type { DamagedEntity } from '@looseleaf/store'
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename } from 'node:fs/promises'

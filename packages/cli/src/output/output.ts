@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import Table from 'cli-table3'
 import pc from 'picocolors'
 import type { Console } from './console.ts'

@@ -1,4 +1,4 @@
-import type { ShardProbe } from '@looseleaf/store'
+import type { ShardProbe } from '@looseleaf/store/internal'
 
 const UNITS = ['kB', 'MB', 'GB', 'TB']
 

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
-import { abortedError, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { abortedError } from '@looseleaf/core/internal'
 import type { Session } from './session.ts'
 
 /**

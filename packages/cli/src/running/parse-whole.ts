@@ -1,4 +1,4 @@
-import { MAX_LEASE_MS } from '@looseleaf/core'
+import { MAX_LEASE_MS } from '@looseleaf/core/internal'
 import { InvalidArgumentError } from 'commander'
 
 /** Parses the value of an option, a whole number from 1. */

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
-import { isError, isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError } from '@looseleaf/core'
+import { isError } from '@looseleaf/core/internal'
 import type { Console } from '../output/console.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts'
 import { createOutput, type Output } from '../output/output.ts'

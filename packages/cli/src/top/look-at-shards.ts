@@ -1,4 +1,5 @@
-import { isLooseleafError, type LooseleafError, type Shard, platformTime } from '@looseleaf/core'
+import { isLooseleafError, type LooseleafError, type Shard } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import { errorOfShard } from '../running/error-of-shard.ts'
 import type { Session } from '../running/session.ts'
 

@@ -1,5 +1,6 @@
 import { jsonFormat } from '@looseleaf/codec'
-import { metaOf, type Bag, type Entity, type PropertyValue, isDate, isBytes } from '@looseleaf/core'
+import { metaOf, type Bag, type Entity, type PropertyValue } from '@looseleaf/core'
+import { isDate, isBytes } from '@looseleaf/core/internal'
 import type { Output } from '../output/output.ts'
 import { clip } from '../output/text.ts'
 

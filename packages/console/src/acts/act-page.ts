@@ -1,4 +1,4 @@
-import { isError } from '@looseleaf/core'
+import { isError } from '@looseleaf/core/internal'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Html, markup } from '../html/html.ts'
 import { headersWith } from '../html/page.ts'

@@ -1,13 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  describeKind,
-  guarded,
-  isLooseleafError,
-  LooseleafError,
-  platformTime,
-  isError,
-} from '@looseleaf/core'
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import { describeKind, guarded, platformTime, isError } from '@looseleaf/core/internal'
 import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'

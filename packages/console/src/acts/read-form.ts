@@ -1,4 +1,4 @@
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import { on } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from './refusal.ts'

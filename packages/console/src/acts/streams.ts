@@ -1,4 +1,4 @@
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import type { ServerResponse } from 'node:http'
 
 /** Streams of server-sent events to browsers. */

@@ -1,11 +1,11 @@
 import { isLooseleafError, type Bag } from '@looseleaf/core'
+import { type DataStore } from '@looseleaf/store'
 import {
   inspectEntity,
-  type DataStore,
   type InspectedEntity,
   type InspectedRow,
   type StoredEntity,
-} from '@looseleaf/store'
+} from '@looseleaf/store/internal'
 import { hexDump } from './hex-dump.ts'
 import { markup, type Html } from '../html/html.ts'
 import { recentEntities } from './recent-entities.ts'

@@ -1,4 +1,5 @@
-import { isDate, isBytes, type PropertyValue } from '@looseleaf/core'
+import { type PropertyValue } from '@looseleaf/core'
+import { isDate, isBytes } from '@looseleaf/core/internal'
 
 /** Largest number of shown characters of a value. */
 const MAX_TEXT = 400

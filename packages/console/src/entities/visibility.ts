@@ -1,5 +1,6 @@
-import { describeKind, LooseleafError, onRejected, type Bag, type EntityId, isPromise } from '@looseleaf/core'
-import type { InspectedValue } from '@looseleaf/store'
+import { LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
+import { describeKind, onRejected, isPromise } from '@looseleaf/core/internal'
+import type { InspectedValue } from '@looseleaf/store/internal'
 import { markup, type Html } from '../html/html.ts'
 import { valueText } from './value-text.ts'
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatId, LooseleafError, platformTime } from '@looseleaf/core'
+import { formatId, LooseleafError } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import type { ActContext } from '../acts/acts.ts'
 import { timeText } from '../html/text.ts'
 import type { Refuse, ShardCall, ShardFaults } from './shard-faults.ts'

@@ -1,7 +1,7 @@
 import { startCleaner } from '@looseleaf/cleaner'
 import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { tableSpec } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore, defineIndex } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { serveConsole, type ServedConsole } from '../../test/serve-console.ts'

@@ -1,5 +1,6 @@
 import { cleanIndex, readShardReports } from '@looseleaf/cleaner'
-import { describeKind, LooseleafError, type CatalogEntry, platformTime } from '@looseleaf/core'
+import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { describeKind, platformTime } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { actOrState, createActPage, type ActPage } from '../acts/act-page.ts'
 import type { Acts, PlannedAct, ActContext } from '../acts/acts.ts'

@@ -1,4 +1,4 @@
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ActContext } from '../acts/acts.ts'
 import { timeText } from '../html/text.ts'

@@ -1,5 +1,6 @@
-import type { CallOptions, CatalogEntry, IndexRow, Shard } from '@looseleaf/core'
-import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
+import type { CallOptions, CatalogEntry, Shard } from '@looseleaf/core'
+import type { IndexRow } from '@looseleaf/core/internal'
+import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Age of planted rows in microseconds, the unit of versions. A cleaning skips rows younger than a minute. */
 const LONG_AGO = 300_000_000

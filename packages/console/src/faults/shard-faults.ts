@@ -1,4 +1,5 @@
-import type { Driver, DriverFactory, IndexTableSpec, LooseleafError, Shard } from '@looseleaf/core'
+import type { Driver, DriverFactory, LooseleafError, Shard } from '@looseleaf/core'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 
 /** A call to a shard before it is made. */
 export interface ShardCall {

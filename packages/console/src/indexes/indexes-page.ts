@@ -1,4 +1,5 @@
-import type { CatalogEntry, ShardSizes } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core'
+import type { ShardSizes } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { readSizes } from '../requests/read-part.ts'
 import { markup, type Html } from '../html/html.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { InspectedIndexRows } from '@looseleaf/store'
+import type { InspectedIndexRows } from '@looseleaf/store/internal'
 
 export type Place = NonNullable<InspectedIndexRows['next']>
 

@@ -1,4 +1,5 @@
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import { markup, type Html } from '../html/html.ts'
 import type { Link } from '../html/page.ts'
 

@@ -1,4 +1,5 @@
-import { platformTime, type EndedCall } from '@looseleaf/core'
+import { type EndedCall } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import { hasFailed } from '../xrays/failed-calls.ts'
 
 /** Durations of calls, including failed ones. Quantiles are accurate within 5 %; `maxMs` is exact. */

@@ -1,4 +1,5 @@
-import { describeKind, LooseleafError, type IndexDefinitionData, platformTime } from '@looseleaf/core'
+import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { describeKind, platformTime } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { createActPage, messageOf, type ActPage } from '../acts/act-page.ts'
 import type { Acts, PlannedAct } from '../acts/acts.ts'

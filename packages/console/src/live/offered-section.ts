@@ -1,6 +1,6 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
-import { propertyText } from '@looseleaf/index-engine'
-import type { PartReport, RunUnderWay } from '@looseleaf/cleaner'
+import { propertyText } from '@looseleaf/index-engine/internal'
+import type { PartReport, RunUnderWay } from '@looseleaf/cleaner/internal'
 import { actButton } from '../acts/act-page.ts'
 import { markup, type Html } from '../html/html.ts'
 import { onText } from '../indexes/index-text.ts'

@@ -1,4 +1,5 @@
-import { platformTime, type Driver, type ShardSizes, isError } from '@looseleaf/core'
+import { type Driver } from '@looseleaf/core'
+import { platformTime, type ShardSizes, isError } from '@looseleaf/core/internal'
 
 /** Time limit of a part of a page in milliseconds: a silent shard must not delay the other parts. */
 const LIMIT_MS = 2000

@@ -1,4 +1,5 @@
-import { isLooseleafError, platformTime, isError } from '@looseleaf/core'
+import { isLooseleafError } from '@looseleaf/core'
+import { platformTime, isError } from '@looseleaf/core/internal'
 import { markup, type Html } from '../html/html.ts'
 
 /** Request for a page. */

@@ -1,15 +1,14 @@
-import { readCleanerReport, readShardReports, type CleanerReport, type ShardReport } from '@looseleaf/cleaner'
-import type { ShardSizes } from '@looseleaf/core'
+import { readCleanerReport, readShardReports, type CleanerReport } from '@looseleaf/cleaner'
+import { type ShardReport } from '@looseleaf/cleaner/internal'
+import type { ShardSizes } from '@looseleaf/core/internal'
+import { type CacheStats, type DataStore, type ShardStats } from '@looseleaf/store'
 import {
   readFailures,
   readReplicas,
-  type CacheStats,
-  type DataStore,
   type FailureReport,
   type ReplicaReport,
   type ReplicaStats,
-  type ShardStats,
-} from '@looseleaf/store'
+} from '@looseleaf/store/internal'
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from '../html/html.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import type { Trace } from '@looseleaf/store'
 
 export interface KeptTrace {

@@ -1,12 +1,5 @@
-import {
-  LooseleafError,
-  isLooseleafError,
-  parseObject,
-  toObject,
-  type CallOptions,
-  type CatalogTable,
-  type ShardCatalog,
-} from '@looseleaf/core'
+import { LooseleafError, isLooseleafError, type CallOptions } from '@looseleaf/core'
+import { parseObject, toObject, type CatalogTable, type ShardCatalog } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { META_TABLE } from '../database/table-names.ts'

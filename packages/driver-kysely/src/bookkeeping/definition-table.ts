@@ -1,4 +1,5 @@
-import type { CallOptions, DefinitionTable, StoredDefinition } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
+import type { DefinitionTable, StoredDefinition } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toNumber, toText } from '../database/row-values.ts'

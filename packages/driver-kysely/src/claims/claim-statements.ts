@@ -1,4 +1,4 @@
-import type { IndexTableSpec } from '@looseleaf/core'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { selectedColumns } from '../indexes/index-row.ts'

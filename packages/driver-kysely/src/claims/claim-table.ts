@@ -1,11 +1,5 @@
-import {
-  directionsOf,
-  LooseleafError,
-  type ClaimTable,
-  type IndexRow,
-  type Key,
-  isBytes,
-} from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { directionsOf, type ClaimTable, type IndexRow, type Key, isBytes } from '@looseleaf/core/internal'
 import { indexCalls } from '../indexes/index-calls.ts'
 import { indexRowReader } from '../indexes/index-row.ts'
 import type { IndexTableOptions } from '../indexes/index-table.ts'

@@ -1,4 +1,4 @@
-import { isError } from '@looseleaf/core'
+import { isError } from '@looseleaf/core/internal'
 
 /** Names of the errors that JavaScript itself throws. Databases and their clients throw others. */
 const JAVASCRIPT_ERRORS: ReadonlySet<string> = new Set([

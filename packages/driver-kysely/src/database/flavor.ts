@@ -1,4 +1,5 @@
-import type { ColumnType, EntityReplace, ErrorCode } from '@looseleaf/core'
+import type { ColumnType, ErrorCode } from '@looseleaf/core'
+import type { EntityReplace } from '@looseleaf/core/internal'
 import type { RawBuilder } from 'kysely'
 import type { Call, Session } from './session.ts'
 

@@ -1,4 +1,4 @@
-import { createGate } from '@looseleaf/core'
+import { createGate } from '@looseleaf/core/internal'
 import { DummyDriver, Kysely, MysqlAdapter, MysqlIntrospector, MysqlQueryCompiler, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Flavor } from './flavor.ts'

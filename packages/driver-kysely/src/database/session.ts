@@ -1,11 +1,5 @@
-import {
-  LooseleafError,
-  isLooseleafError,
-  throwIfAborted,
-  untilAborted,
-  type ErrorCode,
-  type Gate,
-} from '@looseleaf/core'
+import { LooseleafError, isLooseleafError, type ErrorCode } from '@looseleaf/core'
+import { throwIfAborted, untilAborted, type Gate } from '@looseleaf/core/internal'
 import {
   CompiledQuery,
   type DatabaseConnection,

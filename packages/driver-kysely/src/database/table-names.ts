@@ -1,4 +1,5 @@
-import { LooseleafError, describeKind } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 
 /** Tables that every shard has beside its entities. */
 export const META_TABLE = 'looseleaf_meta'

@@ -1,4 +1,4 @@
-import { MAX_CLOCK_MICROS, MAX_VERSION } from '@looseleaf/core'
+import { MAX_CLOCK_MICROS, MAX_VERSION } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { FLOOR_COLUMN, PURGED_UPDATED_COLUMN, PURGED_VERSION_COLUMN } from '../schema/schema.ts'

@@ -1,4 +1,4 @@
-import type { EntityReplace } from '@looseleaf/core'
+import type { EntityReplace } from '@looseleaf/core/internal'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { scriptedShard, type ScriptedShard, type Step } from '../../test/scripted-shard.ts'
 import type { Row } from '../database/session.ts'

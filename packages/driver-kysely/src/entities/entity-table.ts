@@ -1,11 +1,9 @@
+import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
 import {
   badClock,
   idKey,
-  isLooseleafError,
-  LooseleafError,
   MAX_CLOCK_MICROS,
   type BoundedRow,
-  type CallOptions,
   type EntityInsert,
   type EntityPageRow,
   type EntityReplace,
@@ -13,7 +11,7 @@ import {
   type EntityTable,
   type PageOptions,
   type WriteOptions,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import type { CompiledQuery } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber } from '../database/row-values.ts'

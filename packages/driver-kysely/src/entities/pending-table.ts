@@ -1,4 +1,5 @@
-import type { CallOptions, PendingTable } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
+import type { PendingTable } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'

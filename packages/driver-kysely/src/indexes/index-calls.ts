@@ -1,4 +1,5 @@
-import type { CallOptions, IndexTableSpec } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 import type { Call, FaultCodes, Session } from '../database/session.ts'
 
 /** Call options and compiled statements of one index table or table of claims. */

@@ -1,11 +1,11 @@
+import { type ColumnType } from '@looseleaf/core'
 import {
   arrayOf,
-  type ColumnType,
   type IndexRow,
   type IndexTableSpec,
   type Key,
   type KeyValue,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toBigInt, toNumber } from '../database/row-values.ts'

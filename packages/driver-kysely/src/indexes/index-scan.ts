@@ -4,7 +4,7 @@ import {
   type IndexScan,
   type IndexTableSpec,
   type KeyRange,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { columnNames, INCLUDED } from '../schema/schema.ts'

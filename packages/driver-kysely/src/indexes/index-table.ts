@@ -1,12 +1,11 @@
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import {
   directionsOf,
-  LooseleafError,
-  type CallOptions,
   type IndexRow,
   type IndexScan,
   type IndexTable,
   type IndexTableSpec,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import type { Flavor } from '../database/flavor.ts'
 import type { Flush } from '../bookkeeping/flush.ts'
 import { toCount, toNumber } from '../database/row-values.ts'

@@ -4,7 +4,7 @@ import {
   type IndexRow,
   type IndexRowRemoval,
   type IndexScan,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 
 /** Sorts rows by their table's key. Statements that lock rows in the same order cannot deadlock. */
 export function sortedByKey<Item extends IndexRow | IndexRowRemoval>(

@@ -1,4 +1,4 @@
-import type { IndexScan } from '@looseleaf/core'
+import type { IndexScan } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { scriptedShard } from '../../test/scripted-shard.ts'

@@ -1,4 +1,4 @@
-import { isBytes } from '@looseleaf/core'
+import { isBytes } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import { toNumber } from '../database/row-values.ts'
 import type { Row } from '../database/session.ts'

@@ -1,4 +1,4 @@
-import type { IndexTableSpec } from '@looseleaf/core'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { DEFINITION_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from '../database/table-names.ts'

@@ -1,4 +1,4 @@
-import type { ShardSizes } from '@looseleaf/core'
+import type { ShardSizes } from '@looseleaf/core/internal'
 import { toNumber, toText } from '../database/row-values.ts'
 import type { Row } from '../database/session.ts'
 

@@ -1,4 +1,5 @@
-import { LooseleafError, platformTime } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import { CircuitState, ConsecutiveBreaker, ConstantBackoff, circuitBreaker, handleAll } from 'cockatiel'
 
 /** Reports of connections about their server. Times are by `performance.now()`. */

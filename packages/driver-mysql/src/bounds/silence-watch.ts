@@ -1,4 +1,4 @@
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 
 export interface SilenceWatchOptions {
   /** Returns the time of the server's last answer, by `performance.now()`. */

@@ -1,4 +1,4 @@
-import type { HintedQuery } from '@looseleaf/driver-kysely'
+import type { HintedQuery } from '@looseleaf/driver-kysely/internal'
 import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
 import { sessionToken } from '../settings/session-token.ts'

@@ -1,5 +1,5 @@
-import { abortedError, platformTime, isBytes } from '@looseleaf/core'
-import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely'
+import { abortedError, platformTime, isBytes } from '@looseleaf/core/internal'
+import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely/internal'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type { Health } from '../bounds/breaker.ts'
 import { createDeadlineTimer } from '../bounds/deadline-timer.ts'

@@ -1,5 +1,5 @@
-import { platformTime } from '@looseleaf/core'
-import type { StatementHints } from '@looseleaf/driver-kysely'
+import { platformTime } from '@looseleaf/core/internal'
+import type { StatementHints } from '@looseleaf/driver-kysely/internal'
 
 /** The statements that a connection keeps prepared. Without parsing, a single read takes two thirds of the time. */
 export interface KeptStatements {

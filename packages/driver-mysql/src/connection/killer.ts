@@ -1,4 +1,4 @@
-import { platformTime } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import type { Health } from '../bounds/breaker.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
 import {

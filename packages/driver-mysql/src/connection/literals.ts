@@ -1,4 +1,5 @@
-import { LooseleafError, describeKind, isBytes } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind, isBytes } from '@looseleaf/core/internal'
 import { sessionToken } from '../settings/session-token.ts'
 import { boundInteger } from './mysql2.ts'
 

@@ -1,5 +1,6 @@
-import { LooseleafError, isLooseleafError, platformTime } from '@looseleaf/core'
-import type { StatementTeller } from '@looseleaf/driver-kysely'
+import { LooseleafError, isLooseleafError } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
+import type { StatementTeller } from '@looseleaf/driver-kysely/internal'
 import type { Health } from '../bounds/breaker.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
 import { mysqlFault, saysDown, sessionError } from '../errors/errors.ts'

@@ -1,4 +1,5 @@
-import type { IndexScan, IndexTableSpec, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { IndexScan, IndexTableSpec } from '@looseleaf/core/internal'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
 import { keepSessions, startSessionPooler } from '../../test/session-pooler.ts'

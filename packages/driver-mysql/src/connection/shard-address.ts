@@ -1,5 +1,6 @@
 import { createSecureContext } from 'node:tls'
-import { LooseleafError, describeKind } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 
 /** Certificates of connections. The server's certificate and name are always verified. */
 export interface MysqlTlsOptions {

@@ -1,4 +1,4 @@
-import { describeKind } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import {
   parseShardAddress,
   refuse,

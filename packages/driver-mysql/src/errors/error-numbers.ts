@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@looseleaf/core'
-import { MISSING_COLUMN, type TableFault } from '@looseleaf/driver-kysely'
+import { MISSING_COLUMN, type TableFault } from '@looseleaf/driver-kysely/internal'
 
 /**
  * Facts about an error:

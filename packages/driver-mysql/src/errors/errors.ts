@@ -1,4 +1,4 @@
-import { clientFailure, type Fault } from '@looseleaf/driver-kysely'
+import { clientFailure, type Fault } from '@looseleaf/driver-kysely/internal'
 import {
   COLUMN_MISFITS,
   diskFull,

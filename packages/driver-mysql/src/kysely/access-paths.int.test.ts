@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { ClaimTable, Driver, IndexTable, Key, Shard } from '@looseleaf/core'
+import type { Driver, Shard } from '@looseleaf/core'
+import type { ClaimTable, IndexTable, Key } from '@looseleaf/core/internal'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, test } from 'vitest'

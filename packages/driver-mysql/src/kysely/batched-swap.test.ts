@@ -1,5 +1,6 @@
-import { LooseleafError, type EntityReplace } from '@looseleaf/core'
-import type { BatchedSwap, Call, Row, Session } from '@looseleaf/driver-kysely'
+import { LooseleafError } from '@looseleaf/core'
+import { type EntityReplace } from '@looseleaf/core/internal'
+import type { BatchedSwap, Call, Row, Session } from '@looseleaf/driver-kysely/internal'
 import {
   DummyDriver,
   Kysely,

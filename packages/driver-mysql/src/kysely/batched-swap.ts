@@ -1,4 +1,5 @@
-import { LooseleafError, type EntityReplace } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { type EntityReplace } from '@looseleaf/core/internal'
 import {
   slot,
   toCount,
@@ -6,7 +7,7 @@ import {
   type Call,
   type Session,
   type SwapTable,
-} from '@looseleaf/driver-kysely'
+} from '@looseleaf/driver-kysely/internal'
 import { sql, type RawBuilder } from 'kysely'
 
 /** Largest number of rows of a statement that names its winners. Each row is a bit of a number, which mysql2 reads exactly up to 2^53. */

@@ -1,4 +1,5 @@
-import type { ClaimTable, IndexRow, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { ClaimTable, IndexRow } from '@looseleaf/core/internal'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { freshBench } from '../../test/bench.ts'

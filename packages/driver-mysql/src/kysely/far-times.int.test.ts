@@ -1,4 +1,4 @@
-import type { EntityPageRow } from '@looseleaf/core'
+import type { EntityPageRow } from '@looseleaf/core/internal'
 import { kyselyShard } from '@looseleaf/driver-kysely'
 import { CompiledQuery, type QueryResult } from 'kysely'
 import type { RowDataPacket } from 'mysql2/promise'

@@ -1,4 +1,4 @@
-import type { EntityReplace, EntityTable } from '@looseleaf/core'
+import type { EntityReplace, EntityTable } from '@looseleaf/core/internal'
 import type { RowDataPacket } from 'mysql2'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, threadBusyWith } from '../../test/bench.ts'

@@ -1,4 +1,4 @@
-import type { EntityInsert, EntityReplace } from '@looseleaf/core'
+import type { EntityInsert, EntityReplace } from '@looseleaf/core/internal'
 import type { RowDataPacket } from 'mysql2/promise'
 import { expect, test } from 'vitest'
 import { epoch, freshBench, newEntity } from '../../test/bench.ts'

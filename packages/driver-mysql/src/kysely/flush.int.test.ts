@@ -1,4 +1,5 @@
-import type { IndexTable, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { IndexTable } from '@looseleaf/core/internal'
 import type { RowDataPacket } from 'mysql2'
 import { describe, expect, test } from 'vitest'
 import { freshBench } from '../../test/bench.ts'

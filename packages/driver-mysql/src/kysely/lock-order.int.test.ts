@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { EntityInsert, IndexRow, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { EntityInsert, IndexRow } from '@looseleaf/core/internal'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { beforeEach, expect, test } from 'vitest'
 import { epoch, freshBench, newEntity } from '../../test/bench.ts'

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { EntityReplace, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { EntityReplace } from '@looseleaf/core/internal'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epoch, freshBench, newEntity } from '../../test/bench.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'

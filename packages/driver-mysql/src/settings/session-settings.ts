@@ -1,4 +1,5 @@
-import { LooseleafError, platformTime } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { platformTime } from '@looseleaf/core/internal'
 import { literal, tokenAssignment, tokenCondition } from './session-token.ts'
 
 export interface SessionOptions {

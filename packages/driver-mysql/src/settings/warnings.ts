@@ -1,5 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
-import type { Row } from '@looseleaf/driver-kysely'
+import type { Row } from '@looseleaf/driver-kysely/internal'
 import { sql, type RawBuilder } from 'kysely'
 
 /** Packet for a body of 8 MiB, which is the codec's limit, and the rest of its statement. */

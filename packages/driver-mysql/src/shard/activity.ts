@@ -1,5 +1,6 @@
-import { isLooseleafError, summarise, type RunningStatement } from '@looseleaf/core'
-import { toNumber, type QueryRows, type Row } from '@looseleaf/driver-kysely'
+import { isLooseleafError } from '@looseleaf/core'
+import { summarise, type RunningStatement } from '@looseleaf/core/internal'
+import { toNumber, type QueryRows, type Row } from '@looseleaf/driver-kysely/internal'
 import { sql } from 'kysely'
 
 /** Characters of each statement that are read: enough for its table, without the megabytes of a large insert. */

@@ -1,5 +1,5 @@
 import { isLooseleafError, type ConnectionState } from '@looseleaf/core'
-import type { StatementTeller } from '@looseleaf/driver-kysely'
+import type { StatementTeller } from '@looseleaf/driver-kysely/internal'
 import { createBreaker } from '../bounds/breaker.ts'
 import { createSilenceWatch } from '../bounds/silence-watch.ts'
 import { createKiller } from '../connection/killer.ts'

@@ -1,4 +1,5 @@
-import { LooseleafError, abortedError, platformTime } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { abortedError, platformTime } from '@looseleaf/core/internal'
 import type { Connection } from '../connection/connection.ts'
 
 export interface PoolOptions {

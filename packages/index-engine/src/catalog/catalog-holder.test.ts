@@ -1,4 +1,4 @@
-import type { ShardCatalog } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'

@@ -1,11 +1,5 @@
-import {
-  abortedError,
-  isLooseleafError,
-  untilAborted,
-  type CallOptions,
-  type Driver,
-  type LooseleafError,
-} from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type Driver, type LooseleafError } from '@looseleaf/core'
+import { abortedError, untilAborted } from '@looseleaf/core/internal'
 import { mergeCatalogs, type Catalog } from './catalog.ts'
 import { askMigratedShards } from './read-catalogs.ts'
 

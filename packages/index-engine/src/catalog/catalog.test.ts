@@ -1,4 +1,5 @@
-import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core'
+import type { CatalogEntry, IndexState } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { describe, expect, it } from 'vitest'
 import { defineIndex } from '../definitions/define-index.ts'
 import { mergeCatalogs } from './catalog.ts'

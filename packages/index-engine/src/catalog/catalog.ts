@@ -1,4 +1,5 @@
-import type { CatalogEntry, IndexState, LooseleafError, ShardCatalog, StorePolicies } from '@looseleaf/core'
+import type { CatalogEntry, IndexState, LooseleafError, StorePolicies } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 
 /**
  * The catalog of the store as a process knows it, merged from the catalogs of the shards. The process reads them one after the

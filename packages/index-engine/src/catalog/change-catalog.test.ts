@@ -1,4 +1,5 @@
-import type { CatalogEntry, Driver, IndexState, ShardCatalog } from '@looseleaf/core'
+import type { CatalogEntry, Driver, IndexState } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'

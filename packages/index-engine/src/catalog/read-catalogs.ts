@@ -1,11 +1,5 @@
-import {
-  isOutage,
-  LooseleafError,
-  type CallOptions,
-  type Driver,
-  type Shard,
-  type ShardCatalog,
-} from '@looseleaf/core'
+import { LooseleafError, type CallOptions, type Driver, type Shard } from '@looseleaf/core'
+import { isOutage, type ShardCatalog } from '@looseleaf/core/internal'
 import { mergeCatalogs, type Catalog } from './catalog.ts'
 import { requireUnderstood } from './requirements.ts'
 

@@ -1,4 +1,4 @@
-import type { ShardCatalog } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { expect, test } from 'vitest'
 import { defineIndex } from '../definitions/define-index.ts'
 import { defineKey } from '../definitions/key-functions.ts'

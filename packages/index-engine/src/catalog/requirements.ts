@@ -1,4 +1,5 @@
-import { LooseleafError, type IndexedProperty, type Requirement, type ShardCatalog } from '@looseleaf/core'
+import { LooseleafError, type IndexedProperty } from '@looseleaf/core'
+import { type Requirement, type ShardCatalog } from '@looseleaf/core/internal'
 import { requireKey } from '../definitions/key-functions.ts'
 import { isPath } from '../definitions/property-value.ts'
 

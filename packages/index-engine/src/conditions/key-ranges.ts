@@ -1,4 +1,4 @@
-import { compareKeys, type Direction, type Key, type KeyRange } from '@looseleaf/core'
+import { compareKeys, type Direction, type Key, type KeyRange } from '@looseleaf/core/internal'
 
 /**
  * Returns the position of the range whose prefix a key begins with; -1 if there is none. The ranges are in the order of the index, and

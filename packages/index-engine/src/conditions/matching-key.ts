@@ -1,12 +1,5 @@
-import {
-  arrayOf,
-  compareKeys,
-  compareKeyValues,
-  type Bag,
-  type IndexDefinitionData,
-  type Key,
-  type KeyValue,
-} from '@looseleaf/core'
+import { type Bag, type IndexDefinitionData } from '@looseleaf/core'
+import { arrayOf, compareKeys, compareKeyValues, type Key, type KeyValue } from '@looseleaf/core/internal'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import { deriveExactRows, type ExactRow } from '../keys/derive-rows.ts'
 import { openIndex, type Cells, type OpenIndex } from '../keys/open-index.ts'

@@ -1,17 +1,16 @@
+import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 import {
   compareKeys,
   compareKeyValues,
   describeKind,
-  LooseleafError,
   STRING_PREFIX_BYTES,
   type Direction,
-  type IndexDefinitionData,
   type Key,
   type KeyRange,
   type KeyValue,
   isBytes,
   isPlainObject,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import { clip } from '../definitions/bad-index.ts'
 import type { ExactRow } from '../keys/derive-rows.ts'
 import { keyIdentity } from '../keys/key-identity.ts'

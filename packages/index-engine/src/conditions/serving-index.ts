@@ -3,9 +3,8 @@ import {
   type ColumnType,
   type IndexDefinitionData,
   type IndexedProperty,
-  isDate,
-  isPlainObject,
 } from '@looseleaf/core'
+import { isDate, isPlainObject } from '@looseleaf/core/internal'
 import { definitionFromData } from '../definitions/define-index.ts'
 import { propertySpec } from '../definitions/parse-property.ts'
 

@@ -1,4 +1,5 @@
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 
 export function refuse(index: string, expected: string, got: unknown): never {
   throw new LooseleafError('BAD_INDEX', `Index ${index} ${expected}; got ${describeKind(got)}.`)

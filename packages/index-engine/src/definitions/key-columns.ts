@@ -1,4 +1,5 @@
-import type { ColumnType, IndexDefinitionData, IndexedProperty, IndexTableSpec } from '@looseleaf/core'
+import type { ColumnType, IndexDefinitionData, IndexedProperty } from '@looseleaf/core'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { columnName } from './column-name.ts'
 import { requireKey } from './key-functions.ts'
 

@@ -1,4 +1,5 @@
-import { describeKind, LooseleafError, type ColumnType, type IndexedProperty } from '@looseleaf/core'
+import { LooseleafError, type ColumnType, type IndexedProperty } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import { clip, isObject, refuse } from './bad-index.ts'
 import { COLUMN_TYPES, keyFunction } from './key-functions.ts'
 import type { PropertyOptions, PropertyType } from './property-types.ts'

@@ -1,4 +1,5 @@
-import { isPlainObject, type Bag } from '@looseleaf/core'
+import { type Bag } from '@looseleaf/core'
+import { isPlainObject } from '@looseleaf/core/internal'
 
 /**
  * Reads a property of a bag by name or path. The property with the whole name takes precedence. Otherwise the dots of the name lead

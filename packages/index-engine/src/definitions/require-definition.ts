@@ -1,4 +1,5 @@
-import { describeKind, isRecord, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { describeKind, isRecord } from '@looseleaf/core/internal'
 
 /** Throws `BAD_INDEX` unless a value is a definition. Does not tell whether the store has the index. */
 export function requireDefinition(

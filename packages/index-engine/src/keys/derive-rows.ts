@@ -1,11 +1,5 @@
-import {
-  arrayOf,
-  describeKind,
-  type Bag,
-  type IndexDefinitionData,
-  type Key,
-  type KeyValue,
-} from '@looseleaf/core'
+import { type Bag, type IndexDefinitionData } from '@looseleaf/core'
+import { arrayOf, describeKind, type Key, type KeyValue } from '@looseleaf/core/internal'
 import { isPath } from '../definitions/property-value.ts'
 import { keyIdentity } from './key-identity.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'

@@ -1,4 +1,5 @@
-import type { Bag, Key } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
+import type { Key } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { defineIndex } from '../definitions/define-index.ts'

@@ -1,4 +1,5 @@
-import type { Bag, IndexDefinitionData, Key } from '@looseleaf/core'
+import type { Bag, IndexDefinitionData } from '@looseleaf/core'
+import type { Key } from '@looseleaf/core/internal'
 import { deriveEntryRows, type DerivedRows, type Misfit } from './derive-rows.ts'
 import { isSameKey, keyIdentity } from './key-identity.ts'
 

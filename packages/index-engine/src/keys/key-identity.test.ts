@@ -1,4 +1,4 @@
-import { compareKeys } from '@looseleaf/core'
+import { compareKeys } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { keyIdentity } from './key-identity.ts'

@@ -1,4 +1,4 @@
-import { isBytes, type Key } from '@looseleaf/core'
+import { isBytes, type Key } from '@looseleaf/core/internal'
 
 /** Returns a string for maps and sets. Two keys of one index have the same string exactly if they are equal. */
 export function keyIdentity(key: Key): string {

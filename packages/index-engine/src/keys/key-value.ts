@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
+import { formatId, type ColumnType } from '@looseleaf/core'
 import {
   describeKind,
-  formatId,
   ID_BYTES,
   idBytes,
   STRING_KEY_BYTES,
   STRING_PREFIX_BYTES,
-  type ColumnType,
   type KeyValue,
   isDate,
   isBytes,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 
 /** The value as an index keeps it, or the reason why it cannot. The reason names kinds, never values. */
 export type KeyValueResult =

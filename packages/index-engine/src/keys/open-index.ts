@@ -1,13 +1,5 @@
-import {
-  directionsOf,
-  type Bag,
-  type ColumnType,
-  type Direction,
-  type IndexDefinitionData,
-  type IndexedProperty,
-  type Key,
-  type KeyValue,
-} from '@looseleaf/core'
+import { type Bag, type ColumnType, type IndexDefinitionData, type IndexedProperty } from '@looseleaf/core'
+import { directionsOf, type Direction, type Key, type KeyValue } from '@looseleaf/core/internal'
 import { keyColumns } from '../definitions/key-columns.ts'
 import { requireKey, type KeyFunction } from '../definitions/key-functions.ts'
 import { predicateOf } from '../definitions/predicate.ts'

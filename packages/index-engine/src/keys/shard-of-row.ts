@@ -1,4 +1,5 @@
-import { isBytes, type IndexDefinitionData, type Key, type KeyValue, type Router } from '@looseleaf/core'
+import { type IndexDefinitionData, type Router } from '@looseleaf/core'
+import { isBytes, type Key, type KeyValue } from '@looseleaf/core/internal'
 import { openIndex, type OpenIndex } from './open-index.ts'
 
 /** Returns the shard of an index row. It depends on the row alone, so writers and cleaners agree on it. */

@@ -1,12 +1,5 @@
-import {
-  formatId,
-  isLooseleafError,
-  LooseleafError,
-  requireVersion,
-  type Bag,
-  type Codec,
-  type EntityRow,
-} from '@looseleaf/core'
+import { formatId, isLooseleafError, LooseleafError, type Bag, type Codec } from '@looseleaf/core'
+import { requireVersion, type EntityRow } from '@looseleaf/core/internal'
 import type { ReadEntity } from './to-entity.ts'
 
 /** Decodes the bag of a row; undefined for a tombstone. Throws the codec's error with the id of the entity and the shard. */

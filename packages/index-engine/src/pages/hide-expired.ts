@@ -1,4 +1,5 @@
-import { isDate, type Bag } from '@looseleaf/core'
+import { type Bag } from '@looseleaf/core'
+import { isDate } from '@looseleaf/core/internal'
 import { propertyValue } from '../definitions/property-value.ts'
 import type { QueryPlan } from './plan-query.ts'
 import type { PagePlan } from './row-source.ts'

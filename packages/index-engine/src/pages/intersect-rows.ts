@@ -1,4 +1,4 @@
-import type { Direction, KeyRange } from '@looseleaf/core'
+import type { Direction, KeyRange } from '@looseleaf/core/internal'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'

@@ -1,4 +1,4 @@
-import { idKey } from '@looseleaf/core'
+import { idKey } from '@looseleaf/core/internal'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'

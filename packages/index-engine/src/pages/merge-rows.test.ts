@@ -1,4 +1,4 @@
-import type { KeyRange } from '@looseleaf/core'
+import type { KeyRange } from '@looseleaf/core/internal'
 import { describe, expect, it } from 'vitest'
 import { idOf } from '../../test/model.ts'
 import type { RowPlace } from './cursor.ts'

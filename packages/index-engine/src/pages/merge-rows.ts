@@ -1,4 +1,4 @@
-import type { Direction, KeyRange } from '@looseleaf/core'
+import type { Direction, KeyRange } from '@looseleaf/core/internal'
 import { rangeOf } from '../conditions/key-ranges.ts'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { RowPlace } from './cursor.ts'

@@ -1,4 +1,5 @@
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from './query-types.ts'
 

@@ -1,4 +1,4 @@
-import { compareKeys, compareKeyValues, type Direction } from '@looseleaf/core'
+import { compareKeys, compareKeyValues, type Direction } from '@looseleaf/core/internal'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { RowPlace } from './cursor.ts'
 

@@ -1,14 +1,11 @@
 import {
-  compareKeys,
-  compareKeyValues,
   LooseleafError,
   type Bag,
   type IndexDefinitionData,
   type IndexedProperty,
-  type Key,
-  type KeyRange,
   type Router,
 } from '@looseleaf/core'
+import { compareKeys, compareKeyValues, type Key, type KeyRange } from '@looseleaf/core/internal'
 import {
   parseWhere,
   satisfies,

@@ -1,4 +1,5 @@
-import type { Bag, KeyRange } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
+import type { KeyRange } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'

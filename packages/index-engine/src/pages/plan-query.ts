@@ -1,12 +1,5 @@
-import {
-  LooseleafError,
-  STRING_PREFIX_BYTES,
-  type Bag,
-  type IndexDefinitionData,
-  type KeyRange,
-  type Router,
-  isBytes,
-} from '@looseleaf/core'
+import { LooseleafError, type Bag, type IndexDefinitionData, type Router } from '@looseleaf/core'
+import { STRING_PREFIX_BYTES, type KeyRange, isBytes } from '@looseleaf/core/internal'
 import { matchingKey } from '../conditions/matching-key.ts'
 import { parseWhere, type ParsedWhere } from '../conditions/parse-where.ts'
 import { openIndex } from '../keys/open-index.ts'

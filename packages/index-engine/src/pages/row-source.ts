@@ -1,4 +1,5 @@
-import type { Bag, Direction, Key, KeyRange } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
+import type { Direction, Key, KeyRange } from '@looseleaf/core/internal'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { CursorScope, RowPlace } from './cursor.ts'
 

@@ -1,4 +1,4 @@
-import { throwIfAborted, type IndexRow, type IndexScan } from '@looseleaf/core'
+import { throwIfAborted, type IndexRow, type IndexScan } from '@looseleaf/core/internal'
 import type { IndexedEntity, IndexProperties } from '../definitions/property-types.ts'
 import { decodeCursor, encodeCursor, type PageStart, type RowPlace } from './cursor.ts'
 import { createJudge } from './judge-rows.ts'

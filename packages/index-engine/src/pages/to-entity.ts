@@ -1,4 +1,5 @@
-import { formatId, setMeta, type Bag, type Entity, type EntityId, type Key } from '@looseleaf/core'
+import { formatId, type Bag, type Entity, type EntityId } from '@looseleaf/core'
+import { setMeta, type Key } from '@looseleaf/core/internal'
 
 /** A decoded entity. */
 export interface ReadEntity {

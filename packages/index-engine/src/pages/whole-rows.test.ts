@@ -1,4 +1,5 @@
-import type { BoundedRow, Codec, EntityRow } from '@looseleaf/core'
+import type { Codec } from '@looseleaf/core'
+import type { BoundedRow, EntityRow } from '@looseleaf/core/internal'
 import { expect, test } from 'vitest'
 import { longestBody, wholeRows } from './whole-rows.ts'
 

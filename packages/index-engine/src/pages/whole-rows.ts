@@ -1,4 +1,5 @@
-import type { BoundedRow, CallOptions, Codec, EntityRow, EntityTable } from '@looseleaf/core'
+import type { CallOptions, Codec } from '@looseleaf/core'
+import type { BoundedRow, EntityRow, EntityTable } from '@looseleaf/core/internal'
 import { bytesInHand } from './decode-row.ts'
 
 /** Bound on the bytes of bodies in memory at once, stored or decoded. A single larger body is allowed. */

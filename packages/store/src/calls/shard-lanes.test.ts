@@ -1,4 +1,5 @@
-import type { IndexScan, IndexTableSpec, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
+import type { IndexScan, IndexTableSpec } from '@looseleaf/core/internal'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createShardLanes, type ShardLanes } from './shard-lanes.ts'

@@ -1,6 +1,5 @@
+import { type ErrorCode, createLane, type Shard } from '@looseleaf/core'
 import {
-  type ErrorCode,
-  createLane,
   idKey,
   type BoundedRow,
   type EntityRow,
@@ -11,9 +10,8 @@ import {
   type IndexTableSpec,
   type Lane,
   type LaneOptions,
-  type Shard,
   platformTime,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import type { Commit } from '@looseleaf/protocol'
 import type { Observing } from '../observing/observing.ts'
 

@@ -1,4 +1,5 @@
-import { copyEntity, parseId, type Bag, type EntityId, type Router } from '@looseleaf/core'
+import { parseId, type Bag, type EntityId, type Router } from '@looseleaf/core'
+import { copyEntity } from '@looseleaf/core/internal'
 
 /** A copy of the bag that a call was given, under its id. */
 export interface TakenBag {

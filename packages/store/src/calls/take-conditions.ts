@@ -1,5 +1,6 @@
-import { badArgument, isRecord, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
-import { MAX_CONDITIONS, requireDefinition } from '@looseleaf/index-engine'
+import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { badArgument, isRecord } from '@looseleaf/core/internal'
+import { MAX_CONDITIONS, requireDefinition } from '@looseleaf/index-engine/internal'
 
 const EXPECTED = `an array of 1 to ${MAX_CONDITIONS} conditions, each { index, where }`
 

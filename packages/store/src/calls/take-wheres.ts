@@ -1,4 +1,5 @@
-import { badArgument, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { badArgument } from '@looseleaf/core/internal'
 
 /** Conditions per call. */
 const MAX_WHERES = 1_000

@@ -1,4 +1,5 @@
-import { elapsedBy, LooseleafError, type Time } from '@looseleaf/core'
+import { LooseleafError, type Time } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
 
 /**
  * Returns a check whether this many milliseconds have passed, by either of two clocks: a monotonic one, and the machine's, which also runs

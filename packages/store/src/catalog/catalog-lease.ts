@@ -1,5 +1,6 @@
-import { elapsedBy, isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Milliseconds after which the lease of a dead process ends. One process at a time adds or drops indexes. */
 const LEASE_MS = 60_000

@@ -1,5 +1,5 @@
 import { isLooseleafError, type Shard } from '@looseleaf/core'
-import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
 import { createCarefulAge } from './age.ts'
 
 /*

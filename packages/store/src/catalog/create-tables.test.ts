@@ -1,6 +1,7 @@
 import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'

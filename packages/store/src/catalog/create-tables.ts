@@ -1,5 +1,5 @@
 import { isLooseleafError, type CallOptions, type CatalogEntry, type Shard } from '@looseleaf/core'
-import { hasIndexTable, tableSpec } from '@looseleaf/index-engine'
+import { hasIndexTable, tableSpec } from '@looseleaf/index-engine/internal'
 
 /*
  * Databases reject `CREATE TABLE IF NOT EXISTS` for a user without the privilege, even if the table exists. For such a user these functions

@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine'
+import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
 import { NOTICE_MS } from './catalog-watch.ts'
 
 /**

@@ -14,7 +14,7 @@ import {
   tableSpec,
   type Catalog,
   type EngineContext,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import { createIndexTable } from './create-tables.ts'
 import { requireMayCreate } from './table-rights.ts'
 

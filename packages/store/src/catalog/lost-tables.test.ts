@@ -1,12 +1,8 @@
-import {
-  isLooseleafError,
-  type Driver,
-  type ErrorCode,
-  type IndexTableSpec,
-  type ShardCatalog,
-} from '@looseleaf/core'
+import { isLooseleafError, type Driver, type ErrorCode } from '@looseleaf/core'
+import { type IndexTableSpec, type ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, indexesWithLostTables } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { indexesWithLostTables } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'

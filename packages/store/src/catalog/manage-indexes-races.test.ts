@@ -1,6 +1,7 @@
 import type { Driver, IndexState } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { changeCatalog, defineIndex, hasIndexTable } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { changeCatalog, hasIndexTable } from '@looseleaf/index-engine/internal'
 import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'

@@ -6,7 +6,7 @@ import {
   isInUse,
   sameEntry,
   type EngineContext,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import { exclusively } from './catalog-lease.ts'
 import {
   dropUnused,

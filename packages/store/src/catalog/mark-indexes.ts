@@ -1,5 +1,6 @@
-import { checkOptions, type CallOptions, type CatalogEntry } from '@looseleaf/core'
-import { changeCatalog, isInUse, type EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions, type CatalogEntry } from '@looseleaf/core'
+import { checkOptions } from '@looseleaf/core/internal'
+import { changeCatalog, isInUse, type EngineContext } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../call-options.ts'
 import { areClaimsOfAny, selectEntries, requireWhich, type WhichIndex } from './which-index.ts'
 

@@ -1,5 +1,6 @@
-import { LooseleafError, type CallOptions, type ShardCatalog, type StorePolicies } from '@looseleaf/core'
-import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine'
+import { LooseleafError, type CallOptions, type StorePolicies } from '@looseleaf/core'
+import { type ShardCatalog } from '@looseleaf/core/internal'
+import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
 import { announceDeferring } from './deferring.ts'
 
 export type PolicyChange = { readonly [Name in keyof StorePolicies]?: StorePolicies[Name] | undefined }

@@ -3,13 +3,12 @@ import {
   LooseleafError,
   type CallOptions,
   type CodecDefinitions,
-  type Definition,
   type Driver,
   type Shard,
-  type StoredDefinition,
   type Time,
 } from '@looseleaf/core'
-import { changeCatalogContents, type CatalogHolder } from '@looseleaf/index-engine'
+import { type Definition, type StoredDefinition } from '@looseleaf/core/internal'
+import { changeCatalogContents, type CatalogHolder } from '@looseleaf/index-engine/internal'
 import { NOTICE_MS } from './catalog-watch.ts'
 
 /** Ports that publishing needs. */

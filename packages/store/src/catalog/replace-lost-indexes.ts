@@ -5,7 +5,7 @@ import {
   sameEntry,
   type Catalog,
   type EngineContext,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import { exclusively } from './catalog-lease.ts'
 import { dropUnused, prepareTables, readWhole, tablesOf, takeOut } from './exchange-indexes.ts'
 import { requireMayDrop } from './table-rights.ts'

@@ -1,5 +1,6 @@
 import type { DriverFactory, IndexDefinitionData } from '@looseleaf/core'
-import { changeCatalog, defineIndex, entriesOf, hasIndexTable, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { changeCatalog, entriesOf, hasIndexTable, tableSpec } from '@looseleaf/index-engine/internal'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'

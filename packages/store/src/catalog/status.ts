@@ -1,10 +1,5 @@
-import {
-  isLooseleafError,
-  type CallOptions,
-  type CatalogEntry,
-  type Shard,
-  type ShardCatalog,
-} from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type CatalogEntry, type Shard } from '@looseleaf/core'
+import { type ShardCatalog } from '@looseleaf/core/internal'
 import {
   isPaused,
   loadShardCatalog,
@@ -12,7 +7,7 @@ import {
   notMigrated,
   propertyText,
   type EngineContext,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import type { IndexStatus, ShardStatus, StoreStatus } from '../types.ts'
 
 /**

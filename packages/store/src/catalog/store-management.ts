@@ -1,11 +1,6 @@
-import {
-  badArgument,
-  checkOptions,
-  systemTime,
-  type CallOptions,
-  type IndexDefinitionData,
-} from '@looseleaf/core'
-import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine'
+import { systemTime, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
+import { badArgument, checkOptions } from '@looseleaf/core/internal'
+import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../call-options.ts'
 import { createCallTally, type CallTally } from '../failures/call-tally.ts'
 import { createFailureNotes, type FailureNotes } from '../failures/note-failures.ts'

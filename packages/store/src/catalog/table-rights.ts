@@ -5,7 +5,7 @@ import {
   type CatalogEntry,
   type Shard,
 } from '@looseleaf/core'
-import { hasIndexTable } from '@looseleaf/index-engine'
+import { hasIndexTable } from '@looseleaf/index-engine/internal'
 
 /*
  * A change of the indexes has several steps. Without a right it would stop half way, and leave an index that no query may use. So rights

@@ -1,5 +1,4 @@
 import {
-  describeKind,
   isLooseleafError,
   LooseleafError,
   type Bag,
@@ -7,7 +6,8 @@ import {
   type Codec,
   type CodecDefinitions,
 } from '@looseleaf/core'
-import { bytesInHand, type EngineContext } from '@looseleaf/index-engine'
+import { describeKind } from '@looseleaf/core/internal'
+import { bytesInHand, type EngineContext } from '@looseleaf/index-engine/internal'
 import { publishDefinitions } from './publish-definitions.ts'
 
 export interface TrainOptions extends CallOptions {

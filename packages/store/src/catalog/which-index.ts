@@ -1,5 +1,6 @@
-import { isRecord, type CatalogEntry, type IndexDefinitionData } from '@looseleaf/core'
-import { isClaimsOf, isInUse, requireDefinition, sameRows } from '@looseleaf/index-engine'
+import { type CatalogEntry, type IndexDefinitionData } from '@looseleaf/core'
+import { isRecord } from '@looseleaf/core/internal'
+import { isClaimsOf, isInUse, requireDefinition, sameRows } from '@looseleaf/index-engine/internal'
 
 /** Selects indexes: a name selects all of its generations, a definition its own generation, and `{ name, generation }` one. */
 export type WhichIndex = string | IndexDefinitionData | { readonly name: string; readonly generation: number }

@@ -1,4 +1,5 @@
-import { isLooseleafError, shorten, type ErrorCode, type Fate } from '@looseleaf/core'
+import { isLooseleafError, type ErrorCode, type Fate } from '@looseleaf/core'
+import { shorten } from '@looseleaf/core/internal'
 
 /** Calls that have failed with one code on one shard. */
 export interface CallFailures {

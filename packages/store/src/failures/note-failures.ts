@@ -1,6 +1,7 @@
-import { inBackground, platformTime, systemTime, untilAborted, type Shard, type Time } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { processName } from '@looseleaf/protocol'
+import { systemTime, type Shard, type Time } from '@looseleaf/core'
+import { inBackground, platformTime, untilAborted } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { processName } from '@looseleaf/protocol/internal'
 import type { CallFailures, CallTally } from './call-tally.ts'
 import { NOTES_TASK, notesFromText, notesToText, type FailureNote } from './failure-note.ts'
 

@@ -1,13 +1,6 @@
-import {
-  isLooseleafError,
-  LooseleafError,
-  platformTime,
-  untilAborted,
-  type CallOptions,
-  type Shard,
-  type TaskTable,
-} from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { platformTime, untilAborted, type TaskTable } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { NOTES_TASK } from './failure-note.ts'
 import { growthOf, sizesFromText, sizesToText, type NotedSize } from './noted-sizes.ts'
 

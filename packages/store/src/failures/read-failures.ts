@@ -1,5 +1,6 @@
-import { platformTime, untilAborted, type CallOptions, type Shard } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions, type Shard } from '@looseleaf/core'
+import { platformTime, untilAborted } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { NOTES_TASK, notesFromText, type FailureNote, type FailureReport } from './failure-note.ts'
 
 export interface ReadFailuresOptions extends CallOptions {

@@ -145,7 +145,7 @@ describe('a trace', () => {
       key: [Buffer.from('bo')],
     }
     const [entry] = store.context.catalog.current().indexes
-    const { tableSpec } = await import('@looseleaf/index-engine')
+    const { tableSpec } = await import('@looseleaf/index-engine/internal')
     await store.context.driver.shards[0]!.index(tableSpec(entry!)).upsert([{ key, entityId, version: 1 }])
     const trace = await store.trace(async (running) => (await store.query(byName, { name: 'bo' }), running))
     expect(trace.events).toEqual([{ kind: 'discarded', index: 'by_name', rows: 1 }])

@@ -1,14 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
-  guardedMethod,
   isLooseleafError,
   type BegunCall,
   type Observer,
   type StatementListener,
   type StoreEvents,
-  type WorkFor,
-  platformTime,
 } from '@looseleaf/core'
+import { guardedMethod, type WorkFor, platformTime } from '@looseleaf/core/internal'
 import { logStatement, type CallLog, type SlowCalls } from './slow-calls.ts'
 import { createTraceLog, type OpenCall, type Trace, type TraceLog } from './trace.ts'
 

@@ -1,11 +1,5 @@
-import {
-  guarded,
-  summarise,
-  type EndedCall,
-  type SentStatement,
-  type StatementSummary,
-  platformTime,
-} from '@looseleaf/core'
+import { type EndedCall, type SentStatement } from '@looseleaf/core'
+import { guarded, summarise, type StatementSummary, platformTime } from '@looseleaf/core/internal'
 
 /** A call that took longer than `slowCallMs`. Contains no values and no ids. */
 export interface SlowCall extends EndedCall {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createGate, type Gate } from '@looseleaf/core'
+import { createGate, type Gate } from '@looseleaf/core/internal'
 import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
 

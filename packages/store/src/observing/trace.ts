@@ -1,12 +1,5 @@
-import {
-  summarise,
-  type BegunCall,
-  type EndedCall,
-  type SentStatement,
-  type StatementSummary,
-  type StoreEvent,
-  platformTime,
-} from '@looseleaf/core'
+import { type BegunCall, type EndedCall, type SentStatement, type StoreEvent } from '@looseleaf/core'
+import { summarise, type StatementSummary, platformTime } from '@looseleaf/core/internal'
 
 /** The calls, statements and events of a piece of work so far; see `DataStore.trace`. */
 export interface Trace {

@@ -1,4 +1,5 @@
-import { isLooseleafError, isOutage, type CallOptions, type EntityPageRow, type Shard } from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { isOutage, type EntityPageRow } from '@looseleaf/core/internal'
 
 export interface SampleOptions extends CallOptions {
   /** Number of the oldest entities to read, and of those written last. */

@@ -1,10 +1,5 @@
-import {
-  describeKind,
-  isLooseleafError,
-  LooseleafError,
-  type Codec,
-  type EntityPageRow,
-} from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type Codec } from '@looseleaf/core'
+import { describeKind, type EntityPageRow } from '@looseleaf/core/internal'
 import type { BodySample } from './body-sample.ts'
 
 /** The checked bodies of one shard. */

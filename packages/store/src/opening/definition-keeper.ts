@@ -1,19 +1,21 @@
 import {
+  isLooseleafError,
+  type LooseleafError,
+  type CodecDefinitions,
+  type Driver,
+  type Shard,
+  type StoreEvents,
+  type Time,
+} from '@looseleaf/core'
+import {
   inBackground,
   describeKind,
   elapsedBy,
   isOutage,
-  isLooseleafError,
-  type LooseleafError,
-  type CodecDefinitions,
   type Definition,
-  type Driver,
-  type Shard,
   type StoredDefinition,
-  type StoreEvents,
-  type Time,
-} from '@looseleaf/core'
-import type { CatalogHolder } from '@looseleaf/index-engine'
+} from '@looseleaf/core/internal'
+import type { CatalogHolder } from '@looseleaf/index-engine/internal'
 import { publishDefinitions } from '../catalog/publish-definitions.ts'
 import { suppliedShard } from './supplied-shard.ts'
 

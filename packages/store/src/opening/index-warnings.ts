@@ -1,5 +1,11 @@
 import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
-import { findStandIn, isClaimsOf, isInUse, sameRows, type EngineContext } from '@looseleaf/index-engine'
+import {
+  findStandIn,
+  isClaimsOf,
+  isInUse,
+  sameRows,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 
 /** Returns warnings about the indexes of a program that it would notice with its first query, or not at all. */
 export function indexWarnings(

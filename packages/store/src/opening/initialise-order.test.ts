@@ -1,4 +1,4 @@
-import type { ShardCatalog } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { faultyDriver } from '@looseleaf/testkit'

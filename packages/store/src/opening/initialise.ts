@@ -6,8 +6,8 @@ import {
   type IndexDefinitionData,
   type Router,
   type Shard,
-  type ShardCatalog,
 } from '@looseleaf/core'
+import { type ShardCatalog } from '@looseleaf/core/internal'
 import {
   CATALOG_FORMAT,
   contentsOf,
@@ -16,7 +16,7 @@ import {
   loadShardCatalog,
   requirementsOf,
   tableName,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import { checkLayouts, refuse } from './check-layout.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'

@@ -1,5 +1,6 @@
-import { untilAborted, type CallOptions, type Shard, type ShardCatalog } from '@looseleaf/core'
-import { loadShardCatalog } from '@looseleaf/index-engine'
+import { type CallOptions, type Shard } from '@looseleaf/core'
+import { untilAborted, type ShardCatalog } from '@looseleaf/core/internal'
+import { loadShardCatalog } from '@looseleaf/index-engine/internal'
 
 export interface LateShardOptions {
   /** Throws if this is another shard. The catalog is undefined if the shard has none. */

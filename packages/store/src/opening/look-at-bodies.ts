@@ -1,13 +1,12 @@
 import {
   isLooseleafError,
-  isOutage,
   type CallOptions,
   type Codec,
   type CodecDefinitions,
-  type EntityPageRow,
   type Shard,
 } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { isOutage, type EntityPageRow } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { sampleBodies, type BodySample } from './body-sample.ts'
 import { decodingProblem } from './check-codec.ts'
 

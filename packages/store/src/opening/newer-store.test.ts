@@ -1,4 +1,5 @@
-import type { Driver, Shard, ShardCatalog, Time } from '@looseleaf/core'
+import type { Driver, Shard, Time } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { keepOpen } from '@looseleaf/testkit'

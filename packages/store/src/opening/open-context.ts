@@ -1,14 +1,7 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import {
-  checkNode,
-  createVersionClock,
-  LooseleafError,
-  systemRandomness,
-  systemTime,
-  type Codec,
-  type Shard,
-} from '@looseleaf/core'
-import { createCatalogHolder, createClosing, type EngineContext } from '@looseleaf/index-engine'
+import { LooseleafError, systemRandomness, systemTime, type Codec, type Shard } from '@looseleaf/core'
+import { checkNode, createVersionClock } from '@looseleaf/core/internal'
+import { createCatalogHolder, createClosing, type EngineContext } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes } from '../catalog/manage-indexes.ts'
 import { replaceLostIndexes } from '../catalog/replace-lost-indexes.ts'

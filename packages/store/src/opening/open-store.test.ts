@@ -4,9 +4,10 @@ import {
   type Driver,
   type IndexDefinitionData,
   type Router,
-  type ShardCatalog,
 } from '@looseleaf/core'
-import { defineIndex, tableSpec, type Catalog } from '@looseleaf/index-engine'
+import { type ShardCatalog } from '@looseleaf/core/internal'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec, type Catalog } from '@looseleaf/index-engine/internal'
 import { bucketRouter, moduloRouter } from '@looseleaf/router'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'

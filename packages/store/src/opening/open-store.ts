@@ -1,13 +1,12 @@
 import {
-  isOutage,
   LooseleafError,
   type Driver,
   type IndexDefinitionData,
   type Router,
   type Shard,
-  type ShardCatalog,
   type StoreEvents,
 } from '@looseleaf/core'
+import { isOutage, type ShardCatalog } from '@looseleaf/core/internal'
 import {
   askShards,
   loadCatalog,
@@ -16,7 +15,7 @@ import {
   propagateCatalog,
   type Catalog,
   type ShardAnswers,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import { checkLayout, checkLayouts } from './check-layout.ts'
 import { initialise } from './initialise.ts'
 import { lateShard } from './late-shard.ts'

@@ -6,10 +6,11 @@ import {
   type EntityId,
   type ErrorCode,
   type IndexState,
-  type ShardCatalog,
 } from '@looseleaf/core'
+import { type ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { type FaultyCall, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-import type { CallOptions, IndexRow, IndexTable, Shard } from '@looseleaf/core'
+import type { CallOptions, Shard } from '@looseleaf/core'
+import type { IndexRow, IndexTable } from '@looseleaf/core/internal'
 
 export interface Supply {
   /** Returns the ids of unknown codec entries that a body refers to. Nearly always the same empty list. */

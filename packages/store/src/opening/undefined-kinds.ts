@@ -1,5 +1,6 @@
-import { KIND_PROPERTY, type IndexDefinitionData } from '@looseleaf/core'
-import { valuesIn, type EngineContext } from '@looseleaf/index-engine'
+import { type IndexDefinitionData } from '@looseleaf/core'
+import { KIND_PROPERTY } from '@looseleaf/core/internal'
+import { valuesIn, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /**
  * Warns if a kind seems to have been renamed: the program has indexes of a kind without a ready index in the store, and the store has ready

@@ -1,4 +1,4 @@
-import { guarded } from '@looseleaf/core'
+import { guarded } from '@looseleaf/core/internal'
 
 const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
 

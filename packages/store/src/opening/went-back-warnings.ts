@@ -1,5 +1,5 @@
 import type { Driver } from '@looseleaf/core'
-import { lookAtMarks, wentBackOf, wentBackText } from '@looseleaf/protocol'
+import { lookAtMarks, wentBackOf, wentBackText } from '@looseleaf/protocol/internal'
 
 /**
  * Warns of each shard that has gone back, until its indexes were swept: queries may lack entities and still say that they are complete. Skips

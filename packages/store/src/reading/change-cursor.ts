@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import type { FollowedPlace } from '@looseleaf/protocol'
+import type { FollowedPlace } from '@looseleaf/protocol/internal'
 
 /** Number of this format of cursors. */
 const FORMAT = 2

@@ -1,13 +1,9 @@
-import {
-  formatId,
-  guarded,
-  type CallOptions,
-  type Entity,
-  type EntityId,
-  type LooseleafError,
-} from '@looseleaf/core'
-import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine'
-import { followChanges, placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol'
+import { formatId, type CallOptions, type Entity, type EntityId, type LooseleafError } from '@looseleaf/core'
+import { guarded } from '@looseleaf/core/internal'
+import { type OnDamaged } from '@looseleaf/index-engine'
+import { toEntity, type EngineContext } from '@looseleaf/index-engine/internal'
+import { followChanges } from '@looseleaf/protocol'
+import { placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol/internal'
 import { changeCursor, placesOf } from './change-cursor.ts'
 import { damagedHandler } from './damaged-handler.ts'
 import type { EntityReader } from './entity-reader.ts'

@@ -1,5 +1,6 @@
-import { isError, type CallOptions, type Shard } from '@looseleaf/core'
-import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions, type Shard } from '@looseleaf/core'
+import { isError } from '@looseleaf/core/internal'
+import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
 
 export const LATE = 'It does not answer in time.'
 export const AHEAD = 'It is ahead of its primary, as after a failover that has lost writes.'

@@ -1,5 +1,10 @@
-import { type QueryPorts, type ReadEntity, type RowPlace, type TakeGroup } from '@looseleaf/index-engine'
-import type { EngineContext } from '@looseleaf/index-engine'
+import {
+  type QueryPorts,
+  type ReadEntity,
+  type RowPlace,
+  type TakeGroup,
+} from '@looseleaf/index-engine/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /**

@@ -1,5 +1,6 @@
-import type { CatalogEntry, KeyRange } from '@looseleaf/core'
-import { tableSpec, type QueryPlan } from '@looseleaf/index-engine'
+import type { CatalogEntry } from '@looseleaf/core'
+import type { KeyRange } from '@looseleaf/core/internal'
+import { tableSpec, type QueryPlan } from '@looseleaf/index-engine/internal'
 import type { ReadView } from './replica-reads.ts'
 
 /** Counts the index rows of each plan, in one call per shard. An undefined plan counts 0. */

@@ -5,16 +5,13 @@ import {
   type ReplicaReadOptions,
 } from '@looseleaf/core'
 import type {
-  EngineContext,
   GetAllOptions,
   IndexProperties,
   OnDamaged,
   QueryOptions,
   QueryPage,
-  QueryPlan,
-  QueryPorts,
-  ReadEntity,
 } from '@looseleaf/index-engine'
+import type { EngineContext, QueryPlan, QueryPorts, ReadEntity } from '@looseleaf/index-engine/internal'
 import { countRows } from './count-rows.ts'
 import type { ReadView } from './replica-reads.ts'
 import { committedVersions, takeInRowOrder } from './committed-versions.ts'

@@ -1,20 +1,23 @@
-import { LooseleafError, type CatalogEntry, type IndexRow } from '@looseleaf/core'
+import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { type IndexRow } from '@looseleaf/core/internal'
+import {
+  type IndexProperties,
+  type QueryCost,
+  type QueryOptions,
+  type QueryPage,
+} from '@looseleaf/index-engine'
 import {
   bodyRuns,
   bytesInHand,
   includedPart,
   tableSpec,
   type EngineContext,
-  type IndexProperties,
-  type QueryCost,
-  type QueryOptions,
-  type QueryPage,
   type QueryPlan,
   type QueryPorts,
   type ReadEntity,
   type RowPlace,
   type TakeGroup,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { committedVersions, takeInRowOrder } from './committed-versions.ts'
 

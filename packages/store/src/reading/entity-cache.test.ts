@@ -1,18 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import {
-  parseId,
-  systemTime,
-  type Driver,
-  type EntityId,
-  type EntityRow,
-  type Shard,
-  type Time,
-} from '@looseleaf/core'
+import { parseId, systemTime, type Driver, type EntityId, type Shard, type Time } from '@looseleaf/core'
+import { type EntityRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ShardLanes } from '../calls/shard-lanes.ts'

@@ -1,5 +1,5 @@
-import { elapsedBy, idKey, type EntityRow } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { elapsedBy, idKey, type EntityRow } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { LRUCache } from 'lru-cache'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { readLaneBy, type Found } from './read-lane.ts'

@@ -2,13 +2,12 @@ import {
   isLooseleafError,
   type LooseleafError,
   type Bag,
-  type BoundedRow,
   type CallOptions,
   type Codec,
-  type EntityRow,
   type Router,
 } from '@looseleaf/core'
-import { decodeBody, decodeRow, type ReadEntity, type TakeGroup } from '@looseleaf/index-engine'
+import { type BoundedRow, type EntityRow } from '@looseleaf/core/internal'
+import { decodeBody, decodeRow, type ReadEntity, type TakeGroup } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 export interface ReadOptions extends CallOptions {

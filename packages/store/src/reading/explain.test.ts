@@ -1,4 +1,5 @@
-import type { Driver, IndexScan } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
+import type { IndexScan } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'

@@ -1,6 +1,7 @@
 import { parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'

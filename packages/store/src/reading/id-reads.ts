@@ -1,5 +1,6 @@
 import type { EntityId } from '@looseleaf/core'
-import type { QueryOptions, QueryPage, QueryPorts } from '@looseleaf/index-engine'
+import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
+import type { QueryPorts } from '@looseleaf/index-engine/internal'
 
 /** Has no `onDamaged`, because no body is decoded. */
 export type QueryIdsOptions = Omit<QueryOptions, 'onDamaged'>

@@ -1,12 +1,17 @@
 import {
-  elapsedBy,
-  isOutage,
   type LooseleafError,
   type CatalogEntry,
   type EntityId,
   type IndexDefinitionData,
   type ReplicaReadOptions,
 } from '@looseleaf/core'
+import { elapsedBy, isOutage } from '@looseleaf/core/internal'
+import {
+  type GetAllOptions,
+  type IndexedEntity,
+  type QueryOptions,
+  type QueryPage,
+} from '@looseleaf/index-engine'
 import {
   forEachMatch,
   hideExpiredOfAny,
@@ -18,16 +23,12 @@ import {
   toEntity,
   type ByteBudget,
   type EngineContext,
-  type GetAllOptions,
-  type IndexedEntity,
   type IntersectionPlan,
-  type QueryOptions,
-  type QueryPage,
   type QueryPlan,
   type QueryPorts,
   type ReadEntity,
   type ServingEntry,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import { createAge, tookTooLong } from '../catalog/age.ts'
 import { createCatalogWatch } from '../catalog/catalog-watch.ts'
 import {

@@ -3,21 +3,23 @@ import {
   isLooseleafError,
   LooseleafError,
   parseId,
-  requireVersion,
-  untilAborted,
   type Bag,
   type BodyDescription,
   type CallOptions,
   type CatalogEntry,
   type EntityId,
+  type IndexState,
+  type Shard,
+} from '@looseleaf/core'
+import {
+  requireVersion,
+  untilAborted,
   type EntityRow,
   type IndexRow,
   type IndexTableSpec,
-  type IndexState,
-  type Shard,
   platformTime,
-} from '@looseleaf/core'
-import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
+} from '@looseleaf/core/internal'
+import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
 
 /** The stored row of an entity, and its index rows. */

@@ -2,13 +2,13 @@ import {
   formatId,
   isLooseleafError,
   type Bag,
-  type BoundedRow,
   type CallOptions,
   type CatalogEntry,
   type EntityId,
   type Shard,
 } from '@looseleaf/core'
-import { tableSpec, type EngineContext, type RowPlace } from '@looseleaf/index-engine'
+import { type BoundedRow } from '@looseleaf/core/internal'
+import { tableSpec, type EngineContext, type RowPlace } from '@looseleaf/index-engine/internal'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
 
 /** Selects index rows or claims of one shard. */

@@ -1,12 +1,13 @@
-import { formatId, type Bag, type CatalogEntry, type Key } from '@looseleaf/core'
+import { formatId, type Bag, type CatalogEntry } from '@looseleaf/core'
+import { type Key } from '@looseleaf/core/internal'
+import { shardOfRow } from '@looseleaf/index-engine'
 import {
   deriveEntryRows,
   fromKeyValue,
   keyIdentity,
-  shardOfRow,
   tableSpec,
   type EngineContext,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 
 /** A value of an index row with the name of its column. The value of a text that is too long for the column is undefined. */
 export interface InspectedValue {

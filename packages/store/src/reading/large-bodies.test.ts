@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import type { BoundedRow, Codec, Driver, EntityId } from '@looseleaf/core'
+import type { Codec, Driver, EntityId } from '@looseleaf/core'
+import type { BoundedRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import * as fc from 'fast-check'

@@ -1,5 +1,5 @@
 import type { SharedCacheFactory } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { createEntityCache, type CacheOptions, type EntityCache } from './entity-cache.ts'
 import { createSharedEntityCache } from './shared-entity-cache.ts'
 

@@ -1,13 +1,12 @@
 import { isLooseleafError, LooseleafError, type IndexDefinitionData, type Router } from '@looseleaf/core'
+import { planQuery, type QueryOptions } from '@looseleaf/index-engine'
 import {
   hideExpired,
   isStandIn,
   planByStandIn,
-  planQuery,
-  type QueryOptions,
   type QueryPlan,
   type ServingEntry,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 import { notReady } from './ready-indexes.ts'
 
 /** The definition that a query names, and the time of the query in milliseconds since 1970, at which entities may have expired. */

@@ -1,4 +1,4 @@
-import { throwIfAborted, type Lane } from '@looseleaf/core'
+import { throwIfAborted, type Lane } from '@looseleaf/core/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /** A row that the read lane returns. */

@@ -1,5 +1,5 @@
 import type { Entity } from '@looseleaf/core'
-import { toEntity } from '@looseleaf/index-engine'
+import { toEntity } from '@looseleaf/index-engine/internal'
 import type { GetManyOptions } from '../types.ts'
 import { damagedHandler } from './damaged-handler.ts'
 import type { ReadView } from './replica-reads.ts'

@@ -1,17 +1,17 @@
 import {
-  elapsedBy,
   isLooseleafError,
   LooseleafError,
   type CatalogEntry,
   type IndexDefinitionData,
 } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
 import {
   findStandIn,
   isPaused,
   sameRows,
   type EngineContext,
   type ServingEntry,
-} from '@looseleaf/index-engine'
+} from '@looseleaf/index-engine/internal'
 
 /** Finds the catalog entries that serve the definitions of queries. */
 export interface ReadyIndexes {

@@ -1,6 +1,7 @@
-import { inBackground, elapsedBy, untilAborted, type FloorState, type Shard } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { isFloorOld, openedTo } from '@looseleaf/protocol'
+import { type Shard } from '@looseleaf/core'
+import { inBackground, elapsedBy, untilAborted, type FloorState } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { isFloorOld, openedTo } from '@looseleaf/protocol/internal'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
 import { createReplicaMarks } from './replica-marks.ts'
 

@@ -1,5 +1,4 @@
 import {
-  elapsedBy,
   isLooseleafError,
   LooseleafError,
   type ErrorCode,
@@ -7,8 +6,9 @@ import {
   type ReplicaReadOptions,
   type Shard,
 } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import { openedTo } from '@looseleaf/protocol'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { openedTo } from '@looseleaf/protocol/internal'
 import { createShardLanes, type LaneStats, type ShardLanes } from '../calls/shard-lanes.ts'
 import type { Observing } from '../observing/observing.ts'
 import { createEntityReader, type EntityReader } from './entity-reader.ts'

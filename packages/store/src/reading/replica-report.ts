@@ -1,5 +1,6 @@
-import { untilAborted, type CallOptions, type Shard, platformTime } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { type CallOptions, type Shard } from '@looseleaf/core'
+import { untilAborted, platformTime } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
 
 /** The state of a replica, for operators. */

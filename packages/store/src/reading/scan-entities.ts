@@ -1,13 +1,6 @@
-import {
-  formatId,
-  isLooseleafError,
-  takeCallbacks,
-  throwIfAborted,
-  type CallOptions,
-  type Entity,
-  type EntityRow,
-} from '@looseleaf/core'
-import { longestBody, toEntity, wholeRows, type EngineContext } from '@looseleaf/index-engine'
+import { formatId, isLooseleafError, type CallOptions, type Entity } from '@looseleaf/core'
+import { takeCallbacks, throwIfAborted, type EntityRow } from '@looseleaf/core/internal'
+import { longestBody, toEntity, wholeRows, type EngineContext } from '@looseleaf/index-engine/internal'
 import { damagedHandler } from './damaged-handler.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { DamagedEntity, ScanOptions } from '../types.ts'

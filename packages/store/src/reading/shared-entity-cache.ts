@@ -1,16 +1,13 @@
 import { crc32 } from 'node:zlib'
 import {
   createLane,
-  elapsedBy,
   formatId,
-  idKey,
   LooseleafError,
-  type EntityRow,
   type SharedCache,
   type SharedCacheAnswer,
-  isError,
 } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { elapsedBy, idKey, type EntityRow, isError } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 import type { EntityCache } from './entity-cache.ts'
 import { readLaneBy, type Found } from './read-lane.ts'

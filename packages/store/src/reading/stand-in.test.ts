@@ -1,5 +1,6 @@
 import type { DriverFactory, Time } from '@looseleaf/core'
-import { changeCatalog, defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
+import { defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
+import { changeCatalog } from '@looseleaf/index-engine/internal'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'

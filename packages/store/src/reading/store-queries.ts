@@ -1,7 +1,5 @@
-import { checkOptions, withCallbacks } from '@looseleaf/core'
+import { checkOptions, withCallbacks } from '@looseleaf/core/internal'
 import {
-  requireDefinition,
-  type EngineContext,
   type GetAllOptions,
   type IndexConditions,
   type IndexDefinition,
@@ -12,6 +10,7 @@ import {
   type QueryPage,
   type Where,
 } from '@looseleaf/index-engine'
+import { requireDefinition, type EngineContext } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../call-options.ts'
 import { takeConditions } from '../calls/take-conditions.ts'
 import { takeWheres } from '../calls/take-wheres.ts'

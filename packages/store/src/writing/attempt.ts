@@ -1,5 +1,5 @@
 import { formatId, LooseleafError, type Bag } from '@looseleaf/core'
-import type { Catalog } from '@looseleaf/index-engine'
+import type { Catalog } from '@looseleaf/index-engine/internal'
 import type { CurrentEntity } from './decisions.ts'
 import type { RowChange } from './row-change.ts'
 

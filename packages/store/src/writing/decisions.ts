@@ -1,4 +1,5 @@
-import { copyEntity, formatId, LooseleafError, parseId, type Bag, type EntityCopy } from '@looseleaf/core'
+import { formatId, LooseleafError, parseId, type Bag } from '@looseleaf/core'
+import { copyEntity, type EntityCopy } from '@looseleaf/core/internal'
 import { unchanged } from '../unchanged.ts'
 import type { Change, DamagedEntity } from '../types.ts'
 

@@ -1,21 +1,13 @@
+import { isLooseleafError, type LooseleafError, type CallOptions } from '@looseleaf/core'
+import { elapsedBy, isUndone, isVersion } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { catchUp, commit, movedOrUndone } from '@looseleaf/protocol'
 import {
-  elapsedBy,
-  isLooseleafError,
-  isUndone,
-  isVersion,
-  type LooseleafError,
-  type CallOptions,
-} from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import {
-  catchUp,
-  commit,
-  movedOrUndone,
   type CommitOutcome,
   type EntityWrites,
   type PlacedKey,
   type RowFailure,
-} from '@looseleaf/protocol'
+} from '@looseleaf/protocol/internal'
 import {
   committedAttempt,
   requireNoneUnsettled,

@@ -1,4 +1,5 @@
-import { formatId, isError, valuesOf, type EntityId, type Fate } from '@looseleaf/core'
+import { formatId, type EntityId, type Fate } from '@looseleaf/core'
+import { isError, valuesOf } from '@looseleaf/core/internal'
 import type { TakenBag } from '../calls/take-bag.ts'
 import type { PutResult } from '../types.ts'
 

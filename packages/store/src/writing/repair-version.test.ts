@@ -1,6 +1,7 @@
 import { parseId, type Shard } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { keepOpen } from '@looseleaf/testkit'
 import { expect, it, onTestFinished } from 'vitest'

@@ -1,5 +1,5 @@
 import { isLooseleafError, parseId, type CallOptions, type EntityId, type Shard } from '@looseleaf/core'
-import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
+import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /**
  * Gives an entity a current version if its row has one that no write can have given (`BODY_DAMAGED`), and lowers the stamps of its

@@ -1,6 +1,8 @@
-import { formatId, LooseleafError, type Bag, type CatalogEntry, type Codec, type Key } from '@looseleaf/core'
-import { deriveEntryRows, diffRows, includedBytes, type Catalog } from '@looseleaf/index-engine'
-import type { PlacedKey } from '@looseleaf/protocol'
+import { formatId, LooseleafError, type Bag, type CatalogEntry, type Codec } from '@looseleaf/core'
+import { type Key } from '@looseleaf/core/internal'
+import { diffRows } from '@looseleaf/index-engine'
+import { deriveEntryRows, includedBytes, type Catalog } from '@looseleaf/index-engine/internal'
+import type { PlacedKey } from '@looseleaf/protocol/internal'
 
 const NONE: readonly never[] = []
 

@@ -1,6 +1,7 @@
-import { inBackground, systemTime, type Time } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import type { PlacedKey } from '@looseleaf/protocol'
+import { systemTime, type Time } from '@looseleaf/core'
+import { inBackground } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { PlacedKey } from '@looseleaf/protocol/internal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 

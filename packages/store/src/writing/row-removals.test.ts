@@ -1,6 +1,7 @@
 import { parseId, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { changeCatalog, defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { changeCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'

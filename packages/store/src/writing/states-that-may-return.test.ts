@@ -1,6 +1,8 @@
-import { metaOf, parseId, type IndexRow } from '@looseleaf/core'
+import { metaOf, parseId } from '@looseleaf/core'
+import { type IndexRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
 import { expect, onTestFinished, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
 

@@ -1,6 +1,7 @@
-import type { Bag, CatalogEntry, Key } from '@looseleaf/core'
-import { deriveEntryRows, keyIdentity, type Catalog } from '@looseleaf/index-engine'
-import type { PlacedKey } from '@looseleaf/protocol'
+import type { Bag, CatalogEntry } from '@looseleaf/core'
+import type { Key } from '@looseleaf/core/internal'
+import { deriveEntryRows, keyIdentity, type Catalog } from '@looseleaf/index-engine/internal'
+import type { PlacedKey } from '@looseleaf/protocol/internal'
 
 /**
  * Returns the rows that superseded attempts have written and that the committed bag does not have. The write may delete them like

@@ -1,4 +1,5 @@
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core/internal'
 import type { DataStoreOptions, WriteOrder } from '../types.ts'
 
 /** The options of this process for its writes. */

@@ -1,4 +1,5 @@
-import { LooseleafError, type ClaimTable, type Driver, type IndexTable, type Shard } from '@looseleaf/core'
+import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
+import { type ClaimTable, type IndexTable } from '@looseleaf/core/internal'
 
 /** A call before it reaches the driver. */
 export interface FaultyCall {

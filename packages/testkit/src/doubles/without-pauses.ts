@@ -1,4 +1,5 @@
-import { throwIfAborted, type Time } from '@looseleaf/core'
+import { type Time } from '@looseleaf/core'
+import { throwIfAborted } from '@looseleaf/core/internal'
 
 /**
  * A `Time` for tests: the machine's clock, with pauses of about a millisecond, however long they should be. It makes a store do late

@@ -1,4 +1,5 @@
-import type { ClaimTable, Driver, IndexTable } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
+import type { ClaimTable, IndexTable } from '@looseleaf/core/internal'
 import { changed } from '@looseleaf-tooling/lab/drivers'
 import { withoutFences } from '@looseleaf-tooling/simulation'
 

@@ -1,5 +1,6 @@
-import type { Driver, EntityReplace, EntityTable } from '@looseleaf/core'
-import { tableName, tableSpec } from '@looseleaf/index-engine'
+import type { Driver } from '@looseleaf/core'
+import type { EntityReplace, EntityTable } from '@looseleaf/core/internal'
+import { tableName, tableSpec } from '@looseleaf/index-engine/internal'
 import { changed, type Changes } from '@looseleaf-tooling/lab/drivers'
 import { byGroup } from '@looseleaf-tooling/lab/indexes'
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { startReplicaCluster } from '@looseleaf-tooling/lab/replica-shard'
 import { holdsWithin } from '@looseleaf-tooling/lab/until'
-import { readReplicas, type ReplicaReport } from '@looseleaf/store'
+import { readReplicas, type ReplicaReport } from '@looseleaf/store/internal'
 import { expect, onTestFinished, test } from 'vitest'
 
 test('a caller learns how far a replica lags, and that it is gone', { timeout: 60_000 }, async () => {

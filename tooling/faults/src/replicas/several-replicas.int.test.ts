@@ -5,7 +5,7 @@ import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { startFaultProxy } from '@looseleaf-tooling/lab/proxy/fault-proxy'
 import { startReplicaCluster } from '@looseleaf-tooling/lab/replica-shard'
 import { holdsWithin } from '@looseleaf-tooling/lab/until'
-import type { ReplicaStats } from '@looseleaf/store'
+import type { ReplicaStats } from '@looseleaf/store/internal'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
 // External servers cannot be killed.

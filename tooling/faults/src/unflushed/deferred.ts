@@ -1,4 +1,4 @@
-import { drainPending } from '@looseleaf/cleaner'
+import { drainPending } from '@looseleaf/cleaner/internal'
 import { isLooseleafError } from '@looseleaf/core'
 import { createRandom } from '@looseleaf-tooling/random'
 import { withRefusals } from '../load/disturbed-driver.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { isLooseleafError, parseId, type Driver } from '@looseleaf/core'
-import { tableName } from '@looseleaf/index-engine'
+import { tableName } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import type { DataStore, DataStoreOptions } from '@looseleaf/store'
 import { byGroup } from '@looseleaf-tooling/lab/indexes'

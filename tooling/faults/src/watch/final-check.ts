@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { drainPending, sweep } from '@looseleaf/cleaner'
+import { sweep } from '@looseleaf/cleaner'
+import { drainPending } from '@looseleaf/cleaner/internal'
 import { checkIndexes, type IndexesCheck } from '@looseleaf-tooling/lab/check-indexes'
 import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { holdsWithin } from '@looseleaf-tooling/lab/until'

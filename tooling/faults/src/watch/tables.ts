@@ -1,6 +1,6 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId, type Bag } from '@looseleaf/core'
-import { tableName } from '@looseleaf/index-engine'
+import { tableName } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { createSession, type Row } from '@looseleaf-tooling/lab/session'
 import type { SightRecord } from '../history/records.ts'

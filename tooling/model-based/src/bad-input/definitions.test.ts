@@ -1,4 +1,5 @@
-import { defineIndex, definitionFromData } from '@looseleaf/index-engine'
+import { defineIndex } from '@looseleaf/index-engine'
+import { definitionFromData } from '@looseleaf/index-engine/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { byAge, MARKER, refuses, type Case } from './refusals.ts'

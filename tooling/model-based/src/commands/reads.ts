@@ -1,5 +1,5 @@
 import { metaOf, type Bag, type Entity, type IndexDefinitionData } from '@looseleaf/core'
-import { entriesOf } from '@looseleaf/index-engine'
+import { entriesOf } from '@looseleaf/index-engine/internal'
 import fc from 'fast-check'
 import { canonical } from '../canonical.ts'
 import type { Model } from '../model.ts'

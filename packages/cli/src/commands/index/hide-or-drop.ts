@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { isInUse } from '@looseleaf/index-engine'
+import { isInUse } from '@looseleaf/index-engine/internal'
 import { confirm } from '../../running/confirm.ts'
 import { exitCodes, type ExitCode } from '../../running/exit-codes.ts'
 import { argumentsFor, generationsText, numbersOf, type Generation } from '../../indexes/index-generations.ts'

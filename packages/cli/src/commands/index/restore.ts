@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { isInUse } from '@looseleaf/index-engine'
+import { isInUse } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import {
   addGenerationOption,

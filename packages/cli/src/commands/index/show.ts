@@ -1,6 +1,6 @@
 import { readCleanerReport, readWorkers, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
 import type { CatalogEntry } from '@looseleaf/core'
-import { isPaused, predicateText, propertyText } from '@looseleaf/index-engine'
+import { isPaused, predicateText, propertyText } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { indexAdvice } from '../../indexes/index-advice.ts'
 import { addGenerationOption, generationsNamed, type Generation } from '../../indexes/index-generations.ts'

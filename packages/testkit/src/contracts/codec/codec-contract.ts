@@ -1,13 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import {
-  describeKind,
-  isLooseleafError,
-  MAX_DEPTH,
-  MAX_VALUES,
-  type Bag,
-  type Codec,
-  type PropertyValue,
-} from '@looseleaf/core'
+import { isLooseleafError, type Bag, type Codec, type PropertyValue } from '@looseleaf/core'
+import { describeKind, MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import { seededRandom } from '../seeded-random.ts'
 import type { TestFunctions } from '../test-functions.ts'

@@ -1,4 +1,4 @@
-import type { Key } from '@looseleaf/core'
+import type { Key } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { row, plainClaim, type Fresh } from './claims-harness.ts'

@@ -1,12 +1,5 @@
-import type {
-  ClaimTable,
-  ColumnType,
-  IndexRow,
-  IndexTable,
-  IndexTableSpec,
-  Key,
-  Shard,
-} from '@looseleaf/core'
+import type { ColumnType, Shard } from '@looseleaf/core'
+import type { ClaimTable, IndexRow, IndexTable, IndexTableSpec, Key } from '@looseleaf/core/internal'
 import { comparable } from './index-rows.ts'
 import { hex, newName } from './harness.ts'
 

@@ -1,4 +1,4 @@
-import type { IndexRow } from '@looseleaf/core'
+import type { IndexRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { claimKeyContract } from './claim-keys.ts'

@@ -1,4 +1,4 @@
-import type { IndexTable, IndexTableSpec } from '@looseleaf/core'
+import type { IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { codeOf, freshTable, newId, newName, rowsOf, withBench, type MakeDriverHarness } from './harness.ts'

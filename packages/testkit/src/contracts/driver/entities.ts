@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { EntityReplace } from '@looseleaf/core'
+import type { EntityReplace } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import {

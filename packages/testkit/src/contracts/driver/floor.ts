@@ -1,4 +1,4 @@
-import type { EntityPageRow, EntityTable, UpdatedPlace } from '@looseleaf/core'
+import type { EntityPageRow, EntityTable, UpdatedPlace } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { newEntity, withBench, type MakeDriverHarness } from './harness.ts'

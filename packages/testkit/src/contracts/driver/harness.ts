@@ -1,14 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { ColumnType, Driver, Shard } from '@looseleaf/core'
 import type {
-  ColumnType,
-  Driver,
   EntityInsert,
   IndexRow,
   IndexTable,
   IndexTableSpec,
-  Shard,
   ShardCatalog,
-} from '@looseleaf/core'
+} from '@looseleaf/core/internal'
 import type { TestFunctions } from '../test-functions.ts'
 
 /** A driver on fresh, empty databases: at least one shard, without tables. */

@@ -1,4 +1,5 @@
-import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core'
+import type { ColumnType } from '@looseleaf/core'
+import type { IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import { seededRandom } from '../seeded-random.ts'
 import type { TestFunctions } from '../test-functions.ts'

@@ -1,4 +1,4 @@
-import type { IndexRow, IndexScan, IndexTable, KeyRange, KeyValue } from '@looseleaf/core'
+import type { IndexRow, IndexScan, IndexTable, KeyRange, KeyValue } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { comparable } from './index-rows.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { EntityPageRow } from '@looseleaf/core'
+import type { EntityPageRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { hexed, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'

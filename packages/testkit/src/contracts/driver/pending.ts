@@ -1,4 +1,4 @@
-import type { EntityReplace, PendingRow } from '@looseleaf/core'
+import type { EntityReplace, PendingRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { codeOf, hex, newEntity, withBench, type MakeDriverHarness } from './harness.ts'

@@ -1,4 +1,4 @@
-import type { EntityInsert } from '@looseleaf/core'
+import type { EntityInsert } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { newEntity, withBench, type MakeDriverHarness } from './harness.ts'

@@ -1,4 +1,4 @@
-import { MAX_LEASE_MS } from '@looseleaf/core'
+import { MAX_LEASE_MS } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { newName, withBench, type MakeDriverHarness } from './harness.ts'

@@ -1,4 +1,5 @@
-import { ID_BYTES, isLooseleafError, type Router } from '@looseleaf/core'
+import { isLooseleafError, type Router } from '@looseleaf/core'
+import { ID_BYTES } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { keysOfAllKinds, idsOfAllKinds } from './sample-keys.ts'

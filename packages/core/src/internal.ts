@@ -1,0 +1,85 @@
+/*
+ * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
+ */
+export { arrayOf } from './platform/array-of.ts'
+export { countIn, parseObject, toObject } from './platform/json-object.ts'
+export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'
+export { platformTime, type PlatformTime } from './platform/platform-time.ts'
+export { describeKind, isOutage, isUndone } from './errors/errors.ts'
+export { valuesOf } from './errors/values-of.ts'
+export { backgroundLoop, retryAfter, type BackgroundLoopOptions } from './tools/background-loop.ts'
+export {
+  guarded,
+  guardedMethod,
+  onRejected,
+  takeCallbacks,
+  withCallbacks,
+  type TakenCallbacks,
+} from './tools/callbacks.ts'
+export { checkNode } from './tools/check-node.ts'
+export {
+  badArgument,
+  checkOptions,
+  hasMethods,
+  isRecord,
+  millisecondsOfLease,
+  noOptions,
+  optionKinds,
+  type OptionKind,
+  type OptionKinds,
+} from './tools/check-options.ts'
+export { createGate, type Gate } from './tools/gate.ts'
+export { type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
+export { MAX_LEASE_MS } from './tools/lease.ts'
+export { shorten } from './tools/shorten.ts'
+export { summarise, type StatementSummary } from './tools/statement-summary.ts'
+export { abortedError, elapsedBy, inBackground, throwIfAborted, untilAborted } from './tools/time.ts'
+export { MAX_DEPTH, MAX_VALUES } from './entities/bag.ts'
+export { copyEntity, type EntityCopy } from './entities/copy-bag.ts'
+export { distinctIds, ID_BYTES, idBytes, idKey } from './entities/entity-id.ts'
+export { setMeta } from './entities/entity.ts'
+export { KIND_PROPERTY } from './entities/kind-property.ts'
+export { formatPath } from './entities/property-path.ts'
+export {
+  badClock,
+  isVersion,
+  MAX_CLOCK_MICROS,
+  MAX_VERSION,
+  requireVersion,
+} from './entities/stored-version.ts'
+export { createVersionClock, type VersionClock } from './entities/version-clock.ts'
+export type { CatalogTable, Requirement, ShardCatalog } from './ports/catalog-table.ts'
+export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
+export type { Definition, DefinitionTable, StoredDefinition } from './ports/definition-table.ts'
+export type { RunningStatement, ShardSizes } from './ports/driver.ts'
+export type {
+  BoundedRow,
+  EntityInsert,
+  EntityPageRow,
+  EntityReplace,
+  EntityRow,
+  EntityTable,
+  EntityCounts,
+  FloorState,
+  PurgeBounds,
+  PageOptions,
+  Partitions,
+  UpdatedPlace,
+  WriteOptions,
+} from './ports/entity-table.ts'
+export {
+  STRING_KEY_BYTES,
+  STRING_PREFIX_BYTES,
+  type IndexRow,
+  type IndexRowRemoval,
+  type IndexScan,
+  type IndexTable,
+  type IndexTableSpec,
+  type Key,
+  type KeyRange,
+  type KeyValue,
+} from './ports/index-table.ts'
+export type { CleanerCounts, CleanerEvent, ConsumerEvent } from './ports/observer.ts'
+export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
+export type { TaskState, TaskTable } from './ports/task-table.ts'
+export { compareKeys, compareKeyValues, directionsOf, type Direction } from './tables/key-order.ts'

@@ -1,0 +1,78 @@
+/*
+ * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
+ */
+export { createMatcher } from './conditions/matcher.ts'
+export {
+  entriesOf,
+  isClaimsOf,
+  isEntryOf,
+  nextGenerations,
+  sameEntry,
+  sameRows,
+  tableName,
+  tableSpec,
+} from './definitions/catalog-entries.ts'
+export { definitionData, definitionFromData } from './definitions/define-index.ts'
+export { definitionsFromData } from './definitions/definitions-from-data.ts'
+export { isExpiring } from './definitions/expiring-index.ts'
+export { propertyText } from './definitions/parse-property.ts'
+export { predicateText, valuesIn } from './definitions/predicate.ts'
+export type { NullOf, RangeOf, TypeOf } from './definitions/property-types.ts'
+export { requireDefinition } from './definitions/require-definition.ts'
+export { deriveClaims, deriveEntryRows, type DerivedRows, type Misfit } from './keys/derive-rows.ts'
+export { type RowDiff } from './keys/diff-rows.ts'
+export { includedBytes, includedPart } from './keys/included-part.ts'
+export { keyIdentity } from './keys/key-identity.ts'
+export { fromKeyValue, toKeyValue, type KeyValueResult } from './keys/key-value.ts'
+export { encodeCursor, type CursorScope, type PageStart, type RowPlace } from './pages/cursor.ts'
+export { bytesInHand, decodeBody, decodeRow } from './pages/decode-row.ts'
+export { hideExpired, hideExpiredOfAny, isExpired } from './pages/hide-expired.ts'
+export {
+  MAX_CONDITIONS,
+  planIntersection,
+  type IntersectionPlan,
+  type PlannedCondition,
+} from './pages/plan-intersection.ts'
+export { type PlannedRange, type QueryPlan } from './pages/plan-query.ts'
+export { MAX_LIMIT } from './pages/query-types.ts'
+export type { PagePlan } from './pages/row-source.ts'
+export {
+  forEachMatch,
+  MAX_PAGE_BYTES,
+  MAX_ROWS_EXAMINED,
+  runQuery,
+  type ByteBudget,
+  type QueryPorts,
+  type RunOptions,
+  type TakeGroup,
+} from './pages/run-query.ts'
+export { findStandIn, isStandIn, planByStandIn, type ServingEntry, type StandIn } from './pages/stand-in.ts'
+export { toEntity, type ReadEntity } from './pages/to-entity.ts'
+export { bodyRuns, longestBody, wholeRows, type WholeRow } from './pages/whole-rows.ts'
+export { createCatalogHolder, type CatalogHolder } from './catalog/catalog-holder.ts'
+export {
+  DEFAULT_QUERY_TIME_MS,
+  isInUse,
+  isPaused,
+  keptRowsMs,
+  mergeCatalogs,
+  type Catalog,
+} from './catalog/catalog.ts'
+export {
+  changeCatalog,
+  changeCatalogContents,
+  contentsOf,
+  propagateCatalog,
+} from './catalog/change-catalog.ts'
+export { hasIndexTable, indexesWithLostTables } from './catalog/missing-tables.ts'
+export {
+  askShards,
+  loadCatalog,
+  loadShardCatalog,
+  loadShardCatalogs,
+  notMigrated,
+  type ShardAnswers,
+} from './catalog/read-catalogs.ts'
+export { CATALOG_FORMAT, requirementsOf } from './catalog/requirements.ts'
+export { createClosing, type Closing } from './closing.ts'
+export type { EngineContext } from './engine-context.ts'
