@@ -18,7 +18,7 @@ export interface CallTally {
   /** Calls that have ended since the store was opened. */
   readonly calls: number
   ended(): void
-  /** Counts the error of a call, unless it is a mistake of the caller, or an answer such as `NOT_FOUND`. */
+  /** Counts the error of a call that has ended, unless it is a mistake of the caller, or an answer such as `NOT_FOUND`. */
   failed(error: unknown): void
   /** Counts each item of a call as another call. */
   readonly items: (fates: readonly Fate<unknown>[]) => void
@@ -92,8 +92,10 @@ export function createCallTally(now: () => number, onFailure: () => unknown): Ca
     ended: () => void calls++,
     failed,
     items(fates) {
-      calls += fates.length
-      for (const fate of fates) if (!fate.ok) failed(fate.error)
+      for (const fate of fates) {
+        calls++
+        if (!fate.ok) failed(fate.error)
+      }
     },
     failures: () => [...byPlace.values()].toSorted((a, b) => b.count - a.count),
   }

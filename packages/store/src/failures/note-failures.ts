@@ -99,7 +99,14 @@ export function createFailureNotes(
   }
 
   function begin(): void {
-    if (isUnderWay || ended.signal.aborted) return
+    if (isUnderWay) return
+    // The note tells of the time since this failure, so calls before it do not count.
+    notedCalls = tally().calls - 1
+    start()
+  }
+
+  function start(): void {
+    if (ended.signal.aborted) return
     isUnderWay = true
     const work = (): Promise<void> =>
       follow()
@@ -107,7 +114,7 @@ export function createFailureNotes(
         .finally(() => {
           isUnderWay = false
           // A call may have failed while the last note was written.
-          if (sinceLastNote().failures.length > 0) begin()
+          if (sinceLastNote().failures.length > 0) start()
         })
     void context.events.detached(work)
   }
