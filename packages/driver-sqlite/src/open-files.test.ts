@@ -1,8 +1,9 @@
-import { fork } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Driver } from '@looseleaf/core'
 import type { EntityTable } from '@looseleaf/core/internal'
@@ -133,13 +134,20 @@ test('closing a database whose files were replaced keeps the writes of others to
   expect(ids()).toContain(7)
 })
 
-test('a process whose log was deleted keeps the writes of others to the new log when it ends', async () => {
+/** Starts a process that has written to the folder, and deletes its log. */
+async function startWithoutLog(): Promise<ChildProcess> {
   await driver.close()
   const child = fork(fileURLToPath(new URL('../test/keeps-files-open.ts', import.meta.url)), [folder], {
     execArgv: ['--conditions=@looseleaf/source'],
+    silent: true,
   })
   await once(child, 'message')
   for (const name of ['-wal', '-shm']) rmSync(join(folder, `${NAME}${name}`))
+  return child
+}
+
+test('a process whose log was deleted keeps the writes of others to the new log when it ends', async () => {
+  const child = await startWithoutLog()
   driver = await sqliteShards({ folder }).connect()
   entities = driver.shards[0]!.entities
   await insert(2)
@@ -153,6 +161,18 @@ test('a process whose log was deleted keeps the writes of others to the new log 
   renameSync(join(folder, copy!), join(folder, NAME))
   rmSync(join(folder, `${NAME}-wal`), { force: true })
   expect(ids()).toEqual([1, 5])
+})
+
+test.each([
+  ['prints the error that ends it', 'throw', 1, /TypeError: No listener handles this error\.\n +at .*keeps-files-open/],
+  ['ends with the exit code of an earlier listener', 'set the code late', 3, /LooseleafWarning/],
+])('a process whose log was deleted %s', async (_, message, code, printed) => {
+  const child = await startWithoutLog()
+  const stderr = text(child.stderr!)
+  const ended = once(child, 'exit')
+  child.send(message)
+  expect(await ended).toEqual([code, null])
+  expect(await stderr).toMatch(printed)
 })
 
 test('a store whose folder was deleted leaves a copy of its data at close if a call was rejected', async () => {

@@ -1,3 +1,5 @@
+import { writeSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
 import type { ConnectOptions, Driver } from '@looseleaf/core'
 import { kyselyDriver } from '@looseleaf/driver-kysely'
@@ -93,7 +95,19 @@ let endsWithoutClosing = false
 function endWithoutClosing(): void {
   if (endsWithoutClosing || !isMainThread) return
   endsWithoutClosing = true
+  let uncaught: { readonly error: unknown } | undefined
+  process.on('uncaughtExceptionMonitor', (error) => {
+    const isHandled =
+      process.listenerCount('uncaughtException') > 0 || process.hasUncaughtExceptionCaptureCallback()
+    if (!isHandled) uncaught = { error }
+  })
   // Test runners replace `process.exit`, which calls this function.
   const { reallyExit } = process as { readonly reallyExit?: (code: number) => never }
-  process.once('exit', (code) => reallyExit?.call(process, code))
+  process.once('exit', (code) => {
+    if (reallyExit === undefined) return
+    // Node prints the error that ends a process only after this event.
+    if (uncaught !== undefined) writeSync(process.stderr.fd, `${inspect(uncaught.error)}\n`)
+    // An earlier listener may have set another code.
+    reallyExit.call(process, Number(process.exitCode ?? code))
+  })
 }
