@@ -37,23 +37,25 @@ export function createIndexReads(
   writes: UntypedEntities,
   hidden: string | undefined,
 ): IndexOf<object, readonly never[]> {
-  const itemsOf = createItemReader(shape, definition)
+  const readerFor = createItemReader(shape, definition)
 
   /** Reads a page. The store checks `where`. */
   async function page(where: unknown, options: QueryOptions = {}): Promise<Page<object>> {
+    const itemsOf = readerFor(where)
     const found = await store.query(definition, where as object, options)
-    return { ...found, items: itemsOf(found.items, where) }
+    return { ...found, items: itemsOf(found.items) }
   }
 
   async function pageMany(
     wheres: readonly unknown[],
     options: QueryManyOptions = {},
   ): Promise<PageWithCount<object>[]> {
+    const readers = Array.isArray(wheres) ? wheres.map((where) => readerFor(where)) : []
     const pages = await store.queryMany(definition, wheres as readonly object[], options)
     // With `count: true` the pages have counts; the type of the call tells.
     return pages.map((found, i) => ({
       ...found,
-      items: itemsOf(found.items, wheres[i]),
+      items: readers[i]!(found.items),
     })) as unknown as PageWithCount<object>[]
   }
 
@@ -95,8 +97,8 @@ export function createIndexReads(
     page,
     pageMany,
     async all(where, options = {}) {
-      const found = await store.getAll(definition, where as object, options)
-      return itemsOf(found, where)
+      const itemsOf = readerFor(where)
+      return itemsOf(await store.getAll(definition, where as object, options))
     },
     first: (where, options) => store.holdOpen(() => first(where, options)),
     async *each(where, options = {}) {

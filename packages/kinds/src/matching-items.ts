@@ -2,18 +2,31 @@ import { type Bag, type Entity } from '@looseleaf/core'
 import { KIND_PROPERTY } from '@looseleaf/core/internal'
 import { type IndexDefinition } from '@looseleaf/index-engine'
 import { createMatcher } from '@looseleaf/index-engine/internal'
+import { copied } from './same-value.ts'
 import { readItem, type Item, type Shape } from './shape.ts'
 
+/** Depth of a `where`: its conditions, and their lists. The store refuses a deeper one. */
+const WHERE_DEPTH = 3
+
+/** Makes the items of entities that a query has returned. */
+export type ItemReader = (entities: readonly Entity[]) => Item<object>[]
+
 /**
- * Returns a function that makes the items of entities which a query of an index has returned. The store matches stored bags. An upgrade, a
- * default or `checkReads` may give an item another value, so items that `where` does not match are left out. An item that is as it is
- * stored is not checked again.
+ * Returns a function that takes the `where` of a query of an index, before the query begins, and returns the reader of its items. The store
+ * matches stored bags. An upgrade, a default or `checkReads` may give an item another value, so items that `where` does not match are left
+ * out. An item that is as it is stored is not checked again.
  */
 export function createItemReader(
   shape: Shape,
   definition: IndexDefinition,
-): (entities: readonly Entity[], where: unknown) => Item<object>[] {
-  return (entities, where) => {
+): (where: unknown) => ItemReader {
+  return (givenWhere) => {
+    // The caller may change the object for its next query while this one runs.
+    const where = copied(givenWhere, WHERE_DEPTH)
+    return (entities) => itemsOf(entities, where)
+  }
+
+  function itemsOf(entities: readonly Entity[], where: unknown): Item<object>[] {
     const items: Item<object>[] = []
     let derivedItems = 0
     const onDerived = (): void => {

@@ -45,10 +45,13 @@ export function keyOf(value: unknown): string {
   return `other ${others++},`
 }
 
-/** Copies the objects, arrays and Dates of a value, and shares its other values. */
-export function copied(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copied)
+/** Copies the objects, arrays and Dates of a value down to a depth, and shares its other values. */
+export function copied(value: unknown, depth = Infinity): unknown {
   if (isDate(value)) return new Date(value)
+  if (depth === 0) return value
+  if (Array.isArray(value)) return value.map((element: unknown) => copied(element, depth - 1))
   if (!isPlainObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, property]) => [name, copied(property)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, property]) => [name, copied(property, depth - 1)]),
+  )
 }

@@ -101,3 +101,18 @@ test('an upgrade that changes a value in a list or a range hides the entity from
   expect(await tasks.byTag.all({ tags: 'a' })).toEqual([])
   expect(await tasks.byTag.all({ tags: 'b' })).toMatchObject([{ n: 101, tags: ['b'] }])
 })
+
+test.each(kinds)('a caller may change its where during a query of entities with %s', async (_, kind) => {
+  const store = await storeWithOldEntities(kind)
+  const { byClient } = kind.in(store)
+  const list = ['c1', 'c2']
+  const where = { client: { in: list } }
+  const wheres = [where]
+  const queries = [byClient.page(where), byClient.pageMany(wheres), byClient.all(where)] as const
+  list.fill('c3')
+  where.client = { in: [] }
+  wheres.length = 0
+  const [page, [first], all] = await Promise.all(queries)
+  for (const items of [page.items, first!.items, all])
+    expect(items.map(({ client }) => client)).toEqual(['c1', 'c2'])
+})
