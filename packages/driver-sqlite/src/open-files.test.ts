@@ -164,7 +164,12 @@ test('a process whose log was deleted keeps the writes of others to the new log 
 })
 
 test.each([
-  ['prints the error that ends it', 'throw', 1, /TypeError: No listener handles this error\.\n +at .*keeps-files-open/],
+  [
+    'prints the error that ends it',
+    'throw',
+    1,
+    /TypeError: No listener handles this error\.\n +at .*keeps-files-open/,
+  ],
   ['ends with the exit code of an earlier listener', 'set the code late', 3, /LooseleafWarning/],
 ])('a process whose log was deleted %s', async (_, message, code, printed) => {
   const child = await startWithoutLog()

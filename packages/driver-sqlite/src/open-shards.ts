@@ -105,9 +105,12 @@ function endWithoutClosing(): void {
   const { reallyExit } = process as { readonly reallyExit?: (code: number) => never }
   process.once('exit', (code) => {
     if (reallyExit === undefined) return
-    // Node prints the error that ends a process only after this event.
-    if (uncaught !== undefined) writeSync(process.stderr.fd, `${inspect(uncaught.error)}\n`)
-    // An earlier listener may have set another code.
-    reallyExit.call(process, Number(process.exitCode ?? code))
+    try {
+      // Node prints the error that ends a process only after this event.
+      if (uncaught !== undefined) writeSync(process.stderr.fd, `${inspect(uncaught.error)}\n`)
+    } finally {
+      // An earlier listener may have set another code. Ends the process also if nothing reads stderr any more.
+      reallyExit.call(process, Number(process.exitCode ?? code))
+    }
   })
 }

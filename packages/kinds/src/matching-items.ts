@@ -16,10 +16,7 @@ export type ItemReader = (entities: readonly Entity[]) => Item<object>[]
  * matches stored bags. An upgrade, a default or `checkReads` may give an item another value, so items that `where` does not match are left
  * out. An item that is as it is stored is not checked again.
  */
-export function createItemReader(
-  shape: Shape,
-  definition: IndexDefinition,
-): (where: unknown) => ItemReader {
+export function createItemReader(shape: Shape, definition: IndexDefinition): (where: unknown) => ItemReader {
   return (givenWhere) => {
     // The caller may change the object for its next query while this one runs.
     const where = copied(givenWhere, WHERE_DEPTH)
