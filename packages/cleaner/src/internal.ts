@@ -3,7 +3,6 @@
  */
 export type { Phase } from './clean/part.ts'
 export { drainPending } from './drain/drain-pending.ts'
-export type { PassOptions } from './pass/pass-options.ts'
 export type { Throttled, ThrottleReason } from './pass/waits.ts'
 export type { LastRun, PartReport, RunUnderWay } from './report/index-report.ts'
 export type { PendingReport, ShardReport } from './report/shard-report.ts'

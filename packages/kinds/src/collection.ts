@@ -21,7 +21,7 @@ import type {
   QueryExplanation,
   QueryManyOptions,
 } from '@looseleaf/store'
-import type { ExistsOptions } from '@looseleaf/store/internal'
+import type { ExistsOptions } from '@looseleaf/store'
 import type { KeysOf } from './checked-index.ts'
 import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { CheckedWhere, CheckedWheres } from './checked-where.ts'

@@ -26,7 +26,7 @@ import {
   type GetManyOptions,
   type GetOptions,
 } from '@looseleaf/store'
-import { type ExistsOptions } from '@looseleaf/store/internal'
+import type { ExistsOptions } from '@looseleaf/store'
 import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'

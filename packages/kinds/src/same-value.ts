@@ -46,7 +46,7 @@ export function keyOf(value: unknown): string {
 }
 
 /** Copies the objects, arrays and Dates of a value down to a depth, and shares its other values. */
-export function copied(value: unknown, depth = Infinity): unknown {
+export function copied(value: unknown, depth: number = Infinity): unknown {
   if (isDate(value)) return new Date(value)
   if (depth === 0) return value
   if (Array.isArray(value)) return value.map((element: unknown) => copied(element, depth - 1))

@@ -105,7 +105,13 @@ export {
   type KyselyDriverOptions,
   type KyselyShardOptions,
 } from '@looseleaf/driver-kysely'
-export { mysqlShards, type MysqlShardOptions, type MysqlShardsOptions } from '@looseleaf/driver-mysql'
+export {
+  mysqlShards,
+  type MysqlShardOptions,
+  type MysqlShardsOptions,
+  type MysqlTlsOptions,
+  type ReplicatedMysqlShard,
+} from '@looseleaf/driver-mysql'
 export { memoryShards, sqliteShards, type SqliteShardsOptions } from '@looseleaf/driver-sqlite'
 export {
   DataStore,
@@ -121,6 +127,7 @@ export {
   type EntityChange,
   type ExplainOptions,
   type GetManyOptions,
+  type ExistsOptions,
   type GetOptions,
   type IdPage,
   type IndexStatus,
@@ -188,6 +195,7 @@ export {
   startCleaner,
   sweep,
   type CheckOptions,
+  type PassOptions,
   type CheckResult,
   type CleanedIndex,
   type Cleaner,

@@ -64,6 +64,7 @@ export type {
   DamagedEntity,
   DataStoreOptions,
   GetManyOptions,
+  ExistsOptions,
   GetOptions,
   IndexStatus,
   InsertOptions,

@@ -23,4 +23,3 @@ export {
   type InspectedIndexRows,
 } from './reading/inspect-index.ts'
 export type { InspectedValue } from './reading/inspected-keys.ts'
-export type { ExistsOptions } from './types.ts'

@@ -56,7 +56,6 @@ export const packages: Readonly<Record<string, Allowance>> = {
     workspace: ['@looseleaf/core', '@looseleaf/driver-kysely'],
     thirdParty: ['cockatiel', 'kysely', 'mysql2'],
     neverReaches: ['better-sqlite3', 'commander'],
-    moreEntries: ['internal'],
   },
   '@looseleaf/driver-sqlite': {
     workspace: ['@looseleaf/core', '@looseleaf/driver-kysely'],
