@@ -10,7 +10,7 @@ import { unset } from './unset.ts'
 
 /**
  * Applies a patch to a bag. `unset` removes a property. Properties that the patch does not name stay, and so do unknown properties of
- * objects that are still in the new values. `known` is `knownPart` of the bag.
+ * objects that are still in the new values. `known` is `knownPart` of the bag, or `knownOfMisfit`.
  */
 export function applyPatch(stored: Properties, known: Properties, patch: Properties): Properties {
   const result = new Map(Object.entries(stored))
@@ -125,7 +125,7 @@ export function agrees(output: unknown, full: unknown): boolean {
 }
 
 /** Returns a value without its unknown names. */
-function without(unknown: Unknown, value: unknown): unknown {
+export function without(unknown: Unknown, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((element) => without(unknown, element))
   if (!isPlainObject(value)) return value
   const rest: [string, unknown][] = []

@@ -10,6 +10,7 @@ import {
 import { KIND_PROPERTY as KIND, setMeta, isPromise } from '@looseleaf/core/internal'
 import { agrees, applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { createKnownNames } from './known-names.ts'
+import { knownOfMisfit } from './known-of-misfit.ts'
 import { copied, sameValue } from './same-value.ts'
 import { addedNames, filledIn, knownPart, settled, type Outputs } from './schema-output.ts'
 import { validated, validatedAgain, validatedIfFit, type Schema } from './schema.ts'
@@ -237,9 +238,9 @@ export function createShape(options: ShapeOptions): Shape {
     patched(bag, patchOf, origin) {
       const entity = origin.entity!
       const before = propertiesOf(bag, entity)
-      // A patch may repair a bag that does not fit the schema. All of its properties count as known then.
-      const output = checkReads ? fit(before, entity) : (validatedIfFit(schema, before) ?? before)
-      const known = knownPart(before, output) as Bag
+      // A patch may repair a bag that does not fit the schema.
+      const fitting = checkReads ? fit(before, entity) : validatedIfFit(schema, before)
+      const output = fitting ?? before
       const patch = patchOf(() =>
         // An edit may mutate its argument.
         structuredClone(
@@ -247,6 +248,9 @@ export function createShape(options: ShapeOptions): Shape {
         ),
       )
       if (patch === undefined) return undefined
+      const known = fitting
+        ? (knownPart(before, fitting) as Bag)
+        : knownOfMisfit(before, patch as Bag, (repaired) => validatedIfFit(schema, repaired))
       const full = applyPatch(before, known, patch as Bag)
       return storedForm(
         withUnknown(unknownOf(before, known), full, outputFor(full, before, origin)) as object,
