@@ -1,4 +1,5 @@
 import { isLooseleafError, systemTime } from '@looseleaf/core'
+import { cleanIndex, deleteExpired } from '@looseleaf/cleaner'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -219,4 +220,21 @@ test('a time from a default has no effect until the entity is written', async ()
   expect(await leases.get(id)).toMatchObject({ of: 'a', until: new Date(0) })
   await leases.update(id, { of: 'b' })
   expect(await leases.get(id)).toBeUndefined()
+})
+
+test('an entity is deleted by the new path of expires, and not by the old one', async () => {
+  const schema = z.object({ until: z.date(), purgeAt: z.date().optional() })
+  const Old = defineKind('draft', { schema, expires: 'until' })
+  const New = defineKind('draft', { schema, expires: 'purgeAt' })
+  const drafts = await openStore(Old)
+  const past = new Date(Date.now() - 120_000)
+  const future = new Date(Date.now() + 120_000)
+  const { id } = await New.in(drafts).insert({ until: past, purgeAt: future })
+  const gone = await New.in(drafts).insert({ until: past, purgeAt: past })
+  const without = await New.in(drafts).insert({ until: past })
+  for (const index of indexesOf(New)) await drafts.addIndex(index)
+  await cleanIndex(drafts)
+  expect(await deleteExpired(drafts)).toBe(1)
+  expect(await drafts.get(gone.id)).toBeUndefined()
+  expect(await New.in(drafts).getMany([id, without.id])).toMatchObject([{ purgeAt: future }, { until: past }])
 })

@@ -141,6 +141,48 @@ test('an index that is being filled, or hidden, causes no deletion', async () =>
   expect(await empty.get(id)).toBeUndefined()
 })
 
+/** The next generation of `expiring`, with the time at another path. */
+const moved = defineIndex('sessions_expire', {
+  properties: { purge_at: 'time' },
+  shardOn: 'id',
+  on: { kind: 'session' },
+  expires: 'purge_at',
+})
+
+test('no entity is deleted by an index of which a newer generation exists', async () => {
+  const old = await put(2 * MINUTE)
+  const living = await store.put({ kind: 'session', until: ago(2 * MINUTE), purge_at: ago(-MINUTE) })
+  const gone = await store.put({ kind: 'session', until: ago(3 * MINUTE), purge_at: ago(2 * MINUTE) })
+  await store.addIndex(moved)
+  expect(await deleteExpired(store)).toBe(0)
+  await cleanIndex(store)
+  expect(await deleteExpired(store)).toBe(1)
+  expect(await store.get(gone.id)).toBeUndefined()
+  for (const id of [old, living.id]) expect(await store.get(id)).toBeDefined()
+})
+
+test('an entity that lives by another generation stays until that generation is hidden', async () => {
+  const bag = { kind: 'session', until: ago(-MINUTE), purge_at: ago(2 * MINUTE) }
+  const { id } = await store.put(bag)
+  await store.addIndex(moved)
+  await cleanIndex(store)
+  expect(await deleteExpired(store)).toBe(0)
+  expect(await store.get(id)).toBeDefined()
+  await store.hideIndex({ name: 'sessions_expire', generation: 1 })
+  expect(await deleteExpired(store)).toBe(1)
+})
+
+test('a hidden newest generation keeps the older ones from deleting', async () => {
+  const id = await put(2 * MINUTE)
+  await store.addIndex(moved)
+  await cleanIndex(store)
+  await store.hideIndex({ name: 'sessions_expire', generation: 2 })
+  expect(await deleteExpired(store)).toBe(0)
+  await store.dropIndex({ name: 'sessions_expire', generation: 2 })
+  expect(await deleteExpired(store)).toBe(1)
+  expect(await store.get(id)).toBeUndefined()
+})
+
 test('the time of the database is not read while no row is due', async () => {
   await put(-MINUTE)
   statements = []

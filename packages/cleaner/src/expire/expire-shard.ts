@@ -1,10 +1,10 @@
-import { isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError, type CatalogEntry } from '@looseleaf/core'
 import { type EntityRow, type IndexRow } from '@looseleaf/core/internal'
 import { isExpiring } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import { deriveEntity, expectedIn } from '../look/derive-entity.ts'
 import { eachEntity } from '../look/read-entities.ts'
-import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
+import { cleanableIndexes, indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { sizeClass } from '../pass/throttle.ts'
 import { chunks } from '../tools/chunks.ts'
@@ -50,7 +50,8 @@ export async function expireShard(
   let isConfirmed = false
   let budget = maxRows
   let deleted = 0
-  for (const target of expiringIndexes(pass)) {
+  const indexes = expiringIndexes(pass)
+  for (const target of indexes.filter(({ entry }) => mayDelete(pass, entry))) {
     const { table } = target.entry
     let after = places.get(table)
     for (;;) {
@@ -69,7 +70,7 @@ export async function expireShard(
         until = Math.min(until, (await shardAt(context, shard).now({ signal })) - MARGIN_MS * 1000)
         isConfirmed = true
       }
-      deleted += await deleteDue(pass, target, shard, rows, until)
+      deleted += await deleteDue(pass, { target, indexes }, shard, rows, until)
       await throttle.take(shard, rows.length, signal)
       budget -= rows.length
       after = last
@@ -79,12 +80,22 @@ export async function expireShard(
   return { deleted, isFull: false }
 }
 
-/** Returns the ready indexes with `expires`. While an index is building, processes that do not know its `expires` may still run. */
+/** Returns every index in use by which entities expire, in all generations, except hidden ones. */
 function expiringIndexes({ context }: Pass): readonly IndexTarget[] {
-  return context.catalog
-    .current()
-    .indexes.filter((entry) => isExpiring(entry) && entry.state === 'ready' && !entry.hidden)
+  return cleanableIndexes(context)
+    .filter((entry) => isExpiring(entry) && !entry.hidden)
     .map((entry) => indexTarget(context, entry))
+}
+
+/**
+ * Tells whether entities that are due by an index are deleted: it is ready, and the newest generation of its name. An older generation has
+ * the time by a definition that was replaced. While an index is building, processes that do not know its `expires` may still run.
+ */
+function mayDelete({ context }: Pass, { name, generation, state }: CatalogEntry): boolean {
+  const isReplaced = cleanableIndexes(context).some(
+    (other) => other.name === name && !other.unique && other.generation > generation,
+  )
+  return state === 'ready' && !isReplaced
 }
 
 function dueRows(
@@ -109,20 +120,24 @@ function dueRows(
   )
 }
 
-/** Deletes the entities of these rows whose committed expiry is due. Returns their number. */
+/**
+ * Deletes the entities of these rows whose committed expiry is due. An entity with a later time by any other index stays: programs that go by
+ * that one still show it. Returns the number of deleted entities.
+ */
 async function deleteDue(
   pass: Pass,
-  target: IndexTarget,
+  { target, indexes }: { readonly target: IndexTarget; readonly indexes: readonly IndexTarget[] },
   shard: number,
   rows: readonly IndexRow[],
   until: number,
 ): Promise<number> {
   const due: ReadEntity[] = []
   const addIfDue = (row: EntityRow): void => {
-    const derived = deriveEntity(pass, [target], row.id, row)
-    const [time] = expectedIn(derived, target)
-    const isDue = time?.shard === shard && Number(time.key[0]) <= until
-    if (isDue) due.push({ id: derived.id, version: derived.version })
+    const derived = deriveEntity(pass, indexes, row.id, row)
+    const times = indexes.flatMap((index) => expectedIn(derived, index))
+    const isDue = times.every((time) => Number(time.key[0]) <= until)
+    const [expected] = expectedIn(derived, target)
+    if (expected?.shard === shard && isDue) due.push({ id: derived.id, version: derived.version })
   }
   await eachEntity(
     pass,
