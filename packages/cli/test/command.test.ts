@@ -175,7 +175,18 @@ test('an import reports bad lines with their numbers, and stores the others', as
 
   const stopped = await runInside(['import', '-', '--json'], { cwd, input })
   expect(stopped.code).toBe(1)
-  expect(stopped.json()).toMatchObject({ lines: 2, created: 1, refused: 1, ended: 'refused', nextLine: 4 })
+  expect(stopped.json()).toMatchObject({
+    lines: 2,
+    created: 1,
+    refused: 1,
+    ended: 'refused',
+    nextLine: 3,
+    left: '3-',
+  })
+  const told = await runInside(['import', '-'], { cwd, input })
+  expect(told.stdout).toContain(
+    'Stopped at line 3. All lines before it are in the store.\nContinue with --from-line 3\n',
+  )
 
   const skipped = await runInside(['import', '-', '--on-error', 'skip', '--from-line', '4'], { cwd, input })
   expect(skipped.code).toBe(1)

@@ -50,8 +50,9 @@ that cannot be stored is reported with its number and ends the import; with
 --on-error skip it is left out. The exit code is then 1. It is also 1 when
 --from-line is beyond the end.
 
-An import that Ctrl-C or a failed shard has stopped prints the lines to continue
-with, so that no line is stored twice. A killed process prints nothing: give
+An import that a refused line, Ctrl-C or a failed shard has stopped prints the
+lines to continue with, so that no line is left out and none is stored twice. A
+refused line is among them: repair it first, or add --on-error skip. A killed process prints nothing: give
 --ids-from for lines without ids. It derives each id from the name and the line
 number, so you can repeat the import. A repeated import overwrites changes that
 were made in between. Give each file its own name, and do not change its lines.
@@ -102,7 +103,7 @@ export const addImport: AddCommand = (program, run) => {
         output.result({ ...counts, left, errors, warnings }, () =>
           isBeyond
             ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
-            : summary(result, options.idsFrom, seconds),
+            : summary(result, options, seconds),
         )
         for (const warning of warnings) output.warn(warning)
         if (failure !== undefined) throw atLine(failure)
@@ -187,7 +188,7 @@ function atLine({ line, error }: ImportFailure): unknown {
   return new LooseleafError(code, `Line ${line}: ${error.message}`, about)
 }
 
-function summary(result: ImportResult, idsFrom: string | undefined, seconds: number): string {
+function summary(result: ImportResult, { idsFrom, onError }: ImportCommandOptions, seconds: number): string {
   const { created, replaced, refused, ended, nextLine, remaining = '' } = result
   const stored = created + replaced
   const rate = grouped(Math.round(stored / Math.max(seconds, 0.001)))
@@ -196,7 +197,7 @@ function summary(result: ImportResult, idsFrom: string | undefined, seconds: num
   ]
   if (refused > 0) parts.push(`${counted(refused, 'line was', 'lines were')} refused.`)
   if (ended !== 'all') {
-    const refusals = refused > 0 ? ', except the refused ones' : ''
+    const refusals = refused > 0 && onError === 'skip' ? ', except the refused ones' : ''
     parts.push(
       nextLine === 1
         ? 'Stopped at line 1.'

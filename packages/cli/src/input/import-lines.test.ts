@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
 import { DataStore, deriveId } from '@looseleaf/store'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { importLines, type ImportOptions, type RefusedLine } from './import-lines.ts'
 import { linesFromText } from './line-selection.ts'
 import type { Line } from './read-input.ts'
 
 const COUNT = 3000
 
-async function openStore(plan: FaultPlan = () => undefined): Promise<DataStore> {
+async function openStore(
+  plan: FaultPlan = () => undefined,
+  indexes: readonly IndexDefinition[] = [],
+): Promise<DataStore> {
   const shards = memoryShards(2)
   const connect = async (): Promise<Driver> => faultyDriver(await shards.connect(), plan)
-  const store = await DataStore.open({ shards: { shardCount: 2, connect }, migrate: true })
+  const store = await DataStore.open({ shards: { shardCount: 2, connect }, indexes, migrate: true })
   onTestFinished(() => store.close())
   return store
 }
@@ -61,6 +65,16 @@ test('an interrupted import returns the exact lines to continue with', async () 
   expect(second).toMatchObject({ ended: 'all', nextLine: COUNT + 1 })
   expect(first.created + second.created).toBe(COUNT)
   expect(await stored(store)).toEqual(upTo(COUNT))
+})
+
+test('a signal that comes when the last line is stored interrupts nothing', async () => {
+  const store = await openStore()
+  const stop = new AbortController()
+  const result = await importLines(store, plain(10), {
+    ...options(stop.signal),
+    onProgress: () => stop.abort(),
+  })
+  expect(result).toMatchObject({ created: 10, ended: 'all', remaining: undefined })
 })
 
 /** Rejects the inserts of shard 1 from the third statement on, until `isBack` is true. */
@@ -124,6 +138,86 @@ test('an import with ids derived from its lines can be repeated without a second
   const second = await importLines(store, plain(), { ...options(), idOf })
   expect(second).toMatchObject({ created: COUNT - first.created, replaced: first.created })
   expect(await stored(store)).toEqual(upTo(COUNT))
+})
+
+const byN = defineIndex('by_n', { properties: { n: 'integer' }, shardOn: 'n' })
+
+/** Texts that are refused: before the line is sent, and in its batch with lines behind it stored. */
+const REFUSED = ['{"n":', '{"n":"no integer"}']
+
+/** Yields lines. Those with a number in `broken` have this text. */
+async function* partlyBroken(
+  broken: readonly number[],
+  text: string,
+  { withIds = false, onRead }: { withIds?: boolean; onRead?: (line: number) => void } = {},
+): AsyncGenerator<Line, void, undefined> {
+  for (let number = 1; number <= COUNT; number++) {
+    onRead?.(number)
+    const id = withIds ? { id: deriveId('test', [number]) } : {}
+    const line = broken.includes(number) ? text : JSON.stringify({ ...id, n: number })
+    yield { number, bytes: Buffer.from(line) }
+  }
+}
+
+describe.each(REFUSED)('an import that refuses the text %s', (text) => {
+  test.each([true, false])(
+    'begins with the refused lines once they are repaired (ids: %s)',
+    async (withIds) => {
+      const store = await openStore(undefined, [byN])
+      const first = await importLines(store, partlyBroken([3, 5, 700], text, { withIds }), options())
+      expect(first).toMatchObject({ ended: 'refused', nextLine: 3 })
+      if (withIds) expect(first.remaining).toBe('3-')
+      const lines = linesFromText(first.remaining!)!
+      const second = await importLines(store, partlyBroken([], text, { withIds }), { ...options(), lines })
+      expect(second).toMatchObject({ ended: 'all', refused: 0, remaining: undefined })
+      expect(first.created + second.created).toBe(COUNT)
+      expect(await stored(store)).toEqual(upTo(COUNT))
+    },
+  )
+
+  test('lists the refused lines after a failed shard too', async () => {
+    const fault = failing(gone)
+    const store = await openStore(fault.plan, [byN])
+    const first = await importLines(store, partlyBroken([400], text), options())
+    expect(first.refused).toBe(1)
+    fault.isBack = true
+    const lines = linesFromText(first.remaining!)!
+    await importLines(store, partlyBroken([], text), { ...options(), lines })
+    expect(await stored(store)).toEqual(upTo(COUNT))
+  })
+
+  test('lists the refused lines after Ctrl-C too', async () => {
+    const store = await openStore(undefined, [byN])
+    const stop = new AbortController()
+    const first = await importLines(store, partlyBroken([420], text), {
+      ...options(stop.signal),
+      onRefused: () => stop.abort(),
+    })
+    expect(first).toMatchObject({ ended: 'interrupted', refused: 1 })
+    const lines = linesFromText(first.remaining!)!
+    await importLines(store, partlyBroken([], text), { ...options(), lines })
+    expect(await stored(store)).toEqual(upTo(COUNT))
+  })
+
+  test('leaves the refused lines out with skip, and continues behind them after Ctrl-C', async () => {
+    const store = await openStore(undefined, [byN])
+    const stop = new AbortController()
+    const onRead = (line: number): void => {
+      if (line === 1700) stop.abort()
+    }
+    const broken = partlyBroken([3], text, { onRead })
+    const first = await importLines(store, broken, { ...options(stop.signal), onError: 'skip' })
+    expect(first).toMatchObject({ ended: 'interrupted', refused: 1, remaining: `${first.nextLine}-` })
+    expect(first.nextLine).toBeGreaterThan(3)
+  })
+
+  test('keeps the id that a line was selected with', async () => {
+    const store = await openStore(undefined, [byN])
+    const id = randomUUID()
+    const lines = linesFromText(`3=${id},8,9-`)!
+    const { remaining } = await importLines(store, partlyBroken([3], text), { ...options(), lines })
+    expect(remaining).toMatch(new RegExp(`^3=${id},`))
+  })
 })
 
 test('an import stores only the selected lines, and stops reading behind the last one', async () => {

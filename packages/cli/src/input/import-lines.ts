@@ -41,11 +41,12 @@ export interface ImportResult {
   readonly refused: number
   /** Cause of the end: all lines were read, a line was refused, the signal aborted, or `failure`. */
   readonly ended: 'all' | 'refused' | 'interrupted' | 'failed'
-  /** The first line to continue with. Every selected line before it is stored or refused. */
+  /** The first line to continue with. Every selected line before it is stored, or was left out with `skip`. */
   readonly nextLine: number
   /**
-   * The remaining lines as a text of `linesToText`: an import of exactly these stores no line twice. A line with an unknown
-   * outcome and without an id appears with the id that it was given. Undefined after `all`.
+   * The remaining lines as a text of `linesToText`: an import of exactly these stores no line twice. They include refused
+   * lines, except with `skip`. A line with an unknown outcome and without an id appears with the id that it was given.
+   * Undefined after `all`.
    */
   readonly remaining: string | undefined
   readonly failure: ImportFailure | undefined
@@ -76,7 +77,7 @@ const BATCH = 250
 const BATCHES = 2
 const BATCH_BYTES = 8 * 1024 * 1024
 
-interface FailedLine {
+interface MissingLine {
   readonly line: number
   readonly error: Error
   /** True for a line without an id. A second import of it would make another id. */
@@ -110,13 +111,16 @@ export async function importLines(
   let refused = 0
   let lastLine = 0
   let selected = options.lines
-  const failed: FailedLine[] = []
+  const failed: MissingLine[] = []
+  /** Refused lines to be imported again after a repair. With `skip` they are left out. */
+  const toRepair: MissingLine[] = []
   /** The last stored line whose id was made by the store: a second import of it would store another entity. */
   let lastFreshLine = 0
   let unread: { readonly error: unknown } | undefined
 
   const refuse = (line: number, error: LooseleafError): void => {
     refused++
+    if (onError === 'stop') toRepair.push({ line, error, hasFreshId: false })
     onRefused({ line, code: error.code, message: error.message })
   }
 
@@ -176,40 +180,53 @@ export async function importLines(
   const shouldContinue = (): boolean =>
     selected.length > 0 && failed.length === 0 && !signal.aborted && (refused === 0 || onError === 'skip')
 
+  let isAtEnd = true
   try {
     for await (const line of lines) {
       await importLine(line)
-      if (!shouldContinue()) break
+      if (shouldContinue()) continue
+      isAtEnd = false
+      break
     }
   } catch (error) {
     // The signal destroys the stream, which rejects a pending read with an error of its own.
     if (!signal.aborted) unread = { error }
+    isAtEnd = false
   }
   if (failed.length === 0 && !signal.aborted) send()
   const sentUpTo = batch[0]?.line ?? lastLine + 1
   await Promise.all(inFlight)
-  failed.sort((a, b) => a.line - b.line)
-  const [first] = failed
+  const [first] = inOrder(failed)
   const failure: ImportFailure | undefined = first ?? (unread && { line: undefined, error: unread.error })
-  const nextLine = first?.line ?? sentUpTo
-  const isRefused = refused > 0 && onError === 'stop'
-  const ended = failure ? 'failed' : signal.aborted ? 'interrupted' : isRefused ? 'refused' : 'all'
+  // A line that was refused behind the lines that were sent is among the rest.
+  const missing = inOrder([...failed, ...toRepair.filter(({ line }) => line < sentUpTo)])
+  const nextLine = missing[0]?.line ?? sentUpTo
+  // A signal that comes while the last batches are stored has interrupted nothing.
+  const isInterrupted = signal.aborted && !(isAtEnd && batch.length === 0)
+  const isRefused = toRepair.length > 0
+  const ended = failure ? 'failed' : isInterrupted ? 'interrupted' : isRefused ? 'refused' : 'all'
   // A second import of a line with an id is harmless. Without an id it would store a second entity, so then `remaining` lists the
-  // failed lines one by one.
-  const listsFailedLines = lastFreshLine > nextLine || failed.some((line) => unknownId(line) !== undefined)
-  const rest = linesFrom(options.lines, listsFailedLines ? sentUpTo : nextLine)
-  const remaining =
-    ended === 'all' ? undefined : linesToText([...(listsFailedLines ? failed.map(rangeOf) : []), ...rest])
+  // missing lines one by one.
+  const listsMissingLines = lastFreshLine > nextLine || missing.some((line) => unknownId(line) !== undefined)
+  const rest = linesFrom(options.lines, listsMissingLines ? sentUpTo : nextLine)
+  const listed = listsMissingLines ? missing.map((line) => rangeOf(line, options.lines)) : []
+  const remaining = ended === 'all' ? undefined : linesToText([...listed, ...rest])
   return { lines: importedLines, created, replaced, refused, ended, nextLine, remaining, failure }
 }
 
-function rangeOf(failed: FailedLine): LineRange {
-  const id = unknownId(failed)
-  return { from: failed.line, to: failed.line, ...(id !== undefined && { id }) }
+function inOrder(lines: readonly MissingLine[]): readonly MissingLine[] {
+  return lines.toSorted((a, b) => a.line - b.line)
+}
+
+/** Returns the range of one line, with the id that it was selected with or that the store made for it. */
+function rangeOf(missing: MissingLine, selected: readonly LineRange[]): LineRange {
+  const { line } = missing
+  const id = unknownId(missing) ?? selected.find(({ from, to }) => from <= line && line <= to)?.id
+  return { from: line, to: line, ...(id !== undefined && { id }) }
 }
 
 /** Returns the id that the store made for a line if that entity may be stored. */
-function unknownId({ error, hasFreshId }: FailedLine): EntityId | undefined {
+function unknownId({ error, hasFreshId }: MissingLine): EntityId | undefined {
   return hasFreshId && isLooseleafError(error) && error.unknownOutcome ? error.entity : undefined
 }
 
