@@ -46,9 +46,16 @@ test('an import from a line beyond the end exits with 1', async () => {
     code: 1,
     stdout: 'Nothing was imported: line 4 is beyond the end; there are 2 lines.\n',
   })
-  // The next line of a complete import.
-  expect(await run(['import', 'lines.jsonl', '--from-line', '3'])).toMatchObject({ code: 0 })
+  // The line after the last one, too.
+  const next = await run(['import', 'lines.jsonl', '--from-line', '3'])
+  expect([next.code, next.stdout]).toEqual([
+    1,
+    'Nothing was imported: line 3 is beyond the end; there are 2 lines.\n',
+  ])
+  expect(await run(['import', 'lines.jsonl', '--lines', '3'])).toMatchObject({ code: 1 })
   expect(await run(['import', 'lines.jsonl', '--from-line', '2', '--json'])).toMatchObject({ code: 0 })
+  writeFileSync(join(cwd, 'empty.jsonl'), '')
+  expect(await run(['import', 'empty.jsonl'])).toMatchObject({ code: 0 })
 })
 
 test('a command with --json that Ctrl-C stops prints one line of JSON on stderr', async () => {

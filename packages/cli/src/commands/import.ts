@@ -48,7 +48,7 @@ read. A line of no kind of the config is stored unchanged, and counted in a
 warning on stderr that names its "_kind" and the kinds of the config. A line
 that cannot be stored is reported with its number and ends the import; with
 --on-error skip it is left out. The exit code is then 1. It is also 1 when
---from-line is beyond the end.
+the first line of --from-line or --lines is beyond the end.
 
 An import that a refused line, Ctrl-C or a failed shard has stopped prints the
 lines to continue with, so that no line is left out and none is stored twice. A
@@ -96,9 +96,9 @@ export const addImport: AddCommand = (program, run) => {
         const started = platformTime.elapsed()
         const { result, errors, warnings } = await importFile(session, file, options)
         const seconds = (platformTime.elapsed() - started) / 1000
-        // The line after the last one is not beyond the end: it is the next line of a complete import.
         const [{ from } = { from: 1 }] = linesOf(options)
-        const isBeyond = result.ended === 'all' && from > result.nextLine
+        // Line 1 of an empty file is the start of an import of all lines.
+        const isBeyond = result.ended === 'all' && from > 1 && from >= result.nextLine
         const { failure, remaining: left = null, ...counts } = result
         output.result({ ...counts, left, errors, warnings }, () =>
           isBeyond
