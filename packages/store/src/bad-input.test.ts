@@ -12,6 +12,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
+import type { DataStoreOptions } from './types.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
 const byScore = defineIndex('by_score', { properties: { score: 'number' }, shardOn: 'id' })
@@ -333,6 +334,19 @@ describe('options', () => {
 
   it('addIndex rejects a value that is no definition', async () => {
     await expect(store.addIndex({ name: 'a`b' } as never)).rejects.toEqual(withCode('BAD_INDEX'))
+  })
+})
+
+it('open rejects the policy keepTombstonesMs, and names setPolicies', async () => {
+  const options = { shards: memoryShards(1), migrate: true }
+  await expect(
+    DataStore.open({ ...options, keepTombstonesMs: 7_200_000 } as DataStoreOptions),
+  ).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringMatching(/keepTombstonesMs.*store\.setPolicies/),
+  })
+  await expect(DataStore.open({ ...options, migrat: true } as DataStoreOptions)).rejects.toMatchObject({
+    message: expect.not.stringContaining('keepTombstonesMs'),
   })
 })
 

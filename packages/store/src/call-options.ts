@@ -1,4 +1,5 @@
 import {
+  LooseleafError,
   type BulkOptions,
   type CallOptions,
   type ReplicaReadOptions,
@@ -153,7 +154,8 @@ export const optionsOf: OptionsOf = {
     migrate: flag,
     acceptEmptyShards: flag,
     writeOrder: elsewhere,
-    ...policies,
+    deleteDelayMs: policies.deleteDelayMs,
+    onIndexFailure: policies.onIndexFailure,
     queryTimeMs: elsewhere,
     writeTimeoutMs: elsewhere,
     observer,
@@ -183,6 +185,16 @@ export const optionsOf: OptionsOf = {
   getAll: { ...selection, onDamaged: damaged },
   explain: { ...rows, limit: elsewhere },
   count: { ...replica, scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
+}
+
+/** Throws `BAD_OPTION` for options that `open` does not take. A policy that only `setPolicies` changes has a message of its own. */
+export function checkOpen(options: DataStoreOptions): void {
+  if (isRecord(options) && options['keepTombstonesMs'] !== undefined)
+    throw new LooseleafError(
+      'BAD_OPTION',
+      'DataStore.open has no option keepTombstonesMs: it is a policy of the store. Set it with `store.setPolicies({ keepTombstonesMs })`.',
+    )
+  checkOptions('DataStore.open', options, optionsOf.open)
 }
 
 /** Throws `BAD_OPTION` unless the value is a shared cache, or has both options of a cache in memory. */

@@ -12,7 +12,7 @@ import {
 } from '@looseleaf/core'
 import { badArgument, checkOptions, isVersion, noOptions, withCallbacks } from '@looseleaf/core/internal'
 import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkCache, optionsOf } from './call-options.ts'
+import { checkCache, checkOpen, optionsOf } from './call-options.ts'
 import {
   isLiving,
   toDelete,
@@ -113,7 +113,7 @@ export class DataStore extends StoreQueries {
    * replaced by a new generation.
    */
   static async open(options: DataStoreOptions): Promise<DataStore> {
-    checkOptions('DataStore.open', options, optionsOf.open)
+    checkOpen(options)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     definitionsFromData(options.indexes ?? [])
     if (options.cache !== undefined) checkCache(options.cache)
