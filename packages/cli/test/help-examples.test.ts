@@ -100,7 +100,7 @@ const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
         for (const name of ['entries_by_link', 'entries_by_tag']) await store.dropIndex(name)
       }),
   ],
-  [/^index restore/, (cwd) => succeed(cwd, 'index drop entries_by_link')],
+  [/^index restore/, (cwd) => succeed(cwd, 'index drop entries_by_link entries_by_tag')],
   [
     /^index (pause|resume)/,
     async (cwd) => {

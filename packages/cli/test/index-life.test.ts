@@ -139,7 +139,7 @@ test('the first drop hides an index, restore brings it back at once, and a secon
   expect(await states()).toEqual(['index_by_name ready'])
   expect((await run('index drop by_name --dry-run --json')).json()).toEqual({
     step: 'hide',
-    generations: [1],
+    indexes: [{ name: 'by_name', generations: [1] }],
     done: false,
   })
 
@@ -161,10 +161,62 @@ test('the first drop hides an index, restore brings it back at once, and a secon
 
   await run('index drop by_name --yes')
   const dropped = await run('index drop by_name --yes --json')
-  expect(dropped.json()).toEqual({ step: 'drop', generations: [1], done: true })
+  expect(dropped.json()).toEqual({
+    step: 'drop',
+    indexes: [{ name: 'by_name', generations: [1] }],
+    done: true,
+  })
   expect(await states()).toEqual([])
   const gone = await run('index restore by_name')
   expect([gone.code, gone.stderr]).toEqual([2, 'Error: The store has no index "by_name"; it has none.\n'])
+})
+
+test('drop and restore take several indexes, and drop asks once and drops none while one is not hidden', async () => {
+  await run('index add by_age --fill')
+  await store.hideIndex('by_age')
+  const planned = await run('index drop by_name by_age by_name --dry-run')
+  expect(planned.stdout).toContain('This would hide index by_name, generation 1.')
+  await run('index restore by_age')
+
+  const stdin = Object.assign(new PassThrough(), { isTTY: true })
+  stdin.end('y\n')
+  const hidden = await run('index drop by_name by_age', { stdin })
+  expect(hidden.stderr).toContain('Hide index by_name, generation 1, and index by_age, generation 1? ')
+  expect(hidden.stderr.split('[y/N]')).toHaveLength(2)
+  expect(hidden.stdout).toBe(
+    [
+      'Index by_name, generation 1, and index by_age, generation 1, are hidden. Queries of them are refused; writers keep them up to date, so `looseleaf index restore by_name by_age` brings them back at once.',
+      'Once no process needs them, drop them with: looseleaf index drop by_name by_age',
+      '',
+    ].join('\n'),
+  )
+  const hiddenStates = ['index_by_name ready hidden', 'index_by_age ready hidden']
+  expect(await states()).toEqual(expect.arrayContaining(hiddenStates))
+
+  const back = await run('index restore by_name by_age --json')
+  expect(back.json()).toEqual({
+    indexes: [
+      { name: 'by_name', restored: [1], state: 'ready' },
+      { name: 'by_age', restored: [1], state: 'ready' },
+    ],
+  })
+  const refused = await run('index drop by_name by_age --generation 1 --yes')
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Give one name')])
+  // A name that does not exist is found before the first index is changed.
+  for (const command of ['index drop by_name by_town --now --yes', 'index restore by_name by_town'])
+    expect((await run(command)).code).toBe(2)
+  expect((await states()).some((text) => text.includes('hidden'))).toBe(false)
+
+  const dropped = await run('index drop by_name by_age --now --yes --json')
+  expect(dropped.json()).toEqual({
+    step: 'drop',
+    indexes: [
+      { name: 'by_name', generations: [1] },
+      { name: 'by_age', generations: [1] },
+    ],
+    done: true,
+  })
+  expect(await states()).toEqual([])
 })
 
 test('drop asks at a terminal, and any answer but yes means no', async () => {
@@ -249,7 +301,7 @@ test('swap refuses a config whose definition is not in the store, and keeps the 
   )
   expect((await run('index swap by_link --yes --json')).json()).toMatchObject({
     step: 'hide',
-    generations: [1],
+    indexes: [{ name: 'by_link', generations: [1] }],
   })
 })
 

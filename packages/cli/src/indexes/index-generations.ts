@@ -9,6 +9,7 @@ import type { DataStore } from '@looseleaf/store'
 import { Option, type Command } from 'commander'
 import { noIndex } from './find-index.ts'
 import { parseWhole } from '../running/parse-whole.ts'
+import type { Session } from '../running/session.ts'
 
 /**
  * A generation of an index in a store: the catalog entry of its rows and, for a unique index, the entry of its claims.
@@ -53,6 +54,29 @@ export async function generationsNamed(
     'INDEX_NOT_FOUND',
     `Index ${name} has no generation ${number}; it has ${numbersOf(all).join(', ')}.`,
   )
+}
+
+/**
+ * Returns the generations of each of these indexes, like `generationsNamed`. Throws `BAD_OPTION` for a number together with
+ * several names.
+ */
+export async function generationsOfEach(
+  session: Session,
+  given: readonly string[],
+  number: number | undefined,
+): Promise<{ name: string; all: readonly Generation[]; chosen: readonly Generation[] }[]> {
+  const names = [...new Set(given)]
+  if (number !== undefined && names.length > 1) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `--generation ${number} is the number of a generation of one index; got ${names.length} names. Give one name.`,
+    )
+  }
+  const store = await session.store()
+  const found = []
+  for (const name of names)
+    found.push({ name, ...(await generationsNamed(store, name, number, { signal: session.signal })) })
+  return found
 }
 
 /**

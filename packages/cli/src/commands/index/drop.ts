@@ -1,5 +1,5 @@
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
-import { addGenerationOption, generationsNamed } from '../../indexes/index-generations.ts'
+import { addGenerationOption, generationsOfEach } from '../../indexes/index-generations.ts'
 import {
   addHideOrDropOptions,
   hideOrDrop,
@@ -11,19 +11,22 @@ const DETAILS = `The first run hides the index: queries of it are refused. Write
 date, so \`looseleaf index restore\` brings it back at once. The second run, or
 --now, drops its tables. Entities do not change, so you can add and fill the
 index again. A changed definition is a new generation; \`looseleaf index swap\`
-drops the old ones. Asks before each step; needs --yes without a terminal.
+drops the old ones. Several indexes take each step together: none is dropped
+while one of them is not hidden. Asks once before each step; needs --yes without
+a terminal.
 
 JSON:
 ${HIDE_OR_DROP_JSON}`
 
-/** Adds `looseleaf index drop`, which hides an index, and drops a hidden one. */
+/** Adds `looseleaf index drop`, which hides indexes, and drops hidden ones. */
 export const addDropIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
-    usage: 'drop <name>',
-    summary: 'Hide an index; given again, drop it and its tables',
+    usage: 'drop <names...>',
+    summary: 'Hide indexes; given again, drop them and their tables',
     details: DETAILS,
     examples: [
       ['index drop entries_by_link', 'hide it; a second run drops it on every shard'],
+      ['index drop entries_by_link entries_by_tag', 'hide both, after one question'],
       ['index drop entries_by_link --dry-run', 'print the next step'],
       [
         'index drop entries_by_link --generation 1 --now --yes',
@@ -32,13 +35,13 @@ export const addDropIndex: AddCommand = (group, run) => {
     ],
   })
   addHideOrDropOptions(addGenerationOption(command)).action(
-    (name: string, options: HideOrDropOptions & { readonly generation?: number }) =>
+    (names: string[], options: HideOrDropOptions & { readonly generation?: number }) =>
       run(options, async (session) => {
-        const { signal } = session
-        const store = await session.store()
-        const { all, chosen } = await generationsNamed(store, name, options.generation, { signal })
-        const which = options.generation === undefined ? name : `${name} --generation ${options.generation}`
-        return hideOrDrop(session, name, chosen, { all, again: `looseleaf index drop ${which}` }, options)
+        const { generation } = options
+        const removals = await generationsOfEach(session, names, generation)
+        const which = removals.map(({ name }) => name).join(' ')
+        const only = generation === undefined ? '' : ` --generation ${generation}`
+        return hideOrDrop(session, removals, `looseleaf index drop ${which}${only}`, options)
       }),
   )
 }

@@ -60,7 +60,7 @@ export const addSwapIndex: AddCommand = (group, run) => {
       const removed = all.filter((each) => each !== kept)
       if (removed.length === 0) {
         output.result(
-          { step: 'none', generations: [], done: true },
+          { step: 'none', indexes: [], done: true },
           () => `Index ${name} has no other generation.`,
         )
         return exitCodes.ok
@@ -73,7 +73,8 @@ export const addSwapIndex: AddCommand = (group, run) => {
         )
       }
       const which = generation === undefined ? name : `${name} --generation ${generation}`
-      return hideOrDrop(session, name, removed, { all, again: `looseleaf index swap ${which}` }, options)
+      const removal = { name, chosen: removed, all }
+      return hideOrDrop(session, [removal], `looseleaf index swap ${which}`, options)
     }),
   )
 }
