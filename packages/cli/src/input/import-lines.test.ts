@@ -145,7 +145,7 @@ const byN = defineIndex('by_n', { properties: { n: 'integer' }, shardOn: 'n' })
 /** Texts that are refused: before the line is sent, and in its batch with lines behind it stored. */
 const REFUSED = ['{"n":', '{"n":"no integer"}']
 
-/** Yields lines. Those with a number in `broken` have this text. */
+/** Yields lines. The lines with a number in `broken` have this text. */
 async function* partlyBroken(
   broken: readonly number[],
   text: string,
@@ -159,34 +159,34 @@ async function* partlyBroken(
   }
 }
 
-describe.each(REFUSED)('an import that refuses the text %s', (text) => {
-  test.each([true, false])(
-    'begins with the refused lines once they are repaired (ids: %s)',
-    async (withIds) => {
-      const store = await openStore(undefined, [byN])
-      const first = await importLines(store, partlyBroken([3, 5, 700], text, { withIds }), options())
-      expect(first).toMatchObject({ ended: 'refused', nextLine: 3 })
-      if (withIds) expect(first.remaining).toBe('3-')
-      const lines = linesFromText(first.remaining!)!
-      const second = await importLines(store, partlyBroken([], text, { withIds }), { ...options(), lines })
-      expect(second).toMatchObject({ ended: 'all', refused: 0, remaining: undefined })
-      expect(first.created + second.created).toBe(COUNT)
-      expect(await stored(store)).toEqual(upTo(COUNT))
-    },
-  )
+describe.each(REFUSED)('refused text %s', (text) => {
+  test.each([true, false])('a continued import begins with the repaired lines (ids: %s)', async (withIds) => {
+    const store = await openStore(undefined, [byN])
+    const first = await importLines(store, partlyBroken([3, 5, 700], text, { withIds }), options())
+    expect(first).toMatchObject({ ended: 'refused', nextLine: 3 })
+    if (withIds) expect(first.remaining).toBe('3-')
+    const remaining = linesFromText(first.remaining!)!
+    const second = await importLines(store, partlyBroken([], text, { withIds }), {
+      ...options(),
+      lines: remaining,
+    })
+    expect(second).toMatchObject({ ended: 'all', refused: 0, remaining: undefined })
+    expect(first.created + second.created).toBe(COUNT)
+    expect(await stored(store)).toEqual(upTo(COUNT))
+  })
 
-  test('lists the refused lines after a failed shard too', async () => {
+  test('an import that a failed shard ends lists its refused lines, too', async () => {
     const fault = failing(gone)
     const store = await openStore(fault.plan, [byN])
     const first = await importLines(store, partlyBroken([400], text), options())
     expect(first.refused).toBe(1)
     fault.isBack = true
-    const lines = linesFromText(first.remaining!)!
-    await importLines(store, partlyBroken([], text), { ...options(), lines })
+    const remaining = linesFromText(first.remaining!)!
+    await importLines(store, partlyBroken([], text), { ...options(), lines: remaining })
     expect(await stored(store)).toEqual(upTo(COUNT))
   })
 
-  test('lists the refused lines after Ctrl-C too', async () => {
+  test('an import that Ctrl-C ends lists its refused lines, too', async () => {
     const store = await openStore(undefined, [byN])
     const stop = new AbortController()
     const first = await importLines(store, partlyBroken([420], text), {
@@ -194,12 +194,12 @@ describe.each(REFUSED)('an import that refuses the text %s', (text) => {
       onRefused: () => stop.abort(),
     })
     expect(first).toMatchObject({ ended: 'interrupted', refused: 1 })
-    const lines = linesFromText(first.remaining!)!
-    await importLines(store, partlyBroken([], text), { ...options(), lines })
+    const remaining = linesFromText(first.remaining!)!
+    await importLines(store, partlyBroken([], text), { ...options(), lines: remaining })
     expect(await stored(store)).toEqual(upTo(COUNT))
   })
 
-  test('leaves the refused lines out with skip, and continues behind them after Ctrl-C', async () => {
+  test('an import with skip leaves refused lines out, and continues behind them after Ctrl-C', async () => {
     const store = await openStore(undefined, [byN])
     const stop = new AbortController()
     const onRead = (line: number): void => {
@@ -211,11 +211,11 @@ describe.each(REFUSED)('an import that refuses the text %s', (text) => {
     expect(first.nextLine).toBeGreaterThan(3)
   })
 
-  test('keeps the id that a line was selected with', async () => {
+  test('a refused line keeps the id that it was selected with', async () => {
     const store = await openStore(undefined, [byN])
     const id = randomUUID()
-    const lines = linesFromText(`3=${id},8,9-`)!
-    const { remaining } = await importLines(store, partlyBroken([3], text), { ...options(), lines })
+    const selected = linesFromText(`3=${id},8,9-`)!
+    const { remaining } = await importLines(store, partlyBroken([3], text), { ...options(), lines: selected })
     expect(remaining).toMatch(new RegExp(`^3=${id},`))
   })
 })
