@@ -89,7 +89,7 @@ test.skipIf(noZero)(`an import of an endless line ends at the size limit of a li
   expect(result.code).toBe(1)
   expect(result.json()).toMatchObject({
     refused: 1,
-    nextLine: 2,
+    nextLine: 1,
     errors: [{ line: 1, code: 'BODY_TOO_LARGE' }],
   })
 })
