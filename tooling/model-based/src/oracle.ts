@@ -28,10 +28,16 @@ interface KnownIndex {
   state: 'building' | 'ready'
 }
 
+/**
+ * The answer for a generation that is being filled beside a ready one of its name. The store may refuse with INDEX_NOT_READY, or answer from
+ * the ready generation if that can serve the query; tests of the store say when.
+ */
+export const NOT_READY_OR_ANSWERED = 'INDEX_NOT_READY, or an answer of an older generation'
+
 /** A refused call, with the error code that the store must throw. */
 export class Refusal extends Error {
-  readonly code: ErrorCode
-  constructor(code: ErrorCode) {
+  readonly code: ErrorCode | typeof NOT_READY_OR_ANSWERED
+  constructor(code: ErrorCode | typeof NOT_READY_OR_ANSWERED) {
     super(code)
     this.name = 'Refusal'
     this.code = code
@@ -168,7 +174,11 @@ export class Oracle {
   private requireReady(definition: IndexDefinitionData): void {
     const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
     if (known === undefined) throw new Refusal('INDEX_NOT_FOUND')
-    if (known.state === 'building') throw new Refusal('INDEX_NOT_READY')
+    if (known.state === 'ready') return
+    const isReplacing = this.indexes.some(
+      (index) => index.state === 'ready' && index.definition.name === definition.name,
+    )
+    throw new Refusal(isReplacing ? NOT_READY_OR_ANSWERED : 'INDEX_NOT_READY')
   }
 
   /** Returns the total number of rows in the tables of an index. */
