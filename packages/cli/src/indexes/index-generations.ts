@@ -4,7 +4,7 @@ import {
   type CatalogEntry,
   type IndexDefinitionData,
 } from '@looseleaf/core'
-import { isClaimsOf, isInUse, sameRows } from '@looseleaf/index-engine/internal'
+import { isClaimsOf, isInUse, sameRows, type Catalog } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { Option, type Command } from 'commander'
 import { noIndex } from './find-index.ts'
@@ -43,7 +43,16 @@ export async function generationsNamed(
   number: number | undefined,
   options: CallOptions,
 ): Promise<{ readonly all: readonly Generation[]; readonly chosen: readonly Generation[] }> {
-  const { indexes, silent } = await store.context.catalog.reload(options)
+  return generationsIn(store, await store.context.catalog.reload(options), name, number)
+}
+
+/** Returns the generations of an index by a catalog that was just reloaded. */
+function generationsIn(
+  store: DataStore,
+  { indexes, silent }: Catalog,
+  name: string,
+  number: number | undefined,
+): { readonly all: readonly Generation[]; readonly chosen: readonly Generation[] } {
   const all = generationsOf(store).filter(({ rows }) => rows.name === name)
   const chosen = number === undefined ? all : all.filter(({ rows }) => rows.generation === number)
   if (chosen.length > 0) return { all, chosen }
@@ -57,7 +66,7 @@ export async function generationsNamed(
 }
 
 /**
- * Returns the generations of each of these indexes, like `generationsNamed`. Throws `BAD_OPTION` for a number together with
+ * Returns the generations of each of these indexes, like `generationsNamed`, by one reading of the catalog. Throws `BAD_OPTION` for a number together with
  * several names.
  */
 export async function generationsOfEach(
@@ -73,10 +82,8 @@ export async function generationsOfEach(
     )
   }
   const store = await session.store()
-  const found = []
-  for (const name of names)
-    found.push({ name, ...(await generationsNamed(store, name, number, { signal: session.signal })) })
-  return found
+  const catalog = await store.context.catalog.reload({ signal: session.signal })
+  return names.map((name) => ({ name, ...generationsIn(store, catalog, name, number) }))
 }
 
 /**
