@@ -6,10 +6,7 @@ import { comparePlaces, compareValues, keyed, rowsOf, type Place, type Row } fro
 export type Conditions = Readonly<Record<string, unknown>>
 type Operator = 'gt' | 'gte' | 'lt' | 'lte' | 'startsWith'
 
-/**
- * One of several conditions: values for the given number of first properties, and perhaps a range on the
- * next.
- */
+/** A condition of an intersection: values for the given number of first properties, and perhaps a range on the next. */
 export interface GivenCondition {
   readonly index: IndexDefinitionData
   readonly where: Conditions

@@ -90,7 +90,7 @@ const putMany = command(
     const fates = await world.store.putMany(many, { fates: true })
     const actual: string[] = []
     const expected: string[] = []
-    // Of several writes that want one key, any may get it; the others are refused.
+    // Any one of several writes with the same key may get it; the others are refused.
     const inOrder = [...fates.entries()].toSorted(([, a], [, b]) => Number(b.ok) - Number(a.ok))
     for (const [i, fate] of inOrder) {
       const id = fate.ok ? fate.value.id : 'none was made'
