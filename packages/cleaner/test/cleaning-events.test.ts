@@ -1,5 +1,5 @@
 import { LooseleafError, type ErrorCode, type Observer } from '@looseleaf/core'
-import { type CleanerEvent } from '@looseleaf/core/internal'
+import type { CleanerEvent } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'

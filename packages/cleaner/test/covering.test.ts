@@ -1,5 +1,5 @@
 import { parseId, type CatalogEntry, type EntityId } from '@looseleaf/core'
-import { type Key } from '@looseleaf/core/internal'
+import type { Key } from '@looseleaf/core/internal'
 import { defineIndex, shardOfRow } from '@looseleaf/index-engine'
 import { fence } from '@looseleaf/protocol'
 import type { DataStore } from '@looseleaf/store'

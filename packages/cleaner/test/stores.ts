@@ -8,7 +8,7 @@ import {
   type Observer,
   type Time,
 } from '@looseleaf/core'
-import { type IndexRow, type IndexTable } from '@looseleaf/core/internal'
+import type { IndexRow, IndexTable } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import {
   defineIndex,

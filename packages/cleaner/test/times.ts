@@ -1,4 +1,4 @@
-import { type Time } from '@looseleaf/core'
+import type { Time } from '@looseleaf/core'
 import { abortedError } from '@looseleaf/core/internal'
 
 /** A time whose sleeps end at once and advance it by their length. */

@@ -1,5 +1,5 @@
 import { LooseleafError, type IndexState } from '@looseleaf/core'
-import { type ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'

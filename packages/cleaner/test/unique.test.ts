@@ -1,5 +1,5 @@
 import { parseId } from '@looseleaf/core'
-import { type IndexRow } from '@looseleaf/core/internal'
+import type { IndexRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, shardOfRow } from '@looseleaf/index-engine'
 import { deriveClaims, keyIdentity } from '@looseleaf/index-engine/internal'

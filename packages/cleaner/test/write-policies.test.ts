@@ -1,5 +1,5 @@
 import { isLooseleafError, LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
-import { type IndexTableSpec } from '@looseleaf/core/internal'
+import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'

@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { type Bag } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
 import { MAX_DEPTH } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-import { type Bag, type PropertyValue } from '@looseleaf/core'
+import type { Bag, PropertyValue } from '@looseleaf/core'
 import { MAX_DEPTH, isDate, isBytes } from '@looseleaf/core/internal'
 import { damaged } from './damaged.ts'
 

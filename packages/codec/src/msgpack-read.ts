@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type Bag, type PropertyValue } from '@looseleaf/core'
+import type { Bag, PropertyValue } from '@looseleaf/core'
 import { arrayOf, MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
 import { damaged, tooManyValues } from './damaged.ts'
 import type { NestedShape, Shape } from './shape.ts'

@@ -1,4 +1,4 @@
-import { type Bag, type PropertyValue } from '@looseleaf/core'
+import type { Bag, PropertyValue } from '@looseleaf/core'
 import { isDate, isBytes } from '@looseleaf/core/internal'
 import { MAX_SHAPE_BYTES, type Shape } from './shape.ts'
 

@@ -1,4 +1,4 @@
-import { type Bag, type PropertyValue } from '@looseleaf/core'
+import type { Bag, PropertyValue } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'

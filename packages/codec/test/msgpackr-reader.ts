@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type Bag, type PropertyValue } from '@looseleaf/core'
+import type { Bag, PropertyValue } from '@looseleaf/core'
 import { MAX_DEPTH, MAX_VALUES } from '@looseleaf/core/internal'
 import { addExtension, Packr } from 'msgpackr/pack'
 import { damaged, tooManyValues } from '../src/damaged.ts'

@@ -29,7 +29,7 @@ export {
   type OptionKinds,
 } from './tools/check-options.ts'
 export { createGate, type Gate } from './tools/gate.ts'
-export { type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
+export type { Lane, LaneOptions, WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'
 export { shorten } from './tools/shorten.ts'
 export { summarise, type StatementSummary } from './tools/statement-summary.ts'

@@ -1,4 +1,4 @@
-import { type Driver } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
 import { createGate } from '@looseleaf/core/internal'
 import { CLOSED, kyselyShard, type KyselyShardOptions } from './shard.ts'
 

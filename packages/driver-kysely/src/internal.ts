@@ -6,7 +6,7 @@ export type { BatchedSwap, Fault, SwapTable, TableFault } from './database/flavo
 export { notStreamed } from './database/not-streamed.ts'
 export { toCount, toNumber } from './database/row-values.ts'
 export type { Call, HintedQuery, Row, Session, Shape, StatementHints } from './database/session.ts'
-export { type QueryRows } from './shard.ts'
+export type { QueryRows } from './shard.ts'
 export { MAX_WRITE_ROWS, slot, slotRows, slots } from './database/sql-parts.ts'
 export { statementTeller, type StatementTeller } from './database/statement-teller.ts'
 export { checkEntityTable } from './database/table-names.ts'

@@ -17,12 +17,12 @@ export { deriveRows } from './keys/derive-rows.ts'
 export { diffRows } from './keys/diff-rows.ts'
 export { shardOfRow } from './keys/shard-of-row.ts'
 export { planQuery } from './pages/plan-query.ts'
-export {
-  type IndexCondition,
-  type IndexConditions,
-  type IntersectedBag,
-  type IntersectionPage,
-  type QueryCost,
-  type QueryOptions,
-  type QueryPage,
+export type {
+  IndexCondition,
+  IndexConditions,
+  IntersectedBag,
+  IntersectionPage,
+  QueryCost,
+  QueryOptions,
+  QueryPage,
 } from './pages/query-types.ts'

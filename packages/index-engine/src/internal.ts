@@ -20,7 +20,7 @@ export { predicateText, valuesIn } from './definitions/predicate.ts'
 export type { NullOf, RangeOf, TypeOf } from './definitions/property-types.ts'
 export { requireDefinition } from './definitions/require-definition.ts'
 export { deriveClaims, deriveEntryRows, type DerivedRows, type Misfit } from './keys/derive-rows.ts'
-export { type RowDiff } from './keys/diff-rows.ts'
+export type { RowDiff } from './keys/diff-rows.ts'
 export { includedBytes, includedPart } from './keys/included-part.ts'
 export { keyIdentity } from './keys/key-identity.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './keys/key-value.ts'
@@ -33,7 +33,7 @@ export {
   type IntersectionPlan,
   type PlannedCondition,
 } from './pages/plan-intersection.ts'
-export { type PlannedRange, type QueryPlan } from './pages/plan-query.ts'
+export type { PlannedRange, QueryPlan } from './pages/plan-query.ts'
 export { MAX_LIMIT } from './pages/query-types.ts'
 export type { PagePlan } from './pages/row-source.ts'
 export {

@@ -1,4 +1,4 @@
-import { type Bag, type IndexDefinitionData, type Router } from '@looseleaf/core'
+import type { Bag, IndexDefinitionData, Router } from '@looseleaf/core'
 import {
   compareKeyValues,
   type Direction,

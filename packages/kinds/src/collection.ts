@@ -11,6 +11,7 @@ import type {
   CountOptions,
   DataStore,
   EntityChange,
+  ExistsOptions,
   ExplainOptions,
   GetManyOptions,
   GetOptions,
@@ -21,7 +22,6 @@ import type {
   QueryExplanation,
   QueryManyOptions,
 } from '@looseleaf/store'
-import type { ExistsOptions } from '@looseleaf/store'
 import type { KeysOf } from './checked-index.ts'
 import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { CheckedWhere, CheckedWheres } from './checked-where.ts'

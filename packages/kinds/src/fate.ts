@@ -1,4 +1,4 @@
-import { type EntityId } from '@looseleaf/core'
+import type { EntityId } from '@looseleaf/core'
 import { isError } from '@looseleaf/core/internal'
 
 /** An entity of a call with many that failed, and its error. */

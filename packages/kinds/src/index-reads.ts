@@ -1,4 +1,4 @@
-import { type Fate, type FateOptions } from '@looseleaf/core'
+import type { Fate, FateOptions } from '@looseleaf/core'
 import {
   checkOptions,
   KIND_PROPERTY,
@@ -6,7 +6,7 @@ import {
   withCallbacks,
   type OptionKinds,
 } from '@looseleaf/core/internal'
-import { type GetAllOptions, type IndexDefinition, type QueryOptions } from '@looseleaf/index-engine'
+import type { GetAllOptions, IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
 import { MAX_LIMIT } from '@looseleaf/index-engine/internal'
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'

@@ -1,6 +1,6 @@
-import { type Bag, type Entity } from '@looseleaf/core'
+import type { Bag, Entity } from '@looseleaf/core'
 import { KIND_PROPERTY } from '@looseleaf/core/internal'
-import { type IndexDefinition } from '@looseleaf/index-engine'
+import type { IndexDefinition } from '@looseleaf/index-engine'
 import { createMatcher } from '@looseleaf/index-engine/internal'
 import { copied } from './same-value.ts'
 import { readItem, type Item, type Shape } from './shape.ts'

@@ -1,6 +1,6 @@
 import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import { KIND_PROPERTY } from '@looseleaf/core/internal'
-import { type IndexDefinition } from '@looseleaf/index-engine'
+import type { IndexDefinition } from '@looseleaf/index-engine'
 import { isClaimsOf, isInUse, valuesIn } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { Shape } from './shape.ts'

@@ -1,4 +1,4 @@
-import { type Bag } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
 import { KIND_PROPERTY } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { expect, test, vi } from 'vitest'

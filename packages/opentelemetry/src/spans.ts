@@ -9,7 +9,7 @@ import {
   type Span,
   type Tracer,
 } from '@opentelemetry/api'
-import { type BegunCall, type EndedCall, type SentStatement, type StoreEvent } from '@looseleaf/core'
+import type { BegunCall, EndedCall, SentStatement, StoreEvent } from '@looseleaf/core'
 import { summarise } from '@looseleaf/core/internal'
 
 /** Creates spans of calls, as children of the active span, and of the statements that are sent for them. */

@@ -1,5 +1,5 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
-import { type EntityReplace } from '@looseleaf/core/internal'
+import type { EntityReplace } from '@looseleaf/core/internal'
 
 /** A write of an entity, with the epoch of the catalog from which its index rows were derived. `base` is 0 for an insert. */
 export type Commit = EntityReplace & { readonly epoch: number }

@@ -1,4 +1,4 @@
-import { type CallOptions } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from './shards.ts'

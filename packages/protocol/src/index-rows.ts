@@ -1,11 +1,5 @@
 import { isLooseleafError, type CatalogEntry } from '@looseleaf/core'
-import {
-  type IndexRow,
-  type IndexRowRemoval,
-  type IndexTableSpec,
-  type Key,
-  type Lane,
-} from '@looseleaf/core/internal'
+import type { IndexRow, IndexRowRemoval, IndexTableSpec, Key, Lane } from '@looseleaf/core/internal'
 import { shardOfRow } from '@looseleaf/index-engine'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 

@@ -3,7 +3,7 @@
  */
 export { checkStore } from './check-store.ts'
 export type { TakeKey } from './claims.ts'
-export { type CommitOutcome, type EntityWrites } from './commit.ts'
+export type { CommitOutcome, EntityWrites } from './commit.ts'
 export {
   consumerPlaces,
   partitionNumbers,
@@ -11,12 +11,12 @@ export {
   partitionTask,
   REGISTRY_TASK,
 } from './consumer-places.ts'
-export { type Judged, type JudgeOptions } from './delete-late.ts'
-export { type ChangedRun, type FollowOptions } from './follow-changes.ts'
+export type { Judged, JudgeOptions } from './delete-late.ts'
+export type { ChangedRun, FollowOptions } from './follow-changes.ts'
 export { isFloorOld, placeAt, type ReadableFloor } from './floor.ts'
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { lastingPage } from './lasting-page.ts'
-export { type SeenEntity, type VersionsOptions } from './on-disk.ts'
+export type { SeenEntity, VersionsOptions } from './on-disk.ts'
 export { openedTo } from './opened-connections.ts'
 export { requireUnpurged, type FollowedPlace } from './purged.ts'
 export {

@@ -1,4 +1,4 @@
-import { type CallOptions, type Shard } from '@looseleaf/core'
+import type { CallOptions, Shard } from '@looseleaf/core'
 import { idKey } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { idsByShard } from './shards.ts'

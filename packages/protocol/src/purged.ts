@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import { type FloorState, type UpdatedPlace } from '@looseleaf/core/internal'
+import type { FloorState, UpdatedPlace } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from './shards.ts'
 

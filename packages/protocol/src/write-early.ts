@@ -1,5 +1,5 @@
 import { isLooseleafError, LooseleafError, type CatalogEntry } from '@looseleaf/core'
-import { type IndexRow } from '@looseleaf/core/internal'
+import type { IndexRow } from '@looseleaf/core/internal'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 import { duplicateKey, isHeld, takeKey, type TakeKey } from './claims.ts'
 import {

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { type ClaimTable, type IndexRow, type Key } from '@looseleaf/core/internal'
+import type { ClaimTable, IndexRow, Key } from '@looseleaf/core/internal'
 
 /** Table of the claims: every key has at most one row. */
 export interface ClaimRows {

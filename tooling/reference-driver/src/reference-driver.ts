@@ -1,4 +1,4 @@
-import { type Driver, type Shard } from '@looseleaf/core'
+import type { Driver, Shard } from '@looseleaf/core'
 import {
   throwIfAborted,
   type IndexRow,

@@ -1,4 +1,4 @@
-import { type CleanerStore } from '@looseleaf/cleaner'
+import type { CleanerStore } from '@looseleaf/cleaner'
 import { drainPending } from '@looseleaf/cleaner/internal'
 import type { Driver, Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'

@@ -1,4 +1,4 @@
-import { type Time } from '@looseleaf/core'
+import type { Time } from '@looseleaf/core'
 import { abortedError } from '@looseleaf/core/internal'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Life } from './life.ts'

@@ -1,5 +1,5 @@
 import { formatId, type Entity, type EntityId } from '@looseleaf/core'
-import { type EntityRow } from '@looseleaf/core/internal'
+import type { EntityRow } from '@looseleaf/core/internal'
 import { decodeRow, toEntity, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** The latest state of an entity after one or more writes. */

@@ -1,4 +1,4 @@
-import { type CallOptions } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { editLettersOf, readLetters, type StoredLetter } from '../records/dead-letters.ts'

@@ -1,4 +1,4 @@
-import { type CallOptions, type Entity } from '@looseleaf/core'
+import type { CallOptions, Entity } from '@looseleaf/core'
 import { optionKinds, type OptionKinds } from '@looseleaf/core/internal'
 import {
   planQuery,

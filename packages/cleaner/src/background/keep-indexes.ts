@@ -1,4 +1,4 @@
-import { type CallOptions, type CatalogEntry } from '@looseleaf/core'
+import type { CallOptions, CatalogEntry } from '@looseleaf/core'
 import { elapsedBy, retryAfter } from '@looseleaf/core/internal'
 import {
   changeCatalog,

@@ -1,6 +1,6 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { parseId } from '@looseleaf/core'
-import { type IndexRow } from '@looseleaf/core/internal'
+import type { IndexRow } from '@looseleaf/core/internal'
 import { keptRowsMs, tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'

@@ -1,6 +1,6 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { parseId } from '@looseleaf/core'
-import { type EntityRow } from '@looseleaf/core/internal'
+import type { EntityRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 import { processName } from '@looseleaf/protocol/internal'
-import { type Time } from '@looseleaf/core'
+import type { Time } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { sumTallies, type Tally } from '../pass/tally.ts'

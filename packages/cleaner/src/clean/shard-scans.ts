@@ -1,5 +1,5 @@
 import { formatId, LooseleafError } from '@looseleaf/core'
-import { type EntityPageRow, type IndexRow } from '@looseleaf/core/internal'
+import type { EntityPageRow, IndexRow } from '@looseleaf/core/internal'
 import type { WholeRow } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import { checkEntityPage } from '../check/check-page.ts'

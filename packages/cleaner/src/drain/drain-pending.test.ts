@@ -1,6 +1,6 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { LooseleafError } from '@looseleaf/core'
-import { type PendingPage } from '@looseleaf/core/internal'
+import type { PendingPage } from '@looseleaf/core/internal'
 import { changeCatalog } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'

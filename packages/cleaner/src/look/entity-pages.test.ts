@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { formatId } from '@looseleaf/core'
-import { type EntityPageRow } from '@looseleaf/core/internal'
+import type { EntityPageRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { expect, test } from 'vitest'
 import { openStore } from '../../test/stores.ts'

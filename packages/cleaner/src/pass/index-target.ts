@@ -1,5 +1,5 @@
 import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
-import { type IndexTable, type IndexTableSpec } from '@looseleaf/core/internal'
+import type { IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
 import {
   isClaimsOf,
   isInUse,

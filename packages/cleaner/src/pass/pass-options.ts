@@ -1,4 +1,4 @@
-import { type EntityId, type ErrorCode } from '@looseleaf/core'
+import type { EntityId, ErrorCode } from '@looseleaf/core'
 import { optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
 
 /** A problem that the cleaner cannot repair. */

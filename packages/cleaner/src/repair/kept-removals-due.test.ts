@@ -1,5 +1,5 @@
 import { LooseleafError, parseId } from '@looseleaf/core'
-import { type IndexRow } from '@looseleaf/core/internal'
+import type { IndexRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'

@@ -1,6 +1,6 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { parseId, type Time } from '@looseleaf/core'
-import { type IndexRow } from '@looseleaf/core/internal'
+import type { IndexRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
 import { entryOf, openStore } from '../../test/stores.ts'

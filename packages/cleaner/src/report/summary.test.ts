@@ -1,6 +1,6 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { LooseleafError } from '@looseleaf/core'
-import { type TaskTable } from '@looseleaf/core/internal'
+import type { TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'

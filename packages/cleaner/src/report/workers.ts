@@ -1,4 +1,4 @@
-import { type CallOptions } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import { optionKinds } from '@looseleaf/core/internal'
 import { checkStore } from '@looseleaf/protocol/internal'
 import { partTask } from '../clean/part-lease.ts'

@@ -1,4 +1,4 @@
-import { type CallOptions, type Shard } from '@looseleaf/core'
+import type { CallOptions, Shard } from '@looseleaf/core'
 import { countIn, parseObject } from '@looseleaf/core/internal'
 import type { IndexPlace } from '../look/index-pages.ts'
 import { placeFromText, placeToText } from '../clean/place-text.ts'

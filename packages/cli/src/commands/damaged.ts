@@ -1,6 +1,6 @@
 import { LooseleafError } from '@looseleaf/core'
 import { isVersion } from '@looseleaf/core/internal'
-import { type DamagedEntity, type DataStore } from '@looseleaf/store'
+import type { DamagedEntity, DataStore } from '@looseleaf/store'
 import { repairVersion } from '@looseleaf/store/internal'
 import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'

@@ -1,5 +1,5 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
-import { type RunningStatement } from '@looseleaf/core/internal'
+import type { RunningStatement } from '@looseleaf/core/internal'
 import { errorOfShard } from '../running/error-of-shard.ts'
 import { InvalidArgumentError } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { CleanerReport } from '@looseleaf/cleaner'
-import { type LooseleafError } from '@looseleaf/core'
+import type { LooseleafError } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../running/exit-codes.ts'

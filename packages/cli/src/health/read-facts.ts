@@ -2,7 +2,7 @@ import { readConsumers } from '@looseleaf/changes'
 import { readCleanerReport, readLostRows, readWentBack, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, type IndexDefinitionData, type LooseleafError } from '@looseleaf/core'
 import { isOutage, platformTime } from '@looseleaf/core/internal'
-import { type DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
 import {
   lookAtBodies,
   probeShards,

@@ -1,6 +1,6 @@
 import type { ConsumerShardReport } from '@looseleaf/changes'
 import type { PendingReport, ShardReport } from '@looseleaf/cleaner/internal'
-import { type LooseleafError } from '@looseleaf/core'
+import type { LooseleafError } from '@looseleaf/core'
 import { isOutage } from '@looseleaf/core/internal'
 import { durationText } from '../output/duration-text.ts'
 import { counted } from '../output/text.ts'

@@ -1,4 +1,4 @@
-import { type Bag, type CallOptions, type EntityId, type IndexDefinitionData } from '@looseleaf/core'
+import type { Bag, CallOptions, EntityId, IndexDefinitionData } from '@looseleaf/core'
 import { compareKeyValues } from '@looseleaf/core/internal'
 import { deriveRows } from '@looseleaf/index-engine'
 import type { AnyKind } from '@looseleaf/kinds'

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
-import { type Entity } from '@looseleaf/core'
+import type { Entity } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

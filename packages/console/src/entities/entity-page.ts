@@ -1,5 +1,5 @@
 import { isLooseleafError, type Bag } from '@looseleaf/core'
-import { type DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
 import {
   inspectEntity,
   type InspectedEntity,

@@ -1,5 +1,5 @@
 import { formatId, isLooseleafError, type Bag } from '@looseleaf/core'
-import { type EntityPageRow } from '@looseleaf/core/internal'
+import type { EntityPageRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { readPart } from '../requests/read-part.ts'
 import { markup, type Html } from '../html/html.ts'

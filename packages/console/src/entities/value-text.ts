@@ -1,4 +1,4 @@
-import { type PropertyValue } from '@looseleaf/core'
+import type { PropertyValue } from '@looseleaf/core'
 import { isDate, isBytes } from '@looseleaf/core/internal'
 
 /** Largest number of shown characters of a value. */

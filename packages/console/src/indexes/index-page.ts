@@ -1,6 +1,6 @@
 import type { CatalogEntry } from '@looseleaf/core'
 import type { ShardSizes } from '@looseleaf/core/internal'
-import { type DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
 import { inspectIndexRows, type InspectedIndexRow, type InspectedIndexRows } from '@looseleaf/store/internal'
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { markup, type Html } from '../html/html.ts'

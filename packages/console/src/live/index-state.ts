@@ -1,6 +1,6 @@
 import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
 import { readCleanerReport, type IndexReport } from '@looseleaf/cleaner'
-import { type PartReport } from '@looseleaf/cleaner/internal'
+import type { PartReport } from '@looseleaf/cleaner/internal'
 import type { DataStore, IndexStatus } from '@looseleaf/store'
 
 /** State of an index that the application offers. */

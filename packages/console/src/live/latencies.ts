@@ -1,4 +1,4 @@
-import { type EndedCall } from '@looseleaf/core'
+import type { EndedCall } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
 import { hasFailed } from '../xrays/failed-calls.ts'
 

@@ -1,4 +1,4 @@
-import { type Driver } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
 import { platformTime, type ShardSizes, isError } from '@looseleaf/core/internal'
 
 /** Time limit of a part of a page in milliseconds: a silent shard must not delay the other parts. */

@@ -1,7 +1,7 @@
 import { readCleanerReport, readShardReports, type CleanerReport } from '@looseleaf/cleaner'
-import { type ShardReport } from '@looseleaf/cleaner/internal'
+import type { ShardReport } from '@looseleaf/cleaner/internal'
 import type { ShardSizes } from '@looseleaf/core/internal'
-import { type CacheStats, type DataStore, type ShardStats } from '@looseleaf/store'
+import type { CacheStats, DataStore, ShardStats } from '@looseleaf/store'
 import {
   readFailures,
   readReplicas,

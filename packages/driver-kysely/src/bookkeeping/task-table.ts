@@ -1,4 +1,4 @@
-import { type CallOptions } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import { MAX_LEASE_MS, type TaskState, type TaskTable } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'

@@ -1,4 +1,4 @@
-import { type ColumnType } from '@looseleaf/core'
+import type { ColumnType } from '@looseleaf/core'
 import {
   arrayOf,
   type IndexRow,

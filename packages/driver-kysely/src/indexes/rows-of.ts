@@ -1,4 +1,4 @@
-import { type Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
 import { distinctIds, type IndexRow, type IndexTableSpec } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { type EntityReplace } from '@looseleaf/core/internal'
+import type { EntityReplace } from '@looseleaf/core/internal'
 import {
   slot,
   toCount,

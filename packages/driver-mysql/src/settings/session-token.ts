@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Flavor } from '@looseleaf/driver-kysely'
+import type { Flavor } from '@looseleaf/driver-kysely'
 import { slot } from '@looseleaf/driver-kysely/internal'
 import { sql } from 'kysely'
 

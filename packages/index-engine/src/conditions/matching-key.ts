@@ -1,4 +1,4 @@
-import { type Bag, type IndexDefinitionData } from '@looseleaf/core'
+import type { Bag, IndexDefinitionData } from '@looseleaf/core'
 import { arrayOf, compareKeys, compareKeyValues, type Key, type KeyValue } from '@looseleaf/core/internal'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import { deriveExactRows, type ExactRow } from '../keys/derive-rows.ts'

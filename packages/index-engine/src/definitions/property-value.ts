@@ -1,4 +1,4 @@
-import { type Bag } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
 import { isPlainObject } from '@looseleaf/core/internal'
 
 /**

@@ -1,4 +1,4 @@
-import { type Bag, type IndexDefinitionData } from '@looseleaf/core'
+import type { Bag, IndexDefinitionData } from '@looseleaf/core'
 import { arrayOf, describeKind, type Key, type KeyValue } from '@looseleaf/core/internal'
 import { isPath } from '../definitions/property-value.ts'
 import { keyIdentity } from './key-identity.ts'

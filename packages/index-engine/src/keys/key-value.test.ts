@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type ColumnType } from '@looseleaf/core'
+import type { ColumnType } from '@looseleaf/core'
 import { compareKeyValues } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { type Bag, type ColumnType, type IndexDefinitionData, type IndexedProperty } from '@looseleaf/core'
+import type { Bag, ColumnType, IndexDefinitionData, IndexedProperty } from '@looseleaf/core'
 import { directionsOf, type Direction, type Key, type KeyValue } from '@looseleaf/core/internal'
 import { keyColumns } from '../definitions/key-columns.ts'
 import { requireKey, type KeyFunction } from '../definitions/key-functions.ts'

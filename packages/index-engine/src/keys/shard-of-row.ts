@@ -1,4 +1,4 @@
-import { type IndexDefinitionData, type Router } from '@looseleaf/core'
+import type { IndexDefinitionData, Router } from '@looseleaf/core'
 import { isBytes, type Key, type KeyValue } from '@looseleaf/core/internal'
 import { openIndex, type OpenIndex } from './open-index.ts'
 

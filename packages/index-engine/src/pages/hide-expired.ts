@@ -1,4 +1,4 @@
-import { type Bag } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
 import { isDate } from '@looseleaf/core/internal'
 import { propertyValue } from '../definitions/property-value.ts'
 import type { QueryPlan } from './plan-query.ts'

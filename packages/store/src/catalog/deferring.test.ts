@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver, type Time } from '@looseleaf/core'
-import { type ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'

@@ -1,10 +1,4 @@
-import {
-  type CallOptions,
-  type CatalogEntry,
-  type IndexDefinitionData,
-  type IndexState,
-  type Shard,
-} from '@looseleaf/core'
+import type { CallOptions, CatalogEntry, IndexDefinitionData, IndexState, Shard } from '@looseleaf/core'
 import {
   changeCatalog,
   isInUse,

@@ -1,5 +1,5 @@
 import { isLooseleafError, type Driver, type ErrorCode } from '@looseleaf/core'
-import { type IndexTableSpec, type ShardCatalog } from '@looseleaf/core/internal'
+import type { IndexTableSpec, ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { indexesWithLostTables } from '@looseleaf/index-engine/internal'

@@ -1,4 +1,4 @@
-import { type CallOptions, type CatalogEntry, type IndexDefinitionData } from '@looseleaf/core'
+import type { CallOptions, CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
 import {
   changeCatalog,
   entriesOf,

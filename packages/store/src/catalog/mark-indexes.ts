@@ -1,4 +1,4 @@
-import { type CallOptions, type CatalogEntry } from '@looseleaf/core'
+import type { CallOptions, CatalogEntry } from '@looseleaf/core'
 import { checkOptions } from '@looseleaf/core/internal'
 import { changeCatalog, isInUse, type EngineContext } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../call-options.ts'

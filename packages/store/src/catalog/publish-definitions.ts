@@ -7,7 +7,7 @@ import {
   type Shard,
   type Time,
 } from '@looseleaf/core'
-import { type Definition, type StoredDefinition } from '@looseleaf/core/internal'
+import type { Definition, StoredDefinition } from '@looseleaf/core/internal'
 import { changeCatalogContents, type CatalogHolder } from '@looseleaf/index-engine/internal'
 import { NOTICE_MS } from './catalog-watch.ts'
 

@@ -1,4 +1,4 @@
-import { type CatalogEntry, type IndexDefinitionData } from '@looseleaf/core'
+import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
 import { isRecord } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse, requireDefinition, sameRows } from '@looseleaf/index-engine/internal'
 

@@ -1,4 +1,4 @@
-import { type EndedCall, type SentStatement } from '@looseleaf/core'
+import type { EndedCall, SentStatement } from '@looseleaf/core'
 import { guarded, summarise, type StatementSummary, platformTime } from '@looseleaf/core/internal'
 
 /** A call that took longer than `slowCallMs`. Contains no values and no ids. */

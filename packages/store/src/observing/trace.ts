@@ -1,4 +1,4 @@
-import { type BegunCall, type EndedCall, type SentStatement, type StoreEvent } from '@looseleaf/core'
+import type { BegunCall, EndedCall, SentStatement, StoreEvent } from '@looseleaf/core'
 import { summarise, type StatementSummary, platformTime } from '@looseleaf/core/internal'
 
 /** The calls, statements and events of a piece of work so far; see `DataStore.trace`. */

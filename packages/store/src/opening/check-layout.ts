@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver, type Router } from '@looseleaf/core'
-import { type ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 
 /**
  * Checks that these shards belong to one store, in its order and with its router. Skips a shard without a known catalog, because it is

@@ -7,7 +7,7 @@ import {
   type Router,
   type Shard,
 } from '@looseleaf/core'
-import { type ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import {
   CATALOG_FORMAT,
   contentsOf,

@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver } from '@looseleaf/core'
-import { type IndexTableSpec, type ShardCatalog } from '@looseleaf/core/internal'
+import type { IndexTableSpec, ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { type CallOptions, type Shard } from '@looseleaf/core'
+import type { CallOptions, Shard } from '@looseleaf/core'
 import { untilAborted, type ShardCatalog } from '@looseleaf/core/internal'
 import { loadShardCatalog } from '@looseleaf/index-engine/internal'
 

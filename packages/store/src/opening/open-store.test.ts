@@ -5,7 +5,7 @@ import {
   type IndexDefinitionData,
   type Router,
 } from '@looseleaf/core'
-import { type ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec, type Catalog } from '@looseleaf/index-engine/internal'
 import { bucketRouter, moduloRouter } from '@looseleaf/router'

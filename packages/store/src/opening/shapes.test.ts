@@ -1,6 +1,6 @@
 import { envelopeCodec, msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId, LooseleafError, parseId, type Driver, type Entity, type Time } from '@looseleaf/core'
-import { type Definition, type EntityInsert, type StoredDefinition } from '@looseleaf/core/internal'
+import type { Definition, EntityInsert, StoredDefinition } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'

@@ -7,7 +7,7 @@ import {
   type ErrorCode,
   type IndexState,
 } from '@looseleaf/core'
-import { type ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'

@@ -1,4 +1,4 @@
-import { type IndexDefinitionData } from '@looseleaf/core'
+import type { IndexDefinitionData } from '@looseleaf/core'
 import { KIND_PROPERTY } from '@looseleaf/core/internal'
 import { valuesIn, type EngineContext } from '@looseleaf/index-engine/internal'
 

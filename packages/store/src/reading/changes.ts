@@ -1,6 +1,6 @@
 import { formatId, type CallOptions, type Entity, type EntityId, type LooseleafError } from '@looseleaf/core'
 import { guarded } from '@looseleaf/core/internal'
-import { type OnDamaged } from '@looseleaf/index-engine'
+import type { OnDamaged } from '@looseleaf/index-engine'
 import { toEntity, type EngineContext } from '@looseleaf/index-engine/internal'
 import { followChanges } from '@looseleaf/protocol'
 import { placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol/internal'

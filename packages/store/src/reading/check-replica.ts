@@ -1,4 +1,4 @@
-import { type CallOptions, type Shard } from '@looseleaf/core'
+import type { CallOptions, Shard } from '@looseleaf/core'
 import { isError } from '@looseleaf/core/internal'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
 

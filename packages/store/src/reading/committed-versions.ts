@@ -1,10 +1,10 @@
-import {
-  type QueryPorts,
-  type ReadEntity,
-  type RowPlace,
-  type TakeGroup,
+import type {
+  EngineContext,
+  QueryPorts,
+  ReadEntity,
+  RowPlace,
+  TakeGroup,
 } from '@looseleaf/index-engine/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /**

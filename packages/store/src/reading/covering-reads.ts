@@ -1,11 +1,6 @@
 import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
-import { type IndexRow } from '@looseleaf/core/internal'
-import {
-  type IndexProperties,
-  type QueryCost,
-  type QueryOptions,
-  type QueryPage,
-} from '@looseleaf/index-engine'
+import type { IndexRow } from '@looseleaf/core/internal'
+import type { IndexProperties, QueryCost, QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import {
   bodyRuns,
   bytesInHand,

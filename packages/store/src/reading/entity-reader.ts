@@ -6,7 +6,7 @@ import {
   type Codec,
   type Router,
 } from '@looseleaf/core'
-import { type BoundedRow, type EntityRow } from '@looseleaf/core/internal'
+import type { BoundedRow, EntityRow } from '@looseleaf/core/internal'
 import { decodeBody, decodeRow, type ReadEntity, type TakeGroup } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 

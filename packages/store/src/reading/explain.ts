@@ -1,6 +1,6 @@
 import type { CatalogEntry, Driver, ReplicaReadOptions } from '@looseleaf/core'
 import type { IndexScan } from '@looseleaf/core/internal'
-import { type QueryOptions } from '@looseleaf/index-engine'
+import type { QueryOptions } from '@looseleaf/index-engine'
 import { tableSpec, type QueryPlan } from '@looseleaf/index-engine/internal'
 
 export type ExplainOptions = Omit<QueryOptions, 'cursor' | 'onDamaged' | keyof ReplicaReadOptions>

@@ -1,17 +1,12 @@
-import {
-  type LooseleafError,
-  type CatalogEntry,
-  type EntityId,
-  type IndexDefinitionData,
-  type ReplicaReadOptions,
+import type {
+  LooseleafError,
+  CatalogEntry,
+  EntityId,
+  IndexDefinitionData,
+  ReplicaReadOptions,
 } from '@looseleaf/core'
 import { elapsedBy, isOutage } from '@looseleaf/core/internal'
-import {
-  type GetAllOptions,
-  type IndexedEntity,
-  type QueryOptions,
-  type QueryPage,
-} from '@looseleaf/index-engine'
+import type { GetAllOptions, IndexedEntity, QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import {
   forEachMatch,
   hideExpiredOfAny,

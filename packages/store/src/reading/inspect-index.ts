@@ -7,7 +7,7 @@ import {
   type EntityId,
   type Shard,
 } from '@looseleaf/core'
-import { type BoundedRow } from '@looseleaf/core/internal'
+import type { BoundedRow } from '@looseleaf/core/internal'
 import { tableSpec, type EngineContext, type RowPlace } from '@looseleaf/index-engine/internal'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
 

@@ -1,5 +1,5 @@
 import { formatId, type Bag, type CatalogEntry } from '@looseleaf/core'
-import { type Key } from '@looseleaf/core/internal'
+import type { Key } from '@looseleaf/core/internal'
 import { shardOfRow } from '@looseleaf/index-engine'
 import {
   deriveEntryRows,

@@ -1,4 +1,4 @@
-import { type Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
 import { inBackground, elapsedBy, untilAborted, type FloorState } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { isFloorOld, openedTo } from '@looseleaf/protocol/internal'

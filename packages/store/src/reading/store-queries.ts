@@ -1,14 +1,14 @@
 import { checkOptions, withCallbacks } from '@looseleaf/core/internal'
-import {
-  type GetAllOptions,
-  type IndexConditions,
-  type IndexDefinition,
-  type IndexedEntity,
-  type IndexProperties,
-  type IntersectionPage,
-  type QueryOptions,
-  type QueryPage,
-  type Where,
+import type {
+  GetAllOptions,
+  IndexConditions,
+  IndexDefinition,
+  IndexedEntity,
+  IndexProperties,
+  IntersectionPage,
+  QueryOptions,
+  QueryPage,
+  Where,
 } from '@looseleaf/index-engine'
 import { requireDefinition, type EngineContext } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../call-options.ts'

@@ -1,5 +1,5 @@
 import { LooseleafError, parseId } from '@looseleaf/core'
-import { type EntityTable } from '@looseleaf/core/internal'
+import type { EntityTable } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalog } from '@looseleaf/index-engine/internal'
 import { type FaultPlan, faultyDriver, keepOpen, unknownOutcome, withoutPauses } from '@looseleaf/testkit'

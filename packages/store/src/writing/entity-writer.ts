@@ -2,12 +2,7 @@ import { isLooseleafError, type LooseleafError, type CallOptions } from '@loosel
 import { elapsedBy, isUndone, isVersion } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { catchUp, commit, movedOrUndone } from '@looseleaf/protocol'
-import {
-  type CommitOutcome,
-  type EntityWrites,
-  type PlacedKey,
-  type RowFailure,
-} from '@looseleaf/protocol/internal'
+import type { CommitOutcome, EntityWrites, PlacedKey, RowFailure } from '@looseleaf/protocol/internal'
 import {
   committedAttempt,
   requireNoneUnsettled,

@@ -1,6 +1,6 @@
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { claimEarly, deleteLost, writeEarly } from '@looseleaf/protocol'
-import { type PlacedKey, type RowFailure, type RowLanesOf, type TakeKey } from '@looseleaf/protocol/internal'
+import type { PlacedKey, RowFailure, RowLanesOf, TakeKey } from '@looseleaf/protocol/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /** Writes the claims and index rows of an entity through the lanes of their shards. */

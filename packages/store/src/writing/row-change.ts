@@ -1,5 +1,5 @@
 import { formatId, LooseleafError, type Bag, type CatalogEntry, type Codec } from '@looseleaf/core'
-import { type Key } from '@looseleaf/core/internal'
+import type { Key } from '@looseleaf/core/internal'
 import { diffRows } from '@looseleaf/index-engine'
 import { deriveEntryRows, includedBytes, type Catalog } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'

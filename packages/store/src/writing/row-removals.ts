@@ -1,4 +1,4 @@
-import { type Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
 import { elapsedBy, inBackground, isUndone } from '@looseleaf/core/internal'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'

@@ -1,5 +1,5 @@
 import { metaOf, parseId } from '@looseleaf/core'
-import { type IndexRow } from '@looseleaf/core/internal'
+import type { IndexRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'

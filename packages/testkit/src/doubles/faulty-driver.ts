@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import { type ClaimTable, type IndexTable } from '@looseleaf/core/internal'
+import type { ClaimTable, IndexTable } from '@looseleaf/core/internal'
 
 /** A call before it reaches the driver. */
 export interface FaultyCall {

@@ -1,4 +1,4 @@
-import { type Time } from '@looseleaf/core'
+import type { Time } from '@looseleaf/core'
 import { throwIfAborted } from '@looseleaf/core/internal'
 
 /**
