@@ -1,6 +1,6 @@
 import { LooseleafError, type Driver, type Time } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { consume, type Consumer } from '../src/consumer/consume.ts'
 import type { ConsumeOptions } from '../src/consumer/consume-options.ts'

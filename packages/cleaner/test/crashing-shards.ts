@@ -3,7 +3,7 @@ import {
   createReferenceDriver,
   type ReferenceDriver,
   type ShardState,
-} from '@looseleaf-tooling/reference-driver'
+} from '@looseleaf-tooling/kit/reference-driver'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 
 /** Shards whose disks can hang: commits are then visible, but durable only after a flush. */

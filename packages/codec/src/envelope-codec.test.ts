@@ -5,7 +5,7 @@ import { LooseleafError, type Bag } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
+import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
 import { envelope } from '../test/envelope.ts'
 import {

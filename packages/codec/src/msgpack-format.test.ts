@@ -3,7 +3,7 @@ import type { Bag } from '@looseleaf/core'
 import { MAX_DEPTH } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
+import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
 import { msgpackFormat } from './msgpack-format.ts'
 

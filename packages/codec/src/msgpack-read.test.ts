@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 // This entry loads the native part of msgpackr for the whole process; the other reader imports `msgpackr/pack`.
 import { Packr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
+import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { codeOf } from '../test/code-of.ts'
 import { unpackByMsgpackr } from '../test/msgpackr-reader.ts'

@@ -5,7 +5,7 @@ import { MAX_DEPTH, MAX_VALUES, type Definition } from '@looseleaf/core/internal
 import { decode as decodeElsewhere } from '@msgpack/msgpack'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
+import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
 import { envelope } from '../test/envelope.ts'
 import { readIndependently } from '../test/independent-reader.ts'

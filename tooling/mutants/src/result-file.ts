@@ -1,4 +1,4 @@
-import { circumstances, saveResult, type Circumstances } from '@looseleaf-tooling/results'
+import { circumstances, saveResult, type Circumstances } from '@looseleaf-tooling/kit/results'
 
 /** A run over all of the protocol's code, as stored for the page on reliability. */
 export interface MutantsResultFile extends Circumstances {

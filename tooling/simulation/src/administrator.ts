@@ -1,6 +1,6 @@
 import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 import { byGroupAndRank, byGroupAndRankElsewhere, bySeat, bySeatListed } from './indexes.ts'
 import type { Life } from './life.ts'
 

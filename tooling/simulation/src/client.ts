@@ -1,6 +1,6 @@
 import { isLooseleafError, metaOf, type Bag, type EntityId, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Operation } from './evidence.ts'
 import type { History } from './history.ts'
 import { GROUPS, NAMES, RANKS, SEATS, TAGS } from './indexes.ts'

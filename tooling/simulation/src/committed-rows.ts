@@ -2,7 +2,7 @@ import type { CatalogEntry, Codec, Router } from '@looseleaf/core'
 import type { Key } from '@looseleaf/core/internal'
 import { shardOfRow } from '@looseleaf/index-engine'
 import { deriveEntryRows, keyIdentity, mergeCatalogs, tableSpec } from '@looseleaf/index-engine/internal'
-import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/reference-driver'
+import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/kit/reference-driver'
 import { isOf } from './indexes.ts'
 
 export interface PlacedRow {

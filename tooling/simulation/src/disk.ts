@@ -1,5 +1,5 @@
-import type { Random } from '@looseleaf-tooling/random'
-import type { ReferenceShard, ShardState } from '@looseleaf-tooling/reference-driver'
+import type { Random } from '@looseleaf-tooling/kit/random'
+import type { ReferenceShard, ShardState } from '@looseleaf-tooling/kit/reference-driver'
 
 /**
  * The disk of a shard's server. A commit is visible at once. Its answer waits until it is on disk, which

@@ -1,5 +1,5 @@
 import type { Bag, Codec, EntityId } from '@looseleaf/core'
-import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { Checker } from './checks.ts'
 import { createStates, type State, type States } from './states.ts'
 

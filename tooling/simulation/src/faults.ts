@@ -1,4 +1,4 @@
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 
 /** All kinds of faults. */
 export const faultKinds = [

@@ -9,7 +9,7 @@ import type {
   IndexTableSpec,
 } from '@looseleaf/core/internal'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
-import type { ReferenceIndex, ReferenceShard } from '@looseleaf-tooling/reference-driver'
+import type { ReferenceIndex, ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
 import type { Flaw } from './flaws.ts'
 
 /** Returns a shard with the flaw, on top of a correct one. */

@@ -3,7 +3,7 @@ import { drainPending } from '@looseleaf/cleaner/internal'
 import type { Driver, Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
-import { changed } from '@looseleaf-tooling/lab/drivers'
+import { changed } from '@looseleaf-tooling/kit/changed-driver'
 import type { Flaw } from './flaws.ts'
 
 /** Returns the driver for the writers of a process, with the flaw. */

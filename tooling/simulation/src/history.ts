@@ -1,5 +1,5 @@
 import type { Codec } from '@looseleaf/core'
-import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { createAcknowledgements, type Acknowledgements } from './acknowledgements.ts'
 import {
   createEvidence,

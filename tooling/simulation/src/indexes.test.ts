@@ -1,7 +1,7 @@
 import type { Bag } from '@looseleaf/core'
 import { deriveRows, shardOfRow, type IndexDefinition } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
-import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
+import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import { expect, it } from 'vitest'
 import { byPair, byRank, GROUPS, RANKS, TAGS } from './indexes.ts'
 import { SHARDS } from './world.ts'

@@ -1,6 +1,6 @@
 import { formatId, type CatalogEntry } from '@looseleaf/core'
 import { isClaimsOf, isInUse } from '@looseleaf/index-engine/internal'
-import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { CommittedRows } from './committed-rows.ts'
 import { byName, bySeat } from './indexes.ts'
 

@@ -1,7 +1,7 @@
 import { startCleaner, type Cleaner } from '@looseleaf/cleaner'
 import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 import { runAdministrator } from './administrator.ts'
 import { runClient, type ReplicaClient } from './client.ts'
 import { clientsStore, keepDraining, onlyDrains } from './flawed-process.ts'

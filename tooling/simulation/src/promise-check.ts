@@ -1,6 +1,6 @@
 import { formatId, type CatalogEntry, type Router } from '@looseleaf/core'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
-import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { CommittedRows, PlacedRow } from './committed-rows.ts'
 
 /** Compares the tables of the databases with the committed entities, at this instant. */

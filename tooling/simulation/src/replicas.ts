@@ -1,5 +1,5 @@
 import type { Shard } from '@looseleaf/core'
-import { createReferenceReplica, type ReferenceShard } from '@looseleaf-tooling/reference-driver'
+import { createReferenceReplica, type ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
 import type { FaultKind } from './faults.ts'
 import type { Flaw } from './flaws.ts'
 import type { ShardMoment, ShardPast } from './shard-past.ts'

@@ -1,4 +1,4 @@
-import { circumstances, saveResult, type Circumstances } from '@looseleaf-tooling/results'
+import { circumstances, saveResult, type Circumstances } from '@looseleaf-tooling/kit/results'
 import type { SimulationOptions } from './simulation.ts'
 import type { SimulationTotals } from './totals.ts'
 

@@ -1,6 +1,6 @@
 import type { Time } from '@looseleaf/core'
 import { abortedError } from '@looseleaf/core/internal'
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Life } from './life.ts'
 
 /** A statement in flight to a shard. */

@@ -1,7 +1,7 @@
 import { metaOf, type Bag, type EntityId } from '@looseleaf/core'
 import type { IndexDefinition, IndexProperties, QueryPage, Where } from '@looseleaf/index-engine'
-import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
-import type { Random } from '@looseleaf-tooling/random'
+import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
+import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Act, ClientOptions } from './client.ts'
 import type { SearchRequest } from './evidence.ts'
 import {

@@ -1,5 +1,5 @@
-import type { ReferenceShard, ShardState } from '@looseleaf-tooling/reference-driver'
-import type { Random } from '@looseleaf-tooling/random'
+import type { ReferenceShard, ShardState } from '@looseleaf-tooling/kit/reference-driver'
+import type { Random } from '@looseleaf-tooling/kit/random'
 
 /** All past states of a shard; a lagging replica may still hold one of them. */
 export interface ShardPast {

@@ -1,4 +1,4 @@
-import { createRandom } from '@looseleaf-tooling/random'
+import { createRandom } from '@looseleaf-tooling/kit/random'
 import { Simulation, type SimulationOptions, type SimulationResult } from './simulation.ts'
 
 /**

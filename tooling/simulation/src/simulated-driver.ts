@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Disk } from './disk.ts'
 import type { FaultKind, Faults } from './faults.ts'
 import { UNCHANGED, unchangedTakes } from './flawed-driver.ts'

@@ -1,4 +1,4 @@
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 import { createChecker, type BrokenCheck, type CheckCounts } from './checks.ts'
 import { createCommittedRows } from './committed-rows.ts'
 import { endWell } from './ending.ts'

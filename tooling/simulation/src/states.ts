@@ -1,5 +1,5 @@
 import { formatId, type Bag, type Codec, type EntityId } from '@looseleaf/core'
-import type { ReferenceDriver, ReferenceRow, ReferenceShard } from '@looseleaf-tooling/reference-driver'
+import type { ReferenceDriver, ReferenceRow, ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
 
 /** A committed state of an entity; `bag` is null while the entity is deleted or absent. */
 export interface State {

@@ -1,4 +1,4 @@
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 import type { FaultKind } from './faults.ts'
 import { wake, type Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'

@@ -29,7 +29,7 @@ const aboutSharing = [
   'apps/feed/src/model/sessions.test.ts > a session and its person are read together, by one statement on one shard',
   'apps/feed/test/cost.test.ts > ',
   'apps/feed/test/mariadb.int.test.ts > the foot of a page counts the statements of the servers, and the home page keeps its budget',
-  'tooling/model-based/src/flaws.test.ts > the model notices when scans of one call get each other’s rows',
+  'tooling/models/src/model-based/flaws.test.ts > the model notices when scans of one call get each other’s rows',
   // Its cleaners meet a write in progress, which they leave to their next round.
   "packages/cleaner/test/write-policies.test.ts > onIndexFailure: 'defer' > two cleaners that drain concurrently",
 ]

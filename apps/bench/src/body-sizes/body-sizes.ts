@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '@looseleaf-tooling/random'
+import { createRandom, type Random } from '@looseleaf-tooling/kit/random'
 import { envelopeCodec, type Bag, type Codec } from 'looseleaf'
 import { createEntry } from '../workload/entry.ts'
 

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRandom } from '@looseleaf-tooling/random'
+import { createRandom } from '@looseleaf-tooling/kit/random'
 import type { LoadConfig, LoadReport } from './load-types.ts'
 import { createPost, postId, userId } from './posts.ts'
 import { openPosts } from './post-sides.ts'

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { createRandom, type Random } from '@looseleaf-tooling/random'
+import { createRandom, type Random } from '@looseleaf-tooling/kit/random'
 import type { Scale } from '../scale.ts'
 import type { SideName } from '../sides/side-names.ts'
 import { scenarioOf } from '../workload/scenarios.ts'

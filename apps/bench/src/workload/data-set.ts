@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '@looseleaf-tooling/random'
+import { createRandom, type Random } from '@looseleaf-tooling/kit/random'
 import { createEntry, publishedAt, withTags, type Entry } from './entry.ts'
 import { makeId, refOf, userId, type Ref } from './ids.ts'
 import { extrasOf, type LayoutName } from './indexes.ts'

@@ -1,5 +1,5 @@
 import type { Bag } from 'looseleaf'
-import { createRandom, type Random } from '@looseleaf-tooling/random'
+import { createRandom, type Random } from '@looseleaf-tooling/kit/random'
 
 /** An entry of a feed site: a shared link with a few likes and at most one comment. */
 export interface Entry extends Bag {

@@ -1,4 +1,4 @@
-import { createRandom } from '@looseleaf-tooling/random'
+import { createRandom } from '@looseleaf-tooling/kit/random'
 import { expect, test } from 'vitest'
 import { zipf } from './zipf.ts'
 

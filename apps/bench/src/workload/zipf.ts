@@ -1,4 +1,4 @@
-import type { Random } from '@looseleaf-tooling/random'
+import type { Random } from '@looseleaf-tooling/kit/random'
 
 /** Returns a function that draws numbers from 0 to `count` - 1 by Zipf's law: n is drawn in proportion to 1 / (n + 1). */
 export function zipf(count: number): (random: Random) => number {

@@ -2,7 +2,7 @@ import {
   createReferenceDriver,
   type ReferenceDriver,
   type ShardState,
-} from '@looseleaf-tooling/reference-driver'
+} from '@looseleaf-tooling/kit/reference-driver'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'

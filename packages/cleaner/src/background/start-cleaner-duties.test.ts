@@ -1,4 +1,4 @@
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { LooseleafError } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'

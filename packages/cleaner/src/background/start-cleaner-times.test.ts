@@ -1,4 +1,4 @@
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { systemTime, type Time } from '@looseleaf/core'
 import { inBackground } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'

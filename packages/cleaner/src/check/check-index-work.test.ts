@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { parseId } from '@looseleaf/core'
 import type { IndexRow } from '@looseleaf/core/internal'
 import { keptRowsMs, tableSpec } from '@looseleaf/index-engine/internal'

@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { changeCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'

@@ -2,7 +2,7 @@ import { LooseleafError, parseId, type Driver, type Entity } from '@looseleaf/co
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { expect, test } from 'vitest'
 import { dyingDriver, watchedDriver } from '../../test/broken-driver.ts'
 import { byTag, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../../test/stores.ts'

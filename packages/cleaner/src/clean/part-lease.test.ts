@@ -1,4 +1,4 @@
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { beforeEach, describe, expect, it } from 'vitest'

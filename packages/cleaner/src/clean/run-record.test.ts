@@ -1,4 +1,4 @@
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { beforeEach, describe, expect, it, test } from 'vitest'

@@ -1,4 +1,4 @@
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { untilAborted } from '@looseleaf/core/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'

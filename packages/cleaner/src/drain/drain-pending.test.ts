@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { LooseleafError } from '@looseleaf/core'
 import type { PendingPage } from '@looseleaf/core/internal'
 import { changeCatalog } from '@looseleaf/index-engine/internal'

@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import { createVersionClock } from '@looseleaf/core/internal'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
 import { byUser, openStore } from '../../test/stores.ts'

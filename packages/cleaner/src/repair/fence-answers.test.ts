@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { LooseleafError, parseId } from '@looseleaf/core'
 import { changeCatalog } from '@looseleaf/index-engine/internal'
 import { fence } from '@looseleaf/protocol'

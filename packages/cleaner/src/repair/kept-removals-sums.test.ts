@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { parseId, type Time } from '@looseleaf/core'
 import type { IndexRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'

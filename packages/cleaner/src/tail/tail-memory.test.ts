@@ -1,4 +1,4 @@
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { Driver } from '@looseleaf/core'
 import type { EntityPageRow, IndexRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'

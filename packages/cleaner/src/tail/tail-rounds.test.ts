@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultyCall } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'

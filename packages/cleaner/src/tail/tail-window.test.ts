@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../test/stores.ts'
 import { createPass, type Pass } from '../pass/pass.ts'

@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
+import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import type { Entity } from '@looseleaf/core'
 import { MAX_VALUES } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'

@@ -1,6 +1,6 @@
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver } from '@looseleaf/testkit'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeCatalogs } from './catalog.ts'
 import { createCatalogHolder, type CatalogHolder } from './catalog-holder.ts'

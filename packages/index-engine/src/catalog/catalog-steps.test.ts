@@ -1,7 +1,7 @@
 import { LooseleafError, type CatalogEntry, type IndexState } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { defineIndex } from '../definitions/define-index.ts'
 import { mergeCatalogs } from './catalog.ts'

@@ -1,6 +1,6 @@
 import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { tableSpec } from '../definitions/catalog-entries.ts'
 import { defineIndex } from '../definitions/define-index.ts'

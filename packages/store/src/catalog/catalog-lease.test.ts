@@ -1,5 +1,5 @@
 import { defineIndex } from '@looseleaf/index-engine'
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { keepOpen } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'

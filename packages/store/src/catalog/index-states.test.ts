@@ -3,7 +3,7 @@ import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 

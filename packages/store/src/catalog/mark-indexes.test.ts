@@ -1,6 +1,6 @@
 import type { DriverFactory } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 

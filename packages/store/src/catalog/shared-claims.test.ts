@@ -1,7 +1,7 @@
 import type { DriverFactory, IndexDefinitionData } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalog, entriesOf, hasIndexTable, tableSpec } from '@looseleaf/index-engine/internal'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'

@@ -1,4 +1,4 @@
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { LooseleafError, type Shard, type Time } from '@looseleaf/core'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'

@@ -1,5 +1,5 @@
 import { envelopeCodec } from '@looseleaf/codec'
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'

@@ -4,7 +4,7 @@ import {
   type ReferenceDriver,
   type ReferenceReplica,
   type ShardState,
-} from '@looseleaf-tooling/reference-driver'
+} from '@looseleaf-tooling/kit/reference-driver'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { LooseleafError, parseId, type Driver, type Shard, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'

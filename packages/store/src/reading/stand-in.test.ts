@@ -1,7 +1,7 @@
 import type { DriverFactory, Time } from '@looseleaf/core'
 import { defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
 import { changeCatalog } from '@looseleaf/index-engine/internal'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
 

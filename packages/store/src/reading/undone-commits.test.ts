@@ -3,7 +3,7 @@ import {
   createReferenceDriver,
   type ReferenceDriver,
   type ShardState,
-} from '@looseleaf-tooling/reference-driver'
+} from '@looseleaf-tooling/kit/reference-driver'
 import type { Driver } from '@looseleaf/core'
 import { faultyDriver, keepOpen, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'

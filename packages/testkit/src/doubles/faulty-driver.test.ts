@@ -1,6 +1,6 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import { expect, test } from 'vitest'
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { catalogOf, firstShard, newEntity } from '../contracts/driver/harness.ts'
 import { faultyDriver, unknownOutcome, type FaultPlan } from './faulty-driver.ts'
 

@@ -1,4 +1,4 @@
-import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import * as vitest from 'vitest'
 import { claimContract } from './claims.ts'
 

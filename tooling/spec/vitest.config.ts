@@ -1,1 +1,0 @@
-export { default } from '@looseleaf-tooling/vitest'
