@@ -16,7 +16,7 @@ const usage = `Usage: pnpm faults history [--operations 100000] [--processes 8] 
        pnpm faults changes [--minutes 30] [--seed 1]        consumers of changes, while all kinds of harm are done
        pnpm faults replicas [--minutes 10] [--replicas 2] [--seed 1]
                                                             reads from so many replicas of each shard, while harm is done to them
-       pnpm faults report                                   docs/reliability.md from the last results`
+       pnpm faults report                                   docs/reliability.md and its tables from the last results`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { noFaults, noTotals } from '@looseleaf-tooling/simulation'
-import { renderReport } from './report.ts'
+import { renderReport as renderPages } from './report.ts'
 import type { ScenarioResultFile } from './results.ts'
+
+/** Both pages as one text. */
+const renderReport = (...given: Parameters<typeof renderPages>): string => {
+  const { page, tables } = renderPages(...given)
+  return `${page}\n${tables}`
+}
 
 const circumstances = {
   at: '2026-01-02T03:04:05.000Z',
@@ -246,4 +252,15 @@ test('the page has a part for MySQL and names the runs that are missing there', 
   expect(page).toMatch(/- On MySQL: .*SIGSTOP of writers/)
   expect(page).not.toMatch(/these runs used only MariaDB/)
   expect(renderReport([faultResult([])])).toMatch(/these runs used only MariaDB/)
+})
+
+test('the page of the outcome links to a section of the tables for each run', () => {
+  const { page, tables } = renderPages([faultResult([])], [], [{ ...faultResult([]), server: '9.7.4' }])
+  const sections = new Set(
+    [...tables.matchAll(/^##+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-')),
+  )
+  const links = [...page.matchAll(/reliability-tables\.md#([\w-]+)/g)].map(([, anchor = '']) => anchor)
+  expect(links).toContain('faults')
+  expect(links).toContain('on-mysql')
+  for (const link of links) expect(sections).toContain(link)
 })

@@ -10,15 +10,17 @@ import { left, number, right } from './report/format.ts'
 import { foundPart } from './report/found-part.ts'
 import { galeraPart } from './report/galera-part.ts'
 import { historyPart } from './report/history-part.ts'
-import { mutantsPart } from './report/mutants-part.ts'
+import { mutantsPart, mutantsTables } from './report/mutants-part.ts'
 import { mysqlPart, type OnMysql } from './report/mysql-part.ts'
+import { runsPart, TABLES } from './report/runs-part.ts'
 import { simulationPart } from './report/simulation-part.ts'
 import { summary } from './report/summary.ts'
 import { loadGaleraResults, loadResults, type GaleraResultFile, type ResultFile } from './results.ts'
 
-const PAGE = fileURLToPath(new URL('../../../../docs/reliability.md', import.meta.url))
+const DOCS = new URL('../../../../docs/', import.meta.url)
+const PAGE = fileURLToPath(new URL('reliability.md', DOCS))
 
-/** Writes the page from the last results and returns its path. Throws if there are none. */
+/** Writes both pages from the last results and returns the path of the first. Throws if there are none. */
 export function writeReport(): string {
   const { results, outdated } = loadResults('faults')
   const onMysql = loadResults('faults-on-mysql')
@@ -26,15 +28,23 @@ export function writeReport(): string {
     throw new Error('There are no results yet. Run `pnpm faults history` or `pnpm faults matrix` first.')
   for (const name of [...outdated, ...onMysql.outdated])
     console.error(`Skipped a result of an older format: ${name}`)
-  writeFileSync(PAGE, renderReport(results, loadGaleraResults(), onMysql.results))
+  const { page, tables } = renderReport(results, loadGaleraResults(), onMysql.results)
+  writeFileSync(PAGE, page)
+  writeFileSync(new URL(TABLES, DOCS), tables)
   return PAGE
+}
+
+/** The page of the outcome, and the page of the tables behind it. */
+export interface Report {
+  readonly page: string
+  readonly tables: string
 }
 
 export function renderReport(
   results: readonly ResultFile[],
   galera: readonly GaleraResultFile[] = [],
   onMysql: readonly ResultFile[] = [],
-): string {
+): Report {
   const history = results.find((result) => result.kind === 'history')
   const changes = results.find((result) => result.kind === 'changes')
   const replicas = results.find((result) => result.kind === 'replicas')
@@ -52,10 +62,28 @@ export function renderReport(
   const notRun = scenarios.flatMap(({ name }) => (named.has(name) ? [] : name))
   const brokeOff = shown.flatMap((result) => (result.kind === 'broke off' ? result.name : []))
   const mysql = mysqlIn(onMysql)
-  const parts = [
+  const page = [
     '# Reliability, measured',
     summary({ history, simulations, faults, failovers, galera, mysql, notRun, brokeOff }),
     howMeasured(shown),
+    runsPart({
+      history,
+      changes,
+      replicas,
+      faults: faults.length,
+      failovers: failovers.length,
+      simulations: simulations.length,
+      galera: galera.length,
+      mysql: mysql !== undefined,
+    }),
+    ...(mutants === undefined ? [] : [mutantsPart(mutants)]),
+    notMeasured(shown, mysql),
+    repeat(),
+  ]
+  const tables = [
+    `# Reliability, all tables
+
+The tables behind [the outcome](reliability.md). \`pnpm faults report\` writes both pages from the last results; do not edit this one.`,
     ...(history === undefined ? [] : [historyPart(history)]),
     ...(changes === undefined ? [] : [changesPart(changes)]),
     ...(replicas === undefined ? [] : [replicasPart(replicas)]),
@@ -64,13 +92,11 @@ export function renderReport(
     ...(simulations.length === 0 ? [] : [simulationPart(simulations)]),
     ...(galera.length === 0 ? [] : [galeraPart(galera)]),
     ...(mysql === undefined ? [] : [mysqlPart(mysql)]),
-    ...(mutants === undefined ? [] : [mutantsPart(mutants)]),
+    ...(mutants === undefined ? [] : [mutantsTables(mutants)]),
     foundPart(),
-    notMeasured(shown, mysql),
     provenance(shown, galera, onMysql),
-    repeat(),
   ]
-  return `${parts.join('\n\n')}\n`
+  return { page: `${page.join('\n\n')}\n`, tables: `${tables.join('\n\n')}\n` }
 }
 
 function measuredIn(results: readonly ResultFile[]): Measured[] {
@@ -96,7 +122,7 @@ function howMeasured(results: readonly ResultFile[]): string {
 
 Measured on: ${each(({ at }) => at.slice(0, 10))}; server ${each((result) => serverOf(result))}; Node ${each(({ node }) => node)};
 ${each(({ cpus }) => cpus)} processor cores for servers, processes and checkers together; 2 shards unless stated otherwise,
-with their data in ${each((result) => ('folder' in result ? result.folder : undefined))}. Commits and seeds are [at the end](#where-the-numbers-are-from).`
+with their data in ${each((result) => ('folder' in result ? result.folder : undefined))}. Commits and seeds are [beside the tables](${TABLES}#where-the-numbers-are-from).`
 }
 
 /** A simulation has no server. */

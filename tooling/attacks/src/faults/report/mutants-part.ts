@@ -1,24 +1,30 @@
 import { scoreOf, type FileResult, type MutantsResultFile } from '@looseleaf-tooling/mutants'
 import { markdownTable } from '../markdown-table.ts'
 import { left, number, right, sum } from './format.ts'
+import { TABLES } from './runs-part.ts'
 
-/** Renders how many mutants of the protocol's code are killed, and which survive. */
+/** Renders how many mutants of the protocol's code are killed. */
 export function mutantsPart({ run, commit }: MutantsResultFile): string {
   const packages = [...Map.groupBy(run.files, ({ file }) => file.split('/')[1] ?? '')]
   const rows = packages.map(([name, files]) => row(name, files))
-  const survived = run.files.flatMap(({ file, survived: all }) => all.map((each) => `- ${at(file, each)}`))
-  const equivalent = run.files.flatMap(({ file, equivalent: all }) =>
-    all.map(([name, reason]) => `- \`${file}\` ${code(name)}: ${reason}`),
-  )
   return `## Mistakes that tests notice
 
 \`pnpm mutants\` puts one small mistake at a time into the code that keeps entities and index rows consistent: a missing guard, a
 bound that is off by one, a call that is not made or not awaited. A test of the packages must fail; the simulation and the faults
-above do not count.
+above do not count. [Survivors](${TABLES}#mutants-that-survive) are listed.
 
 ${markdownTable(COLUMNS, [...rows, row('**all**', run.files)])}
 
-Measured at ${commit}. A mutant hangs if a test did not end with it.${list('Survivors', survived)}${list('Equivalent mutants, which no test can kill', equivalent)}`
+Measured at ${commit}. A mutant hangs if a test did not end with it.`
+}
+
+/** Renders which mutants survive, and which no test can kill. */
+export function mutantsTables({ run }: MutantsResultFile): string {
+  const survived = run.files.flatMap(({ file, survived: all }) => all.map((each) => `- ${at(file, each)}`))
+  const equivalent = run.files.flatMap(({ file, equivalent: all }) =>
+    all.map(([name, reason]) => `- \`${file}\` ${code(name)}: ${reason}`),
+  )
+  return `## Mutants that survive${list('Survivors', survived)}${list('Equivalent mutants, which no test can kill', equivalent)}`
 }
 
 const COLUMNS = [

@@ -5,6 +5,7 @@ import { faultsIn, verdictOf, type Measured } from './faults-part.ts'
 import { left, number, right, some, sum } from './format.ts'
 import { galeraHeld } from './galera-part.ts'
 import type { OnMysql } from './mysql-part.ts'
+import { TABLES } from './runs-part.ts'
 
 export interface Everything {
   readonly history: HistoryResultFile | undefined
@@ -62,8 +63,7 @@ for days: see [what was not measured](#not-measured).
 ${markdownTable(columns, rows)}${listed('Not run', notRun)}${listed('Broke off', brokeOff)}
 
 Operations are answered calls: reads, queries and writes, including refused ones. Each kind of fault has its own unit: connections
-damaged or killed, processes killed or stopped, locks held, settings changed. The following sections describe each run, and the
-mistakes that they [found](#found-and-fixed-on-the-way).`
+damaged or killed, processes killed or stopped, locks held, settings changed. The runs also [found mistakes](${TABLES}#found-and-fixed-on-the-way), which are fixed.`
 }
 
 function listed(what: string, names: readonly string[]): string {
