@@ -49,6 +49,7 @@ export {
 } from './entities/stored-version.ts'
 export { createVersionClock, type VersionClock } from './entities/version-clock.ts'
 export type { CatalogTable, Requirement, ShardCatalog } from './ports/catalog-table.ts'
+export type { LayoutShard, StoreLayout } from './ports/layout.ts'
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
 export type { Definition, DefinitionTable, StoredDefinition } from './ports/definition-table.ts'
 export type { RunningStatement, ShardSizes } from './ports/driver.ts'

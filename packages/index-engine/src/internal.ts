@@ -56,8 +56,12 @@ export {
   isPaused,
   keptRowsMs,
   mergeCatalogs,
+  latestLayout,
   type Catalog,
+  type PlacedCatalog,
 } from './catalog/catalog.ts'
+export { bucketsOf, firstLayout } from './catalog/layout.ts'
+export { createPlacement, type Placement } from './catalog/placement.ts'
 export {
   changeCatalog,
   changeCatalogContents,

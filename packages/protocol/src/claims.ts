@@ -8,7 +8,13 @@ import {
   type Key,
 } from '@looseleaf/core/internal'
 import { shardOfRow } from '@looseleaf/index-engine'
-import { deriveClaims, keyIdentity, tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  deriveClaims,
+  keyIdentity,
+  tableSpec,
+  type EngineContext,
+  type Placement,
+} from '@looseleaf/index-engine/internal'
 import { fence } from './fence.ts'
 import { movedOrUndone, type SeenEntity } from './on-disk.ts'
 import { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
@@ -42,7 +48,7 @@ const PATIENCE_MS = 250
 const PAUSE_MS = 30
 
 /**
- * Takes a key for an entity. If it resolves with undefined, the entity holds the key, stamped with this version or a greater one: a
+ * Takes a key for an entity, on its shard by the catalog of the attempt. If it resolves with undefined, the entity holds the key, stamped with this version or a greater one: a
  * commit of this version, from the base that was read before, has the key to itself. If another entity is committed with the key,
  * it resolves with the id of that entity.
  *
@@ -61,11 +67,12 @@ const PAUSE_MS = 30
 export async function takeKey(
   context: EngineContext,
   take: TakeKey,
+  placement: Placement,
   { entry, key, entityId, version }: WantedKey,
   signal?: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const spec = tableSpec(entry)
-  const shard = shardOfRow(entry, context.router, key, entityId)
+  const shard = shardOfRow(entry, placement, key, entityId)
   const claims = shardAt(context, shard).claims(spec)
   const isOver = createPatience(context)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -116,7 +123,7 @@ async function readHolder(
   id: Uint8Array,
   signal: AbortSignal | undefined,
 ): Promise<Holder> {
-  const { entities } = shardAt(context, context.router.shardOfId(id))
+  const { entities } = shardAt(context, context.catalog.current().placement.shardOfId(id))
   const [row] = await entities.read([id], { signal })
   return { id, version: row?.version ?? 0, row }
 }

@@ -17,7 +17,8 @@ export async function deleteLost(
   entityId: Uint8Array,
   version: number,
 ): Promise<void> {
-  const [failure] = await sendByTable(context, lanesOf, rows, entityId, ({ remove }, group) =>
+  const { placement } = context.catalog.current()
+  const [failure] = await sendByTable(context, lanesOf, placement, rows, entityId, ({ remove }, group) =>
     remove.submitAll(group.map(({ key }) => ({ key, entityId, before: version }))),
   )
   if (failure !== undefined) throw failure.error

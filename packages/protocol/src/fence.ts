@@ -21,11 +21,12 @@ export async function fence(
   stamp: number,
   { signal }: CallOptions = {},
 ): Promise<number | undefined> {
-  const number = context.router.shardOfId(id)
-  const { entities } = shardAt(context, number)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const version = context.clock.next(Math.max(stamp, base))
-    const epoch = context.catalog.current().epochs[number] ?? 0
+    const { epochs, placement } = context.catalog.current()
+    const number = placement.shardOfId(id)
+    const { entities } = shardAt(context, number)
+    const epoch = epochs[number] ?? 0
     const [row] = base === 0 ? [] : await entities.read([id], { signal })
     if ((row?.version ?? 0) !== base) return undefined
     const outcome = await commit(

@@ -1,7 +1,7 @@
 import { isLooseleafError, type CatalogEntry } from '@looseleaf/core'
 import type { IndexRow, IndexRowRemoval, IndexTableSpec, Key, Lane } from '@looseleaf/core/internal'
 import { shardOfRow } from '@looseleaf/index-engine'
-import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
+import { tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 
 /** Key of an index row or a claim, without its entity and version. */
 export interface PlacedKey {
@@ -33,6 +33,7 @@ export interface RowFailure {
 export async function sendByTable(
   context: EngineContext,
   lanesOf: RowLanesOf,
+  placement: Placement,
   rows: readonly PlacedKey[],
   entityId: Uint8Array,
   send: (lanes: RowLanes, rows: readonly PlacedKey[]) => Promise<unknown>,
@@ -40,7 +41,7 @@ export async function sendByTable(
   const groups = new Map<RowLanes, PlacedKey[]>()
   for (const row of rows) {
     const { entry, key } = row
-    const lanes = lanesOf(shardOfRow(entry, context.router, key, entityId), tableSpec(entry))
+    const lanes = lanesOf(shardOfRow(entry, placement, key, entityId), tableSpec(entry))
     const group = groups.get(lanes)
     if (group === undefined) groups.set(lanes, [row])
     else group.push(row)

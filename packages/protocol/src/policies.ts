@@ -16,8 +16,8 @@ export async function learnPolicies(
   ids: Iterable<Uint8Array>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const shards = new Set(Array.from(ids, (id) => context.router.shardOfId(id)))
-  const { epochs } = context.catalog.current()
+  const { epochs, placement } = context.catalog.current()
+  const shards = new Set(Array.from(ids, (id) => placement.shardOfId(id)))
   const isBehind = await Promise.all(
     Array.from(shards, async (shard) => {
       const found = await loadShardCatalog(shardAt(context, shard), { signal })

@@ -12,7 +12,8 @@ export function shardAt({ driver: { shards } }: EngineContext, number: number): 
   )
 }
 
-/** Groups distinct ids by the shard of their entity. */
+/** Groups distinct ids by the shard of their entity, by the catalog of this moment. */
 export function idsByShard(context: EngineContext, ids: Iterable<Uint8Array>): Map<Shard, Uint8Array[]> {
-  return Map.groupBy(distinctIds(ids), (id) => shardAt(context, context.router.shardOfId(id)))
+  const { placement } = context.catalog.current()
+  return Map.groupBy(distinctIds(ids), (id) => shardAt(context, placement.shardOfId(id)))
 }

@@ -1,6 +1,6 @@
 import { isLooseleafError, LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import type { IndexRow } from '@looseleaf/core/internal'
-import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
+import { tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 import { duplicateKey, isHeld, takeKey, type TakeKey } from './claims.ts'
 import {
   failureUnlessDropped,
@@ -12,18 +12,20 @@ import {
 import { shardAt } from './shards.ts'
 
 /**
- * Law 1 for writers: upserts the rows of these keys, stamped with the version that will be committed. Resolves with the failures when all
+ * Law 1 for writers: upserts the rows of these keys, stamped with the version that will be committed, on their shards by the catalog of the
+ * attempt. Resolves with the failures when all
  * rows have ended, so that no row is in flight when the attempt fails. All other rows then exist with at least this version.
  */
 export async function writeEarly(
   context: EngineContext,
   lanesOf: RowLanesOf,
+  placement: Placement,
   rows: readonly PlacedKey[],
   entityId: Uint8Array,
   version: number,
   signal?: AbortSignal,
 ): Promise<readonly RowFailure[]> {
-  const failures = await sendByTable(context, lanesOf, rows, entityId, ({ upsert }, group) =>
+  const failures = await sendByTable(context, lanesOf, placement, rows, entityId, ({ upsert }, group) =>
     upsert.submitAll(
       group.map(({ key, included }) => ({ key, entityId, version, included })),
       signal,
@@ -41,6 +43,7 @@ export async function writeEarly(
 export async function claimEarly(
   context: EngineContext,
   take: TakeKey,
+  placement: Placement,
   keys: readonly PlacedKey[],
   entityId: Uint8Array,
   version: number,
@@ -51,7 +54,7 @@ export async function claimEarly(
   let failure: { readonly error: unknown } | undefined
   const eitherSignal = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
   const takeOne = async ({ entry, key }: PlacedKey): Promise<void> => {
-    const holder = await takeKey(context, take, { entry, key, entityId, version }, eitherSignal)
+    const holder = await takeKey(context, take, placement, { entry, key, entityId, version }, eitherSignal)
     if (holder !== undefined) throw duplicateKey(entry, entityId, holder)
   }
   await Promise.all(
@@ -123,13 +126,14 @@ export async function writeAgain(
   }
   const take: TakeKey = async (shardNumber, table, row, takeSignal) =>
     (await shardAt(context, shardNumber).claims(table).take([row], { signal: takeSignal }))[0]
+  const { placement } = context.catalog.current()
   const claims = await send(() => shard.claims(spec).take(rows, { signal }))
   const duplicates: DuplicateKey[] = []
   let later = 0
   for (const [i, row] of rows.entries()) {
     if (isHeld(claims[i], row)) continue
     try {
-      const holder = await takeKey(context, take, { entry, ...row }, signal)
+      const holder = await takeKey(context, take, placement, { entry, ...row }, signal)
       if (holder !== undefined) duplicates.push({ entityId: row.entityId, holder })
     } catch (error) {
       // A contested key must not delay the other keys.

@@ -5,6 +5,9 @@ import { bucketOfId, bucketOfKey, BUCKETS } from './bucket-of-id.ts'
 import { checkRouterOptions, checkShards } from './check.ts'
 import { uuidV7 } from './uuid-v7.ts'
 
+/** The way from ids and keys to buckets, which never changes. */
+const SCHEME = 'buckets-1'
+
 export interface BucketRouterOptions {
   /** Number of shards, 1 to 4,096. */
   readonly shards: number
@@ -27,11 +30,11 @@ export function bucketRouter(options: BucketRouterOptions): Router {
   checkShards(shards, BUCKETS)
   const map = shardsByBucket(shards, buckets)
   return {
-    fingerprint: `buckets-1 shards=${shards} map=${hashOf(map)}`,
+    fingerprint: `${SCHEME} shards=${shards} map=${hashOf(map)}`,
     shardCount: shards,
     shardOfId: (id) => map[bucketOfId(id)] as number,
     shardOfKey: (key) => map[bucketOfKey(key)] as number,
-    buckets: { ofId: bucketOfId, shards: [...map] },
+    buckets: { scheme: SCHEME, ofId: bucketOfId, ofKey: bucketOfKey, shards: [...map] },
     newId: (near) => uuidV7(time.now(), near === undefined ? undefined : bucketOfId(near)),
   }
 }

@@ -88,7 +88,7 @@ export class DataStore extends StoreQueries {
     observing: Observing,
   ) {
     const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing))
-    const reader = createEntityReader(context.router, context.codec, (shard) => lanes[shard]!)
+    const reader = createEntityReader(context.catalog, context.codec, (shard) => lanes[shard]!)
     const replicas = createReplicaReads(context, lanes, reader, observing, onWarning)
     super(context, replicas, observing)
     const indexRows = createIndexRowWriter(context, lanes)
@@ -99,7 +99,7 @@ export class DataStore extends StoreQueries {
     this.#cache = cache
     const createReader = (wrapLanes: EntityCache['over'] = (unwrapped) => unwrapped): EntityReader => {
       const wrapped = lanes.map(wrapLanes)
-      return createEntityReader(context.router, context.codec, (shard) => wrapped[shard]!)
+      return createEntityReader(context.catalog, context.codec, (shard) => wrapped[shard]!)
     }
     this.#cachedReader = createReader(cache?.over)
     this.#freshReader = createReader(cache?.past)

@@ -92,10 +92,11 @@ function pageOf<const P extends IndexProperties>(
   // `planQuery` needs a generation; any will do.
   const entry = { ...definitionData(index), generation: 1 }
   // Checks `where` and the options before `where` is copied.
-  planQuery(entry, where, query, context.router)
+  const { placement } = context.catalog.current()
+  planQuery(entry, where, query, placement)
   // Other loops may share the page, so later changes to the caller's object must not affect it.
   const ownWhere = structuredClone(where)
-  const plan = planQuery(entry, ownWhere, query, context.router)
+  const plan = planQuery(entry, ownWhere, query, placement)
   let pages = watched.get(context)
   if (pages === undefined) watched.set(context, (pages = new Map()))
   const { index: indexHash, where: whereHash } = plan.scope.hashes()

@@ -84,15 +84,16 @@ function expectedRows(
 
 /** Returns the rows of these keys of an entity, with their shards. */
 export function placed(
-  { router }: EngineContext,
+  { catalog }: EngineContext,
   { entry }: IndexTarget,
   id: Uint8Array,
   keys: readonly Key[],
 ): readonly ExpectedRow[] {
+  const { placement } = catalog.current()
   return keys.map((key) => ({
     key,
     identity: keyIdentity(key),
-    shard: shardOfRow(entry, router, key, id),
+    shard: shardOfRow(entry, placement, key, id),
   }))
 }
 

@@ -25,9 +25,10 @@ export async function otherVersionRows(
       for (const [i, id] of group.entries()) versions.set(idKey(id), found[i])
     }),
   )
+  const { placement } = context.catalog.current()
   return rows.filter(
     ({ target, row }) =>
       versions.get(idKey(row.entityId)) !== row.version ||
-      shardOfRow(target.entry, context.router, row.key, row.entityId) !== shard,
+      shardOfRow(target.entry, placement, row.key, row.entityId) !== shard,
   )
 }

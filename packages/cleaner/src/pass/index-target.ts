@@ -22,7 +22,7 @@ export function indexTarget(context: EngineContext, entry: CatalogEntry): IndexT
 }
 
 export function tableOn(target: IndexTarget, shard: number): IndexTable {
-  // A target has a table for every shard, and the same router numbers the shards.
+  // A target has a table for every shard, and shard numbers never change.
   return target.tables[shard] as IndexTable
 }
 

@@ -41,7 +41,7 @@ export function createPass(
     tally,
     tallyOf: () => tally,
     report({ id, ...problem }) {
-      const shard = context.driver.shards[context.router.shardOfId(id)]?.name ?? ''
+      const shard = context.driver.shards[context.catalog.latest().placement.shardOfId(id)]?.name ?? ''
       options.onProblem?.({ ...problem, entity: formatId(id), shard })
     },
   }

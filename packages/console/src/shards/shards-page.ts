@@ -34,7 +34,7 @@ export interface ShardsPageOptions {
 /** Renders the page about the shards: their contents, their cleaner, and the statements of this process. */
 export async function shardsPage({ store, base }: ShardsPageOptions, signal: AbortSignal): Promise<Answer> {
   const { callsUnderWay, shards, removals, cache } = store.stats()
-  const { driver, router, catalog } = store.context
+  const { driver, catalog } = store.context
   const [report, followed, sizes, replicas, failing] = await Promise.all([
     readPart((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
     readPart((limited) => readShardReports({ context: store.context }, { signal: limited }), signal),
@@ -42,10 +42,10 @@ export async function shardsPage({ store, base }: ShardsPageOptions, signal: Abo
     readPart((limited) => readReplicas(store.context, { signal: limited }), signal),
     readPart((limited) => readFailures(store.context, { signal: limited, lateMs: NOTES_MS }), signal),
   ])
-  const { indexes } = catalog.current()
+  const { indexes, placement } = catalog.current()
   const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size
   const names = shards.map(({ name }) => name)
-  const buckets = router.buckets?.shards
+  const buckets = placement.shardOfBucket
   const body = markup`<h1>Shards</h1>
 <p class="lead">The store has ${counted(shards.length, 'database')} with the same tables, and <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}. No transaction and no lock spans two databases.</p>
 ${contentsTable(names, sizes, followed, buckets)}

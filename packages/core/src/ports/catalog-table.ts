@@ -1,4 +1,5 @@
 import type { ColumnType } from './index-table.ts'
+import type { StoreLayout } from './layout.ts'
 import type { CallOptions } from './call.ts'
 
 /** Catalog of a shard: its place in the store, and the indexes of the store. */
@@ -11,11 +12,14 @@ export interface ShardCatalog {
   readonly requires?: readonly Requirement[] | undefined
   /** Id of the store, the same on every shard. */
   readonly storeId: string
-  /** This shard's number, from 0. */
+  /** This shard's number, from 0: its place in the layout, which it keeps. */
   readonly shardNumber: number
+  /** Number of shards, for processes that do not know the layout. */
   readonly shardCount: number
-  /** The router's fingerprint. */
+  /** Fingerprint of the router that the store was made with. */
   readonly router: string
+  /** Undefined until the first `init` by a version that knows layouts; the router's own assignment counts until then. */
+  readonly layout?: StoreLayout | undefined
   readonly indexes: readonly CatalogEntry[]
   /**
    * Whether processes may commit entities whose index rows are still pending. False announces that they soon may; queries

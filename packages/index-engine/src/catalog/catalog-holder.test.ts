@@ -2,6 +2,7 @@ import type { ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { lastByteRouter } from '../../test/model.ts'
 import { mergeCatalogs } from './catalog.ts'
 import { createCatalogHolder, type CatalogHolder } from './catalog-holder.ts'
 
@@ -22,7 +23,11 @@ beforeEach(async () => {
     loads.push(held)
     return { after: () => held.promise }
   })
-  holder = createCatalogHolder(driver, mergeCatalogs([shardCatalog(1, 0), shardCatalog(1, 1)]))
+  holder = createCatalogHolder(
+    driver,
+    lastByteRouter(2),
+    mergeCatalogs([shardCatalog(1, 0), shardCatalog(1, 1)]),
+  )
 })
 
 function shardCatalog(epoch: number, shardNumber: number): ShardCatalog {

@@ -1,6 +1,13 @@
-import { isLooseleafError, type CallOptions, type Driver, type LooseleafError } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  type CallOptions,
+  type Driver,
+  type LooseleafError,
+  type Router,
+} from '@looseleaf/core'
 import { abortedError, untilAborted } from '@looseleaf/core/internal'
-import { mergeCatalogs, type Catalog } from './catalog.ts'
+import { mergeCatalogs, type Catalog, type PlacedCatalog } from './catalog.ts'
+import { createPlacement } from './placement.ts'
 import { askMigratedShards } from './read-catalogs.ts'
 
 /** The process's copy of the catalog. */
@@ -9,28 +16,32 @@ export interface CatalogHolder {
    * Returns the copy without a statement. Throws `STORE_TOO_NEW` if the last reading found a feature that this version does not
    * know: writes by an older copy could do harm.
    */
-  current(): Catalog
+  current(): PlacedCatalog
   /** Returns the copy even while `current` throws. For reports only; no write or query may rely on it. */
-  latest(): Catalog
+  latest(): PlacedCatalog
   /**
    * Reads the catalogs of all shards. The reading starts after this call, because one in flight may have missed a change that the
    * caller knows of. Waiting calls share the next reading; a signal ends the wait of its own call only. A shard that does not answer
-   * keeps its last known catalog. Rejects if no shard answers.
+   * keeps its last known catalog. Rejects if no shard answers, and if the layout does not fit the shards of this process.
    */
-  reload(options?: CallOptions): Promise<Catalog>
+  reload(options?: CallOptions): Promise<PlacedCatalog>
   /** Takes over a catalog that was just read. Ignores one with a lower epoch of any shard. */
   adopt(catalog: Catalog): void
 }
 
-export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHolder {
-  let current = initial
+export function createCatalogHolder(driver: Driver, router: Router, initial: Catalog): CatalogHolder {
+  let current = placed(initial)
   let tooNew: LooseleafError | undefined
   let adoptions = 0
-  let reading: Promise<Catalog> | undefined
-  let next: Promise<Catalog> | undefined
+  let reading: Promise<PlacedCatalog> | undefined
+  let next: Promise<PlacedCatalog> | undefined
+
+  function placed(catalog: Catalog): PlacedCatalog {
+    return { ...catalog, placement: createPlacement(router, catalog.layout, driver.shards.length) }
+  }
 
   function replace(catalog: Catalog): void {
-    current = catalog
+    current = placed(catalog)
     tooNew = undefined
     adoptions++
   }
@@ -40,7 +51,7 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
     if (catalog.epochs.every((epoch, shard) => epoch >= (current.epochs[shard] ?? 0))) replace(catalog)
   }
 
-  function read(): Promise<Catalog> {
+  function read(): Promise<PlacedCatalog> {
     const before = adoptions
     reading = askMigratedShards(driver)
       .then(({ catalogs, silent }) => {
@@ -63,8 +74,8 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
     return reading
   }
 
-  function readNext(after: Promise<Catalog>): Promise<Catalog> {
-    const begin = (): Promise<Catalog> => {
+  function readNext(after: Promise<PlacedCatalog>): Promise<PlacedCatalog> {
+    const begin = (): Promise<PlacedCatalog> => {
       next = undefined
       return read()
     }

@@ -3,6 +3,7 @@ import type { ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { lastByteRouter } from '../../test/model.ts'
 import { defineIndex } from '../definitions/define-index.ts'
 import { mergeCatalogs } from './catalog.ts'
 import { propagateCatalog } from './change-catalog.ts'
@@ -112,7 +113,7 @@ describe('a shard that does not answer a reload', () => {
     const driver = faultyDriver(reference, ({ shard }) =>
       isAway && shard === 1 ? { before: () => Promise.reject(away) } : undefined,
     )
-    const holder = createCatalogHolder(driver, await loadCatalog(driver))
+    const holder = createCatalogHolder(driver, lastByteRouter(3), await loadCatalog(driver))
     isAway = true
     expect(await holder.reload({})).toMatchObject({ epochs: [9, 5, 5], silent: [away] })
     isAway = false

@@ -1,5 +1,6 @@
 import type { CatalogEntry, IndexState, LooseleafError, StorePolicies } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
+import type { Placement } from './placement.ts'
 
 /**
  * The catalog of the store as a process knows it, merged from the catalogs of the shards. The process reads them one after the
@@ -16,6 +17,8 @@ export interface Catalog {
    * has epoch 0, so the shard refuses the write, and the writer reads the catalog again.
    */
   readonly epochs: readonly number[]
+  /** The layout with the greatest epoch; undefined in a store without one, whose router decides. */
+  readonly layout: StoreLayout | undefined
   /** Every index that is not dropped on all shards. Each generation has an entry. */
   readonly indexes: readonly CatalogEntry[]
   /** True if index rows of committed entities may be pending, now or soon. Queries then look for pending rows. */
@@ -29,6 +32,11 @@ export interface Catalog {
   readonly hasDefinitions: boolean
   /** Errors of the shards that did not answer this reading; empty if all answered. Such a shard may have an index that is not here. */
   readonly silent: readonly LooseleafError[]
+}
+
+/** A catalog that a process holds, with the shards of ids and keys by its layout. */
+export interface PlacedCatalog extends Catalog {
+  readonly placement: Placement
 }
 
 /** `queryTimeMs` of a store that was created without one. */
@@ -72,6 +80,7 @@ export function mergeCatalogs(
     storeId: known[0]?.storeId ?? '',
     shards,
     epochs: shards.map((shard) => shard?.epoch ?? 0),
+    layout: latestLayout(known),
     indexes,
     mayDefer: known.some((shard) => shard.mayDefer !== undefined),
     // The announcement (`mayDefer: false`) was on all shards for some time before shard 0 got `true`.
@@ -87,6 +96,15 @@ export function mergeCatalogs(
     hasDefinitions: known.some(({ definitions }) => definitions === true),
     silent,
   }
+}
+
+/** Returns the layout with the greatest epoch. Processes that do not know layouts may leave some catalogs without one. */
+export function latestLayout(catalogs: readonly (ShardCatalog | undefined)[]): StoreLayout | undefined {
+  let latest: ShardCatalog | undefined
+  for (const catalog of catalogs)
+    if (catalog?.layout !== undefined && !(latest !== undefined && latest.epoch >= catalog.epoch))
+      latest = catalog
+  return latest?.layout
 }
 
 function mergeStates(states: readonly (IndexState | undefined)[]): IndexState {

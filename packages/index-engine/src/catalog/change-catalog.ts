@@ -11,6 +11,7 @@ const MAX_ATTEMPTS = 50
 export type CatalogContents = Pick<
   ShardCatalog,
   | 'requires'
+  | 'layout'
   | 'indexes'
   | 'mayDefer'
   | 'deleteDelayMs'
@@ -22,6 +23,7 @@ export type CatalogContents = Pick<
 /** Picks the contents from a catalog. */
 export const contentsOf = ({
   requires,
+  layout,
   indexes,
   mayDefer,
   deleteDelayMs,
@@ -30,6 +32,7 @@ export const contentsOf = ({
   definitions,
 }: CatalogContents): CatalogContents => ({
   requires,
+  layout,
   indexes,
   mayDefer,
   deleteDelayMs,

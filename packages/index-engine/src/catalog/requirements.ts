@@ -6,7 +6,7 @@ import { isPath } from '../definitions/property-value.ts'
 /** Format of the catalogs that this version reads and writes. */
 export const CATALOG_FORMAT = 1
 
-type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs' | 'definitions'>
+type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs' | 'definitions' | 'layout'>
 
 /** The features that a store may require of its processes. */
 const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean })[] = [
@@ -15,6 +15,12 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
     name: 'delete-delay',
     since: '0.1.0',
     isRequired: ({ deleteDelayMs = 0 }) => deleteDelayMs > 0,
+  },
+  // A layout that has changed. An older process goes by its router's map, which is right only until then.
+  {
+    name: 'layout',
+    since: '0.1.0',
+    isRequired: ({ layout }) => layout !== undefined && layout.revision > 0,
   },
   // Indexes of values within objects.
   {

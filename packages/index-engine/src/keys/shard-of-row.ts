@@ -1,39 +1,40 @@
-import type { IndexDefinitionData, Router } from '@looseleaf/core'
+import type { IndexDefinitionData } from '@looseleaf/core'
 import { isBytes, type Key, type KeyValue } from '@looseleaf/core/internal'
+import type { Placement } from '../catalog/placement.ts'
 import { openIndex, type OpenIndex } from './open-index.ts'
 
-/** Returns the shard of an index row. It depends on the row alone, so writers and cleaners agree on it. */
+/** Returns the shard of an index row. It depends on the row and the layout alone, so writers and cleaners with one catalog agree on it. */
 export function shardOfRow(
   definition: IndexDefinitionData,
-  router: Router,
+  placement: Placement,
   key: Key,
   entityId: Uint8Array,
 ): number {
   const index = openIndex(definition)
   const { shardColumn } = index
   return shardColumn === undefined
-    ? router.shardOfId(entityId)
-    : shardOfColumn(index, router, shardColumn, key)
+    ? placement.shardOfId(entityId)
+    : shardOfColumn(index, placement, shardColumn, key)
 }
 
 /** Returns the shards that may have rows with this prefix: one shard if the prefix contains `shardOn`, otherwise all shards. */
 export function shardsOfQuery(
   definition: IndexDefinitionData,
-  router: Router,
+  placement: Placement,
   prefix: Key,
 ): readonly number[] {
   const index = openIndex(definition)
   const { shardColumn } = index
   if (shardColumn !== undefined && shardColumn < prefix.length) {
-    return [shardOfColumn(index, router, shardColumn, prefix)]
+    return [shardOfColumn(index, placement, shardColumn, prefix)]
   }
-  return Array.from({ length: router.shardCount }, (_, shard) => shard)
+  return Array.from({ length: placement.shardCount }, (_, shard) => shard)
 }
 
-function shardOfColumn(index: OpenIndex, router: Router, column: number, key: Key): number {
+function shardOfColumn(index: OpenIndex, placement: Placement, column: number, key: Key): number {
   const value = key[column] as KeyValue
-  if (index.types[column] !== 'uuid') return router.shardOfKey(stableBytes(value))
-  return router.shardOfId(value as Uint8Array)
+  if (index.types[column] !== 'uuid') return placement.shardOfKey(stableBytes(value))
+  return placement.shardOfId(value as Uint8Array)
 }
 
 /** Returns the bytes that decide the shard of a value. Stored rows depend on them, so they must never change. */

@@ -1,11 +1,6 @@
-import {
-  LooseleafError,
-  type Bag,
-  type IndexDefinitionData,
-  type IndexedProperty,
-  type Router,
-} from '@looseleaf/core'
+import { LooseleafError, type Bag, type IndexDefinitionData, type IndexedProperty } from '@looseleaf/core'
 import { compareKeys, compareKeyValues, type Key, type KeyRange } from '@looseleaf/core/internal'
+import type { Placement } from '../catalog/placement.ts'
 import {
   parseWhere,
   satisfies,
@@ -57,7 +52,7 @@ interface Condition extends ParsedCondition {
 export function planIntersection(
   planned: readonly PlannedCondition[],
   options: QueryOptions,
-  router: Router,
+  placement: Placement,
 ): IntersectionPlan {
   const name = planned.map(({ index }) => index.name).join(' and ')
   const order = parseOrder(`Indexes ${name}`, options.order)
@@ -75,7 +70,7 @@ export function planIntersection(
   const directions = openIndex(index).directions.slice(depth)
   const ranges = conditions.map((condition, i): IntersectedRange => {
     requireShards(condition.index, condition.range.prefix.length, scatter)
-    const shards = shardsOfQuery(condition.index, router, condition.range.prefix)
+    const shards = shardsOfQuery(condition.index, placement, condition.range.prefix)
     return { index: i, range: condition.range, shards }
   })
   const shards = shardsOf(ranges)

@@ -1,9 +1,10 @@
-import { LooseleafError, type Bag, type IndexDefinitionData, type Router } from '@looseleaf/core'
+import { LooseleafError, type Bag, type IndexDefinitionData } from '@looseleaf/core'
 import { STRING_PREFIX_BYTES, type KeyRange, isBytes } from '@looseleaf/core/internal'
 import { matchingKey } from '../conditions/matching-key.ts'
 import { parseWhere, type ParsedWhere } from '../conditions/parse-where.ts'
 import { openIndex } from '../keys/open-index.ts'
 import { shardOfRow, shardsOfQuery } from '../keys/shard-of-row.ts'
+import type { Placement } from '../catalog/placement.ts'
 import { cursorScope } from './cursor.ts'
 import { mergeRows } from './merge-rows.ts'
 import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
@@ -53,7 +54,7 @@ export function planQuery(
   index: IndexDefinitionData & { readonly generation: number },
   where: unknown,
   options: QueryOptions,
-  router: Router,
+  placement: Placement,
 ): QueryPlan {
   const { name } = index
   const parsed = parseWhere(index, where)
@@ -65,7 +66,10 @@ export function planQuery(
   requireShards(index, depth, scatter)
 
   const firstKey = matchingKey(index, parsed, order)
-  const ranges = parsed.ranges.map((range) => ({ range, shards: shardsOfQuery(index, router, range.prefix) }))
+  const ranges = parsed.ranges.map((range) => ({
+    range,
+    shards: shardsOfQuery(index, placement, range.prefix),
+  }))
   const shards = ranges.length === 1 ? ranges[0]!.shards : shardsOf(ranges)
   const isCountable = !parsed.overlaps && !(isSpread && shards.length > 1)
   const hasLongBound = [parsed.lower, parsed.upper].some(isLongString)
@@ -87,7 +91,7 @@ export function planQuery(
       const merged = mergeRows({ ranges, directions }, readOrder, start, fetch)
       return {
         take: merged.take,
-        mayCome: (place) => merged.mayCome(shardOfRow(index, router, place.key, place.entityId), place),
+        mayCome: (place) => merged.mayCome(shardOfRow(index, placement, place.key, place.entityId), place),
         stoppedAt: () => undefined,
       }
     },

@@ -1,4 +1,5 @@
-import type { CatalogEntry, IndexedProperty, Router } from '@looseleaf/core'
+import type { CatalogEntry, IndexedProperty } from '@looseleaf/core'
+import type { Placement } from '../catalog/placement.ts'
 import { sameProperty } from '../definitions/parse-property.ts'
 import { samePredicate } from '../definitions/predicate.ts'
 import { planQuery, type QueryPlan } from './plan-query.ts'
@@ -70,13 +71,13 @@ export function planByStandIn(
   entry: StandIn,
   where: unknown,
   options: QueryOptions,
-  router: Router,
+  placement: Placement,
 ): QueryPlan | undefined {
-  const wanted = planQuery(entry.standsFor, where, options, router)
+  const wanted = planQuery(entry.standsFor, where, options, placement)
   const scatter = entry.shardOn === entry.standsFor.shardOn ? options.scatter : true
   let plan: QueryPlan
   try {
-    plan = planQuery(entry, where, { ...options, scatter }, router)
+    plan = planQuery(entry, where, { ...options, scatter }, placement)
   } catch {
     // The building definition serves the query, so the stand-in lacks a property, or has it in another position.
     return undefined

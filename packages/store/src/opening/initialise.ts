@@ -13,11 +13,12 @@ import {
   contentsOf,
   DEFAULT_QUERY_TIME_MS,
   entriesOf,
+  firstLayout,
   loadShardCatalog,
   requirementsOf,
   tableName,
 } from '@looseleaf/index-engine/internal'
-import { checkLayouts, refuse } from './check-layout.ts'
+import { arrangeShards, refuse, type ArrangedShards } from './arrange-shards.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
 import { withPolicies } from '../catalog/policies.ts'
@@ -33,20 +34,19 @@ export type InitialiseOptions = Pick<OpenStoreOptions, 'acceptEmptyShards' | 'po
  * store in use, unless `acceptEmptyShards` is set.
  */
 export async function initialise(
-  driver: Driver,
+  given: Driver,
   router: Router,
   definitions: readonly IndexDefinitionData[],
   { acceptEmptyShards, policies, queryTimeMs }: InitialiseOptions,
 ): Promise<void> {
-  let catalogs = await load(driver, router)
+  let { driver, catalogs } = await load(given, router)
   const other = catalogs.findIndex((catalog) => catalog !== undefined)
   if (other > 0 && !acceptEmptyShards) {
     // Another process that makes the store writes shard 0 first, so its catalog is there by now.
-    catalogs = await load(driver, router)
+    ;({ driver, catalogs } = await load(given, router))
     if (catalogs[0] === undefined) {
       refuse(
-        driver,
-        0,
+        driver.shards[0] as Shard,
         `it is empty, but shard ${driver.shards[other]?.name} belongs to a store already. ${HINT}`,
       )
     }
@@ -55,7 +55,11 @@ export async function initialise(
   const existing = catalogs.find((catalog) => catalog !== undefined)
   await Promise.all(driver.shards.map((shard) => createTables(shard)))
   const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
-  const contents = { ...withPolicies({}, policies), indexes }
+  const layout = firstLayout(
+    router,
+    driver.shards.map(({ name }) => name),
+  )
+  const contents = { ...withPolicies({}, policies), layout, indexes }
   const first = { ...contents, requires: requirementsOf(contents) }
   let source = existing
   for (const [shardNumber, shard] of driver.shards.entries()) {
@@ -70,9 +74,20 @@ export async function initialise(
       queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
     }
     // The first process to write shard 0 determines the store's id and contents. The others copy its catalog.
-    await shard.catalog.init(catalog)
+    const isFirst = await shard.catalog.init(catalog)
     source ??= await loadShardCatalog(shard)
+    if (!isFirst && shardNumber > 0) await requireNumber(shard, shardNumber)
   }
+}
+
+/** Throws `LAYOUT_MISMATCH` if another shard of the list led to the same database, which has its number by now. */
+async function requireNumber(shard: Shard, number: number): Promise<void> {
+  const found = await loadShardCatalog(shard)
+  if (found === undefined || found.shardNumber === number) return
+  refuse(
+    shard,
+    `it is shard ${found.shardNumber} of the store by now, and was given as shard ${number} of a new one. Give the database of every shard once. Processes that make a store at the same time have to give its shards in the same order.`,
+  )
 }
 
 /**
@@ -91,9 +106,8 @@ async function refuseEmptyShards(
     // Another process may have written the catalog since.
     if (hold[number] || (await loadShardCatalog(shard)) !== undefined) continue
     refuse(
-      driver,
-      number,
-      `it is empty, but shard ${inUse} (${(driver.shards[inUse] as Shard).name}) holds entities of a store in use. ${HINT}`,
+      shard,
+      `it is empty, but shard ${(driver.shards[inUse] as Shard).name} holds entities of a store in use. ${HINT}`,
     )
   }
 }
@@ -126,8 +140,7 @@ async function createFirstIndexes(
   return indexes
 }
 
-async function load(driver: Driver, router: Router): Promise<readonly (ShardCatalog | undefined)[]> {
+async function load(driver: Driver, router: Router): Promise<ArrangedShards> {
   const catalogs = await Promise.all(driver.shards.map((shard) => loadShardCatalog(shard)))
-  checkLayouts(driver, router, catalogs)
-  return catalogs
+  return arrangeShards(driver, router, { catalogs, silent: new Map() })
 }

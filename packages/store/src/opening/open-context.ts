@@ -76,7 +76,7 @@ export async function openContext(
       detached: observing.detached,
     })
     const { silent } = opened
-    const catalog = createCatalogHolder(opened.driver, opened.catalog)
+    const catalog = createCatalogHolder(opened.driver, router, opened.catalog)
     const given = options.codec ?? msgpackZlibCodec()
     const answers = <One>(_: One, number: number): boolean => !silent.has(number)
     // A codec without codec entries needs no keeper.

@@ -176,7 +176,7 @@ it('a database without tables is rejected as a shard of a store in use', async (
   const mixed = keepOpen({ ...one, shards: [one.shards[0]!, other.shards[1]!] })
   await expect(DataStore.open({ shards: mixed, migrate: true })).rejects.toMatchObject({
     code: 'LAYOUT_MISMATCH',
-    message: expect.stringContaining('it is empty, but shard 0'),
+    message: expect.stringContaining('it is empty, but shard memory 0'),
   })
   await Promise.all([one.close(), other.close()])
 })
@@ -215,13 +215,13 @@ describe('an empty shard in the place of one of a store in use', () => {
 
   it.each([
     [0, 'it is empty, but shard reference shard 1 belongs to a store already.'],
-    [2, 'it is empty, but shard 1 (reference shard 1) holds entities of a store in use.'],
+    [2, 'it is empty, but shard reference shard 1 holds entities of a store in use.'],
   ])(
     'an empty shard %i of a store in use is rejected, and nothing is written to it',
     async (number, what) => {
       replace(number)
       const others = stored().filter((_, n) => n !== number)
-      expect(await refusal(init())).toContain(`Shard ${number} (reference shard ${number}): ${what}`)
+      expect(await refusal(init())).toContain(`Shard reference shard ${number}: ${what}`)
       expect(reference.shards[number]!.contents()).toBeUndefined()
       expect(stored().filter((_, n) => n !== number)).toEqual(others)
     },
@@ -264,30 +264,30 @@ describe('shards of different stores', () => {
     [
       'a shard of a store of another size',
       1,
-      { shardCount: 4 },
-      'it belongs to a store of 4 shards, but 3 were given',
+      { shardCount: 4, layout: undefined },
+      'it belongs to a store of 4 shards, but by the other shards the store has 3',
     ],
     [
       'a shard with another number',
       2,
       { shardNumber: 1 },
-      'it is number 1 of its store, but was given as number 2',
+      'it is shard 1 of its store, and so is reference shard 1',
     ],
     [
       'a shard of another store',
       1,
       { storeId: 'other' },
-      'it belongs to another store (other) than shard 0 (',
+      'it belongs to another store (other) than the other shards (',
     ],
     [
       'a shard with another router',
       2,
-      { router: 'other' },
-      'its store is routed by other, but the router given is',
+      { router: 'other', layout: undefined },
+      'its store was made with the router other, but the router given is',
     ],
   ])('%s is rejected', async (_, shard, fields, what) => {
     await put(shard, fields)
-    const named = `Shard ${shard} (reference shard ${shard}): ${what}`
+    const named = `Shard reference shard ${shard}: ${what}`
     expect(await refusal(init())).toContain(named)
     expect(await refusal(openCatalog(driver(), router))).toContain(named)
   })
@@ -297,7 +297,7 @@ describe('shards of different stores', () => {
     await given.shards[2]!.catalog.init(stored()[2]!)
     reference = given
     expect(await refusal(init())).toContain(
-      'Shard 0 (reference shard 0): it is empty, but shard reference shard 2 belongs to a store already. Check',
+      'Shard reference shard 0: it is empty, but shard reference shard 2 belongs to a store already. Check',
     )
     expect(reference.shards[0]!.contents()).toBeUndefined()
   })
@@ -328,7 +328,9 @@ describe('shards of different stores', () => {
   })
 
   it('a router with another fingerprint is rejected', async () => {
-    expect(await refusal(openCatalog(driver(), moduloRouter({ shards: 3 })))).toContain('Shard 0')
+    expect(await refusal(openCatalog(driver(), moduloRouter({ shards: 3 })))).toContain(
+      'with buckets of the scheme buckets-1, but the router given is modulo-1 shards=3.',
+    )
   })
 })
 

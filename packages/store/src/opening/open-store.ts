@@ -9,14 +9,16 @@ import {
 import { isOutage, type ShardCatalog } from '@looseleaf/core/internal'
 import {
   askShards,
-  loadCatalog,
+  changeCatalogContents,
+  firstLayout,
+  loadShardCatalogs,
   mergeCatalogs,
   notMigrated,
   propagateCatalog,
   type Catalog,
   type ShardAnswers,
 } from '@looseleaf/index-engine/internal'
-import { checkLayout, checkLayouts } from './check-layout.ts'
+import { arrangeShards, checkShard, refuse, type ArrangedShards } from './arrange-shards.ts'
 import { initialise } from './initialise.ts'
 import { lateShard } from './late-shard.ts'
 import type { PolicyChange } from '../catalog/policies.ts'
@@ -36,7 +38,7 @@ export interface OpenStoreOptions {
   readonly detached: StoreEvents['detached']
 }
 
-/** The shards of one store, and its catalog. */
+/** The shards of one store in the order of its layout, and its catalog. */
 export interface OpenedStore {
   readonly driver: Driver
   readonly catalog: Catalog
@@ -49,21 +51,41 @@ export interface OpenedStore {
  * answer, checks these when they do, and creates and changes nothing. At least one has to answer.
  */
 export async function openStore(driver: Driver, options: OpenStoreOptions): Promise<OpenedStore> {
-  const answers = await askShards(driver)
-  checkLayouts(driver, options.router, answers.catalogs)
+  const arranged = arrangeShards(driver, options.router, await askShards(driver))
   const opened =
-    answers.silent.size > 0
-      ? openWithout(driver, answers, options)
-      : { driver, catalog: await openWhole(driver, options), silent: answers.silent }
+    arranged.silent.size > 0 ? openWithout(arranged, options) : await openWhole(arranged, options)
   checkQueryTime(opened.catalog, options.queryTimeMs)
   return opened
 }
 
-/** Loads the catalog, and finishes a change of it that a crash has interrupted. */
-async function openWhole(driver: Driver, options: OpenStoreOptions): Promise<Catalog> {
-  if (options.migrate) await initialise(driver, options.router, options.indexes, options)
-  const catalog = await loadCatalog(driver)
-  return new Set(catalog.epochs).size === 1 ? catalog : propagateCatalog(driver)
+/**
+ * Loads the catalog, and finishes a change of it that a crash has interrupted. With `migrate` it first creates missing tables, and gives
+ * a layout to a store that was made before there were layouts.
+ */
+async function openWhole(given: ArrangedShards, options: OpenStoreOptions): Promise<OpenedStore> {
+  const { router, migrate } = options
+  if (migrate) await initialise(given.driver, router, options.indexes, options)
+  const { driver, silent, catalogs } = arrangeShards(given.driver, router, {
+    catalogs: await loadShardCatalogs(given.driver),
+    silent: given.silent,
+  })
+  const catalog = mergeCatalogs(catalogs)
+  if (migrate && catalogs.some((each) => each?.layout === undefined))
+    return { driver, silent, catalog: await addLayout(driver, router) }
+  return {
+    driver,
+    silent,
+    catalog: new Set(catalog.epochs).size === 1 ? catalog : await propagateCatalog(driver),
+  }
+}
+
+/** Writes the layout that the store has by its router. Moves nothing, and refuses no process that does not know layouts. */
+function addLayout(driver: Driver, router: Router): Promise<Catalog> {
+  const first = firstLayout(
+    router,
+    driver.shards.map(({ name }) => name),
+  )
+  return changeCatalogContents(driver, (contents) => ({ ...contents, layout: contents.layout ?? first }))
 }
 
 function checkQueryTime(catalog: Catalog, queryTimeMs: number | undefined): void {
@@ -76,8 +98,7 @@ function checkQueryTime(catalog: Catalog, queryTimeMs: number | undefined): void
 
 /** Opens a store of which some shards do not answer, with the catalog of the others. Decision 15 has the reason why that is enough. */
 function openWithout(
-  driver: Driver,
-  { catalogs, silent }: ShardAnswers,
+  { driver, catalogs, silent }: ArrangedShards,
   { router, migrate, onWarning, detached }: OpenStoreOptions,
 ): OpenedStore {
   for (const [number, shard] of driver.shards.entries()) {
@@ -92,7 +113,13 @@ function openWithout(
       ? lateShard(shard, {
           check(catalog) {
             if (catalog === undefined) throw notMigrated(shard)
-            checkLayout(driver, router, number, catalog, known)
+            checkShard(shard, catalog, router, known)
+            if (catalog.shardNumber !== number) {
+              refuse(
+                shard,
+                `it is shard ${catalog.shardNumber} of its store, but was taken for shard ${number} while it did not answer. Open the store again now that it answers.`,
+              )
+            }
           },
           // Runs in the background: no call waits for warnings.
           onAnswer: () => void detached(() => warnOfSettings(shard, onWarning)).catch(() => undefined),

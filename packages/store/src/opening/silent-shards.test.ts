@@ -179,8 +179,16 @@ describe.each([
   it.each<[string, (catalog: ShardCatalog) => ShardCatalog, string]>([
     ['another store’s', (catalog) => ({ ...catalog, storeId: 'other' }), 'LAYOUT_MISMATCH'],
     ['another one of the store', (catalog) => ({ ...catalog, shardNumber: heard }), 'LAYOUT_MISMATCH'],
-    ['of a store with more shards', (catalog) => ({ ...catalog, shardCount: 3 }), 'LAYOUT_MISMATCH'],
-    ['routed otherwise', (catalog) => ({ ...catalog, router: 'modulo' }), 'LAYOUT_MISMATCH'],
+    [
+      'of a store with more shards',
+      (catalog) => ({ ...catalog, shardCount: 3, layout: undefined }),
+      'LAYOUT_MISMATCH',
+    ],
+    [
+      'routed otherwise',
+      (catalog) => ({ ...catalog, router: 'modulo', layout: undefined }),
+      'LAYOUT_MISMATCH',
+    ],
   ])('a shard that is back gets no statement if it is %s', async (__, change, code) => {
     const { store, down, sent } = await start([silent])
     const { catalog } = memory.shards[silent]!

@@ -12,13 +12,14 @@ import type { ShardLanes } from '../calls/shard-lanes.ts'
  * the entity has the same version, that attempt was committed, and so is the content of the row (see `diffRows`).
  */
 export async function committedVersions(
-  { router }: Pick<EngineContext, 'router'>,
+  { catalog }: Pick<EngineContext, 'catalog'>,
   lanes: (shard: number) => ShardLanes,
   rows: readonly RowPlace[],
   signal: AbortSignal | undefined,
 ): Promise<readonly (number | undefined)[]> {
   const versions: (number | undefined)[] = Array.from({ length: rows.length })
-  const byShard = Map.groupBy(rows.keys(), (place) => router.shardOfId(rows[place]!.entityId))
+  const { placement } = catalog.current()
+  const byShard = Map.groupBy(rows.keys(), (place) => placement.shardOfId(rows[place]!.entityId))
   await Promise.all(
     Array.from(byShard, async ([shard, places]) => {
       const ids = places.map((place) => rows[place]!.entityId)

@@ -76,7 +76,7 @@ export interface Counts {
 }
 
 export function createCounts(
-  context: Pick<EngineContext, 'router'>,
+  context: Pick<EngineContext, 'catalog'>,
   mayBePending: (view: ReadView, plans: readonly QueryPlan[]) => Promise<unknown>,
   readAll: ReadAll,
 ): Counts {

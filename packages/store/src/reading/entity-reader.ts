@@ -4,10 +4,15 @@ import {
   type Bag,
   type CallOptions,
   type Codec,
-  type Router,
 } from '@looseleaf/core'
 import type { BoundedRow, EntityRow } from '@looseleaf/core/internal'
-import { decodeBody, decodeRow, type ReadEntity, type TakeGroup } from '@looseleaf/index-engine/internal'
+import {
+  decodeBody,
+  decodeRow,
+  type CatalogHolder,
+  type ReadEntity,
+  type TakeGroup,
+} from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 export interface ReadOptions extends CallOptions {
@@ -39,13 +44,13 @@ const IDS_AT_ONCE = 1024
 /** Bytes of one group, stored and decoded bodies together. A larger entity is a group of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024
 
-/** Makes a reader. `lanes` returns the lanes of the shard with this number. */
+/** Makes a reader, which finds the shard of an id by the catalog of the moment. `lanes` returns the lanes of the shard with this number. */
 export function createEntityReader(
-  router: Router,
+  catalog: Pick<CatalogHolder, 'current'>,
   codec: Codec,
   lanes: (shard: number) => ShardLanes,
 ): EntityReader {
-  const laneOf = (id: Uint8Array): ShardLanes => lanes(router.shardOfId(id))
+  const laneOf = (id: Uint8Array): ShardLanes => lanes(catalog.current().placement.shardOfId(id))
 
   /** Reads a row whose long body was left out. */
   function whole(

@@ -93,7 +93,7 @@ export function createIndexQueries(
   replicas: ReplicaReads,
   { happened }: Pick<Observing, 'happened'>,
 ): IndexQueries {
-  const { driver, router, time } = context
+  const { driver, catalog, time } = context
   const now = elapsedBy(time)
   const watch = createCatalogWatch(context)
   const ready = createReadyIndexes(context)
@@ -257,7 +257,7 @@ export function createIndexQueries(
         const [page] = await readPages(
           view,
           [entry],
-          [planOn(router, entry, where, options, atNow(definition))],
+          [planOn(catalog.current().placement, entry, where, options, atNow(definition))],
           options,
         )
         return page!
@@ -271,7 +271,7 @@ export function createIndexQueries(
         async (view, entries) => {
           const planned = conditions.map(({ where }, i) => ({ index: entries[i]!, where }))
           const plan = hideExpiredOfAny(
-            planIntersection(planned, options, router),
+            planIntersection(planned, options, catalog.current().placement),
             conditions.map(({ index }) => index.expires),
             time.now(),
           )
@@ -281,7 +281,7 @@ export function createIndexQueries(
       ),
     queryMany: (definition, wheres, options) =>
       onIndex('queryMany', definition, options, mayStandIn, async (view, entry) => {
-        const plans = planManyOn(router, entry, wheres, options, atNow(definition))
+        const plans = planManyOn(catalog.current().placement, entry, wheres, options, atNow(definition))
         const budget = { left: MAX_PAGE_BYTES }
         const pages: (QueryPage | CountedPage)[] = []
         while (pages.length < plans.length) {
@@ -293,7 +293,7 @@ export function createIndexQueries(
       }),
     queryIds: (definition, where, options) =>
       onIndex('queryIds', definition, options, noStandIn, async (view, entry) => {
-        const plan = planOn(router, entry, where, options, atNow(definition))
+        const plan = planOn(catalog.current().placement, entry, where, options, atNow(definition))
         const [page] = await readPages(view, [entry], [plan], options, undefined, idsOnly)
         const items = page!.items.map(({ id }) => ({ id }))
         return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
@@ -302,7 +302,7 @@ export function createIndexQueries(
       onIndex('list', definition, options, mayStandIn, async (view, entry) => {
         const listed = entry.standsFor ?? entry
         if (listed.include === undefined) throw notCovering(entry)
-        const plan = planOn(router, entry, where, options, atNow(definition))
+        const plan = planOn(catalog.current().placement, entry, where, options, atNow(definition))
         if (isStandIn(entry)) {
           const partsOnly: RowReader = ({ scan, read }) => ({ scan, read: readParts(listed, read) })
           const [page] = await readPages(view, [entry], [plan], options, undefined, partsOnly)
@@ -330,7 +330,7 @@ export function createIndexQueries(
         options,
         mayStandIn,
         async (view, entry) => {
-          const plan = planOn(router, entry, where, options, atNow(definition))
+          const plan = planOn(catalog.current().placement, entry, where, options, atNow(definition))
           await mayBePending(view, [plan])
           const entities: IndexedEntity[] = []
           await readAll(view, entry, plan, options, (entity) => {
@@ -351,7 +351,7 @@ export function createIndexQueries(
           const [count] = await countAll(
             view,
             entry,
-            [planOn(router, entry, where, options, atNow(definition))],
+            [planOn(catalog.current().placement, entry, where, options, atNow(definition))],
             options,
           )
           return count!
@@ -365,12 +365,22 @@ export function createIndexQueries(
         options,
         mayStandIn,
         (view, entry) =>
-          countAll(view, entry, planManyOn(router, entry, wheres, options, atNow(definition)), options),
+          countAll(
+            view,
+            entry,
+            planManyOn(catalog.current().placement, entry, wheres, options, atNow(definition)),
+            options,
+          ),
         WHOLE,
       ),
     explain: (definition, where, options) =>
       onIndex('explain', definition, {}, mayStandIn, (_, entry) =>
-        explainQuery(driver, entry, planOn(router, entry, where, options, atNow(definition)), options),
+        explainQuery(
+          driver,
+          entry,
+          planOn(catalog.current().placement, entry, where, options, atNow(definition)),
+          options,
+        ),
       ),
   }
 }

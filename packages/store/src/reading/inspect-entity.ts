@@ -87,8 +87,8 @@ export async function inspectEntity(
 ): Promise<InspectedEntity> {
   const bytes = parseId(id)
   const { driver, router, catalog } = context
-  const { indexes } = await catalog.reload(options)
-  const shard = driver.shards[router.shardOfId(bytes)] as Shard
+  const { indexes, placement } = await catalog.reload(options)
+  const shard = driver.shards[placement.shardOfId(bytes)] as Shard
   const read = async (): Promise<EntityRow | undefined> => (await shard.entities.read([bytes], options))[0]
   let row = await read()
   for (let attempt = 1; ; attempt++) {

@@ -73,11 +73,12 @@ export async function inspectIndexRows(
 }
 
 async function readEntities(
-  { driver, router }: EngineContext,
+  { driver, catalog }: EngineContext,
   ids: readonly Uint8Array[],
   options: CallOptions,
 ): Promise<ReadonlyMap<EntityId, BoundedRow>> {
-  const byShard = Map.groupBy(ids, (id) => router.shardOfId(id))
+  const { placement } = catalog.current()
+  const byShard = Map.groupBy(ids, (id) => placement.shardOfId(id))
   const pages = await Promise.all(
     Array.from(byShard, ([shard, shardIds]) =>
       (driver.shards[shard] as Shard).entities.readBounded(shardIds, MAX_BODY, options),

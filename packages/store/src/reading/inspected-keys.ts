@@ -25,13 +25,14 @@ export function inspectedKey(entry: CatalogEntry, key: Key): readonly InspectedV
 
 /** Returns the keys and shards of the rows that an entity has to have in an index, by `rowIdentity`. */
 export function rowsToHave(
-  { router }: EngineContext,
+  { catalog }: EngineContext,
   entry: CatalogEntry,
   id: Uint8Array,
   bag: Bag,
 ): ReadonlyMap<string, { readonly key: Key; readonly shard: number }> {
+  const { placement } = catalog.current()
   const rows = deriveEntryRows(entry, bag).keys.map((key) => {
-    const shard = shardOfRow(entry, router, key, id)
+    const shard = shardOfRow(entry, placement, key, id)
     return [rowIdentity(key, shard, id), { key, shard }] as const
   })
   return new Map(rows)

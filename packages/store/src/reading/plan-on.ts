@@ -1,9 +1,10 @@
-import { isLooseleafError, LooseleafError, type IndexDefinitionData, type Router } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 import { planQuery, type QueryOptions } from '@looseleaf/index-engine'
 import {
   hideExpired,
   isStandIn,
   planByStandIn,
+  type Placement,
   type QueryPlan,
   type ServingEntry,
 } from '@looseleaf/index-engine/internal'
@@ -17,22 +18,22 @@ export interface QueriedIndex {
 
 /** Plans a query on the generation that serves it. Throws `BAD_QUERY`, and `INDEX_NOT_READY` if a stand-in cannot serve this `where`. */
 export function planOn(
-  router: Router,
+  placement: Placement,
   entry: ServingEntry,
   where: unknown,
   options: QueryOptions,
   { definition, now }: QueriedIndex,
 ): QueryPlan {
   const plan = isStandIn(entry)
-    ? planByStandIn(entry, where, options, router)
-    : planQuery(entry, where, options, router)
+    ? planByStandIn(entry, where, options, placement)
+    : planQuery(entry, where, options, placement)
   if (plan === undefined) throw notReady(entry.standsFor ?? entry)
   return hideExpired(plan, definition.expires, now)
 }
 
 /** Does `planOn` for many conditions. An error names the number of its condition. */
 export function planManyOn(
-  router: Router,
+  placement: Placement,
   entry: ServingEntry,
   wheres: readonly object[],
   options: QueryOptions,
@@ -40,7 +41,7 @@ export function planManyOn(
 ): QueryPlan[] {
   return wheres.map((where, i) => {
     try {
-      return planOn(router, entry, where, options, queried)
+      return planOn(placement, entry, where, options, queried)
     } catch (error) {
       if (!isLooseleafError(error)) throw error
       throw new LooseleafError(error.code, `Condition ${i} (counted from 0): ${error.message}`, {

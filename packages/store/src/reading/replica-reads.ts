@@ -104,7 +104,7 @@ export function createReplicaReads(
   observing: Observing,
   onWarning: (message: string) => void,
 ): ReplicaReads {
-  const { driver, router, codec, catalog, time, random } = context
+  const { driver, codec, catalog, time, random } = context
   const now = elapsedBy(time)
   const tokens = createSessionTokens(now, random, catalog.current().storeId)
   const primary: ReadView = {
@@ -172,7 +172,7 @@ export function createReplicaReads(
     const view: ReadView = {
       shard: (number) => replicaOf(number)?.shard ?? driver.shards[number]!,
       lanes,
-      reader: createEntityReader(router, codec, lanes),
+      reader: createEntityReader(catalog, codec, lanes),
       isReplicated: true,
       isReplica: (number) => replicaOf(number) !== undefined,
       asOf: () => asOf,

@@ -1,5 +1,5 @@
 import { formatId, LooseleafError, type Bag } from '@looseleaf/core'
-import type { Catalog } from '@looseleaf/index-engine/internal'
+import type { PlacedCatalog } from '@looseleaf/index-engine/internal'
 import type { CurrentEntity } from './decisions.ts'
 import type { RowChange } from './row-change.ts'
 
@@ -16,8 +16,10 @@ export interface Attempt {
   readonly body: Uint8Array | null
   readonly bag: Bag | null
   readonly rows: RowChange
-  /** The catalog that its index rows were derived by. */
-  readonly catalog: Catalog
+  /** The catalog that its index rows and all shards were derived by. */
+  readonly catalog: PlacedCatalog
+  /** Number of the entity's shard. */
+  readonly shard: number
   readonly indexed: boolean
 }
 

@@ -1,6 +1,6 @@
 import { isLooseleafError, type LooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, isUndone, isVersion } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { EngineContext, Placement } from '@looseleaf/index-engine/internal'
 import { catchUp, commit, movedOrUndone } from '@looseleaf/protocol'
 import type { CommitOutcome, EntityWrites, PlacedKey, RowFailure } from '@looseleaf/protocol/internal'
 import {
@@ -102,6 +102,7 @@ export function createEntityWriter(
    * knows the id, so no other write relies on them. For any other id they stay for the cleaner or for the next entity with the key.
    */
   async function claim(
+    placement: Placement,
     keys: readonly PlacedKey[],
     id: Uint8Array,
     version: number,
@@ -109,7 +110,7 @@ export function createEntityWriter(
     signal: AbortSignal | undefined,
   ): Promise<void> {
     try {
-      await indexRows.claim(keys, id, version, signal)
+      await indexRows.claim(placement, keys, id, version, signal)
     } catch (error) {
       if (isNewId) removals.now(keys, id, version + 1)
       throw error
@@ -118,6 +119,7 @@ export function createEntityWriter(
 
   /** Upserts rows before the commit (law 1), and returns the failures. Not async, because one more promise per write is measurable. */
   function upsertEarly(
+    placement: Placement,
     { gained, mayReturn }: RowChange,
     id: Uint8Array,
     version: number,
@@ -125,22 +127,23 @@ export function createEntityWriter(
     signal: AbortSignal | undefined,
   ): readonly RowFailure[] | Promise<readonly RowFailure[]> {
     const isEarly = gained.length > 0 && policy.writeOrder !== 'entity-first'
-    const upserted = isEarly ? indexRows.upsert(gained, id, version, signal) : NONE
+    const upserted = isEarly ? indexRows.upsert(placement, gained, id, version, signal) : NONE
     if (mayReturn.length === 0) return upserted
     return Promise.resolve(upserted).then(async (failures) => [
       ...failures,
-      ...(await indexRows.upsert(mayReturn, id, base, signal)),
+      ...(await indexRows.upsert(placement, mayReturn, id, base, signal)),
     ])
   }
 
   /** Upserts rows after the commit, in the order of FriendFeed's article. The cleaner writes the rows that fail. */
   async function upsertLate(
+    placement: Placement,
     { gained }: RowChange,
     id: Uint8Array,
     version: number,
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    const failures = await indexRows.upsert(gained, id, version, signal)
+    const failures = await indexRows.upsert(placement, gained, id, version, signal)
     return failures.length === 0
   }
 
@@ -151,23 +154,16 @@ export function createEntityWriter(
     unsettled: UnsettledAttempts,
     { signal, isFresh = false }: WriteOptions,
   ): Promise<WriteOutcome> {
-    const shard = context.router.shardOfId(id)
-    const lane = lanes[shard] as ShardLanes
-    const target: WriteTarget = { id, shard: lane.shard }
-    const writes: EntityWrites = {
-      insert: (row) => lane.insert.submit(row, signal),
-      replace: (row) => lane.replace.submit(row, signal),
-    }
     const endsAt = now() + policy.writeTimeoutMs
     /** Rows written by attempts that did not win. */
     const supersededRows: PlacedKey[] = []
     /** Returns the outcome of the attempt that was committed, and has the rows deleted that it has lost (law 3). */
     const committed = (
       version: number,
-      { found, bag, rows, indexed, catalog }: Attempt,
+      { found, bag, rows, indexed, catalog, shard }: Attempt,
     ): WriteOutcome | Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
-        return upsertLate(rows, id, version, signal).then((allWritten) => ({
+        return upsertLate(catalog.placement, rows, id, version, signal).then((allWritten) => ({
           found,
           written: true,
           version,
@@ -186,10 +182,17 @@ export function createEntityWriter(
 
     /** The error that ended the last attempt; undefined if another write of the entity did. */
     let obstacle: LooseleafError | undefined
+    /** The entity, with its shard by the catalog of the last attempt. */
+    let target: WriteTarget | undefined
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const isLate = tries > 0 && now() >= endsAt
-      if (isLate && unsettled.size === 0) throw tooLate(target, tries, obstacle)
+      // All shards of the attempt come from this catalog, whose epoch the commit carries.
       const catalog = context.catalog.current()
+      const { placement } = catalog
+      const shard = placement.shardOfId(id)
+      const lane = lanes[shard] as ShardLanes
+      target = { id, shard: lane.shard }
+      if (isLate && unsettled.size === 0) throw tooLate(target, tries, obstacle)
       const found = isFresh && tries === 0 ? NOTHING : await find(id, lane, signal)
       const landed = committedAttempt(unsettled, found)
       if (landed !== undefined) {
@@ -216,15 +219,15 @@ export function createEntityWriter(
       let sent: Attempt | undefined
       let outcome: CommitOutcome | 'undone'
       try {
-        if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isNewId, signal)
-        const upserts = upsertEarly(rows, id, version, found.version, signal)
+        if (rows.claimed.length > 0) await claim(placement, rows.claimed, id, version, isNewId, signal)
+        const upserts = upsertEarly(placement, rows, id, version, found.version, signal)
         const failures = upserts === NONE ? NONE : await upserts
         const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
         if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
         const epoch = catalog.epochs[shard] ?? 0
-        sent = { found, body, bag, rows, catalog, indexed: deferred.length === 0 }
+        sent = { found, body, bag, rows, catalog, shard, indexed: deferred.length === 0 }
         const row = { id, version, body, base: found.version, epoch, deferred }
-        outcome = await commit(row, writes, (error) => (obstacle = error))
+        outcome = await commit(row, writesOf(lane, signal), (error) => (obstacle = error))
       } catch (error) {
         if (!isUndone(error)) throw error
         // The database undid the whole statement, so this attempt will never be committed.
@@ -241,7 +244,7 @@ export function createEntityWriter(
       const pause = collides ? Math.min(context.random.next() * backOffMs(tries), endsAt - now()) : 0
       if (pause > 0 && tries < MAX_TRIES - 1) await context.time.sleep(pause, signal)
     }
-    throw tooManyAttempts(target, MAX_TRIES, obstacle)
+    throw tooManyAttempts(target as WriteTarget, MAX_TRIES, obstacle)
   }
 
   return {
@@ -266,4 +269,12 @@ function deferredTables(failures: readonly RowFailure[], defers: boolean): reado
 /** Returns true if the shard of the index row fails for a while, so that the row may be written later. */
 function mayDefer(error: unknown): boolean {
   return isLooseleafError(error) && error.retryable
+}
+
+/** Returns the writes of one entity through the lanes of its shard. */
+function writesOf({ insert, replace }: ShardLanes, signal: AbortSignal | undefined): EntityWrites {
+  return {
+    insert: (row) => insert.submit(row, signal),
+    replace: (row) => replace.submit(row, signal),
+  }
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { LooseleafError, type CatalogEntry, type IndexState } from '@looseleaf/core'
 import { defineIndex, shardOfRow } from '@looseleaf/index-engine'
-import { changeCatalog, tableSpec } from '@looseleaf/index-engine/internal'
+import { changeCatalog, tableSpec, type Placement } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
@@ -32,6 +32,7 @@ beforeEach(async () => {
   )
 })
 
+const placement = (): Placement => store.context.catalog.current().placement
 const entryOf = (name: string): CatalogEntry =>
   store.context.catalog.current().indexes.find((entry) => entry.name === name)!
 const named = (name: string): PlacedKey => ({ entry: entryOf('by_name'), key: [Buffer.from(name)] })
@@ -62,7 +63,7 @@ async function change(name: string, state: IndexState): Promise<void> {
 
 describe('rows', () => {
   it('the writer upserts rows with their stamp on their shards, and deletes rows with a lower stamp', async () => {
-    expect(await writer.upsert([...NAMES.map(named), ranked(7n)], ID, 9)).toEqual([])
+    expect(await writer.upsert(placement(), [...NAMES.map(named), ranked(7n)], ID, 9)).toEqual([])
     const places = NAMES.map((name) => {
       const { entry, key } = named(name)
       return `${shardOfRow(entry, store.context.router, key, ID)} ${name} 9`
@@ -79,7 +80,7 @@ describe('rows', () => {
   it('an upsert returns the tables of failed rows with their errors', async () => {
     const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
     plan = failing('index_by_name', away)
-    expect(await writer.upsert([ranked(7n), named('a')], ID, 9)).toEqual([
+    expect(await writer.upsert(placement(), [ranked(7n), named('a')], ID, 9)).toEqual([
       { table: 'index_by_name', error: away },
     ])
     expect(rowsOf('by_rank')).toHaveLength(1)
@@ -88,7 +89,7 @@ describe('rows', () => {
 
   it('a lost answer to an upsert has a known outcome, because the entity was not written', async () => {
     plan = failing('index_by_name', unknownOutcome())
-    const [failure] = await writer.upsert([named('a')], ID, 9)
+    const [failure] = await writer.upsert(placement(), [named('a')], ID, 9)
     expect(failure?.error).toMatchObject({
       code: 'SHARD_UNAVAILABLE',
       retryable: true,
@@ -106,11 +107,13 @@ describe('rows', () => {
             after: () => setImmediate(),
           }
         : undefined
-    const given = await writer.upsert([named('a')], ID, 9, controller.signal)
+    const given = await writer.upsert(placement(), [named('a')], ID, 9, controller.signal)
     expect(given).toMatchObject([{ error: { code: 'ABORTED' } }])
     const bug = new TypeError('a bug')
     plan = failing('index_by_name', bug)
-    expect(await writer.upsert([named('a')], ID, 9)).toEqual([{ table: 'index_by_name', error: bug }])
+    expect(await writer.upsert(placement(), [named('a')], ID, 9)).toEqual([
+      { table: 'index_by_name', error: bug },
+    ])
   })
 
   it('an upsert waits for all of its statements after one has failed', async () => {
@@ -121,7 +124,7 @@ describe('rows', () => {
         ? { before: () => slow.promise }
         : failing('index_by_name', away)(call)
     let isOver = false
-    const writing = writer.upsert([named('a'), ranked(7n)], ID, 9).finally(() => (isOver = true))
+    const writing = writer.upsert(placement(), [named('a'), ranked(7n)], ID, 9).finally(() => (isOver = true))
     for (let turn = 0; turn < 10; turn++) await setImmediate()
     expect(isOver).toBe(false)
     slow.resolve()
@@ -131,7 +134,7 @@ describe('rows', () => {
   it('an empty list of rows sends no statement', async () => {
     let calls = 0
     plan = () => void calls++ as undefined
-    expect(await writer.upsert([], ID, 9)).toEqual([])
+    expect(await writer.upsert(placement(), [], ID, 9)).toEqual([])
     await writer.remove([], ID, 9)
     expect(calls).toBe(0)
   })
@@ -145,7 +148,7 @@ describe('a missing table', () => {
   it.each(['retiring', 'dropped'] as const)('a missing table of a %s index is ignored', async (state) => {
     await change('by_name', state)
     const rows = [named('a')]
-    expect(await writer.upsert(rows, ID, 9)).toEqual([])
+    expect(await writer.upsert(placement(), rows, ID, 9)).toEqual([])
     await writer.remove(rows, ID, 9)
   })
 
@@ -153,7 +156,9 @@ describe('a missing table', () => {
     await change('by_name', 'retiring')
     plan = failing('index_by_name', new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
     const rows = [named('a')]
-    expect(await writer.upsert(rows, ID, 9)).toMatchObject([{ error: { code: 'SHARD_UNAVAILABLE' } }])
+    expect(await writer.upsert(placement(), rows, ID, 9)).toMatchObject([
+      { error: { code: 'SHARD_UNAVAILABLE' } },
+    ])
     await expect(writer.remove(rows, ID, 9)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
   })
 
@@ -162,7 +167,9 @@ describe('a missing table', () => {
     async (state) => {
       await change('by_name', state)
       const rows = [named('a')]
-      expect(await writer.upsert(rows, ID, 9)).toMatchObject([{ error: { code: 'INDEX_NOT_FOUND' } }])
+      expect(await writer.upsert(placement(), rows, ID, 9)).toMatchObject([
+        { error: { code: 'INDEX_NOT_FOUND' } },
+      ])
       await expect(writer.remove(rows, ID, 9)).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
     },
   )

@@ -1,4 +1,4 @@
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { EngineContext, Placement } from '@looseleaf/index-engine/internal'
 import { claimEarly, deleteLost, writeEarly } from '@looseleaf/protocol'
 import type { PlacedKey, RowFailure, RowLanesOf, TakeKey } from '@looseleaf/protocol/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
@@ -7,6 +7,7 @@ import type { ShardLanes } from '../calls/shard-lanes.ts'
 export interface IndexRowWriter {
   /** `claimEarly` of the protocol. */
   claim(
+    placement: Placement,
     keys: readonly PlacedKey[],
     entityId: Uint8Array,
     version: number,
@@ -14,6 +15,7 @@ export interface IndexRowWriter {
   ): Promise<void>
   /** `writeEarly` of the protocol. */
   upsert(
+    placement: Placement,
     rows: readonly PlacedKey[],
     entityId: Uint8Array,
     version: number,

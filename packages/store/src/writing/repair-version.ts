@@ -15,8 +15,8 @@ export async function repairVersion(
   options: CallOptions = {},
 ): Promise<boolean> {
   const bytes = parseId(id)
-  const { driver, router, catalog } = context
-  const { indexes } = await catalog.reload(options)
+  const { driver, catalog } = context
+  const { indexes, placement } = await catalog.reload(options)
   // Below the new version: a row with the version of its entity counts as committed, and a crashed attempt may have written this one.
   const stamp = context.clock.next(0)
   const specs = indexes.map((entry) => tableSpec(entry))
@@ -32,6 +32,6 @@ export async function repairVersion(
       }
     }),
   )
-  const shard = driver.shards[router.shardOfId(bytes)] as Shard
+  const shard = driver.shards[placement.shardOfId(bytes)] as Shard
   return shard.entities.repairVersion(bytes, context.clock.next(stamp), options)
 }
