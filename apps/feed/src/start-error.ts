@@ -19,7 +19,7 @@ export function describeStartError(error: unknown): string {
 const HINTS: Readonly<Record<string, string>> = {
   SHARD_UNAVAILABLE: 'Is the database of LOOSELEAF_SHARDS running, and is its address right?',
   SHARD_DENIED: 'Check the user, the password and the name of the database in LOOSELEAF_SHARDS.',
-  LAYOUT_MISMATCH: 'LOOSELEAF_SHARDS has to name the same databases in the same order as before.',
+  LAYOUT_MISMATCH: 'LOOSELEAF_SHARDS has to name the same databases as before.',
 }
 
 /** Removes credentials from addresses. Messages of other libraries may quote an address; those of the store do not. */

@@ -44,7 +44,7 @@ export interface MysqlShardsOptions {
 }
 
 /**
- * Describes shards on MySQL or MariaDB servers, in the router's order. Throws `BAD_OPTION`.
+ * Describes shards on MySQL or MariaDB servers, in any order once the store is made. Throws `BAD_OPTION`.
  *
  * `connect` opens one connection per shard. It rejects if a server refuses its connection, or if no server can be reached. If only
  * some cannot be reached, it resolves, and the calls to them try again. Replicas are connected at their first read.

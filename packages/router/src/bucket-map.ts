@@ -13,8 +13,8 @@ export function evenBuckets(shards: number): BucketMap {
 }
 
 /**
- * Returns a map for more or fewer shards, in which every shard has an equal share and as few buckets as possible move. Moves no data:
- * copy the entities of the moved buckets before a store opens with the map.
+ * Returns a map for more or fewer shards, in which every shard has an equal share and as few buckets as possible move. Moves no data,
+ * and has no effect on a store that is made: its catalog has the map.
  */
 export function rebalanceBuckets(map: BucketMap, shards: number): BucketMap {
   checkShards(shards, BUCKETS)

@@ -18,8 +18,8 @@ export interface BucketRouterOptions {
 }
 
 /**
- * Creates a router with 4,096 buckets. A key never changes its bucket, and a map assigns buckets to shards. Adding a shard moves some
- * buckets to it; the others stay. The id of an entity contains its bucket (see `bucketOfId`), so entities with ids near each other
+ * Creates a router with 4,096 buckets. A key never changes its bucket, and a map assigns buckets to shards. The map counts when a store is
+ * made; then it is in the catalog of the store. The id of an entity contains its bucket (see `bucketOfId`), so entities with ids near each other
  * stay together when their bucket moves.
  *
  * The fingerprint has the number of shards and a hash of the map. Throws `BAD_OPTION` for options that are not valid.

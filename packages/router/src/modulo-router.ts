@@ -18,7 +18,7 @@ const UP_TO_16 = 720_720
 /**
  * Creates a router as in FriendFeed's article: the id as one integer of 128 bits (big endian), modulo the number of shards. Other keys
  * use their hash, modulo the number of shards. It is easy to compute in any language, but another number of shards moves nearly every
- * key. Use `bucketRouter` unless the number is final.
+ * key. The layout of such a store is fixed: it can never get another shard. Use `bucketRouter` unless the number is final.
  *
  * Ids near each other are on the same shard for this number of shards and for every number up to 16.
  */

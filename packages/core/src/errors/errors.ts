@@ -50,7 +50,7 @@ export const errorCodes = {
   CATALOG_DAMAGED: 'permanent',
   /** The store uses a feature that this version does not know; the message names the version that does. */
   STORE_TOO_NEW: 'permanent',
-  /** The databases have another layout (number or order of shards, router) than the one that was asked for. */
+  /** The databases have another layout (shards, router) than the one that was asked for. */
   LAYOUT_MISMATCH: 'permanent',
   /** A shard cannot be reached. */
   SHARD_UNAVAILABLE: 'retryable',

@@ -111,7 +111,7 @@ export interface ConnectionState {
   readonly refusal: string | undefined
 }
 
-/** Connections to all shards of a store, in the router's order. */
+/** Connections to all shards of a store. */
 export interface Driver {
   readonly shards: readonly Shard[]
   /** Waits for statements in flight, then closes every connection. Later calls reject with `CLOSED`. */

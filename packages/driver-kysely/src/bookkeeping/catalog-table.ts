@@ -90,9 +90,21 @@ function flawOf(catalog: Readonly<Record<string, unknown>>): string | undefined 
   if ((catalog['format'] ?? 1) !== 1) return undefined
   const wrong = Object.keys(FIELDS).find((name) => typeof catalog[name] !== FIELDS[name])
   if (wrong !== undefined) return `it has no ${wrong}`
-  const { indexes } = catalog
+  const { indexes, layout } = catalog
+  if (layout !== undefined && !isLayout(layout)) return 'its layout is no list of shards'
   if (!Array.isArray(indexes)) return 'it has no indexes'
   return indexes.every(isEntry) ? undefined : 'an entry of indexes is not an index'
+}
+
+function isLayout(layout: unknown): boolean {
+  const { revision, scheme = '', shards } = toObject(layout) ?? {}
+  const hasHead = typeof revision === 'number' && typeof scheme === 'string'
+  return hasHead && Array.isArray(shards) && shards.every(isLayoutShard)
+}
+
+function isLayoutShard(shard: unknown): boolean {
+  const { name, buckets = '' } = toObject(shard) ?? {}
+  return typeof name === 'string' && typeof buckets === 'string'
 }
 
 function isEntry(entry: unknown): boolean {

@@ -117,13 +117,15 @@ describe('opening', () => {
     expect(await stores[0]?.indexes()).toHaveLength(2)
   })
 
-  it('open rejects shards in another order', async () => {
-    await (await open({ migrate: true })).close()
+  it('a store opens after the files of its shards have exchanged their names', async () => {
+    const made = await open({ migrate: true })
+    const { id } = await made.put({ any: 1 })
+    await made.close()
     const { rename } = await import('node:fs/promises')
     await rename(join(folder, 'shard-0.sqlite'), join(folder, 'x'))
     await rename(join(folder, 'shard-1.sqlite'), join(folder, 'shard-0.sqlite'))
     await rename(join(folder, 'x'), join(folder, 'shard-1.sqlite'))
-    await expect(open()).rejects.toEqual(withCode('LAYOUT_MISMATCH'))
+    expect(await (await open()).get(id)).toMatchObject({ any: 1 })
   })
 
   it('open rejects a router that routes differently from the stored data', async () => {

@@ -142,7 +142,7 @@ describe('a list that does not fit the store', () => {
 
   test.each([true, false])('a missing shard is named (migrate: %j)', async (migrate) => {
     expect(await refusal(open(listed(2, 0), { migrate }))).toMatch(
-      /^Shard memory 2: its store has 3 shards, but 2 were given\. Missing: shard 1 \(memory 1 when it joined\)\./,
+      /^Shard memory 2: its store has 3 shards, but the list has 2\. Missing: shard 1 \(memory 1 when it joined\)\./,
     )
   })
 
@@ -156,7 +156,7 @@ describe('a list that does not fit the store', () => {
     const other = await memoryShards(4).connect()
     const shards = [other.shards[3]!, ...memory.shards]
     expect(await refusal(open(keepOpen({ ...memory, shards }), { migrate }))).toMatch(
-      /^Shard memory 3: the store has 3 shards, but 4 were given, and it is empty\. Give exactly the shards/,
+      /^Shard memory 3: the store has 3 shards, but the list has 4, and it is empty\. Give exactly the shards/,
     )
     expect(await other.shards[3]!.catalog.load()).toBeUndefined()
     await other.close()

@@ -114,7 +114,7 @@ function refuseExtra(given: readonly Given[], others: readonly Given[], count: n
   const why = isSilent ? 'it does not answer' : 'it is empty'
   refuse(
     shard,
-    `the store has ${countText(count)}, but ${given.length} were given, and ${why}. Give exactly the shards of the store. For more shards, make a new store and copy the entities with \`looseleaf export\` and \`looseleaf import\`.`,
+    `the store has ${countText(count)}, but the list has ${given.length}, and ${why}. Give exactly the shards of the store. For more shards, make a new store and copy the entities with \`looseleaf export\` and \`looseleaf import\`.`,
   )
 }
 
@@ -134,7 +134,7 @@ function refuseMissing(
     : ''
   refuse(
     given.find(({ catalog }) => catalog !== undefined)!.shard,
-    `its store has ${countText(names.length)}, but ${given.length} were given. Missing: ${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')}.${silentText} Give all of its shards, in any order: a store keeps the number of shards that it was made with.`,
+    `its store has ${countText(names.length)}, but the list has ${given.length}. Missing: ${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')}.${silentText} Give all of its shards, in any order: a store keeps the number of shards that it was made with.`,
   )
 }
 
