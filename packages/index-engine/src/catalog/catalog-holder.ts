@@ -30,18 +30,18 @@ export interface CatalogHolder {
 }
 
 export function createCatalogHolder(driver: Driver, router: Router, initial: Catalog): CatalogHolder {
-  let current = placed(initial)
+  let placement = createPlacement(router, initial.layout, driver.shards.length)
+  let current: PlacedCatalog = { ...initial, placement }
   let tooNew: LooseleafError | undefined
   let adoptions = 0
   let reading: Promise<PlacedCatalog> | undefined
   let next: Promise<PlacedCatalog> | undefined
 
-  function placed(catalog: Catalog): PlacedCatalog {
-    return { ...catalog, placement: createPlacement(router, catalog.layout, driver.shards.length) }
-  }
-
   function replace(catalog: Catalog): void {
-    current = placed(catalog)
+    // Most readings find the same layout.
+    if (JSON.stringify(catalog.layout) !== JSON.stringify(current.layout))
+      placement = createPlacement(router, catalog.layout, driver.shards.length)
+    current = { ...catalog, placement }
     tooNew = undefined
     adoptions++
   }
