@@ -24,7 +24,7 @@ test('an empty database at a wrong address is refused even with migrate, and the
   const opened = DataStore.open({ shards: mysqlShards(wrong), indexes: [byLink], migrate: true })
   await expect(opened).rejects.toMatchObject({
     code: 'LAYOUT_MISMATCH',
-    message: expect.stringMatching(/^Shard 1 \(.*\): it is empty, but shard 0 \(.*\) holds entities/),
+    message: expect.stringMatching(/^Shard \S+: it is empty, but shard \S+ holds entities/),
   })
   const init = await runInside(['init', '--shards', wrong.join(',')])
   expect(init).toMatchObject({ code: 4, stderr: expect.stringContaining('--accept-empty-shards') })

@@ -23,11 +23,14 @@ import type { CacheOptions } from './reading/entity-cache.ts'
 import type { unchanged } from './unchanged.ts'
 
 export interface DataStoreOptions {
-  /** The databases, in an order that stays the same: `mysqlShards([...])`, `sqliteShards({...})`. */
+  /** The databases of all shards, in any order once the store is made: `mysqlShards([...])`, `sqliteShards({...})`. */
   readonly shards: DriverFactory
   /** The indexes that this process queries. Its writes maintain the other indexes of the store as well. */
   readonly indexes?: readonly IndexDefinitionData[] | undefined
-  /** Decides the shard of each key. Must never change for a store. Default: `bucketRouter({ shards })`. */
+  /**
+   * Gives each key its bucket, and a new store its bucket map; a router without buckets decides the shard of each key. Must never change for
+   * a store, except for the map. Default: `bucketRouter({ shards })`.
+   */
   readonly router?: Router | undefined
   /** Turns bags into bodies. May be changed at any time, because a body names its format. Default: `msgpackZlibCodec()`. */
   readonly codec?: Codec | undefined
