@@ -265,6 +265,14 @@ describe('the layout in the catalog', () => {
     await expectAll(await open(listed(2, 1, 0), { router }), ids)
   })
 
+  test('a router that assigns keys otherwise than its buckets needs a fingerprint of its own', async () => {
+    const router: Router = { ...bucketRouter({ shards: 3 }), shardOfKey: () => 2 }
+    await expect(open(listed(0, 1, 2), { migrate: true, router })).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: expect.stringContaining('but its fingerprint begins with their scheme, buckets-1.'),
+    })
+  })
+
   test.each([
     ['a bucket is on no shard', '1-1365', 'bucket 0 is on no shard'],
     ['a bucket is on two shards', '0-1366', 'bucket 1366 is on the shards 0 and 1'],

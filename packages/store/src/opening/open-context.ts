@@ -1,5 +1,5 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { LooseleafError, systemRandomness, systemTime, type Codec, type Shard } from '@looseleaf/core'
+import { systemRandomness, systemTime, type Codec, type Shard } from '@looseleaf/core'
 import { checkNode, createVersionClock } from '@looseleaf/core/internal'
 import { createCatalogHolder, createClosing, type EngineContext } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
@@ -7,6 +7,7 @@ import { addIndexes } from '../catalog/manage-indexes.ts'
 import { replaceLostIndexes } from '../catalog/replace-lost-indexes.ts'
 import { sampleBodies, type BodySample } from './body-sample.ts'
 import { checkCodec } from './check-codec.ts'
+import { checkRouter } from './check-router.ts'
 import { createDefinitionKeeper } from './definition-keeper.ts'
 import { brokenText, lookAtSamples } from './look-at-bodies.ts'
 import { openStore, warnOfShards } from './open-store.ts'
@@ -48,12 +49,7 @@ export async function openContext(
   const { shards, indexes = [], migrate = false, acceptEmptyShards = false, time = systemTime } = options
   const { queryTimeMs, deleteDelayMs, onIndexFailure, random = systemRandomness } = options
   const router = options.router ?? bucketRouter({ shards: shards.shardCount })
-  if (router.shardCount !== shards.shardCount) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `The router routes to ${router.shardCount} shards, but ${shards.shardCount} shards were given.`,
-    )
-  }
+  checkRouter(router, shards.shardCount)
   const policies = { deleteDelayMs, onIndexFailure }
   const connected = await shards.connect({
     statements: observing.statements,

@@ -1,0 +1,32 @@
+import { LooseleafError, type Router } from '@looseleaf/core'
+import { bucketsOf } from '@looseleaf/index-engine/internal'
+
+/** Keys and ids by which a router is compared with its buckets. */
+const SAMPLES = 256
+
+/**
+ * Throws `BAD_OPTION` for a router of another number of shards, and for one that claims by its fingerprint to go by its buckets alone and does
+ * not: the layout of its store would have its buckets, so stored data would be looked for on other shards.
+ */
+export function checkRouter(router: Router, shardCount: number): void {
+  if (router.shardCount !== shardCount) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `The router routes to ${router.shardCount} shards, but ${shardCount} shards were given.`,
+    )
+  }
+  const buckets = bucketsOf(router)
+  if (buckets === undefined) return
+  for (let i = 0; i < SAMPLES; i++) {
+    const id = Buffer.alloc(16, i)
+    const key = Buffer.from([i])
+    const isTrue =
+      router.shardOfId(id) === buckets.shards[buckets.ofId(id)] &&
+      router.shardOfKey(key) === buckets.shards[buckets.ofKey(key)]
+    if (isTrue) continue
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `The router assigns ids or keys to other shards than its buckets do, but its fingerprint begins with their scheme, ${buckets.scheme}. Give it a fingerprint of its own, or no buckets.`,
+    )
+  }
+}
