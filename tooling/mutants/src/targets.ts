@@ -29,7 +29,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     code: [
       'packages/protocol/src/*.ts',
       'packages/store/src/catalog/{catalog-watch,deferring,exchange-indexes,manage-indexes,policies,replace-lost-indexes}.ts',
-      'packages/store/src/opening/{check-layout,initialise,late-shard,open-store}.ts',
+      'packages/store/src/opening/{arrange-shards,check-router,initialise,late-shard,open-store}.ts',
       'packages/store/src/writing/{entity-writer,index-row-writer,row-removals}.ts',
     ],
     // Some leftovers of writers show only when a cleaner runs.

@@ -6,9 +6,6 @@ const oneOfEach = 'There is at most one that fits.'
 const hasSilent = 'It is said only where a shard is silent.'
 
 export const store: Equivalents = {
-  'store/opening/check-layout': {
-    'refuse: driver.shards[number]?.name → driver.shards[number].name': 'Shards are refused that there are.',
-  },
   'store/catalog/policies': {
     'agreeOnPolicies: shards.find((shard) => shard !== undefined) → shards.findLast((shard) => shard !== undefined)':
       'Where all answer they have been brought to the same before; where one does not, it is about a warning.',
