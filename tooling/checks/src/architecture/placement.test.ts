@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { isTest, read, sourcesOf, workspacePackages } from './repository.ts'
 
 /** Files that know a router's own assignment. */
-const KNOWS_ROUTERS = /^packages\/(router|testkit)\/|\/catalog\/placement\.ts$/
+const KNOWS_ROUTERS = /^packages\/(router|testkit)\/|\/catalog\/placement\.ts$|\/opening\/check-router\.ts$/
 
 test('a package takes the shard of an id or a key from the placement of a catalog, and not from a router', () => {
   const sources = workspacePackages('packages')
