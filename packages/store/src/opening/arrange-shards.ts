@@ -108,7 +108,7 @@ export function checkShard(shard: Shard, catalog: ShardCatalog, router: Router, 
 }
 
 function refuseExtra(given: readonly Given[], others: readonly Given[], count: number): never {
-  const [extra] = others
+  const extra = others.find(({ isSilent }) => !isSilent) ?? others[0]
   // Each shard of the store is given at most once, so a database that is none of them is left.
   const { shard, isSilent } = extra ?? given.at(-1)!
   const why = isSilent ? 'it does not answer' : 'it is empty'
