@@ -26,6 +26,9 @@ export default defineConfig({
     globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
     setupFiles: [fileURLToPath(new URL('./src/drop-shards.ts', import.meta.url))],
     typecheck: { enabled: false },
+    // Node itself loads the TypeScript files, as in production and in child processes. A transform by Vite takes as
+    // long as the tests of many files. Only the plugin of single lanes needs it.
+    experimental: { viteModuleRunner: hasSingleLanes },
     // Child processes load hundreds of TypeScript files; Node caches the compiled ones here.
     env: {
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'looseleaf-compile-cache'),

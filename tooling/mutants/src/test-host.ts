@@ -54,7 +54,14 @@ async function start(): Promise<Vitest> {
     mergeConfig(base, {
       root: join(ROOT, folder),
       plugins: [plugin],
-      test: { name: folder, setupFiles: [RECORD], pool: 'threads', isolate: true },
+      test: {
+        name: folder,
+        setupFiles: [RECORD],
+        pool: 'threads',
+        isolate: true,
+        // The replacement of texts is a plugin of Vite.
+        experimental: { viteModuleRunner: true },
+      },
     }),
   )
   return createVitest({

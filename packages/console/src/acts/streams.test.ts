@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
 import { afterAll, expect, test, vi } from 'vitest'
+import type * as streams from './streams.ts'
 
-// Modules bind the timers when they are loaded. A copy of the module is loaded with fake timers, and reset for other tests.
+// Modules bind the timers when they are loaded, so this copy has fake ones.
 vi.useFakeTimers()
-vi.resetModules()
-const { createStreams } = await import('./streams.ts')
-vi.resetModules()
+const { createStreams } = await importCopy<typeof streams>(new URL('streams.ts', import.meta.url))
 afterAll(() => void vi.useRealTimers())
 
 /** Makes a response whose client does not read: `end` does not lead to `close`. */

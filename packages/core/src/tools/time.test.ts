@@ -1,12 +1,14 @@
 import { getEventListeners } from 'node:events'
+import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { errorOf } from '../../test/error-of.ts'
+import type * as time from './time.ts'
 
-// Modules take their timers when they are loaded, so this copy has fake ones. The second reset keeps it from other tests.
+// Modules take their timers when they are loaded, so this copy has fake ones.
 vi.useFakeTimers()
-vi.resetModules()
-const { abortedError, elapsedBy, systemTime, throwIfAborted } = await import('./time.ts')
-vi.resetModules()
+const { abortedError, elapsedBy, systemTime, throwIfAborted } = await importCopy<typeof time>(
+  new URL('time.ts', import.meta.url),
+)
 afterAll(() => void vi.useRealTimers())
 
 describe('systemTime', () => {
