@@ -29,7 +29,7 @@ const ready =
 
 if (ready) {
   // The steps are independent, so a failing step does not stop the next ones.
-  await step('typecheck', () => turbo('typecheck'))
+  await step('typecheck', typecheck)
   await step('lint', () => run([tool('oxlint'), '--deny-warnings']))
   await step('format', () => run([tool('oxfmt'), '--check']))
   await step('build', () => turbo('build'))
@@ -46,6 +46,18 @@ const others = steps.filter((name) => name !== 'tests' || tally.failed.length ==
 const failures = tally.failed.length + others
 console.log(`\n${tally.passed} passed, ${failures} failed, ${tally.skipped.length} skipped`)
 process.exitCode = steps.length > 0 ? 1 : 0
+
+/**
+ * Checks all packages as one program, which takes a third of the time of one program for each. A long run checks
+ * each by itself, so a package cannot depend on a global type of another.
+ */
+async function typecheck() {
+  if (process.env.LOOSELEAF_LONG === '1') return turbo('typecheck')
+  const codes = []
+  // The model leaves out one check.
+  for (const folder of ['.', 'tooling/protocol-model']) codes.push(await run([tool('tsc'), '-p', folder]))
+  return Math.max(...codes)
+}
 
 async function runTests() {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-tally-'))
