@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,6 +16,9 @@ import { startServerProcess, USER, type ServerProcess } from './server-process.t
 import type { Order, Report } from './supervision.ts'
 
 const PORT_ATTEMPTS = 5
+/** Folder of Linux whose files are in memory. Containers often have 64 MiB of it. */
+const MEMORY = '/dev/shm'
+const ROOM_BYTES = 4 * 2 ** 30
 const running = new Set<ServerProcess>()
 let starting: Promise<void> = Promise.resolve()
 let temporary: string | undefined
@@ -36,7 +39,8 @@ function end(): Promise<never> {
 async function start({ count, options }: Order): Promise<void> {
   const server = findServer()
   if (server === undefined) throw new Error(howToInstall)
-  temporary = await mkdtemp(join(tmpdir(), 'looseleaf-mariadb-'))
+  const place = options.inMemory === true && (await hasRoom(MEMORY)) ? MEMORY : tmpdir()
+  temporary = await mkdtemp(join(place, 'looseleaf-mariadb-'))
   // A starting server deletes files in its temporary folder that look like temporary tables, even those of
   // other servers.
   process.env['TMPDIR'] = temporary
@@ -84,6 +88,15 @@ async function start({ count, options }: Order): Promise<void> {
         if (!another) throw error
       }
     }
+  }
+}
+
+async function hasRoom(folder: string): Promise<boolean> {
+  try {
+    const { bavail, bsize } = await statfs(folder)
+    return bavail * bsize >= ROOM_BYTES
+  } catch {
+    return false
   }
 }
 

@@ -55,7 +55,7 @@ async function openDoor(): Promise<Door> {
   const path = `/${randomUUID()}`
   const door = createServer((request, response) => {
     if (request.url !== path) return void response.writeHead(404).end()
-    servers ??= startServers(SERVERS)
+    servers ??= startServers(SERVERS, { inMemory: true })
     servers.then(
       ({ urls }) => response.end(JSON.stringify({ urls })),
       (error: Error) => response.end(JSON.stringify({ failed: error.message })),
