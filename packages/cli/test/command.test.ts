@@ -56,7 +56,7 @@ test('init, put and get work with a config, and query and count with the shards 
   expect(init.stdout).not.toContain('\u001b')
 
   const bag = { user_id: users[0], title: 'First', published: { $date: '2009-02-27T00:00:00.000Z' } }
-  const put = await runCommand(['put', JSON.stringify(bag), '--json'], { cwd })
+  const put = await runInside(['put', JSON.stringify(bag), '--json'], { cwd })
   const { id, version, created } = put.json<{ id: string; version: number; created: boolean }>()
   expect(created).toBe(true)
 
@@ -70,12 +70,12 @@ test('init, put and get work with a config, and query and count with the shards 
     env: { LOOSELEAF_SHARDS: `sqlite:${join(cwd, 'data')}?shards=2` },
   }
   const where = [`user_id=${users[0]}`, 'published>=2009-02-27', 'published<2009-02-28']
-  const query = await runCommand(['query', 'entries_by_user', ...where, '--json'], other)
+  const query = await runInside(['query', 'entries_by_user', ...where, '--json'], other)
   expect(query.json()).toMatchObject({
     items: [entity],
     cost: { shards: 1, rowsExamined: 1, complete: true },
   })
-  const count = await runCommand(['count', 'entries_by_user', ...where], other)
+  const count = await runInside(['count', 'entries_by_user', ...where], other)
   expect(count).toMatchObject({ code: 0, stdout: '1 entity\n' })
 })
 

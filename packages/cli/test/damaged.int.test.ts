@@ -6,7 +6,7 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
 import { damageBody, type DamagedLine } from './damage-body.ts'
-import { projectFolder, runCommand } from './run-command.ts'
+import { projectFolder, runInside } from './run-command.ts'
 
 test('a damaged body of 6 MiB on MariaDB is listed, exported byte by byte and deleted, and its index cleaned', async () => {
   const { urls } = await freshShards(2)
@@ -25,18 +25,18 @@ test('a damaged body of 6 MiB on MariaDB is listed, exported byte by byte and de
   const damaged = Buffer.alloc(6 * 1024 * 1024, 'damage')
   await damageBody(store, id, () => damaged)
 
-  const listed = await runCommand(['damaged', '--json'], { cwd, env })
+  const listed = await runInside(['damaged', '--json'], { cwd, env })
   expect(listed.code).toBe(1)
   expect(listed.json()).toMatchObject({ id, code: 'BODY_DAMAGED', bodyBytes: damaged.length })
 
   const args = ['damaged', '--export', 'bodies', '--delete', '--yes', '--json']
-  const deleted = await runCommand(args, { cwd, env })
+  const deleted = await runInside(args, { cwd, env })
   expect(deleted).toMatchObject({ code: 0, stderr: '' })
   const { file, deleted: isDeleted } = deleted.json<DamagedLine>()
   expect(isDeleted).toBe(true)
   expect(readFileSync(file!).equals(damaged)).toBe(true)
   expect(await store.getMany([id, other])).toMatchObject([undefined, { id: other }])
-  expect(await runCommand(args, { cwd, env })).toMatchObject({ code: 0, stdout: '' })
+  expect(await runInside(args, { cwd, env })).toMatchObject({ code: 0, stdout: '' })
 
   expect(await cleanIndex(store, 'by_name')).toMatchObject({ removed: 1 })
   expect(await checkIndex(store, 'by_name')).toMatchObject({ entities: 1, rows: 1, missing: 0, dangling: 0 })

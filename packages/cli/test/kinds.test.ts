@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { projectFolder, runCommand, runInside, type Finished } from './run-command.ts'
+import { projectFolder, runInside, type Finished } from './run-command.ts'
 
 const config = (kind: string): string => `
   import { defineConfig } from '@looseleaf/cli'
@@ -13,8 +13,12 @@ const config = (kind: string): string => `
 
 test('init adds the indexes of kinds, and kind upgrade rewrites entities in an old shape', async () => {
   const cwd = projectFolder()
-  const configure = (kind: string): void => writeFileSync(join(cwd, 'looseleaf.config.ts'), config(kind))
-  const run = (...args: string[]): Promise<Finished> => runCommand(args, { cwd })
+  let configs = 0
+  // A file of its own for each config, because a process loads a module once.
+  const configure = (kind: string): void =>
+    writeFileSync(join(cwd, `looseleaf-${++configs}.config.ts`), config(kind))
+  const run = (...args: string[]): Promise<Finished> =>
+    runInside([...args, '--config', `looseleaf-${configs}.config.ts`], { cwd })
   configure('')
   expect(await run('init')).toMatchObject({
     code: 0,

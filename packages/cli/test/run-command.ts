@@ -109,7 +109,7 @@ export function projectFolder(atEnd: (remove: () => void) => void = onTestFinish
   const scope = join(folder, 'node_modules', '@looseleaf')
   mkdirSync(scope, { recursive: true })
   symlinkSync(PACKAGE, join(scope, 'cli'), 'dir')
-  for (const name of ['core', 'driver-sqlite', 'index-engine', 'kinds'])
+  for (const name of ['codec', 'core', 'driver-sqlite', 'index-engine', 'kinds'])
     symlinkSync(join(PACKAGE, 'node_modules', '@looseleaf', name), join(scope, name), 'dir')
   return folder
 }

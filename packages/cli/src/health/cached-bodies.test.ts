@@ -2,19 +2,22 @@ import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
+import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Session } from '../running/session.ts'
-import { cachedBodies, type ReadBodies } from './cached-bodies.ts'
+import type * as cache from './cached-bodies.ts'
 import { readBodies } from './read-facts.ts'
 
-// The modules below bind the clock when they are loaded.
-vi.hoisted(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+// The module binds the clock when it is loaded, so this copy has a fake one.
+vi.useFakeTimers({ toFake: ['performance'] })
+const { cachedBodies } = await importCopy<typeof cache>(new URL('cached-bodies.ts', import.meta.url))
+afterAll(() => void vi.useRealTimers())
 
 let session: Session
 let store: DataStore
 /** Number of pages of entities that were read. */
 let pages: number
-let bodiesOf: ReadBodies
+let bodiesOf: cache.ReadBodies
 let isSilent: boolean
 
 beforeEach(async () => {
