@@ -1,6 +1,14 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 // The shared settings would start servers with this package.
 export default defineConfig({
-  test: { include: ['src/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 },
+  test: {
+    include: ['src/**/*.test.ts'],
+    experimental: { viteModuleRunner: false },
+    // As many as in all other packages. Otherwise these files run after all others, one by one.
+    maxWorkers: availableParallelism() + 1,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
 })

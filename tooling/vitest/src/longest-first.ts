@@ -1,0 +1,52 @@
+import { join, relative } from 'node:path'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/**
+ * Test files that take longest, the longest first. A package runs as a whole, so that workers keep its modules;
+ * its longest file decides its place.
+ */
+export const longest: readonly string[] = [
+  'tooling/attacks/src/faults/history/history.int.test.ts',
+  'tooling/attacks/src/faults/matrix/matrix.int.test.ts',
+  'tooling/attacks/src/faults/keys/fight.int.test.ts',
+  'tooling/attacks/src/faults/replicas/replicas.int.test.ts',
+  'apps/feed/test/browser.test.ts',
+  'apps/feed/test/mariadb.int.test.ts',
+  'apps/feed/test/rate-limits.test.ts',
+  'tooling/simulation/src/simulation.test.ts',
+  'apps/bench/src/bench.int.test.ts',
+  'packages/driver-mysql/test/contract.int.test.ts',
+  'packages/driver-mysql/src/bounds/silence.int.test.ts',
+  'packages/driver-mysql/src/bounds/breaker.int.test.ts',
+  'packages/driver-mysql/src/connection/tls.int.test.ts',
+  'packages/cli/test/command.test.ts',
+  'packages/cli/test/help-examples.test.ts',
+  'packages/cli/test/failing-shards.int.test.ts',
+  'packages/cli/test/silent-shard.int.test.ts',
+  'tooling/models/src/model-based/flaws.test.ts',
+  'packages/changes/src/consumer/hours.test.ts',
+]
+
+/** Runs long files first, so that no worker is busy alone at the end. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const root = this.ctx.config.root
+    const placeOfFile = ({ moduleId }: TestSpecification): number =>
+      place(longest.indexOf(relative(root, moduleId)))
+    const placeOfProject = ({ project }: TestSpecification): number =>
+      place(longest.findIndex((file) => join(root, file).startsWith(`${project.config.root}/`)))
+    // The sort of a sequencer changes nothing.
+    // oxlint-disable-next-line unicorn/no-array-sort
+    const sorted = await super.sort(files)
+    return sorted.toSorted(
+      (a, b) =>
+        placeOfProject(a) - placeOfProject(b) ||
+        // Files of equal places keep the order of projects and sizes.
+        (a.project === b.project ? placeOfFile(a) - placeOfFile(b) : 0),
+    )
+  }
+}
+
+function place(index: number): number {
+  return index === -1 ? longest.length : index
+}
