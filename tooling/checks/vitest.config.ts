@@ -1,1 +1,1 @@
-export { default } from '@looseleaf-tooling/vitest'
+export { default } from '@looseleaf-tooling/vitest/shared-modules'

@@ -2,9 +2,8 @@ import { mergeConfig, type ViteUserConfig } from 'vitest/config'
 import shared from './config.ts'
 
 /**
- * Settings for packages with many short test files that leave no state in modules, where reloading all
- * modules would take longer than the tests. Not for long tests: without isolation, vitest assigns files to
- * workers beforehand.
+ * Settings for packages whose test files leave no state in modules: a worker loads the modules once for all of its
+ * files, which often takes longer than the tests.
  */
 const config: ViteUserConfig = mergeConfig(shared, { test: { isolate: false } })
 export default config
