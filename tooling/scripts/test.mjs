@@ -54,8 +54,8 @@ process.exitCode = steps.length > 0 ? 1 : 0
 async function typecheck() {
   if (process.env.LOOSELEAF_LONG === '1') return turbo('typecheck')
   const codes = []
-  // The model leaves out one check.
-  for (const folder of ['.', 'tooling/protocol-model']) codes.push(await run([tool('tsc'), '-p', folder]))
+  // The models leave out one check.
+  for (const folder of ['.', 'tooling/models']) codes.push(await run([tool('tsc'), '-p', folder]))
   return Math.max(...codes)
 }
 

@@ -4,14 +4,15 @@ import { decode as decodeElsewhere } from '@msgpack/msgpack'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
-import { isLong } from '@looseleaf-tooling/vitest/long'
+import { isLong, someOf } from '@looseleaf-tooling/vitest/long'
 import { codeOf } from '../test/code-of.ts'
 import { msgpackFormat } from './index.ts'
 
 // The checksum of a body finds most damage before the format does, so these tests leave it out.
 
 const BAGS = 100
-const FLIPS = isLong ? 100_000 : 20_000
+const CUT_BAGS = 30
+const FLIPS = isLong ? 100_000 : 10_000
 const SEED = 2009
 
 const packed = fc
@@ -43,7 +44,7 @@ describe('msgpack without the checksum around it', () => {
   })
 
   test('bytes cut short anywhere are BODY_DAMAGED', () => {
-    const accepted = packed.flatMap((bytes) =>
+    const accepted = someOf(packed, CUT_BAGS).flatMap((bytes) =>
       Array.from({ length: bytes.length }, (_, length) => bytes.subarray(0, length)).filter(read),
     )
     expect(accepted).toEqual([])

@@ -208,7 +208,10 @@ describe('a codec with shapes', () => {
     const codec = forStore()
     const long = (i: number): Bag =>
       Object.fromEntries(Array.from({ length: 160 }, (_, n) => [`${i} ${n} `.padEnd(100, 'x'), 1]))
-    for (let i = 0; i < 256; i++) for (let n = 0; n < 32; n++) codec.encode(long(i))
+    for (let i = 0; i < 256; i++) {
+      const bag = long(i)
+      for (let n = 0; n < 32; n++) codec.encode(bag)
+    }
     expect(codec.definitions.wanted()).toEqual([])
     for (let n = 0; n < 64; n++) codec.encode(entry)
     expect(codec.definitions.wanted()).toEqual([])

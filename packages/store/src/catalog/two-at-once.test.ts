@@ -2,6 +2,7 @@ import type { Driver, DriverFactory, IndexDefinitionData } from '@looseleaf/core
 import type { TaskTable } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalog, hasIndexTable, isClaimsOf, isInUse } from '@looseleaf/index-engine/internal'
+import { isLong } from '@looseleaf-tooling/vitest/long'
 import { createRandom } from '@looseleaf-tooling/kit/random'
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { faultyDriver } from '@looseleaf/testkit'
@@ -136,7 +137,7 @@ async function wrongs({ shards }: Driver, { lost = [] }: Start): Promise<string[
   return wrong
 }
 
-const LIVES = 200
+const LIVES = isLong ? 200 : 70
 const MAX_STATEMENTS = 45
 
 it.each(starts)('two processes that change %s at once leave consistent indexes', async (_, start) => {
