@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { isLong, someOf } from '@looseleaf-tooling/vitest/long'
+import { someOf } from '@looseleaf-tooling/vitest/long'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkNames } from './checks.ts'
 import { faultKinds } from './faults.ts'
@@ -9,7 +9,7 @@ import { startSeedProcesses } from './seed-processes.ts'
 import { simulate } from './simulate.ts'
 import type { SimulationTotals } from './totals.ts'
 
-const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? (isLong ? 120 : 80))
+const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? 120)
 /** If this many lives do not show a flaw, the simulation misses it. */
 const FLAW_SEEDS = 4000
 /** Lives in which a flaw must stay hidden without the fault that shows it. */
