@@ -57,4 +57,4 @@ export const gone: Fault = {
 }
 
 export const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
-  vi.waitFor(async () => expect(await condition()).toBe(true), { timeout: 10_000, interval: 10 })
+  vi.waitFor(async () => expect(await condition()).toBe(true), { timeout: 60_000, interval: 10 })

@@ -12,7 +12,10 @@ export async function importCopy<Module>(url: URL): Promise<Module> {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
       const resolved = next(specifier, context)
-      const isOfCopy = context.parentURL?.endsWith(mark) === true && resolved.url.startsWith('file:')
+      const isOfCopy =
+        context.parentURL?.endsWith(mark) === true &&
+        resolved.url.startsWith('file:') &&
+        !resolved.url.includes('/node_modules/')
       return isOfCopy ? { ...resolved, url: `${resolved.url}?${mark}` } : resolved
     },
   })
