@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts'],
     experimental: { viteModuleRunner: false },
-    // As many as in all other packages. Otherwise these files run after all others, one by one.
+    // All packages have the same number. Otherwise these files run after all others, one by one.
     maxWorkers: availableParallelism() + 1,
     testTimeout: 120_000,
     hookTimeout: 120_000,
