@@ -116,4 +116,4 @@ test('status --check of another process finds writes that fail on a full disk, w
   expect(shown.stdout).not.toContain('work as promised')
   expect(shown.stdout).toMatch(/SHARD_FULL +\d+ of \d+/)
   expect(shown.stdout).toMatch(/SIZE +GROWTH/)
-}, 60_000)
+})
