@@ -1,6 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
-import { CircuitState, ConsecutiveBreaker, ConstantBackoff, circuitBreaker, handleAll } from 'cockatiel'
 
 /** Reports of connections about their server. Times are by `performance.now()`. */
 export interface Health {
@@ -43,52 +42,52 @@ export interface Breaker extends Health {
 
 export function createBreaker(options: BreakerOptions): Breaker {
   const { name, failures, probeMs, probe, onOpen, onClose } = options
-  const inARow = new ConsecutiveBreaker(failures)
-  const circuit = circuitBreaker(handleAll, {
-    breaker: {
-      state: undefined,
-      success: () => inARow.success(),
-      failure: () => inARow.failure() || isSilent,
-    },
-    // The timer below starts the probes. The library compares wall clock times, so a clock that is set back would keep the breaker
-    // open for as long.
-    halfOpenAfter: new ConstantBackoff(Number.NEGATIVE_INFINITY),
-  })
   let lastAnswer = Number.NEGATIVE_INFINITY
+  let failuresInARow = 0
   let isSilent = false
+  let isRefusing = false
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
-  function othersText(): string {
-    const text = options.describeOthers?.() ?? ''
-    return text === '' ? '' : ` ${text}`
-  }
-
-  const refusal = (): LooseleafError =>
-    new LooseleafError(
+  function refusal(): LooseleafError {
+    const others = options.describeOthers?.() ?? ''
+    return new LooseleafError(
       'SHARD_UNAVAILABLE',
       `${name}: ${isSilent ? 'the server does not respond' : `the server could not be reached ${failures} times in a row`};` +
-        ` calls are refused until it answers again, which is tried every ${probeMs} ms. The call was not sent.${othersText()}`,
+        ` calls are refused until it answers again, which is tried every ${probeMs} ms. The call was not sent.${others && ` ${others}`}`,
       { shard: name },
     )
+  }
 
-  circuit.onBreak(() => {
+  function answered(): void {
+    if (isRefusing) return
+    lastAnswer = platformTime.elapsed()
+    failuresInARow = 0
+  }
+
+  /** Opens the breaker, or keeps it open, until the next probe. */
+  function open(): void {
+    isRefusing = true
     if (stopped) return
     // No call waits for a probe, so its timer need not keep the process running.
-    timer = platformTime.setTimeout(() => void circuit.execute(probe).catch(() => {}), probeMs)
+    timer = platformTime.setTimeout(() => void probe().then(close, open), probeMs)
     timer.unref()
     onOpen(refusal())
-  })
-  circuit.onReset(() => {
-    lastAnswer = platformTime.elapsed()
-    isSilent = false
-    onClose()
-  })
+  }
 
-  function failed(began: number): void {
-    // A failure of a call that began before the last answer is out of date.
-    if (began < lastAnswer || circuit.state !== CircuitState.Closed) return
-    void circuit.execute(() => Promise.reject(new Error('failed'))).catch(() => {})
+  function close(): void {
+    if (stopped) return
+    isRefusing = isSilent = false
+    answered()
+    onClose()
+  }
+
+  /** Ignores a failure of a call that began before the last answer: it is out of date. */
+  function fail(began: number, silent: boolean): void {
+    if (began < lastAnswer || isRefusing) return
+    failuresInARow++
+    isSilent = silent
+    if (silent || failuresInARow >= failures) open()
   }
 
   return {
@@ -96,22 +95,14 @@ export function createBreaker(options: BreakerOptions): Breaker {
       return lastAnswer
     },
     get isRefusing() {
-      return circuit.state !== CircuitState.Closed
+      return isRefusing
     },
     get refusal() {
-      return circuit.state === CircuitState.Closed ? undefined : refusal()
+      return isRefusing ? refusal() : undefined
     },
-    answered() {
-      if (circuit.state !== CircuitState.Closed) return
-      lastAnswer = platformTime.elapsed()
-      inARow.success()
-    },
-    failed,
-    silent(began) {
-      if (began < lastAnswer || circuit.state !== CircuitState.Closed) return
-      isSilent = true
-      failed(began)
-    },
+    answered,
+    failed: (began) => fail(began, false),
+    silent: (began) => fail(began, true),
     stop() {
       stopped = true
       platformTime.clearTimeout(timer)

@@ -54,7 +54,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   },
   '@looseleaf/driver-mysql': {
     workspace: ['@looseleaf/core', '@looseleaf/driver-kysely'],
-    thirdParty: ['cockatiel', 'kysely', 'mysql2'],
+    thirdParty: ['kysely', 'mysql2'],
     neverReaches: ['better-sqlite3', 'commander'],
   },
   '@looseleaf/driver-sqlite': {
