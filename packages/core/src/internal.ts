@@ -7,7 +7,8 @@ export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/k
 export { platformTime, type PlatformTime } from './platform/platform-time.ts'
 export { describeKind, isOutage, isUndone } from './errors/errors.ts'
 export { valuesOf } from './errors/values-of.ts'
-export { backgroundLoop, retryAfter, type BackgroundLoopOptions } from './tools/background-loop.ts'
+export { backgroundBackOff, backOffMs, type BackOff } from './tools/back-off.ts'
+export { backgroundLoop, type BackgroundLoopOptions } from './tools/background-loop.ts'
 export {
   guarded,
   guardedMethod,

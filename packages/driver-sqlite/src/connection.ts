@@ -9,8 +9,8 @@ import { nextTurn } from './turns.ts'
 /** Largest number of prepared statements per file. */
 const MAX_PREPARED = 256
 
-/** Average pause between two attempts at a locked file, in milliseconds. The pauses are random, from half of it to 1.5 times. */
-const RETRY_MS = 10
+/** Shortest and longest pause between two attempts at a locked file, in milliseconds. */
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [5, 15]
 
 export interface ConnectionOptions {
   readonly database: Database.Database
@@ -81,7 +81,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
       } catch (error) {
         if (!isBusy(error) || platformTime.elapsed() >= until) throw error
       }
-      await pause(RETRY_MS / 2 + Math.random() * RETRY_MS)
+      await pauseForLock()
     }
   }
 
@@ -133,6 +133,11 @@ export function isBusy(error: unknown): boolean {
   return resultCode(error)?.startsWith('SQLITE_BUSY') ?? false
 }
 
-export function pause(milliseconds: number): Promise<void> {
+/**
+ * Waits a random time between two attempts at a locked file. No back-off: a process holds the lock for milliseconds, however often others
+ * have tried.
+ */
+export function pauseForLock(): Promise<void> {
+  const milliseconds = MIN_PAUSE_MS + Math.random() * (MAX_PAUSE_MS - MIN_PAUSE_MS)
   return new Promise((resolve) => platformTime.setTimeout(resolve, milliseconds))
 }

@@ -2,7 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
 import Database from 'better-sqlite3'
 import { checkNativeFile } from './check-native-file.ts'
-import { isBusy, pause } from './connection.ts'
+import { isBusy, pauseForLock } from './connection.ts'
 import { sqliteFault } from './errors.ts'
 import { makeFile } from './file-modes.ts'
 import { identityOf, noFiles, watchFiles, type OpenFiles } from './open-files.ts'
@@ -52,7 +52,7 @@ export async function openDatabase({
       database?.close()
       if (!isBusy(error) || platformTime.elapsed() >= until) throw openError(file, error)
     }
-    await pause(BLOCKING_WAIT_MS + Math.random() * 10)
+    await pauseForLock()
   }
 }
 

@@ -1,5 +1,5 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
-import { throwIfAborted, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
+import { backOffMs, throwIfAborted, type EntityPageRow, type UpdatedPlace } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine/internal'
 import { placeAt, readableFloor } from './floor.ts'
 import { lastingPage } from './lasting-page.ts'
@@ -41,7 +41,7 @@ export async function* followChanges(
   const { entities } = shard
   let { since } = from
   let place: UpdatedPlace = from
-  for (let pause = pollMs; ;) {
+  for (let failures = 0; ;) {
     checkOpen()
     try {
       const { floor: until, purged } = await readableFloor(shard, place, pollMs, signal)
@@ -75,14 +75,15 @@ export async function* followChanges(
         // A crash may undo the replacement of this entity, so the next page begins before it.
         if (replaced !== -1) break
       }
-      pause = pollMs
+      failures = 0
       if (page.length === PAGE || taken < page.length) continue
     } catch (error) {
       throwIfAborted(signal)
       if (!isLooseleafError(error) || !error.retryable) throw error
       onRetry(error)
-      pause = Math.min(2 * pause, MAX_PAUSE_MS)
+      failures++
     }
+    const pause = failures === 0 ? pollMs : backOffMs(failures, { firstMs: 2 * pollMs, maxMs: MAX_PAUSE_MS })
     await context.time.sleep(pause, signal)
   }
 }

@@ -1,5 +1,5 @@
 import { createLane, formatId } from '@looseleaf/core'
-import { elapsedBy, isError, shorten, type EntityRow } from '@looseleaf/core/internal'
+import { backOffMs, elapsedBy, isError, shorten, type EntityRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import type { LimitFunction } from 'p-limit'
@@ -66,15 +66,11 @@ export function createRowHandler(
   const dueAt = new WeakMap<Failing, number>()
   const counts = { handled: 0, failed: 0, givenUp: 0 }
 
-  function pauseAfter({ attempts }: Failing): number {
-    return attempts === 0 ? 0 : Math.min(retryMs * 2 ** (attempts - 1), MAX_PAUSE_MS)
-  }
-
   /** Returns the time of the next attempt. For a change taken over from another process the pause starts now. */
   function dueTime(failing: Failing): number {
     const known = dueAt.get(failing)
     if (known !== undefined) return known
-    const time = elapsed() + pauseAfter(failing)
+    const time = elapsed() + backOffMs(failing.attempts, { firstMs: retryMs, maxMs: MAX_PAUSE_MS })
     dueAt.set(failing, time)
     return time
   }

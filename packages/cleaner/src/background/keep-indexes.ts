@@ -1,5 +1,5 @@
 import type { CallOptions, CatalogEntry } from '@looseleaf/core'
-import { elapsedBy, retryAfter } from '@looseleaf/core/internal'
+import { backgroundBackOff, backOffMs, elapsedBy } from '@looseleaf/core/internal'
 import {
   changeCatalog,
   propagateCatalog,
@@ -79,8 +79,8 @@ export function createIndexKeeper(
       if (options.signal.aborted) return
       onError(error)
       for (const { table } of entries) {
-        const failures = failed.get(table)?.failures ?? 0
-        failed.set(table, { failures: failures + 1, retryAt: elapsed() + retryAfter(failures) })
+        const failures = (failed.get(table)?.failures ?? 0) + 1
+        failed.set(table, { failures, retryAt: elapsed() + backOffMs(failures, backgroundBackOff) })
       }
     }
   }

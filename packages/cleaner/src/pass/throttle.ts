@@ -1,5 +1,5 @@
 import { isLooseleafError, LooseleafError, type ErrorCode, type Time } from '@looseleaf/core'
-import { elapsedBy } from '@looseleaf/core/internal'
+import { backOffMs, elapsedBy, type BackOff } from '@looseleaf/core/internal'
 import { createLatencyGauge, type LatencyGauge } from './latency-gauge.ts'
 import { createWaits, type ThrottleReason, type Throttled, type Waits } from './waits.ts'
 
@@ -39,7 +39,8 @@ export type Measured = <T>(statement: () => Promise<T>) => Promise<T>
 
 /** Retries by error code: the shard was busy with others, or the statement took all of its time. */
 const RETRIES: Partial<Record<ErrorCode, number>> = { SHARD_BUSY: 4, DEADLINE: 1 }
-const FIRST_PAUSE_MS = 250
+/** Pauses before these retries. */
+const RETRY_PAUSES: BackOff = { firstMs: 250, maxMs: 2_000 }
 /** Longest pause in milliseconds that concurrent work on a shard can accumulate. */
 const MAX_PAUSE_MS = 2_000
 
@@ -105,7 +106,7 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
         return await work()
       } catch (error) {
         if (!isLooseleafError(error) || failures >= (RETRIES[error.code] ?? 0)) throw error
-        await wait(state, 'lock waits', FIRST_PAUSE_MS * 2 ** failures, signal)
+        await wait(state, 'lock waits', backOffMs(failures + 1, RETRY_PAUSES), signal)
       }
     }
   }

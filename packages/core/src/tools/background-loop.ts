@@ -1,3 +1,4 @@
+import { backgroundBackOff, backOffMs } from './back-off.ts'
 import { guarded } from './callbacks.ts'
 import type { Time } from './time.ts'
 
@@ -9,13 +10,9 @@ export interface BackgroundLoopOptions {
   readonly round: () => Promise<number>
   /** Called with the error of each failed round. Its own errors are ignored. */
   readonly onError: (error: unknown) => void
-  /** Longest pause after a failure, in milliseconds. Default and maximum: 10,000. */
+  /** Longest pause after a failure, in milliseconds. Default: 10,000. */
   readonly lastRetryMs?: number | undefined
 }
-
-const FIRST_RETRY_MS = 500
-/** Also the longest delay of deferred work after its shard is back. */
-const LAST_RETRY_MS = 10_000
 
 /**
  * Repeats a round until the signal fires, then resolves. After a failed round, pauses grow from 500 ms up to `lastRetryMs`.
@@ -26,7 +23,7 @@ export async function backgroundLoop({
   signal,
   round,
   onError,
-  lastRetryMs = LAST_RETRY_MS,
+  lastRetryMs = backgroundBackOff.maxMs,
 }: BackgroundLoopOptions): Promise<void> {
   let failures = 0
   while (!signal.aborted) {
@@ -40,8 +37,8 @@ export async function backgroundLoop({
         () => onError(error),
         () => {},
       )
-      pause = Math.min(retryAfter(failures), lastRetryMs)
       failures++
+      pause = backOffMs(failures, { ...backgroundBackOff, maxMs: lastRetryMs })
     }
     try {
       await time.sleep(pause, signal)
@@ -49,9 +46,4 @@ export async function backgroundLoop({
       // The signal has fired, so the loop ends.
     }
   }
-}
-
-/** Returns the milliseconds before a retry that follows `failures` earlier failures in a row. */
-export function retryAfter(failures: number): number {
-  return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures)
 }

@@ -15,7 +15,7 @@ import {
 } from './attempt.ts'
 import type { EntityReader } from '../reading/entity-reader.ts'
 import type { Observing } from '../observing/observing.ts'
-import { backOffMs, MAX_TRIES } from './back-off.ts'
+import { MAX_TRIES, pauseAfter } from './back-off.ts'
 import type { CurrentEntity, Decide } from './decisions.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 import { diffAll, keysOf, type RowChange } from './row-change.ts'
@@ -241,7 +241,7 @@ export function createEntityWriter(
       if (outcome === 'unsettled')
         unsettled.set(version, { ...(sent as Attempt), reason: obstacle as LooseleafError })
       const collides = outcome === 'lost' || outcome === 'undone'
-      const pause = collides ? Math.min(context.random.next() * backOffMs(tries), endsAt - now()) : 0
+      const pause = collides ? Math.min(pauseAfter(tries, context.random), endsAt - now()) : 0
       if (pause > 0 && tries < MAX_TRIES - 1) await context.time.sleep(pause, signal)
     }
     throw tooManyAttempts(target as WriteTarget, MAX_TRIES, obstacle)

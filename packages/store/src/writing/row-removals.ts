@@ -2,7 +2,7 @@ import type { Shard } from '@looseleaf/core'
 import { elapsedBy, inBackground, isUndone } from '@looseleaf/core/internal'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'
-import { backOffMs } from './back-off.ts'
+import { pauseAfter } from './back-off.ts'
 import { createBackground } from './background.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 
@@ -92,7 +92,7 @@ export function createRowRemovals(
       } catch (error) {
         if (!isUndone(error) || tries >= MAX_UNDONE) throw error
       }
-      await time.sleep(context.random.next() * backOffMs(tries))
+      await time.sleep(pauseAfter(tries, context.random))
     }
   }
 
