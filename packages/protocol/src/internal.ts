@@ -33,3 +33,4 @@ export {
 } from './shard-marks.ts'
 export { idsByShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
+export { editTask, editTasks, underLease, untilFree } from './task-leases.ts'

@@ -2,7 +2,7 @@ import type { CallOptions } from '@looseleaf/core'
 import { parseObject, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { partitionNumbers, shardAt } from '@looseleaf/protocol/internal'
-import { editTask } from './edit-task.ts'
+import { editWhenFree } from './edit-when-free.ts'
 import { deadTask } from './names.ts'
 import { failingIn, type Failing } from './partition-record.ts'
 
@@ -32,7 +32,7 @@ export async function addLetters(
     })
     return lettersToText([...all.values()])
   }
-  await editTask(context, at.shard, deadTask(consumer, at.partition), add, options)
+  await editWhenFree(context, at.shard, deadTask(consumer, at.partition), add, options)
   return added
 }
 
@@ -91,7 +91,7 @@ export async function editLettersOf(
     picked = letters.filter(pick).length
     return lettersToText(letters.flatMap((letter) => (pick(letter) ? edit(letter) : [letter])))
   }
-  await editTask(context, at.shard, deadTask(consumer, at.partition), editText, options)
+  await editWhenFree(context, at.shard, deadTask(consumer, at.partition), editText, options)
   return picked
 }
 

@@ -2,7 +2,7 @@ import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/c
 import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { placeAt, REGISTRY_TASK, shardAt, type FollowedPlace } from '@looseleaf/protocol/internal'
-import { editTask } from './edit-task.ts'
+import { editWhenFree } from './edit-when-free.ts'
 import { textIn } from './partition-record.ts'
 
 /** The registration of a consumer. A consumer that was dropped and started again has a new one. */
@@ -58,8 +58,8 @@ export async function register(
     if (existing !== undefined) registration = found === undefined ? existing : latest([existing, found])!
     return put(text)
   }
-  await editTask(context, 0, REGISTRY_TASK, putFirst, options)
-  await Promise.all(shards.slice(1).map((_, i) => editTask(context, i + 1, REGISTRY_TASK, put, options)))
+  await editWhenFree(context, 0, REGISTRY_TASK, putFirst, options)
+  await Promise.all(shards.slice(1).map((_, i) => editWhenFree(context, i + 1, REGISTRY_TASK, put, options)))
   return registration.incarnation
 }
 
@@ -99,7 +99,7 @@ export async function unregister(
 ): Promise<void> {
   const remove = (text: string): string =>
     toText(new Map([...registryFromText(text)].filter(([name]) => name !== consumer)))
-  await editTask(context, shard, REGISTRY_TASK, remove, options)
+  await editWhenFree(context, shard, REGISTRY_TASK, remove, options)
 }
 
 /** Returns all consumers known to the shards that answer, and the error of one that does not. Throws if no shard answers. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { gone, SHARDS } from '../../test/search.ts'
-import { editTask } from '../records/edit-task.ts'
+import { editWhenFree } from '../records/edit-when-free.ts'
 import { readRegistry, type Registry } from '../records/registry.ts'
 import { dropConsumer } from './manage-consumers.ts'
 
@@ -95,7 +95,7 @@ it.each<[string, (by: Process) => FaultPlan]>([
 it('a consumer does not count as unknown while a shard that may know it does not answer', async () => {
   await leavePlaces()
   hours.plan = ({ shard }) => (shard === 1 ? gone : undefined)
-  await editTask(processA.store.context, 0, REGISTRY_TASK, () => '', {})
+  await editWhenFree(processA.store.context, 0, REGISTRY_TASK, () => '', {})
   expect(await codeOf(dropConsumer(processA.store, 'search'))).toBe('SHARD_UNAVAILABLE')
 })
 
@@ -118,7 +118,8 @@ it('a process that took up a consumer during its drop ends', async () => {
   const consumer = processA.consume(() => {}, { from: 'beginning', onError })
   await hours.pass(5 * SECOND)
   expect(consumer.status().shards.map(({ partitions }) => partitions)).toEqual([8, 8])
-  for (const shard of shardNumbers) await editTask(processA.store.context, shard, REGISTRY_TASK, () => '', {})
+  for (const shard of shardNumbers)
+    await editWhenFree(processA.store.context, shard, REGISTRY_TASK, () => '', {})
   await hours.pass(5 * SECOND)
   expect(consumer.status().isRunning).toBe(false)
   expect(new Set(codes)).toEqual(new Set(['NOT_FOUND']))

@@ -2,7 +2,7 @@ import { countIn, parseObject } from '@looseleaf/core/internal'
 import type { CallOptions } from '@looseleaf/core'
 import type { TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { shardAt } from '@looseleaf/protocol/internal'
+import { editTasks, shardAt, untilFree } from '@looseleaf/protocol/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /**
@@ -116,26 +116,28 @@ async function replaceRecords<Next extends RunRecord | undefined>(
   options: CallOptions,
   next: (table: string, record: RunRecord | undefined) => Next,
 ): Promise<ReadonlyMap<string, Next>> {
-  const tasks = tasksOf(context)
   const { owner, leaseMs, pollMs } = worker
-  const done = new Map<string, Next>()
-  for (let remaining = tables; remaining.length > 0;) {
-    const claimed = await tasks.claimAll(remaining.map(runTask), owner, leaseMs, options)
-    const records = new Map<string, Next>()
-    const progress = new Map<string, string>()
-    for (const table of remaining) {
-      const state = claimed.get(runTask(table))
-      if (state === undefined) continue
-      const record = next(table, runFromText(state.progress))
-      records.set(table, record)
-      progress.set(runTask(table), record === undefined ? state.progress : JSON.stringify(record))
-    }
-    const saved = await tasks.saveAll(progress, owner, 0, options)
-    for (const [table, record] of records) if (saved.has(runTask(table))) done.set(table, record)
-    remaining = remaining.filter((table) => !done.has(table))
-    if (remaining.length > 0) await context.time.sleep(pollMs, options.signal)
+  const { signal } = options
+  const records = new Map<string, Next>()
+  const remaining = new Map(tables.map((table) => [runTask(table), table]))
+  const replace = (text: string, task: string): string => {
+    const table = remaining.get(task) as string
+    const record = next(table, runFromText(text))
+    records.set(table, record)
+    return record === undefined ? text : JSON.stringify(record)
   }
-  return done
+  async function replaceRemaining(): Promise<boolean> {
+    if (remaining.size === 0) return true
+    const saved = await editTasks(tasksOf(context), [...remaining.keys()], replace, {
+      owner,
+      leaseMs,
+      signal,
+    })
+    for (const task of saved) remaining.delete(task)
+    return remaining.size === 0
+  }
+  await untilFree(replaceRemaining, { time: context.time, everyMs: pollMs, signal })
+  return new Map(tables.map((table) => [table, records.get(table) as Next]))
 }
 
 function runFromText(text: string): RunRecord | undefined {

@@ -7,7 +7,7 @@ import {
   type UpdatedPlace,
 } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { placeAt, shardAt } from '@looseleaf/protocol/internal'
+import { placeAt, shardAt, underLease } from '@looseleaf/protocol/internal'
 import { purgeHorizon } from './purge-horizon.ts'
 import { recordFromText, recordToText, type PassedTombstones } from './purge-record.ts'
 
@@ -54,9 +54,9 @@ export async function purgeTombstones(
   const { tasks } = shardAt(context, shard)
   const claimed = await tasks.claim(PURGE_TASK, owner, leaseMs, { signal })
   if (claimed === undefined) return NOTHING
-  const purgePage = createPurge(context, shard, signal)
   let text = claimed.progress
-  try {
+  const purge = async (): Promise<PurgeOutcome> => {
+    const purgePage = createPurge(context, shard, signal)
     const horizon = await purgeHorizon(context, shard, { signal })
     const until = horizon - AHEAD_MICROS
     const { place: savedPlace, passed: savedPassed } = recordFromText(text)
@@ -76,14 +76,15 @@ export async function purgeTombstones(
       text = recordToText({ place, passed: waiting ?? passed })
     }
     return { purged, more }
+  }
+  try {
+    // If the place is not saved, the next round only reads these rows again.
+    return await underLease({ tasks, task: PURGE_TASK, owner }, purge, () => text)
   } catch (error) {
     if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
     // The policies may have changed.
     await context.catalog.reload({ signal })
     return NOTHING
-  } finally {
-    // If this save fails, the next round only reads these rows again.
-    await tasks.save(PURGE_TASK, owner, text, 0).catch(() => undefined)
   }
 }
 

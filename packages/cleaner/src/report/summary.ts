@@ -1,7 +1,7 @@
 import { type CallOptions, isLooseleafError } from '@looseleaf/core'
 import { countIn, elapsedBy, parseObject, isError } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { shardAt } from '@looseleaf/protocol/internal'
+import { editTask, shardAt } from '@looseleaf/protocol/internal'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 
 /** An error of a round, which was retried. */
@@ -38,7 +38,6 @@ export interface Reporter {
 }
 
 const TASK = 'clean-report'
-const LEASE_MS = 5_000
 /** Milliseconds between two saves of an unchanged summary, which show that a cleaner is alive. */
 const QUIET_MS = 60_000
 
@@ -79,23 +78,27 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
     async save(options) {
       if (!hasNews && elapsed() - savedAt < QUIET_MS) return
       const { tasks } = shardAt(context, 0)
-      const claimed = await tasks.claim(TASK, owner, LEASE_MS, options)
-      if (claimed === undefined) return
-      const summary = summaryFromText(claimed.progress)
-      const more = unsaved
-      unsaved = emptyTally()
+      let more = emptyTally()
       let isSaved = false
       try {
-        addTally(summary.totals, more)
-        const text = JSON.stringify({
-          updatedAt: context.time.now(),
-          totals: summary.totals,
-          lastFoundAt: Math.max(lastFoundAt, summary.lastFoundAt?.getTime() ?? 0),
-          lastUndecodableAt: Math.max(lastUndecodableAt, summary.lastUndecodableAt?.getTime() ?? 0),
-          lastError: lastError ?? summary.lastError,
-          sweepEveryMs,
-        })
-        isSaved = await tasks.save(TASK, owner, text, 0, options)
+        isSaved = await editTask(
+          tasks,
+          TASK,
+          (text) => {
+            ;[more, unsaved] = [unsaved, more]
+            const summary = summaryFromText(text)
+            addTally(summary.totals, more)
+            return JSON.stringify({
+              updatedAt: context.time.now(),
+              totals: summary.totals,
+              lastFoundAt: Math.max(lastFoundAt, summary.lastFoundAt?.getTime() ?? 0),
+              lastUndecodableAt: Math.max(lastUndecodableAt, summary.lastUndecodableAt?.getTime() ?? 0),
+              lastError: lastError ?? summary.lastError,
+              sweepEveryMs,
+            })
+          },
+          { owner, ...options },
+        )
       } finally {
         if (!isSaved) addTally(unsaved, more)
       }

@@ -2,6 +2,7 @@ import type { CallOptions } from '@looseleaf/core'
 import { elapsedBy, isOutage } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import {
+  editTask,
   lookAtMarks,
   MARK_TASK,
   markFromText,
@@ -26,8 +27,6 @@ export interface MarkKeeper {
 
 /** Milliseconds between two marks of a shard. */
 const RAISE_MS = 60_000
-/** Milliseconds that other processes wait for one that dies while it raises a mark. */
-const LEASE_MS = 5_000
 
 export function createMarkKeeper(context: EngineContext, owner: string): MarkKeeper {
   const elapsed = elapsedBy(context.time)
@@ -49,22 +48,27 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
   ): Promise<WentBack | undefined> {
     const { shard } = look
     const { name, tasks } = shardAt(context, shard)
-    const claimed = await tasks.claim(MARK_TASK, owner, LEASE_MS, options)
-    if (claimed === undefined) return look.own.wentBack
+    let next = look.own
+    let isNew = false
     // The mark is read after the note: in the other order, a mark that another process raises in between would look like a step back.
-    const own = markFromText(claimed.progress)
-    const noted = latestOf(look)
-    const now = context.time.now()
-    const found = wentBackOf({ shard, own, noted }, now)
-    // Another process may have found a later step back since this look, and no sweep has followed that one.
-    const isSame = found === own.wentBack && found?.foundAt === look.own.wentBack?.foundAt
-    const wentBack = found && { ...found, isSwept: found.isSwept || (isSwept && isSame) }
-    const next: ShardMark = { mark: Math.max(own.mark, noted.mark) + 1, at: now, wentBack }
-    if (!(await tasks.save(MARK_TASK, owner, markToText(next), 0, options))) return wentBack
-    seen.set(shard, next)
-    if (found !== undefined && found !== own.wentBack) warn(name, found)
-    await note(shard, next, options)
-    return wentBack
+    const raiseMark = (text: string): string => {
+      const own = markFromText(text)
+      const noted = latestOf(look)
+      const now = context.time.now()
+      const found = wentBackOf({ shard, own, noted }, now)
+      // Another process may have found a later step back since this look, and no sweep has followed that one.
+      const isSame = found === own.wentBack && found?.foundAt === look.own.wentBack?.foundAt
+      const wentBack = found && { ...found, isSwept: found.isSwept || (isSwept && isSame) }
+      isNew = found !== undefined && found !== own.wentBack
+      next = { mark: Math.max(own.mark, noted.mark) + 1, at: now, wentBack }
+      return markToText(next)
+    }
+    if (await editTask(tasks, MARK_TASK, raiseMark, { owner, ...options })) {
+      seen.set(shard, next)
+      if (isNew && next.wentBack !== undefined) warn(name, next.wentBack)
+      await note(shard, next, options)
+    }
+    return next.wentBack
   }
 
   /** Notes the mark on the next shard, after the mark was committed: in the other order, a crash in between would look like a step back. */
@@ -72,11 +76,9 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     const { shards } = context.driver
     if (shards.length === 1) return
     const { tasks } = shardAt(context, (shard + 1) % shards.length)
-    const claimed = await tasks.claim(NOTE_TASK, owner, LEASE_MS, options)
-    if (claimed === undefined) return
-    const stored = markFromText(claimed.progress)
-    const text = stored.mark > mark ? claimed.progress : markToText({ mark, at })
-    await tasks.save(NOTE_TASK, owner, text, 0, options)
+    const raiseNote = (text: string): string =>
+      markFromText(text).mark > mark ? text : markToText({ mark, at })
+    await editTask(tasks, NOTE_TASK, raiseNote, { owner, ...options })
   }
 
   async function keep(look: MarkLook, options: CallOptions): Promise<WentBack | undefined> {

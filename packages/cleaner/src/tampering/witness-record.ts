@@ -1,5 +1,6 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
 import { countIn, parseObject } from '@looseleaf/core/internal'
+import { editTask } from '@looseleaf/protocol/internal'
 import type { IndexPlace } from '../look/index-pages.ts'
 import { placeFromText, placeToText } from '../clean/place-text.ts'
 
@@ -32,12 +33,9 @@ export async function saveWitnesses(
   owner: string,
   options: CallOptions,
 ): Promise<void> {
-  if ((await tasks.claim(witnessTask(table), owner, LEASE_MS, options)) === undefined) return
   const text = JSON.stringify({ places: places.map(placeToText), lostAt })
-  await tasks.save(witnessTask(table), owner, text, 0, options)
+  await editTask(tasks, witnessTask(table), () => text, { owner, ...options })
 }
-
-const LEASE_MS = 5_000
 
 function fromText(text: string): WitnessRecord {
   const value = parseObject(text) ?? {}

@@ -1,6 +1,6 @@
 import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
-import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { underLease, untilFree } from '@looseleaf/protocol/internal'
 
 /** Milliseconds after which the lease of a dead process ends. One process at a time adds or drops indexes. */
 const LEASE_MS = 60_000
@@ -15,8 +15,6 @@ export async function exclusively<T>(
 ): Promise<T> {
   const { tasks, name } = context.driver.shards[0] as Shard
   const owner = context.random.uuid()
-  const elapsed = elapsedBy(context.time)
-  const deadline = elapsed() + 2 * LEASE_MS
 
   /** Claims the lease. A claim whose answer was lost is repeated, since claims of one owner are idempotent. */
   async function claim(): Promise<boolean> {
@@ -28,18 +26,15 @@ export async function exclusively<T>(
     }
   }
 
-  while (!(await claim())) {
-    if (elapsed() > deadline) {
-      throw new LooseleafError('SHARD_BUSY', 'Another process is changing the indexes of this store.', {
+  await untilFree(claim, {
+    time: context.time,
+    everyMs: RETRY_MS,
+    forMs: 2 * LEASE_MS,
+    busy: () =>
+      new LooseleafError('SHARD_BUSY', 'Another process is changing the indexes of this store.', {
         shard: name,
-      })
-    }
-    await context.time.sleep(RETRY_MS, options.signal)
-  }
-  try {
-    return await work()
-  } finally {
-    // The outcome of the work counts. If the lease cannot be released, it expires.
-    await tasks.save(TASK, owner, '', 0).catch(() => undefined)
-  }
+      }),
+    signal: options.signal,
+  })
+  return underLease({ tasks, task: TASK, owner }, work, () => '')
 }

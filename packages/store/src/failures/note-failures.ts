@@ -1,7 +1,7 @@
 import { systemTime, type Shard, type Time } from '@looseleaf/core'
 import { inBackground, platformTime, untilAborted } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { processName } from '@looseleaf/protocol/internal'
+import { editTask, processName } from '@looseleaf/protocol/internal'
 import type { CallFailures, CallTally } from './call-tally.ts'
 import { NOTES_TASK, notesFromText, notesToText, type FailureNote } from './failure-note.ts'
 
@@ -22,7 +22,6 @@ export interface FailureNotes {
 
 /** Milliseconds for a shard to take the note, before the next shard is tried. */
 const SHARD_MS = 5_000
-const LEASE_MS = 5_000
 
 /**
  * Notes failures ten seconds after the first one, then once a minute while calls fail, and a last time after a minute without failures. A
@@ -88,11 +87,8 @@ export function createFailureNotes(
     const signal = AbortSignal.any([platformTime.abortAfter(SHARD_MS), ended.signal])
     const owner = context.random.uuid()
     try {
-      const state = await untilAborted(tasks.claim(NOTES_TASK, owner, LEASE_MS, { signal }), signal)
-      // Another process holds the lease of the notes.
-      if (state === undefined) return false
-      const text = notesToText(notesFromText(state.progress), failureNote)
-      return await untilAborted(tasks.save(NOTES_TASK, owner, text, 0, { signal }), signal)
+      const add = (text: string): string => notesToText(notesFromText(text), failureNote)
+      return await untilAborted(editTask(tasks, NOTES_TASK, add, { owner, signal }), signal)
     } catch {
       return false
     }

@@ -1,6 +1,7 @@
 import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import { platformTime, untilAborted, type TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { editTasks } from '@looseleaf/protocol/internal'
 import { NOTES_TASK } from './failure-note.ts'
 import { growthOf, sizesFromText, sizesToText, type NotedSize } from './noted-sizes.ts'
 
@@ -16,7 +17,6 @@ export interface ShardProbe {
 }
 
 const PROBE_TASK = 'probe'
-const LEASE_MS = 5_000
 /** Milliseconds after which a shard counts as not answering. */
 const LATE_MS = 5_000
 
@@ -66,16 +66,17 @@ async function write(
   signal: AbortSignal,
 ): Promise<readonly NotedSize[]> {
   const owner = context.random.uuid()
+  let sizes: readonly NotedSize[] = []
   // Makes the row for the notes of failures too, since a full disk takes changes of a row more often than new rows.
-  const states = await tasks.claimAll([PROBE_TASK, NOTES_TASK], owner, LEASE_MS, { signal })
-  const sizes = sizesFromText(states.get(PROBE_TASK)?.progress ?? '')
-  const progress = new Map(
-    // Rows whose lease another process holds are missing here.
-    [...states].map(([task, { progress: text }]) => [
-      task,
-      task === PROBE_TASK ? sizesToText(sizes, size) : text,
-    ]),
+  await editTasks(
+    tasks,
+    [PROBE_TASK, NOTES_TASK],
+    (text, task) => {
+      if (task !== PROBE_TASK) return text
+      sizes = sizesFromText(text)
+      return sizesToText(sizes, size)
+    },
+    { owner, signal },
   )
-  if (progress.size > 0) await tasks.saveAll(progress, owner, 0, { signal })
   return sizes
 }

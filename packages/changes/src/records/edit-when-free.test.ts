@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { partitionNumbers } from '@looseleaf/protocol/internal'
 import { Hours, type Process } from '../../test/hours.ts'
 import { discardDeadLetters, readDeadLetters } from '../report/manage-consumers.ts'
-import { editTask } from './edit-task.ts'
+import { editWhenFree } from './edit-when-free.ts'
 import { deadTask } from './names.ts'
 
 let hours: Hours
@@ -30,7 +30,7 @@ it('an edit waits ten seconds for a task that others hold, then throws and chang
   await tasksOf(0).claim('some', 'other', 60_000)
   const edits: string[] = []
   const edit = (): Promise<void> =>
-    editTask(process.store.context, 0, 'some', (text) => (edits.push(text), `${text}!`), {})
+    editWhenFree(process.store.context, 0, 'some', (text) => (edits.push(text), `${text}!`), {})
   const refused = outcomeOf(edit())
   await hours.pass(9_000)
   expect(refused.isOver).toBe(false)

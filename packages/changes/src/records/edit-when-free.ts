@@ -1,0 +1,31 @@
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { editTask, shardAt, untilFree } from '@looseleaf/protocol/internal'
+
+const PATIENCE_MS = 10_000
+const PAUSE_MS = 100
+
+/** Replaces the text of a task atomically. Throws `SHARD_BUSY` if other processes hold the task for ten seconds. */
+export async function editWhenFree(
+  context: EngineContext,
+  shard: number,
+  task: string,
+  edit: (text: string) => string,
+  { signal }: CallOptions,
+): Promise<void> {
+  const { name, tasks } = shardAt(context, shard)
+  const owner = context.random.uuid()
+  const busy = (): LooseleafError =>
+    new LooseleafError(
+      'SHARD_BUSY',
+      `Other processes have held the task ${task} for ${PATIENCE_MS / 1_000} seconds; try again later.`,
+      { shard: name },
+    )
+  await untilFree(() => editTask(tasks, task, edit, { owner, signal }), {
+    time: context.time,
+    everyMs: PAUSE_MS,
+    forMs: PATIENCE_MS,
+    busy,
+    signal,
+  })
+}
