@@ -85,3 +85,4 @@ export type { CleanerCounts, CleanerEvent, ConsumerEvent } from './ports/observe
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './tables/key-order.ts'
+export { interceptShard, wrapShard, type ShardCall, type ShardParts } from './tables/wrap-shard.ts'

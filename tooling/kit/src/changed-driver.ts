@@ -1,34 +1,26 @@
 import type { Driver, DriverFactory, Shard } from '@looseleaf/core'
-import type { EntityTable, IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
+import { wrapShard, type EntityTable, type IndexTable, type ShardParts } from '@looseleaf/core/internal'
 
 /** Replacements of parts of a driver; omitted methods stay. */
 export interface Changes {
   readonly entities?: ((table: EntityTable, shard: number) => Partial<EntityTable>) | undefined
   /** Called once per table. */
-  readonly index?: ((table: IndexTable, spec: IndexTableSpec) => Partial<IndexTable>) | undefined
+  readonly index?: ShardParts['index']
   readonly shard?: ((shard: Shard, number: number) => Partial<Shard>) | undefined
 }
 
 /** Returns a driver with replaced parts, for example without a guard, delayed, failing, or observed. */
 export function changed(driver: Driver, changes: Changes): Driver {
-  const shards = driver.shards.map((shard, number): Shard => {
-    const tables = new Map<string, IndexTable>()
-    return {
-      ...whole(shard),
-      entities: { ...whole(shard.entities), ...changes.entities?.(shard.entities, number) },
-      index(spec) {
-        let table = tables.get(spec.table)
-        if (table === undefined) {
-          const real = shard.index(spec)
-          const parts = changes.index?.(real, spec) ?? {}
-          table = { ...whole(real), ...manyOf(parts), ...parts }
-          tables.set(spec.table, table)
-        }
-        return table
+  const shards = driver.shards.map((shard, number) =>
+    wrapShard(shard, {
+      entities: (table) => changes.entities?.(table, number) ?? {},
+      index(table, spec) {
+        const parts = changes.index?.(table, spec) ?? {}
+        return { ...manyOf(parts), ...parts }
       },
-      ...changes.shard?.(shard, number),
-    }
-  })
+      shard: () => changes.shard?.(shard, number) ?? {},
+    }),
+  )
   return { shards, close: () => driver.close() }
 }
 
@@ -43,17 +35,4 @@ function manyOf({ scan, count }: Partial<IndexTable>): Partial<IndexTable> {
 /** Changes each driver that a factory connects. */
 export function through(shards: DriverFactory, change: (driver: Driver) => Driver): DriverFactory {
   return { shardCount: shards.shardCount, connect: async () => change(await shards.connect()) }
-}
-
-/** Returns a copy with own and inherited methods, so that it can be spread. */
-function whole<T extends object>(object: T): T {
-  const copy: Record<string, unknown> = {}
-  for (let level: object | null = object; level !== null && level !== Object.prototype;) {
-    for (const name of Object.getOwnPropertyNames(level)) {
-      const value: unknown = Reflect.get(object, name)
-      copy[name] ??= typeof value === 'function' ? value.bind(object) : value
-    }
-    level = Object.getPrototypeOf(level) as object | null
-  }
-  return copy as T
 }

@@ -1,4 +1,5 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
+import { interceptShard } from '@looseleaf/core/internal'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Disk } from './disk.ts'
 import type { FaultKind, Faults } from './faults.ts'
@@ -168,48 +169,9 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
   }
 
   function over(shard: Shard, target: Target): Shard {
-    const wrap = <Table extends object>(name: string, table: Table): Table =>
-      new Proxy(table, {
-        get(own, property) {
-          const value: unknown = Reflect.get(own, property)
-          if (typeof value !== 'function' || typeof property !== 'string') return value
-          return (...args: readonly unknown[]) =>
-            send(
-              target,
-              `${name}.${property} on ${target.address}`,
-              property,
-              () => Reflect.apply(value, own, args) as Promise<unknown>,
-            )
-        },
-      })
-    const indexes = new Map<string, ReturnType<Shard['index']>>()
-    const claims = new Map<string, ReturnType<Shard['claims']>>()
-    const through = wrap('shard', shard)
-    return {
-      ...shard,
-      entities: wrap('entities', shard.entities),
-      catalog: wrap('catalog', shard.catalog),
-      tasks: wrap('tasks', shard.tasks),
-      pending: wrap('pending', shard.pending),
-      definitions: wrap('definitions', shard.definitions),
-      index(spec) {
-        const table = indexes.get(spec.table) ?? wrap(spec.table, shard.index(spec))
-        indexes.set(spec.table, table)
-        return table
-      },
-      claims(spec) {
-        const table = claims.get(spec.table) ?? wrap(spec.table, shard.claims(spec))
-        claims.set(spec.table, table)
-        return table
-      },
-      rowsOf: through.rowsOf,
-      createTables: through.createTables,
-      createIndexTable: through.createIndexTable,
-      dropIndexTable: through.dropIndexTable,
-      flush: through.flush,
-      now: through.now,
-      warnings: through.warnings,
-    }
+    return interceptShard(shard, ({ table, operation }, run) =>
+      send(target, `${table}.${operation} on ${target.address}`, operation, run),
+    )
   }
 
   /** The connections of a process end with the server; a new server gets new ones. */

@@ -1,3 +1,4 @@
+import { wrapShard } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
@@ -149,12 +150,7 @@ test('after the server may have restarted, a round reads the updates of the roun
   const memory = await memoryShards(1).connect()
   let opened = 1
   const connections = () => ({ open: 1, opened, idle: 0, limit: 1, waiting: 0, refusal: undefined })
-  const shard = new Proxy(memory.shards[0]!, {
-    get(target, name) {
-      const value: unknown = name === 'connections' ? connections : Reflect.get(target, name)
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
-    },
-  })
+  const shard = wrapShard(memory.shards[0]!, { shard: () => ({ connections }) })
   const store = await openStore({
     driver: { shards: [shard], close: () => memory.close() },
     indexes: [byUser],

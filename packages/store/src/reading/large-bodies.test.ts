@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import type { Codec, Driver, EntityId } from '@looseleaf/core'
-import type { BoundedRow } from '@looseleaf/core/internal'
+import { wrapShard, type BoundedRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import * as fc from 'fast-check'
@@ -32,24 +32,22 @@ function watched(driver: Driver, answers: Answers): Driver {
         bodies.reduce((sum, length) => sum + length, 0),
       )
   }
-  const shards = driver.shards.map((shard) => ({
-    ...shard,
-    entities: new Proxy(shard.entities, {
-      get(table, name) {
-        const value: unknown = Reflect.get(table, name)
-        if (name !== 'read' && name !== 'readBounded' && name !== 'pageByAdded') return value
-        return async (...args: readonly unknown[]) => {
-          const rows = (await Reflect.apply(
-            value as () => Promise<readonly BoundedRow[]>,
-            table,
-            args,
-          )) as readonly BoundedRow[]
-          note(rows)
-          return rows
-        }
-      },
+  const noted = async <Row extends Pick<BoundedRow, 'body'> | undefined>(
+    reading: Promise<readonly Row[]>,
+  ) => {
+    const rows = await reading
+    note(rows)
+    return rows
+  }
+  const shards = driver.shards.map((shard) =>
+    wrapShard(shard, {
+      entities: (table) => ({
+        read: (...args) => noted(table.read(...args)),
+        readBounded: (...args) => noted(table.readBounded(...args)),
+        pageByAdded: (...args) => noted(table.pageByAdded(...args)),
+      }),
     }),
-  }))
+  )
   return { ...driver, shards }
 }
 

@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import type { ClaimTable, IndexTable } from '@looseleaf/core/internal'
+import { interceptShard } from '@looseleaf/core/internal'
 
 /** A call before it reaches the driver. */
 export interface FaultyCall {
@@ -45,8 +45,6 @@ export interface FaultyDriver extends Driver {
 export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
   const counts = new Map<string, number>()
   const late = new Set<Promise<unknown>>()
-  const indexes = new Map<IndexTable, IndexTable>()
-  const claims = new Map<ClaimTable, ClaimTable>()
   const { promise: crashed, resolve: crash } = Promise.withResolvers<void>()
   let hasCrashed = false
 
@@ -83,72 +81,19 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
     return hasCrashed ? never() : result
   }
 
-  /** Wraps an object so that its methods, but the `synchronous` ones, follow the plan. */
-  function wrap<Port extends object>(
-    port: Port,
-    server: Pick<FaultyCall, 'shard' | 'replica'>,
-    table: string,
-    synchronous: readonly string[] = [],
-  ): Port {
-    return new Proxy(port, {
-      get(target, property, receiver) {
-        const value: unknown = Reflect.get(target, property, receiver)
-        if (typeof value !== 'function' || typeof property !== 'string' || synchronous.includes(property))
-          return value
-        return (...args: unknown[]) =>
-          perform(
-            { ...server, table, operation: property, args },
-            () => Reflect.apply(value, target, args) as Promise<unknown>,
-          )
-      },
-    })
-  }
-
-  function wrapShard(shard: Shard, number: number, replica?: number): Shard {
-    const server = { shard: number, replica }
-    const entities = wrap(shard.entities, server, 'entities')
-    const catalog = wrap(shard.catalog, server, 'catalog')
-    const tasks = wrap(shard.tasks, server, 'tasks')
-    const pending = wrap(shard.pending, server, 'pending')
-    const definitions = wrap(shard.definitions, server, 'definitions')
-    const wrappedShard = wrap(shard, server, 'shard', ['index', 'claims', 'schema'])
-    const indexRows = wrap(shard, server, 'indexes')
-    return {
-      name: shard.name,
-      replicas: shard.replicas?.map((follower, place) => wrapShard(follower, number, place)),
-      entities,
-      catalog,
-      tasks,
-      pending,
-      definitions,
-      index(spec) {
-        const table = shard.index(spec)
-        const wrapped = indexes.get(table) ?? wrap(table, server, spec.table)
-        indexes.set(table, wrapped)
-        return wrapped
-      },
-      claims(spec) {
-        const table = shard.claims(spec)
-        const wrapped = claims.get(table) ?? wrap(table, server, spec.table)
-        claims.set(table, wrapped)
-        return wrapped
-      },
-      rowsOf: (specs, ids, options) => indexRows.rowsOf(specs, ids, options),
-      createTables: (options) => wrappedShard.createTables(options),
-      createIndexTable: (spec, options) => wrappedShard.createIndexTable(spec, options),
-      dropIndexTable: (spec, options) => wrappedShard.dropIndexTable(spec, options),
-      schema: (specs) => shard.schema(specs),
-      flush: (options) => wrappedShard.flush(options),
-      now: (options) => wrappedShard.now(options),
-      connections: () => shard.connections?.(),
-      sizes: async (options) => wrappedShard.sizes?.(options),
-      ...(wrappedShard.activity && { activity: (options) => wrappedShard.activity!(options) }),
-      warnings: (options) => wrappedShard.warnings(options),
-    }
+  function faultyShard(shard: Shard, number: number, replica?: number): Shard {
+    const wrapped = interceptShard(shard, ({ table, operation, args }, run) =>
+      perform(
+        { shard: number, replica, table: operation === 'rowsOf' ? 'indexes' : table, operation, args },
+        run,
+      ),
+    )
+    const replicas = shard.replicas?.map((follower, place) => faultyShard(follower, number, place))
+    return { ...wrapped, replicas }
   }
 
   return {
-    shards: driver.shards.map((shard, number) => wrapShard(shard, number)),
+    shards: driver.shards.map((shard, number) => faultyShard(shard, number)),
     crashed,
     async settled() {
       while (late.size > 0) await Promise.all(late)
