@@ -1,6 +1,16 @@
 import { constants } from 'node:zlib'
 import { LooseleafError } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import {
+  badArgument,
+  checkOptions,
+  isRecord,
+  oneOf,
+  optionKinds,
+  requireKind,
+  wholeNumber,
+  type OptionKind,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { jsonFormat } from './json-format.ts'
 import { msgpackFormat } from './msgpack-format.ts'
@@ -30,17 +40,6 @@ export interface EnvelopeCodecOptions {
   readonly maxBodyBytes?: number | undefined
 }
 
-const OPTION_NAMES = [
-  'format',
-  'alsoReads',
-  'compression',
-  'minCompressBytes',
-  'shapes',
-  'dictionary',
-  'level',
-  'maxBodyBytes',
-]
-
 /** Checked options with their defaults. */
 export interface EnvelopeSettings {
   readonly format: BodyFormat
@@ -58,36 +57,42 @@ const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024
 const GREATEST_BODY_BYTES = 2 ** 24 - 1
 export const BUILT_IN: readonly BodyFormat[] = [msgpackFormat, jsonFormat]
 
+const { Z_BEST_SPEED, Z_BEST_COMPRESSION } = constants
+
+const optionsOfCodec: OptionKinds<EnvelopeCodecOptions> = {
+  format: optionKinds.elsewhere,
+  alsoReads: { expected: 'a list of formats', fits: Array.isArray },
+  compression: oneOf('zlib', 'none'),
+  minCompressBytes: wholeNumber(0, 2 ** 31),
+  shapes: optionKinds.flag,
+  dictionary: optionKinds.flag,
+  level: wholeNumber(Z_BEST_SPEED, Z_BEST_COMPRESSION),
+  maxBodyBytes: wholeNumber(1, GREATEST_BODY_BYTES),
+}
+
 /** Adds the defaults. Throws `BAD_OPTION` for options that are not valid. */
 export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSettings {
-  checkNames(options)
-  const { format = msgpackFormat, alsoReads = BUILT_IN, compression = 'zlib' } = options
-  const { Z_BEST_SPEED, Z_BEST_COMPRESSION } = constants
-  const minCompressBytes = checkInteger('minCompressBytes', options.minCompressBytes ?? 1024, 0, 2 ** 31)
-  const level = checkInteger('level', options.level ?? 6, Z_BEST_SPEED, Z_BEST_COMPRESSION)
-  const bytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
-  const maxBodyBytes = checkInteger('maxBodyBytes', bytes, 1, GREATEST_BODY_BYTES)
-  if (compression !== 'zlib' && compression !== 'none') {
-    throw new LooseleafError('BAD_OPTION', "A codec's compression has to be 'zlib' or 'none'.")
-  }
+  checkOptions('envelopeCodec', options, optionsOfCodec)
+  const {
+    format = msgpackFormat,
+    alsoReads = BUILT_IN,
+    compression = 'zlib',
+    minCompressBytes = 1024,
+    shapes = false,
+    dictionary = false,
+    level = 6,
+    maxBodyBytes = DEFAULT_MAX_BODY_BYTES,
+  } = options
   checkFormat('format', format)
-  if (!Array.isArray(alsoReads)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A codec's alsoReads has to be a list of formats; got ${describeKind(alsoReads)}.`,
-    )
-  }
   // `for` does not skip holes, as `forEach` would.
   for (const other of alsoReads) checkFormat('alsoReads', other)
   const formats = formatsById([format, ...alsoReads])
-  const shapes = checkFlag('shapes', options.shapes)
   if (shapes && format !== msgpackFormat) {
     throw new LooseleafError(
       'BAD_OPTION',
       `A codec with shapes needs msgpackFormat; its format is ${format.name}.`,
     )
   }
-  const dictionary = checkFlag('dictionary', options.dictionary)
   if (dictionary && compression === 'none') {
     throw new LooseleafError(
       'BAD_OPTION',
@@ -97,58 +102,27 @@ export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSet
   return { format, formats, compression, minCompressBytes, shapes, dictionary, level, maxBodyBytes }
 }
 
-function checkFlag(option: string, value: unknown): boolean {
-  if (value === undefined || typeof value === 'boolean') return value ?? false
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `A codec's ${option} has to be true or false; got ${describeKind(value)}.`,
-  )
-}
-
-/** Throws for unknown options, most of which are misspelt ones. */
-function checkNames(options: unknown): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A codec takes its options as an object; got ${describeKind(options)}.`,
-    )
-  }
-  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name))
-  if (unknown === undefined) return
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `A codec has no option ${JSON.stringify(unknown.slice(0, 40))}; there are ${OPTION_NAMES.join(', ')}.`,
-  )
+const nonEmptyText: OptionKind = {
+  expected: 'a text',
+  fits: (value) => typeof value === 'string' && value !== '',
 }
 
 /** Checks a format without its id, which `formatsById` checks. */
 function checkFormat(option: 'format' | 'alsoReads', format: unknown): void {
-  if (typeof format !== 'object' || format === null) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A codec's ${option} takes formats such as jsonFormat; got ${describeKind(format)}.`,
-    )
-  }
-  const { name, encode, decode } = format as Partial<Record<keyof BodyFormat, unknown>>
-  if (typeof name !== 'string' || name === '') {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A format of a codec's ${option} has to have a name; got ${describeKind(name)}.`,
-    )
-  }
-  for (const [method, value] of Object.entries({ encode, decode })) {
-    if (typeof value === 'function') continue
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `The format ${name} of a codec has to have a function ${method}; got ${describeKind(value)}.`,
-    )
-  }
+  const subject = `The option ${option} of envelopeCodec`
+  if (!isRecord(format)) throw badArgument(subject, 'formats such as jsonFormat', format)
+  const { name } = format
+  requireKind(`The name of a format in ${option} of envelopeCodec`, name, nonEmptyText)
+  for (const method of ['encode', 'decode'])
+    requireKind(`The method ${method} of the format ${name as string}`, format[method], optionKinds.function)
 }
+
+const formatId = wholeNumber(1, 31)
 
 function formatsById(all: readonly BodyFormat[]): ReadonlyMap<number, BodyFormat> {
   const formats = new Map<number, BodyFormat>()
   for (const format of all) {
-    checkInteger(`id of the format ${format.name}`, format.id, 1, 31)
+    requireKind(`The id of the format ${format.name}`, format.id, formatId)
     const other = formats.get(format.id)
     if (other !== undefined && other !== format) {
       throw new LooseleafError(
@@ -159,13 +133,4 @@ function formatsById(all: readonly BodyFormat[]): ReadonlyMap<number, BodyFormat
     formats.set(format.id, format)
   }
   return formats
-}
-
-function checkInteger(option: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value
-  const received = typeof value === 'number' ? String(value) : describeKind(value)
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `A codec's ${option} has to be an integer from ${min} to ${max}; got ${received}.`,
-  )
 }

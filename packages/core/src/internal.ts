@@ -25,7 +25,10 @@ export {
   isRecord,
   millisecondsOfLease,
   noOptions,
+  oneOf,
   optionKinds,
+  requireKind,
+  wholeNumber,
   type OptionKind,
   type OptionKinds,
 } from './tools/check-options.ts'

@@ -1,5 +1,12 @@
 import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
-import { describeKind, isOutage } from '@looseleaf/core/internal'
+import {
+  badArgument,
+  checkOptions,
+  isOutage,
+  optionKinds,
+  wholeNumber,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import { kyselyDriver } from '@looseleaf/driver-kysely'
 import { checkEntityTable, statementTeller } from '@looseleaf/driver-kysely/internal'
 import type { MysqlShardOptions, MysqlTlsOptions, ShardAddress } from './connection/shard-address.ts'
@@ -53,12 +60,9 @@ export function mysqlShards(
   shards: readonly (string | MysqlShardOptions | ReplicatedMysqlShard)[],
   options: MysqlShardsOptions = {},
 ): DriverFactory {
-  const settings = checkOptions(options)
+  const settings = settingsOf(options)
   if (!Array.isArray(shards) || shards.length === 0) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `mysqlShards takes a list of at least one URL; got ${describeKind(shards)}.`,
-    )
+    throw badArgument('mysqlShards', 'a list of at least one URL', shards)
   }
   // `map` would skip the holes of a sparse array.
   const servers = Array.from(shards, (shard, number) => parseShardServers(shard, number, options.tls))
@@ -135,7 +139,7 @@ interface Settings extends ShardSettings {
 }
 
 /** Smallest value, largest value and default of each option. */
-const numbers: Readonly<Record<Exclude<keyof Settings, 'entityTable'>, readonly [number, number, number]>> = {
+const numbers = {
   poolSize: [1, 1_000, 10],
   maxQueue: [0, 1_000_000, 10_000],
   deadlineMs: [1, 3_600_000, 10_000],
@@ -144,44 +148,23 @@ const numbers: Readonly<Record<Exclude<keyof Settings, 'entityTable'>, readonly 
   idleMs: [1, 86_400_000, 60_000],
   breakerFailures: [1, 1_000, 5],
   breakerProbeMs: [10, 600_000, 1_000],
+} satisfies Readonly<Record<keyof ShardSettings, readonly [number, number, number]>>
+
+const numberOptions = Object.entries(numbers) as [keyof ShardSettings, [number, number, number]][]
+
+const optionsOfShards: OptionKinds<MysqlShardsOptions> = {
+  ...(Object.fromEntries(
+    numberOptions.map(([name, [least, most]]) => [name, wholeNumber(least, most)]),
+  ) as OptionKinds<ShardSettings>),
+  tls: optionKinds.elsewhere,
+  entityTable: optionKinds.elsewhere,
 }
 
-function checkOptions(options: MysqlShardsOptions): Settings {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `mysqlShards takes its options as an object; got ${describeKind(options)}.`,
-    )
-  }
-  const known = [...Object.keys(numbers), 'tls', 'entityTable']
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) {
-      throw new LooseleafError(
-        'BAD_OPTION',
-        `mysqlShards has no option ${JSON.stringify(name.slice(0, 40))}; there are ${known.join(', ')}.`,
-      )
-    }
-  }
-  const number = (name: keyof typeof numbers): number => {
-    const [min, max, defaultValue] = numbers[name]
-    const value: unknown = options[name] ?? defaultValue
-    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
-    // A number may stand in the message, since an option is not a stored value.
-    const received = typeof value === 'number' ? String(value) : describeKind(value)
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `The option ${name} has to be a whole number from ${min} to ${max}; got ${received}.`,
-    )
-  }
+function settingsOf(options: MysqlShardsOptions): Settings {
+  checkOptions('mysqlShards', options, optionsOfShards)
+  const settings = numberOptions.map(([name, [, , standard]]) => [name, options[name] ?? standard])
   return {
-    poolSize: number('poolSize'),
-    maxQueue: number('maxQueue'),
-    deadlineMs: number('deadlineMs'),
-    connectTimeoutMs: number('connectTimeoutMs'),
-    lockWaitSeconds: number('lockWaitSeconds'),
-    idleMs: number('idleMs'),
-    breakerFailures: number('breakerFailures'),
-    breakerProbeMs: number('breakerProbeMs'),
+    ...(Object.fromEntries(settings) as ShardSettings),
     entityTable: checkEntityTable(options.entityTable ?? 'entities'),
   }
 }

@@ -1,10 +1,11 @@
 import type { DriverFactory } from '@looseleaf/core'
+import { requireKind } from '@looseleaf/core/internal'
 import { openShards } from './open-shards.ts'
-import { checkShardCount } from './options.ts'
+import { shardCountKind } from './options.ts'
 
 /** Describes shards in memory. Each `connect` creates empty ones, which last until the driver is closed. Throws `BAD_OPTION`. */
-export function memoryShards(count = 1): DriverFactory {
-  const shardCount = checkShardCount(count)
+export function memoryShards(shardCount = 1): DriverFactory {
+  requireKind('The number of shards of memoryShards', shardCount, shardCountKind)
   return {
     shardCount,
     connect: ({ statements } = {}) =>

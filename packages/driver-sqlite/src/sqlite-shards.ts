@@ -1,10 +1,11 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
+import { badArgument, checkOptions } from '@looseleaf/core/internal'
 import { checkEntityTable } from '@looseleaf/driver-kysely/internal'
 import { FOLDER_MODE } from './file-modes.ts'
 import { openShards, type ShardFile } from './open-shards.ts'
-import { badOption, checkDeadline, checkFolder, checkNames, checkShardCount } from './options.ts'
+import { sqliteOptions } from './options.ts'
 
 export interface SqliteShardsOptions {
   /**
@@ -32,18 +33,10 @@ export interface SqliteShardsOptions {
  * `connect` rejects with `LAYOUT_MISMATCH` if the folder has another number of shards.
  */
 export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
-  checkNames(options, ['folder', 'shards', 'create', 'durability', 'deadlineMs', 'entityTable'])
-  const folder = checkFolder(options.folder)
-  const shardCount = checkShardCount(options.shards ?? 1)
-  const deadlineMs = checkDeadline(options.deadlineMs ?? 5_000)
+  checkOptions('sqliteShards', options, sqliteOptions)
+  const { folder, shards: shardCount = 1, create = true, durability = 'full', deadlineMs = 5_000 } = options
+  if (folder === undefined) throw badArgument('sqliteShards', '{ folder }, the path of a folder', folder)
   const entityTable = checkEntityTable(options.entityTable ?? 'entities')
-  const durability = options.durability ?? 'full'
-  if (durability !== 'full' && durability !== 'normal') {
-    throw badOption('durability', "'full' or 'normal'", durability)
-  }
-
-  const create = options.create ?? true
-  if (typeof create !== 'boolean') throw badOption('create', 'true or false', create)
 
   return {
     shardCount,

@@ -1,5 +1,12 @@
 import { LooseleafError } from '@looseleaf/core'
-import { badArgument, hasMethods, isRecord } from '@looseleaf/core/internal'
+import {
+  badArgument,
+  checkOptions,
+  hasMethods,
+  isRecord,
+  optionKinds,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import {
   defineIndex,
   type IndexDefinition,
@@ -107,15 +114,6 @@ export type ChangesOf<K extends { readonly schema: Schema }> = Changes<SchemaOut
 /** The type of the kind's new values: `InputOf<typeof Issue>`. */
 export type InputOf<K extends { readonly schema: Schema }> = SchemaInput<K['schema']>
 
-const OPTIONS: readonly string[] = [
-  'schema',
-  'indexes',
-  'expires',
-  'upgrades',
-  'checkReads',
-  'formerly',
-] satisfies (keyof PlainOptions)[]
-
 /** Names of a collection that an index may not have. */
 const RESERVED: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   get: true,
@@ -162,7 +160,7 @@ export function defineKind<
     checkReads = false,
     indexes: indexOptions = {},
     expires,
-  } = checkOptions(name, options)
+  } = checkKindOptions(name, options)
   const indexes = new Map<string, IndexDefinition>()
   const onFill = createFillWarning(name, () => defined)
   const shape = createShape({ name, formerly, expires, schema, upgrades, checkReads, onFill })
@@ -202,52 +200,46 @@ export function defineKind<
   })
 }
 
-/** Checks options of programs without types, and misspelt ones. Throws `BAD_OPTION`. */
-function checkOptions(name: string, options: object): PlainOptions {
+/** Adds no defaults. Throws `BAD_OPTION` for options of programs without types, and misspelt ones. */
+function checkKindOptions(name: string, options: object): PlainOptions {
   const call = `defineKind('${name}')`
-  if (!isRecord(options)) throw badArgument(call, 'options such as { schema, indexes }', options)
-  for (const option of Object.keys(options)) {
-    if (OPTIONS.includes(option)) continue
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `${call} has no option ${JSON.stringify(option.slice(0, 40))}; there are ${OPTIONS.join(', ')}.`,
-    )
-  }
-  const { schema, indexes, expires, upgrades, checkReads, formerly } = options as Readonly<
-    Record<keyof PlainOptions, unknown>
-  >
-  // Schemas of arktype are functions.
-  const standard: unknown =
-    typeof schema === 'function' || isRecord(schema) ? Reflect.get(schema, '~standard') : undefined
-  if (!hasMethods(standard, ['validate'])) {
-    throw badArgument(call, 'as its schema one that implements Standard Schema, or typed<T>()', schema)
-  }
-  if (indexes !== undefined && !isRecord(indexes)) throw badArgument(call, 'as indexes an object', indexes)
-  if (
-    upgrades !== undefined &&
-    !(Array.isArray(upgrades) && upgrades.every((upgrade) => typeof upgrade === 'function'))
-  ) {
-    throw badArgument(call, 'as upgrades an array of functions', upgrades)
-  }
-  if (checkReads !== undefined && typeof checkReads !== 'boolean') {
-    throw badArgument(call, 'as checkReads true or false', checkReads)
-  }
-  if (expires !== undefined && (typeof expires !== 'string' || expires === '')) {
-    throw badArgument(call, 'as expires the path of a time', expires)
-  }
-  if (formerly !== undefined) checkFormerly(call, name, formerly)
+  checkOptions(call, options as PlainOptions, optionsOfKind)
+  const { schema, formerly } = options as PlainOptions
+  if (schema === undefined) throw badArgument(call, `{ schema }, ${optionsOfKind.schema.expected}`, schema)
+  if (formerly !== undefined) checkRepeated(call, [name, ...formerly])
   // Checked above; `kindIndex` checks each index.
-  return options as unknown as PlainOptions
+  return options as PlainOptions
 }
 
-function checkFormerly(call: string, name: string, formerly: unknown): void {
-  const areNames =
-    Array.isArray(formerly) && formerly.every((each) => typeof each === 'string' && NAME.test(each))
-  if (!areNames || formerly.length > MAX_FORMERLY) {
-    throw badArgument(call, `as formerly up to ${MAX_FORMERLY} names that the kind had before`, formerly)
-  }
-  const names = [name, ...(formerly as readonly string[])]
-  const repeated = names.find((each, i) => names.indexOf(each) < i)
+const optionsOfKind: OptionKinds<PlainOptions> = {
+  schema: {
+    expected: 'one that implements Standard Schema, or typed<T>()',
+    // Schemas of arktype are functions.
+    fits: (schema) =>
+      (typeof schema === 'function' || isRecord(schema)) &&
+      hasMethods(Reflect.get(schema as object, '~standard'), ['validate']),
+  },
+  indexes: { expected: 'an object', fits: isRecord },
+  expires: {
+    expected: 'the path of a time',
+    fits: (path) => typeof path === 'string' && path !== '',
+  },
+  upgrades: {
+    expected: 'an array of functions',
+    fits: (upgrades) => Array.isArray(upgrades) && upgrades.every((upgrade) => typeof upgrade === 'function'),
+  },
+  checkReads: optionKinds.flag,
+  formerly: {
+    expected: `up to ${MAX_FORMERLY} names that the kind had before`,
+    fits: (names) =>
+      Array.isArray(names) &&
+      names.length <= MAX_FORMERLY &&
+      names.every((name) => typeof name === 'string' && NAME.test(name)),
+  },
+}
+
+function checkRepeated(call: string, names: readonly string[]): void {
+  const repeated = names.find((name, i) => names.indexOf(name) < i)
   if (repeated !== undefined)
     throw new LooseleafError('BAD_OPTION', `${call} has the name ${repeated} twice.`)
 }

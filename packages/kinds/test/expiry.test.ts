@@ -194,7 +194,7 @@ test('expires adds an index to the kind, and the store keeps `expires` for that 
 })
 
 test.each([
-  [/takes as expires the path of a time; got a number/, { expires: 7 }],
+  [/option expires of .* has to be the path of a time; got 7/, { expires: 7 }],
   [
     /Index expires of session needs another name/,
     { expires: 'until', indexes: { expires: { by: [{ user: 'string' }] } } },

@@ -160,7 +160,7 @@ test('former names are valid, distinct, and belong to one kind', () => {
   const named = (formerly: unknown): unknown =>
     defineKind('task', { ...options, formerly: formerly as string[] })
   for (const formerly of ['issue', [''], ['Issue'], [7], Array.from({ length: 16 }, (_, n) => `n${n}`)])
-    expect(() => named(formerly)).toThrow(/defineKind\('task'\) takes as formerly up to 15 names/)
+    expect(() => named(formerly)).toThrow(/formerly of defineKind\('task'\) has to be up to 15 names/)
   expect(() => named(['issue', 'issue'])).toThrow(/has the name issue twice/)
   expect(() => named(['task'])).toThrow(/has the name task twice/)
   expect(() => indexesOf(Task, Issue)).toThrow(/Two kinds have the name issue, or had it formerly/)

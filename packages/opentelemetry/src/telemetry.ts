@@ -1,8 +1,8 @@
 import { metrics, trace, type MeterProvider, type Span, type TracerProvider } from '@opentelemetry/api'
-import { LooseleafError, type Observer } from '@looseleaf/core'
+import type { Observer } from '@looseleaf/core'
 import {
+  badArgument,
   checkOptions,
-  describeKind,
   hasMethods,
   optionKinds,
   type OptionKinds,
@@ -50,12 +50,12 @@ const SCOPE = '@looseleaf/opentelemetry'
 export function openTelemetry(options: TelemetryOptions): Telemetry {
   checkOptions('openTelemetry', options, KINDS)
   const { system } = options
-  if (typeof system !== 'string' || system === '') {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `openTelemetry takes { system }, the db.system.name of the databases, such as 'mariadb'; got ${describeKind(system)}.`,
+  if (typeof system !== 'string' || system === '')
+    throw badArgument(
+      'openTelemetry',
+      "{ system }, the db.system.name of the databases, such as 'mariadb'",
+      system,
     )
-  }
   const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
   const meter = (options.meterProvider ?? metrics).getMeter(SCOPE)
   const spans = createSpans(tracer, system)

@@ -1,5 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import { requireKind, wholeNumber } from '@looseleaf/core/internal'
 import { BUCKETS } from './bucket-of-id.ts'
 import { checkShards } from './check.ts'
 
@@ -44,18 +43,12 @@ export function rebalanceBuckets(map: BucketMap, shards: number): BucketMap {
 
 /** Throws `BAD_OPTION` unless the map has a shard of this router for every bucket. A shard may have no bucket. */
 export function checkBuckets(map: BucketMap, shards: number): void {
-  if (!Array.isArray(map) || map.length !== BUCKETS) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A bucket map has to be an array of ${BUCKETS} shard numbers; got ${describeKind(map)}.`,
-    )
-  }
-  for (const [bucket, shard] of (map as BucketMap).entries()) {
-    if (Number.isInteger(shard) && shard >= 0 && shard < shards) continue
-    const received = typeof shard === 'number' ? String(shard) : describeKind(shard)
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `Bucket ${bucket} of a bucket map has to be on a shard from 0 to ${shards - 1}; got ${received}.`,
-    )
+  requireKind('A bucket map', map, {
+    expected: `an array of ${BUCKETS} shard numbers`,
+    fits: (value) => Array.isArray(value) && value.length === BUCKETS,
+  })
+  const kind = { expected: `on a shard from 0 to ${shards - 1}`, fits: wholeNumber(0, shards - 1).fits }
+  for (const [bucket, shard] of map.entries()) {
+    requireKind(`Bucket ${bucket} of a bucket map`, shard, kind)
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { systemTime, type Router, type Time } from '@looseleaf/core'
 import { checkBuckets, evenBuckets, type BucketMap } from './bucket-map.ts'
 import { bucketOfId, bucketOfKey, BUCKETS } from './bucket-of-id.ts'
-import { checkRouterOptions, checkShards } from './check.ts'
+import { checkRouterOptions } from './check.ts'
 import { uuidV7 } from './uuid-v7.ts'
 
 /** The way from ids and keys to buckets, which never changes. */
@@ -25,9 +25,8 @@ export interface BucketRouterOptions {
  * The fingerprint has the number of shards and a hash of the map. Throws `BAD_OPTION` for options that are not valid.
  */
 export function bucketRouter(options: BucketRouterOptions): Router {
-  checkRouterOptions(options)
+  checkRouterOptions('bucketRouter', options, BUCKETS)
   const { shards, buckets, time = systemTime } = options
-  checkShards(shards, BUCKETS)
   const map = shardsByBucket(shards, buckets)
   return {
     fingerprint: `${SCHEME} shards=${shards} map=${hashOf(map)}`,

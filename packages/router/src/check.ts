@@ -1,14 +1,19 @@
 import { LooseleafError, type Time } from '@looseleaf/core'
-import { describeKind, ID_BYTES, isBytes } from '@looseleaf/core/internal'
+import {
+  checkOptions,
+  describeKind,
+  hasMethods,
+  ID_BYTES,
+  isBytes,
+  optionKinds,
+  requireKind,
+  wholeNumber,
+  type OptionKind,
+} from '@looseleaf/core/internal'
 
 /** Throws `BAD_OPTION` unless the number of shards is an integer from 1 to `max`. */
 export function checkShards(shards: number, max: number): void {
-  if (Number.isInteger(shards) && shards >= 1 && shards <= max) return
-  const received = typeof shards === 'number' ? String(shards) : describeKind(shards)
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `A router's shards have to be an integer from 1 to ${max}; got ${received}.`,
-  )
+  requireKind('The number of shards of a router', shards, wholeNumber(1, max))
 }
 
 /** Throws `BAD_ID` for anything but 16 bytes. */
@@ -23,17 +28,24 @@ export function checkKeyBytes(key: Uint8Array): void {
   throw new LooseleafError('BAD_OPTION', `A key to route by has to be bytes; got ${describeKind(key)}.`)
 }
 
-/** Throws `BAD_OPTION` unless a router's options are an object, whose `time` has a method `now` or is undefined. */
-export function checkRouterOptions(options: { readonly time?: Pick<Time, 'now'> | undefined }): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A router takes options such as { shards: 2 }; got ${describeKind(options)}.`,
-    )
-  }
-  if (options.time === undefined || typeof options.time?.now === 'function') return
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `A router's time has to be an object with now; got ${describeKind(options.time)}.`,
-  )
+interface RouterOptions {
+  readonly shards: number
+  readonly buckets?: unknown
+  readonly time?: Pick<Time, 'now'> | undefined
+}
+
+const shared = {
+  shards: optionKinds.elsewhere,
+  time: { expected: 'an object with now', fits: (value: unknown) => hasMethods(value, ['now']) },
+}
+
+/** Throws `BAD_OPTION` unless a router's options are known ones, with a number of shards up to `maxShards`. */
+export function checkRouterOptions(
+  call: 'bucketRouter' | 'moduloRouter',
+  options: RouterOptions,
+  maxShards: number,
+): void {
+  const known = call === 'bucketRouter' ? { ...shared, buckets: optionKinds.elsewhere } : shared
+  checkOptions<Partial<RouterOptions>>(call, options, known as Record<keyof RouterOptions, OptionKind>)
+  checkShards(options.shards, maxShards)
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { formatId, LooseleafError, parseId, type EntityId } from '@looseleaf/core'
-import { describeKind, ID_BYTES } from '@looseleaf/core/internal'
+import { checkOptions, describeKind, ID_BYTES, optionKinds } from '@looseleaf/core/internal'
 import { bucketOfId } from './bucket-of-id.ts'
 
 /** Part of a natural key. A number has to be finite. */
@@ -41,10 +41,7 @@ export function deriveId(
   for (const part of parts)
     if (!isKeyPart(part))
       refuse('A part of the key of a derived id has to be a string, a finite number or a boolean', part)
-  for (const option of Object.keys(options)) {
-    if (option !== 'near')
-      throw new LooseleafError('BAD_OPTION', `deriveId has no option "${option}"; there is near.`)
-  }
+  checkOptions('deriveId', options, { near: optionKinds.elsewhere })
 
   const name = JSON.stringify([kind, ...parts])
   const id = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, ID_BYTES)

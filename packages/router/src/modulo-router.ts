@@ -1,5 +1,5 @@
 import { systemTime, type Router, type Time } from '@looseleaf/core'
-import { checkIdBytes, checkRouterOptions, checkShards } from './check.ts'
+import { checkIdBytes, checkRouterOptions } from './check.ts'
 import { keyHash } from './key-hash.ts'
 import { leastCommonMultiple, remainderOf, withRemainder } from './remainder.ts'
 import { uuidV7 } from './uuid-v7.ts'
@@ -23,9 +23,8 @@ const UP_TO_16 = 720_720
  * Ids near each other are on the same shard for this number of shards and for every number up to 16.
  */
 export function moduloRouter(options: ModuloRouterOptions): Router {
-  checkRouterOptions(options)
+  checkRouterOptions('moduloRouter', options, MAX_SHARDS)
   const { shards, time = systemTime } = options
-  checkShards(shards, MAX_SHARDS)
   const nearness = leastCommonMultiple(UP_TO_16, shards)
   return {
     fingerprint: `modulo-1 shards=${shards}`,

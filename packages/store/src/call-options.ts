@@ -10,13 +10,15 @@ import {
   checkOptions,
   hasMethods,
   isRecord,
+  oneOf,
   optionKinds,
+  wholeNumber,
   type OptionKind,
   type OptionKinds,
 } from '@looseleaf/core/internal'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
-import type { TrainOptions } from './catalog/train-dictionary.ts'
+import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/counts.ts'
 import type { ExplainOptions } from './reading/explain.ts'
 import type { QueryIdsOptions } from './reading/id-reads.ts'
@@ -111,15 +113,15 @@ const random: OptionKind = {
   fits: (value) => hasMethods(value, ['next', 'uuid']),
 }
 
+/** Ten minutes. Rows of entities that have moved are kept in memory for about `queryTimeMs`. */
+const MAX_QUERY_TIME_MS = 600_000
+
 /** An hour: longer than any statement, lease or round of a follower takes. */
 const LEAST_KEEP_TOMBSTONES_MS = 3_600_000
 
 const policies: OptionKinds<PolicyChange> = {
   deleteDelayMs: milliseconds,
-  onIndexFailure: {
-    expected: "'fail' or 'defer'",
-    fits: (value) => value === 'fail' || value === 'defer',
-  },
+  onIndexFailure: oneOf('fail', 'defer'),
   keepTombstonesMs: {
     expected: `a number of milliseconds, ${LEAST_KEEP_TOMBSTONES_MS} (an hour) or more`,
     fits: (value) => Number.isFinite(value) && (value as number) >= LEAST_KEEP_TOMBSTONES_MS,
@@ -127,10 +129,7 @@ const policies: OptionKinds<PolicyChange> = {
 }
 
 const replica: OptionKinds<ReplicaReadOptions> = {
-  from: {
-    expected: "'primary' or 'replica'",
-    fits: (value) => value === 'primary' || value === 'replica',
-  },
+  from: oneOf('primary', 'replica'),
   maxStalenessMs: milliseconds,
   after: { expected: 'the token of a write or what `sessionToken` has given, whole', fits: isSessionToken },
 }
@@ -153,11 +152,17 @@ export const optionsOf: OptionsOf = {
     cache: elsewhere,
     migrate: flag,
     acceptEmptyShards: flag,
-    writeOrder: elsewhere,
+    writeOrder: oneOf('index-first', 'entity-first'),
     deleteDelayMs: policies.deleteDelayMs,
     onIndexFailure: policies.onIndexFailure,
-    queryTimeMs: elsewhere,
-    writeTimeoutMs: elsewhere,
+    queryTimeMs: {
+      expected: `a whole number of milliseconds from 1 to ${MAX_QUERY_TIME_MS}`,
+      fits: wholeNumber(1, MAX_QUERY_TIME_MS).fits,
+    },
+    writeTimeoutMs: {
+      expected: 'a number of milliseconds above 0',
+      fits: (value) => Number.isFinite(value) && (value as number) > 0,
+    },
     observer,
     slowCallMs: milliseconds,
     onSlowCall: callback,
@@ -166,7 +171,7 @@ export const optionsOf: OptionsOf = {
     random,
   },
   policies,
-  train: { sample: elsewhere, bytes: elsewhere, signal },
+  train: { sample: wholeNumber(MIN_SAMPLE, 100_000), bytes: wholeNumber(256, 32_768), signal },
   newId: { near: elsewhere },
   put: { id: elsewhere, ifVersion: version, signal },
   insert: { id: elsewhere, signal },

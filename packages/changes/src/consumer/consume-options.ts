@@ -1,4 +1,10 @@
-import { millisecondsOfLease, optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
+import {
+  millisecondsOfLease,
+  oneOf,
+  optionKinds,
+  type OptionKind,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import type { ChangedEntity } from './changed-entity.ts'
 
 export interface ConsumeOptions {
@@ -34,7 +40,7 @@ const millisecondsFrom = (least: number): OptionKind => ({
 })
 
 export const consumeOptionKinds: OptionKinds<ConsumeOptions> = {
-  from: { expected: "'beginning' or 'now'", fits: (value) => value === 'beginning' || value === 'now' },
+  from: oneOf('beginning', 'now'),
   concurrency: optionKinds.count,
   pollMs: millisecondsFrom(10),
   leaseMs: millisecondsOfLease(100),

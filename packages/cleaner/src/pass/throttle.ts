@@ -1,4 +1,4 @@
-import { isLooseleafError, LooseleafError, type ErrorCode, type Time } from '@looseleaf/core'
+import { isLooseleafError, type ErrorCode, type Time } from '@looseleaf/core'
 import { backOffMs, elapsedBy, type BackOff } from '@looseleaf/core/internal'
 import { createLatencyGauge, type LatencyGauge } from './latency-gauge.ts'
 import { createWaits, type ThrottleReason, type Throttled, type Waits } from './waits.ts'
@@ -53,9 +53,6 @@ interface ShardState {
 
 /** Creates a throttle. Without `rowsPerSecond`, only the latency and lock waits of the shards cause waits. */
 export function createThrottle(time: Time, rowsPerSecond: number | undefined): Throttle {
-  if (rowsPerSecond !== undefined && !(rowsPerSecond > 0)) {
-    throw new LooseleafError('BAD_OPTION', '`rowsPerSecond` has to be a number above 0.')
-  }
   const elapsed = elapsedBy(time)
   /** Time at which the rate allows for more rows, by `elapsed`. */
   let allowedAt = -Infinity

@@ -69,8 +69,8 @@ test.each([
   [null, 'options as an object; got null'],
   ['data', 'options as an object; got a string'],
   [{ relativeto: 'data' }, 'no option "relativeto"'],
-  [{ create: 'no' }, 'create has to be true or false; got a string'],
-  [{ relativeTo: 5 }, 'relativeTo has to be the path of a folder; got a number'],
+  [{ create: 'no' }, 'create of shardsFrom has to be true or false; got a string'],
+  [{ relativeTo: 5 }, 'relativeTo of shardsFrom has to be the path of a folder; got 5'],
 ])('the error for the options %j names the option', (options, words) => {
   for (const text of ['sqlite:data', 'memory:2']) {
     expect(() => shardsFrom(text, options as ShardsFromOptions)).toThrow(

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { LooseleafError, type DriverFactory } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import { checkOptions, optionKinds, type OptionKinds } from '@looseleaf/core/internal'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 
@@ -24,7 +24,8 @@ const FORMS =
  */
 export function shardsFrom(text: string, options: ShardsFromOptions = {}): DriverFactory {
   if (typeof text !== 'string') throw bad(`${FORMS}; got something that is not a string.`)
-  const { relativeTo, create } = checkOptions(options)
+  checkOptions('shardsFrom', options, kinds)
+  const { relativeTo = process.cwd(), create = true } = options
   const trimmed = text.trim()
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(trimmed)?.[0].toLowerCase()
   switch (scheme) {
@@ -42,22 +43,9 @@ export function shardsFrom(text: string, options: ShardsFromOptions = {}): Drive
   }
 }
 
-function checkOptions(options: ShardsFromOptions): { relativeTo: string; create: boolean } {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw bad(`shardsFrom takes its options as an object; got ${describeKind(options)}.`)
-  }
-  const unknown = Object.keys(options).find((name) => name !== 'relativeTo' && name !== 'create')
-  if (unknown !== undefined) {
-    throw bad(
-      `shardsFrom has no option ${JSON.stringify(unknown.slice(0, 40))}; there are relativeTo, create.`,
-    )
-  }
-  const { relativeTo = process.cwd(), create = true } = options
-  if (typeof relativeTo !== 'string')
-    throw bad(`The option relativeTo has to be the path of a folder; got ${describeKind(relativeTo)}.`)
-  if (typeof create !== 'boolean')
-    throw bad(`The option create has to be true or false; got ${describeKind(create)}.`)
-  return { relativeTo, create }
+const kinds: OptionKinds<ShardsFromOptions> = {
+  relativeTo: { expected: 'the path of a folder', fits: (value) => typeof value === 'string' },
+  create: optionKinds.flag,
 }
 
 /** Splits only at commas before a scheme, because a URL may contain commas. */

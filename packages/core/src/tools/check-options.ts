@@ -29,6 +29,22 @@ export function millisecondsOfLease(least: number): OptionKind {
   }
 }
 
+/** Returns the kind of a whole number within these bounds. */
+export function wholeNumber(least: number, most: number): OptionKind {
+  return {
+    expected: `a whole number from ${least} to ${most}`,
+    fits: (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+  }
+}
+
+/** Returns the kind of one of these texts. */
+export function oneOf(...texts: readonly string[]): OptionKind {
+  return {
+    expected: texts.map((text) => `'${text}'`).join(' or '),
+    fits: (value) => texts.includes(value as string),
+  }
+}
+
 /** Kinds of options that several packages share. */
 export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
   signal: {
@@ -78,15 +94,16 @@ export function checkOptions<Options extends object>(
         `${call} has no option ${JSON.stringify(name.slice(0, 40))}; there are ${Object.keys(known).join(', ')}.`,
       )
     }
-    const kind = known[name as keyof Options]
-    if (kind.fits(value)) continue
-    // A number is shown: options are not stored values.
-    const received = typeof value === 'number' ? String(value) : describeKind(value)
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `The option ${name} of ${call} has to be ${kind.expected}; got ${received}.`,
-    )
+    requireKind(`The option ${name} of ${call}`, value, known[name as keyof Options])
   }
+}
+
+/** Throws `BAD_OPTION` unless a value is of this kind. `subject` begins the message, such as `The key of deriveId`. */
+export function requireKind(subject: string, value: unknown, { expected, fits }: OptionKind): void {
+  if (fits(value)) return
+  // A number is shown: options are not stored values.
+  const received = typeof value === 'number' ? String(value) : describeKind(value)
+  throw new LooseleafError('BAD_OPTION', `${subject} has to be ${expected}; got ${received}.`)
 }
 
 export function badArgument(call: string, expected: string, value: unknown): LooseleafError {

@@ -101,7 +101,7 @@ test('training rejects too few entities, a codec without dictionaries and invali
     message: expect.stringContaining('10 were looked at, and 0 could not be read') as string,
   })
   await expect(store.trainDictionary({ sample: '99' as unknown as number })).rejects.toThrow(
-    'sample has to be an integer from 20 to 100000; got a string of 2 characters.',
+    'The option sample of trainDictionary has to be a whole number from 20 to 100000; got a string of 2 characters.',
   )
   for (const options of [
     { sample: 1 },

@@ -6,7 +6,6 @@ import {
   type Codec,
   type CodecDefinitions,
 } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
 import { bytesInHand, type EngineContext } from '@looseleaf/index-engine/internal'
 import { publishDefinitions } from './publish-definitions.ts'
 
@@ -31,7 +30,7 @@ const MAX_BODY = 16 * 1024
 /** Rows per statement. */
 const PAGE = 500
 /** Fewer bags have too little text in common. */
-const MIN_SAMPLE = 20
+export const MIN_SAMPLE = 20
 
 /** Returns the codec entries of a codec. Throws `BAD_OPTION` if it has none. */
 function definitionsOf(codec: Codec): CodecDefinitions {
@@ -46,8 +45,6 @@ export async function trainDictionary(
   context: EngineContext,
   { sample = 2_000, bytes = 4_096, ...options }: TrainOptions,
 ): Promise<TrainedDictionary> {
-  requireWithin('sample', sample, MIN_SAMPLE, 100_000)
-  requireWithin('bytes', bytes, 256, 32_768)
   const definitions = definitionsOf(context.codec)
   const { bags, unreadable } = await newestBags(context, sample, options)
   const dictionary = bags.length < MIN_SAMPLE ? undefined : definitions.train(bags, bytes)
@@ -95,12 +92,4 @@ async function newestBags(context: EngineContext, sample: number, options: CallO
     }
   }
   return { bags, unreadable }
-}
-
-function requireWithin(name: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `${name} has to be an integer from ${least} to ${most}; got ${typeof value === 'number' ? value : describeKind(value)}.`,
-  )
 }

@@ -16,7 +16,7 @@ refuses('options of codecs', [
     'a format without encode',
     () => envelope({ format: { id: 17, name: 'x' } }),
     'BAD_OPTION',
-    /format x.*encode; got nothing/,
+    /encode of the format x has to be a function; got nothing/,
   ],
   ['alsoReads of null', () => envelope({ alsoReads: null }), 'BAD_OPTION', /alsoReads.*null/],
   [
@@ -73,7 +73,7 @@ refuses('options of codecs', [
     'a compression that there is not',
     () => envelope({ compression: 'gzip' }),
     'BAD_OPTION',
-    /compression has to be 'zlib' or 'none'/,
+    /compression of envelopeCodec has to be 'zlib' or 'none'/,
   ],
   ['a compression of false', () => envelope({ compression: false }), 'BAD_OPTION', /compression/],
   ['a compression of null', () => envelope({ compression: null }), 'BAD_OPTION', /compression/],

@@ -73,8 +73,12 @@ const cases: readonly (readonly [what: string, options: unknown, names: RegExp])
   ['the time of now', { shards, time: Date.now() }, /time of DataStore.open.*got \d+/],
   ['a time that cannot sleep', { shards, time: { now: Date.now } }, /time of DataStore.open.*an object/],
   ['a Date for the time', { shards, time: new Date() }, /time of DataStore.open.*a Date/],
-  ['a writeOrder that there is not', { shards, writeOrder: 'index first' }, /writeOrder has to be/],
-  ['a writeOrder of null', { shards, writeOrder: null }, /writeOrder has to be/],
+  [
+    'a writeOrder that there is not',
+    { shards, writeOrder: 'index first' },
+    /writeOrder of DataStore.open has to be/,
+  ],
+  ['a writeOrder of null', { shards, writeOrder: null }, /writeOrder of DataStore.open has to be/],
   [
     'an onIndexFailure that there is not',
     { shards, onIndexFailure: 'ignore' },
@@ -106,11 +110,27 @@ const cases: readonly (readonly [what: string, options: unknown, names: RegExp])
     { shards, deleteDelayMs: Infinity },
     /deleteDelayMs of DataStore.open has to be/,
   ],
-  ['a writeTimeoutMs of 0', { shards, writeTimeoutMs: 0 }, /writeTimeoutMs has to be/],
-  ['a writeTimeoutMs below 0', { shards, writeTimeoutMs: -30_000 }, /writeTimeoutMs has to be/],
-  ['a writeTimeoutMs of NaN', { shards, writeTimeoutMs: Number.NaN }, /writeTimeoutMs has to be/],
-  ['a writeTimeoutMs in words', { shards, writeTimeoutMs: '30s' }, /writeTimeoutMs has to be/],
-  ['a writeTimeoutMs without end', { shards, writeTimeoutMs: Infinity }, /writeTimeoutMs has to be/],
+  ['a writeTimeoutMs of 0', { shards, writeTimeoutMs: 0 }, /writeTimeoutMs of DataStore.open has to be/],
+  [
+    'a writeTimeoutMs below 0',
+    { shards, writeTimeoutMs: -30_000 },
+    /writeTimeoutMs of DataStore.open has to be/,
+  ],
+  [
+    'a writeTimeoutMs of NaN',
+    { shards, writeTimeoutMs: Number.NaN },
+    /writeTimeoutMs of DataStore.open has to be/,
+  ],
+  [
+    'a writeTimeoutMs in words',
+    { shards, writeTimeoutMs: '30s' },
+    /writeTimeoutMs of DataStore.open has to be/,
+  ],
+  [
+    'a writeTimeoutMs without end',
+    { shards, writeTimeoutMs: Infinity },
+    /writeTimeoutMs of DataStore.open has to be/,
+  ],
 ]
 
 refuses(

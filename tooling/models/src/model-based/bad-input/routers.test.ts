@@ -16,10 +16,16 @@ const three = moduloRouter({ shards: 3 }) as unknown as typeof two
 const map = [...evenBuckets(2)]
 
 refuses('options of bucketRouter', [
-  ['nothing', () => buckets(), 'BAD_OPTION', /router takes options.*nothing/],
-  ['null', () => buckets(null), 'BAD_OPTION', /router takes options.*null/],
-  ['a number', () => buckets(2), 'BAD_OPTION', /router takes options.*a number/],
-  ['an array', () => buckets([2]), 'BAD_OPTION', /router takes options.*an array/],
+  [
+    'a misspelt option',
+    () => buckets({ shards: 2, bucket: [] }),
+    'BAD_OPTION',
+    /bucketRouter has no option "bucket"; there are .*buckets/,
+  ],
+  ['nothing', () => buckets(), 'BAD_OPTION', /Router takes options.*nothing/],
+  ['null', () => buckets(null), 'BAD_OPTION', /Router takes options.*null/],
+  ['a number', () => buckets(2), 'BAD_OPTION', /Router takes options.*a number/],
+  ['an array', () => buckets([2]), 'BAD_OPTION', /Router takes options.*an array/],
   ['no shards', () => buckets({}), 'BAD_OPTION', /shards.*1 to 4096; got nothing/],
   ['0 shards', () => buckets({ shards: 0 }), 'BAD_OPTION', /shards.*got 0/],
   ['-1 shards', () => buckets({ shards: -1 }), 'BAD_OPTION', /shards.*got -1/],
@@ -104,20 +110,36 @@ refuses('options of bucketRouter', [
     'BAD_OPTION',
     /Bucket 2.*got 2/,
   ],
-  ['a time of null', () => buckets({ shards: 2, time: null }), 'BAD_OPTION', /router's time.*null/],
-  ['a time in milliseconds', () => buckets({ shards: 2, time: 5 }), 'BAD_OPTION', /router's time.*a number/],
+  [
+    'a time of null',
+    () => buckets({ shards: 2, time: null }),
+    'BAD_OPTION',
+    /time of (bucket|modulo)Router.*null/,
+  ],
+  [
+    'a time in milliseconds',
+    () => buckets({ shards: 2, time: 5 }),
+    'BAD_OPTION',
+    /time of (bucket|modulo)Router.*got 5/,
+  ],
   [
     'a Date for the time',
     () => buckets({ shards: 2, time: new Date() }),
     'BAD_OPTION',
-    /router's time.*a Date/,
+    /time of (bucket|modulo)Router.*a Date/,
   ],
 ])
 
 refuses('options of moduloRouter', [
-  ['nothing', () => modulo(), 'BAD_OPTION', /router takes options.*nothing/],
-  ['null', () => modulo(null), 'BAD_OPTION', /router takes options.*null/],
-  ['a number', () => modulo(2), 'BAD_OPTION', /router takes options.*a number/],
+  [
+    'a misspelt option',
+    () => modulo({ shards: 2, bucket: [] }),
+    'BAD_OPTION',
+    /moduloRouter has no option "bucket"; there are shards, time/,
+  ],
+  ['nothing', () => modulo(), 'BAD_OPTION', /Router takes options.*nothing/],
+  ['null', () => modulo(null), 'BAD_OPTION', /Router takes options.*null/],
+  ['a number', () => modulo(2), 'BAD_OPTION', /Router takes options.*a number/],
   ['0 shards', () => modulo({ shards: 0 }), 'BAD_OPTION', /shards.*got 0/],
   ['4,097 shards', () => modulo({ shards: 4097 }), 'BAD_OPTION', /shards.*got 4097/],
   ['shards in digits', () => modulo({ shards: '2' }), 'BAD_OPTION', /shards.*a string/],
@@ -126,7 +148,7 @@ refuses('options of moduloRouter', [
     'a time that tells nothing',
     () => modulo({ shards: 2, time: {} }),
     'BAD_OPTION',
-    /router's time.*an object/,
+    /time of (bucket|modulo)Router.*an object/,
   ],
 ])
 
