@@ -35,6 +35,7 @@ export {
 export { createGate, type Gate } from './tools/gate.ts'
 export type { Lane, LaneOptions, WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'
+export { bytesText, counted, durationText, grouped } from './tools/number-text.ts'
 export { shorten } from './tools/shorten.ts'
 export { summarise, type StatementSummary } from './tools/statement-summary.ts'
 export { abortedError, elapsedBy, inBackground, throwIfAborted, untilAborted } from './tools/time.ts'

@@ -1,3 +1,4 @@
+import { counted } from '@looseleaf/core/internal'
 import { deleteExpired, lookForWentBack } from '@looseleaf/cleaner'
 import { isExpiring, isInUse } from '@looseleaf/index-engine/internal'
 import { checkText, cleanText } from '../indexes/clean-view.ts'
@@ -5,7 +6,6 @@ import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../indexes/clea
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { findIndex } from '../indexes/find-index.ts'
-import { counted } from '../output/text.ts'
 import { parseLease, parseWhole } from '../running/parse-whole.ts'
 import type { CommonOptions, Session } from '../running/session.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from './clean-help.ts'

@@ -1,3 +1,4 @@
+import { counted, grouped } from '@looseleaf/core/internal'
 import type { StoredDefinition } from '@looseleaf/core/internal'
 import { brokenText, lookAtBodies } from '@looseleaf/store/internal'
 import type { Command } from 'commander'
@@ -7,7 +8,7 @@ import { parseWhole } from '../running/parse-whole.ts'
 import type { Output } from '../output/output.ts'
 import type { Runner } from '../running/run-action.ts'
 import type { CommonOptions } from '../running/session.ts'
-import { counted, grouped, printable } from '../output/text.ts'
+import { printable } from '../output/text.ts'
 
 const SHOW_DETAILS = `A shape is a list of property names; bodies refer to it instead of repeating
 the names. A dictionary is common text by which bodies are compressed. Both stay

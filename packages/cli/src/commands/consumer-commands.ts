@@ -6,6 +6,7 @@ import {
   replayDeadLetters,
 } from '@looseleaf/changes'
 import { LooseleafError, type EntityId } from '@looseleaf/core'
+import { counted } from '@looseleaf/core/internal'
 import type { Command } from 'commander'
 import { confirm } from '../running/confirm.ts'
 import { consumersJson, consumersText } from '../views/consumers-view.ts'
@@ -13,7 +14,7 @@ import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { Runner } from '../running/run-action.ts'
 import type { CommonOptions } from '../running/session.ts'
-import { clip, counted, printable } from '../output/text.ts'
+import { clip, printable } from '../output/text.ts'
 
 const LIST_DETAILS = `A consumer is a name under which processes share the handling of the store's
 changes. LAG is the age of the oldest change that was not handled. Each shard

@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { isVersion } from '@looseleaf/core/internal'
+import { counted, isVersion } from '@looseleaf/core/internal'
 import type { DamagedEntity, DataStore } from '@looseleaf/store'
 import { repairVersion } from '@looseleaf/store/internal'
 import { resolve } from 'node:path'
@@ -7,7 +7,7 @@ import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { exportBody } from '../output/export-body.ts'
 import type { CommonOptions, Session } from '../running/session.ts'
-import { counted, printable } from '../output/text.ts'
+import { printable } from '../output/text.ts'
 
 interface DamagedCommandOptions extends CommonOptions {
   readonly export?: string

@@ -1,9 +1,9 @@
+import { counted, grouped } from '@looseleaf/core/internal'
 import { definitionFromData } from '@looseleaf/index-engine/internal'
 import type { QueryExplanation } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { findIndex } from '../indexes/find-index.ts'
 import type { CommonOptions } from '../running/session.ts'
-import { counted, grouped } from '../output/text.ts'
 import { parseWhere } from '../indexes/where-expression.ts'
 import { WHERE_HELP } from './query.ts'
 

@@ -1,7 +1,7 @@
+import { counted } from '@looseleaf/core/internal'
 import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { entityLine } from '../views/entity-view.ts'
-import { counted } from '../output/text.ts'
 import { IncompleteOutput } from '../output/output-error.ts'
 import type { CommonOptions, Session } from '../running/session.ts'
 import { writeFile, type Write } from '../output/write-file.ts'

@@ -1,7 +1,7 @@
 import { LooseleafError } from '@looseleaf/core'
+import { counted } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { indexTable } from '../indexes/index-table.ts'
-import { counted } from '../output/text.ts'
 import type { CommonOptions } from '../running/session.ts'
 
 const DETAILS = `You can run it again at any time: it only adds missing tables and indexes. The

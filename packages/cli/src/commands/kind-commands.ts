@@ -1,9 +1,9 @@
 import { LooseleafError } from '@looseleaf/core'
+import { counted, grouped } from '@looseleaf/core/internal'
 import { upgradeKinds, type AnyKind, type UpgradeResult } from '@looseleaf/kinds'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { CommonOptions, Settings } from '../running/session.ts'
-import { counted, grouped } from '../output/text.ts'
 
 const DETAILS = `Reads the whole store and rewrites entities of the config’s kinds that are
 stored in an older shape, without a default of their schema, or under a former

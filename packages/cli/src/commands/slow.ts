@@ -1,4 +1,5 @@
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
+import { counted } from '@looseleaf/core/internal'
 import type { RunningStatement } from '@looseleaf/core/internal'
 import { errorOfShard } from '../running/error-of-shard.ts'
 import { InvalidArgumentError } from 'commander'
@@ -6,7 +7,6 @@ import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import type { CommonOptions } from '../running/session.ts'
-import { counted } from '../output/text.ts'
 
 interface SlowCommandOptions extends CommonOptions {
   readonly over: number

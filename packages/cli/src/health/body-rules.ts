@@ -1,6 +1,5 @@
+import { counted, durationText } from '@looseleaf/core/internal'
 import { brokenText } from '@looseleaf/store/internal'
-import { durationText } from '../output/duration-text.ts'
-import { counted } from '../output/text.ts'
 import { indexesOf, lastRunOf, type Facts, type Rule } from './facts.ts'
 
 /** Number of shapes and dictionaries that get a finding of their own. */

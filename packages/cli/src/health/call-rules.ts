@@ -1,7 +1,6 @@
 import type { ErrorCode } from '@looseleaf/core'
+import { counted, grouped, durationText } from '@looseleaf/core/internal'
 import type { CallFailures } from '@looseleaf/store/internal'
-import { durationText } from '../output/duration-text.ts'
-import { counted, grouped } from '../output/text.ts'
 import { ageOf, type Facts, type Finding, type Rule } from './facts.ts'
 
 /** Age in milliseconds up to which a note counts. A process with failing calls writes a note each minute. */

@@ -1,4 +1,4 @@
-import { durationText } from '../output/duration-text.ts'
+import { durationText } from '@looseleaf/core/internal'
 import { ageOf, type Rule } from './facts.ts'
 
 /** Milliseconds for which a refilled index stays a finding: the program that deleted its rows may do so again. */

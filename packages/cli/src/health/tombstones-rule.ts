@@ -1,4 +1,4 @@
-import { durationText } from '../output/duration-text.ts'
+import { durationText } from '@looseleaf/core/internal'
 import type { Rule } from './facts.ts'
 
 /** Finds a consumer that is so far behind that tombstones are kept only for it. */

@@ -1,8 +1,7 @@
+import { counted, grouped, durationText } from '@looseleaf/core/internal'
 import type { CheckResult, CleanProgress, CleanResult } from '@looseleaf/cleaner'
 import type { Output } from '../output/output.ts'
 import { indexName, stateText } from './index-table.ts'
-import { durationText } from '../output/duration-text.ts'
-import { counted, grouped } from '../output/text.ts'
 
 /**
  * Tells whether an index answers queries correctly. Ignores misfits, which the definition allows, and dangling rows: each

@@ -1,9 +1,8 @@
 import type { Bag, CallOptions, EntityId, IndexDefinitionData } from '@looseleaf/core'
-import { compareKeyValues } from '@looseleaf/core/internal'
+import { counted, compareKeyValues } from '@looseleaf/core/internal'
 import { deriveRows } from '@looseleaf/index-engine'
 import type { AnyKind } from '@looseleaf/kinds'
 import type { DataStore } from '@looseleaf/store'
-import { counted } from '../output/text.ts'
 
 /** Counts of entities whose index rows change when they are upgraded, by the name of their kind. */
 export type EntitiesBehind = Readonly<Record<string, number>>

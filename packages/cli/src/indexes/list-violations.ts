@@ -1,8 +1,8 @@
 import { checkIndex } from '@looseleaf/cleaner'
 import { LooseleafError } from '@looseleaf/core'
+import { counted } from '@looseleaf/core/internal'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import type { Session } from '../running/session.ts'
-import { counted } from '../output/text.ts'
 
 /** Prints the entities that share a key of a unique index, one line each. */
 export async function listViolations(session: Session, name: string): Promise<ExitCode> {

@@ -1,5 +1,5 @@
+import { counted } from '@looseleaf/core/internal'
 import type { AddPlan, PlannedIndex } from './plan-add.ts'
-import { counted } from '../output/text.ts'
 
 /** Returns the effect of adding indexes for people. */
 export function planText({ indexes, shards, entities }: AddPlan): string {

@@ -1,6 +1,7 @@
 import type { Bag, EntityId } from '@looseleaf/core'
+import { counted } from '@looseleaf/core/internal'
 import type { AnyKind } from '@looseleaf/kinds'
-import { clip, counted } from '../output/text.ts'
+import { clip } from '../output/text.ts'
 
 /** Largest number of unknown kinds that a warning names. */
 const MAX_NAMED = 5

@@ -1,8 +1,9 @@
+import { counted } from '@looseleaf/core/internal'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import type { Console } from './console.ts'
 import { createOutput } from './output.ts'
-import { clip, counted, printable } from './text.ts'
+import { clip, printable } from './text.ts'
 import { redact } from '../running/run-action.ts'
 
 function fakeConsole(options: { isTTY?: boolean; env?: Record<string, string> } = {}): {

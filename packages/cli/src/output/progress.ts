@@ -1,6 +1,6 @@
+import { grouped } from '@looseleaf/core/internal'
 import { SingleBar } from 'cli-progress'
 import type { TerminalStream } from './console.ts'
-import { grouped } from './text.ts'
 
 export interface ProgressOptions {
   /** Name of the work, such as `importing`. */

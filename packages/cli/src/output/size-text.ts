@@ -1,14 +1,5 @@
+import { bytesText } from '@looseleaf/core/internal'
 import type { ShardProbe } from '@looseleaf/store/internal'
-
-const UNITS = ['kB', 'MB', 'GB', 'TB']
-
-/** Returns a text such as `812 bytes` or `3.4 MB`. */
-export function bytesText(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} bytes`
-  const power = Math.min(UNITS.length, Math.floor(Math.log10(bytes) / 3))
-  const value = bytes / 1_000 ** power
-  return `${value.toFixed(value < 100 ? 1 : 0)} ${UNITS[power - 1]}`
-}
 
 /** Returns the growth of a shard, such as `+3.4 MB a day`; `?` until two notes of its size are an hour apart. */
 export function growthText({ bytesPerDay }: Pick<ShardProbe, 'bytesPerDay'>): string {

@@ -12,13 +12,3 @@ export function printable(text: string): string {
 export function clip(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`
 }
-
-/** Returns a number such as `1,234`. */
-export function grouped(count: number): string {
-  return count.toLocaleString('en-US')
-}
-
-/** Returns a number with its noun, such as `1,234 entities` or `1 entity`. */
-export function counted(count: number, singular: string, plural: string): string {
-  return `${grouped(count)} ${count === 1 ? singular : plural}`
-}

@@ -1,6 +1,6 @@
+import { counted, grouped, durationText } from '@looseleaf/core/internal'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { ShardReport } from '@looseleaf/cleaner/internal'
-import { durationText } from '../output/duration-text.ts'
 import type { ShardProbe } from '@looseleaf/store/internal'
 import type { Finding } from '../health/facts.ts'
 import { findingsJson, findingsText, gradeText } from '../health/findings-text.ts'
@@ -9,7 +9,6 @@ import { indexName } from '../indexes/index-table.ts'
 import type { Output } from '../output/output.ts'
 import { pendingText, underWayText } from '../views/status-view.ts'
 import { sizeCells, sizeJson, SIZES_NOTE } from '../output/size-text.ts'
-import { counted, grouped } from '../output/text.ts'
 import type { ShardLook, Written } from './look-at-shards.ts'
 
 /** State of a store at one moment. */

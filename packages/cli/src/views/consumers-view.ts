@@ -1,7 +1,6 @@
+import { grouped, durationText } from '@looseleaf/core/internal'
 import type { ConsumerReport } from '@looseleaf/changes'
-import { durationText } from '../output/duration-text.ts'
 import type { Output } from '../output/output.ts'
-import { grouped } from '../output/text.ts'
 
 export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
   return consumers.map(({ name, shards }) => ({

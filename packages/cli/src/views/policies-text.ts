@@ -1,6 +1,5 @@
 import type { StorePolicies } from '@looseleaf/core'
-import { durationText } from '../output/duration-text.ts'
-import { grouped } from '../output/text.ts'
+import { grouped, durationText } from '@looseleaf/core/internal'
 
 /** Returns the policies of a store for people. */
 export function policiesText({ deleteDelayMs, onIndexFailure, keepTombstonesMs }: StorePolicies): string {

@@ -1,11 +1,10 @@
 import type { ConsumerReport } from '@looseleaf/changes'
-import { platformTime } from '@looseleaf/core/internal'
+import { grouped, durationText, platformTime } from '@looseleaf/core/internal'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { PartReport, PendingReport, ShardReport } from '@looseleaf/cleaner/internal'
 import type { StoreStatus } from '@looseleaf/store'
 import type { FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store/internal'
 import { consumersJson, consumersText } from './consumers-view.ts'
-import { durationText } from '../output/duration-text.ts'
 import type { Finding } from '../health/facts.ts'
 import { findingsText, gradeText } from '../health/findings-text.ts'
 import { gradeOf } from '../health/rules.ts'
@@ -13,7 +12,6 @@ import { indexName, indexTable, reportOf } from '../indexes/index-table.ts'
 import type { Output } from '../output/output.ts'
 import { policiesText } from './policies-text.ts'
 import { sizeCells, sizeJson, SIZES_NOTE } from '../output/size-text.ts'
-import { grouped } from '../output/text.ts'
 
 /** Data that `looseleaf status` prints. */
 export interface StatusView {

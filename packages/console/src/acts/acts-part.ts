@@ -1,5 +1,6 @@
+import { durationText } from '@looseleaf/core/internal'
 import { markup, type Html } from '../html/html.ts'
-import { durationText, milliseconds, timeText } from '../html/text.ts'
+import { milliseconds, timeText } from '../html/text.ts'
 import { long, moment, table } from '../html/table.ts'
 import type { Act, RunningAct } from './acts.ts'
 

@@ -1,4 +1,5 @@
 import { isLooseleafError, type Bag } from '@looseleaf/core'
+import { bytesText } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import {
   inspectEntity,
@@ -11,7 +12,7 @@ import { markup, type Html } from '../html/html.ts'
 import { recentEntities } from './recent-entities.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
 import { isShown, keyText, tableAddress, type MayShow } from './visibility.ts'
-import { byteText, capital, counted, cut, exactTimeText } from '../html/text.ts'
+import { capital, counted, cut, exactTimeText } from '../html/text.ts'
 import { typeOf, valueText } from './value-text.ts'
 import { long, noteOf, table } from '../html/table.ts'
 
@@ -103,7 +104,7 @@ function bagSection(bag: Bag, isPublic: boolean): Html {
 }
 
 function bodySection({ layout }: StoredEntity, body: Uint8Array, isPublic: boolean): Html {
-  return markup`<h2>Body</h2><dl>${layout === undefined ? markup`<dt>stored</dt><dd>${byteText(body.length)}</dd>` : layoutFacts(layout, body.length)}</dl>
+  return markup`<h2>Body</h2><dl>${layout === undefined ? markup`<dt>stored</dt><dd>${bytesText(body.length)}</dd>` : layoutFacts(layout, body.length)}</dl>
 ${isPublic ? bytesOf(body) : markup`<p>The bytes are not shown.</p>`}`
 }
 
@@ -112,7 +113,7 @@ function layoutFacts(layout: NonNullable<StoredEntity['layout']>, bytes: number)
   const payload = bytes - headerBytes
   const compressed =
     compression === 'none' ? 'not compressed' : compression === 'zlib' ? 'zlib' : 'deflate with a dictionary'
-  return markup`<dt>stored</dt><dd>${byteText(bytes)}: ${headerBytes} of the envelope (format, flags, length, checksum${shape === undefined && dictionary === undefined ? '' : ', references'}), ${payload.toLocaleString('en-US')} of the payload</dd>
+  return markup`<dt>stored</dt><dd>${bytesText(bytes)}: ${headerBytes} of the envelope (format, flags, length, checksum${shape === undefined && dictionary === undefined ? '' : ', references'}), ${payload.toLocaleString('en-US')} of the payload</dd>
 <dt>format</dt><dd>${format}</dd><dt>compression</dt><dd>${compressed}${compression === 'none' ? '' : `: ${payload.toLocaleString('en-US')} bytes instead of ${plainBytes.toLocaleString('en-US')}`}</dd>
 ${shape === undefined ? undefined : markup`<dt>shape</dt><dd>${shape}: the names of the properties are stored once for the whole store</dd>`}
 ${dictionary === undefined ? undefined : markup`<dt>dictionary</dt><dd>${dictionary}</dd>`}`

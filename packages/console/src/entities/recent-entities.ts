@@ -1,11 +1,12 @@
 import { formatId, isLooseleafError, type Bag } from '@looseleaf/core'
+import { bytesText } from '@looseleaf/core/internal'
 import type { EntityPageRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { readPart } from '../requests/read-part.ts'
 import { markup, type Html } from '../html/html.ts'
 import { entityLink, isShown, type MayShow } from './visibility.ts'
 import { moment, noteOf, table } from '../html/table.ts'
-import { byteText, capital, counted, exactTimeText } from '../html/text.ts'
+import { capital, counted, exactTimeText } from '../html/text.ts'
 import { valueText } from './value-text.ts'
 
 /** Length of the list. */
@@ -83,7 +84,7 @@ function mostlyLiving<T extends EntityPageRow>(read: readonly T[]): readonly [T[
 
 function cells({ updated, bodyBytes }: EntityPageRow): (Html | string)[] {
   const written = exactTimeText(new Date(updated / 1000))
-  return [moment(written), bodyBytes === 0 ? 'deleted' : byteText(bodyBytes)]
+  return [moment(written), bodyBytes === 0 ? 'deleted' : bytesText(bodyBytes)]
 }
 
 /** Decodes the body of a row. Returns undefined for a tombstone, a body that was too large to read, and an undecodable one. */

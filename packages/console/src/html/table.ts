@@ -12,7 +12,7 @@ export const moment = (text: string): Html => markup`<span class="when">${text}<
 
 /** Cells that are numbers, or empty. A column with only such cells is aligned to the right. */
 const NUMBER =
-  /^(|–|none|no calls|one byte|(up to )?[\d,.]+( or more)?( (ms|s|min|h|days|bytes|KiB|MiB|GiB|TiB))?( ago)?)$/
+  /^(|–|none|no calls|1 byte|(up to )?[\d,.]+( or more)?( (ms|s|min|h|days|bytes|kB|MB|GB|TB))?( ago)?)$/
 
 /** Renders a table that scrolls on its own if it is too wide. The first cell of a row is its header. `label` is for screen readers. */
 export function table(

@@ -1,6 +1,8 @@
-/** Returns a number with its noun, such as `one row` or `1,200 rows`. */
+import { counted as countedInDigits } from '@looseleaf/core/internal'
+
+/** Returns a number with its noun for a sentence, with one as a word: `one row` or `1,200 rows`. */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
-  return count === 1 ? `one ${singular}` : `${count.toLocaleString('en-US')} ${plural}`
+  return count === 1 ? `one ${singular}` : countedInDigits(count, singular, plural)
 }
 
 /** Returns a text with a capital, for the beginning of a sentence: `One row` for `one row`. */
@@ -12,26 +14,6 @@ export function capital(text: string): string {
 export function milliseconds(value: number): string {
   const digits = value < 1 ? 2 : value < 100 ? 1 : 0
   return `${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ms`
-}
-
-/** Returns a text such as `812 bytes`, `12.3 KiB` or `4.5 MiB`. */
-export function byteText(bytes: number): string {
-  if (bytes < 1024) return counted(bytes, 'byte')
-  const units = ['KiB', 'MiB', 'GiB', 'TiB']
-  let value = bytes / 1024
-  while (value >= 1024 && units.length > 1) {
-    value /= 1024
-    units.shift()
-  }
-  return `${value.toFixed(value < 100 ? 1 : 0)} ${units[0]}`
-}
-
-/** Returns a text such as `4 s`, `12 min`, `3 h` or `2 days`. */
-export function durationText(ms: number): string {
-  const seconds = ms / 1000
-  if (seconds < 120) return `${Math.round(seconds)} s`
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
-  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`
 }
 
 /** Returns the first `limit` items of a list, and a note with the number of the others; empty without others. */

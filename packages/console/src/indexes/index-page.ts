@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '@looseleaf/core'
+import { bytesText } from '@looseleaf/core/internal'
 import type { ShardSizes } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { inspectIndexRows, type InspectedIndexRow, type InspectedIndexRows } from '@looseleaf/store/internal'
@@ -9,7 +10,7 @@ import type { KeptPlaces } from './kept-places.ts'
 import { purposeOf, type Purposes } from './purposes.ts'
 import { notFound, type Answer, type PageRequest } from '../requests/routes.ts'
 import { entityLink, isShown, keyText, tableAddress, type MayShow } from '../entities/visibility.ts'
-import { byteText, counted, cut } from '../html/text.ts'
+import { counted, cut } from '../html/text.ts'
 import { noteOf, table } from '../html/table.ts'
 
 const PAGE_ROWS = 25
@@ -92,7 +93,7 @@ function definition(entry: CatalogEntry, sizes: readonly PartResult<ShardSizes |
 ${entry.on === undefined ? undefined : markup`<dt>only for</dt><dd>${onText(entry)}</dd>`}
 ${include === undefined ? undefined : markup`<dt>includes</dt><dd>${include.join(', ')}</dd>`}
 ${unique ? markup`<dt>unique</dt><dd>one row per key names the entity that holds it</dd>` : undefined}
-<dt>size</dt><dd>${known.length === 0 ? 'unknown: the database has no statistics; SQLite would have to read its whole file' : `about ${counted(sum('rows'), 'row')} in ${byteText(sum('bytes'))}, from the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
+<dt>size</dt><dd>${known.length === 0 ? 'unknown: the database has no statistics; SQLite would have to read its whole file' : `about ${counted(sum('rows'), 'row')} in ${bytesText(sum('bytes'))}, from the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
 }
 
 interface Choice {

@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '@looseleaf/core'
+import { bytesText } from '@looseleaf/core/internal'
 import type { ShardSizes } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { readSizes } from '../requests/read-part.ts'
@@ -6,7 +7,7 @@ import { markup, type Html } from '../html/html.ts'
 import { columnsText, onText, stateText } from './index-text.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
 import { tableAddress } from '../entities/visibility.ts'
-import { byteText, capital, counted, cut } from '../html/text.ts'
+import { capital, counted, cut } from '../html/text.ts'
 import { noteOf, table } from '../html/table.ts'
 
 const MAX_INDEXES = 100
@@ -65,7 +66,7 @@ function indexRow(
     stateText(entry),
     shardOn,
     isKnown ? known.reduce((sum, { rows }) => sum + rows, 0).toLocaleString('en-US') : '–',
-    isKnown ? byteText(known.reduce((sum, { bytes }) => sum + bytes, 0)) : '–',
+    isKnown ? bytesText(known.reduce((sum, { bytes }) => sum + bytes, 0)) : '–',
   ]
 }
 

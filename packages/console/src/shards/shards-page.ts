@@ -1,3 +1,4 @@
+import { bytesText, durationText } from '@looseleaf/core/internal'
 import { readCleanerReport, readShardReports, type CleanerReport } from '@looseleaf/cleaner'
 import type { ShardReport } from '@looseleaf/cleaner/internal'
 import type { ShardSizes } from '@looseleaf/core/internal'
@@ -13,7 +14,7 @@ import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from '../html/html.ts'
 import type { Answer } from '../requests/routes.ts'
-import { byteText, capital, counted, cut, durationText, milliseconds, timeText } from '../html/text.ts'
+import { capital, counted, cut, milliseconds, timeText } from '../html/text.ts'
 import { long, moment, noteOf, table } from '../html/table.ts'
 
 const MAX_SHARDS = 64
@@ -76,7 +77,7 @@ function contentsTable(
       name,
       ...(buckets === undefined ? [] : [(held.get(i)?.length ?? 0).toLocaleString('en-US')]),
       size?.entities?.toLocaleString('en-US') ?? '–',
-      size === undefined ? '–' : byteText(size.bytes),
+      size === undefined ? '–' : bytesText(size.bytes),
       cleaner?.lagMs === undefined ? '–' : durationText(cleaner.lagMs),
       cleaner?.sinceLastRoundMs === undefined ? '–' : `${durationText(cleaner.sinceLastRoundMs)} ago`,
       ...(hasPending ? [pendingText(cleaner?.pending)] : []),
@@ -180,5 +181,5 @@ ${
 
 function cacheText({ entities, bytes }: CacheStats): string {
   if (entities === undefined || bytes === undefined) return 'The cache is shared with other processes.'
-  return `The cache has ${counted(entities, 'entity', 'entities')} in ${byteText(bytes)}.`
+  return `The cache has ${counted(entities, 'entity', 'entities')} in ${bytesText(bytes)}.`
 }

@@ -1,5 +1,6 @@
 import { readCleanerReport, readWorkers, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
 import type { CatalogEntry } from '@looseleaf/core'
+import { counted, grouped } from '@looseleaf/core/internal'
 import { isPaused, predicateText, propertyText } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { indexAdvice } from '../../indexes/index-advice.ts'
@@ -7,7 +8,6 @@ import { addGenerationOption, generationsNamed, type Generation } from '../../in
 import { includedText, reportOf, stateText } from '../../indexes/index-table.ts'
 import type { Output } from '../../output/output.ts'
 import type { CommonOptions } from '../../running/session.ts'
-import { counted, grouped } from '../../output/text.ts'
 
 const DETAILS = `Counts nothing: the numbers of rows and misfits come from the last cleaning.
 
