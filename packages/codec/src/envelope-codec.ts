@@ -10,7 +10,7 @@ import {
   type PropertyValue,
   type StoreCodec,
 } from '@looseleaf/core'
-import { describeKind, isBytes } from '@looseleaf/core/internal'
+import { describeKind, isBytes, isUndecodable } from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { checksum } from './checksum.ts'
 import { damaged } from './damaged.ts'
@@ -276,9 +276,6 @@ function runEncode(format: BodyFormat, bag: Bag): Uint8Array {
   )
 }
 
-/** Codes of errors that a format may throw about a body. */
-const BODY_CODES = ['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'] as const
-
 function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
   try {
     const bag = format.decode(raw)
@@ -286,7 +283,7 @@ function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
     if (!BUILT_IN.includes(format)) checkBag(bag)
     return bag
   } catch (cause) {
-    if (BODY_CODES.some((code) => isLooseleafError(cause, code))) throw cause
+    if (isUndecodable(cause)) throw cause
     if (BUILT_IN.includes(format)) throw damaged(`the format ${format.name} does not accept it`, cause)
     // The checksum matches, so a process has written this body, perhaps with another key or a later version of the format.
     throw new LooseleafError(

@@ -1,5 +1,6 @@
 import type { Codec, Driver, Randomness, Router, StoreEvents, Time } from '@looseleaf/core'
 import type { VersionClock } from '@looseleaf/core/internal'
+import type { Bodies } from './bodies/bodies.ts'
 import type { CatalogHolder } from './catalog/catalog-holder.ts'
 import type { Closing } from './closing.ts'
 
@@ -7,7 +8,9 @@ import type { Closing } from './closing.ts'
 export interface EngineContext {
   readonly driver: Driver
   readonly router: Router
+  /** Encodes bags. Use `bodies` to decode what is stored. */
   readonly codec: Codec
+  readonly bodies: Bodies
   readonly time: Time
   readonly random: Randomness
   readonly clock: VersionClock

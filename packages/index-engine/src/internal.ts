@@ -1,6 +1,10 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
+export { isPending, type Bodies } from './bodies/bodies.ts'
+export { bytesInHand, decodeBody, decodeRow } from './bodies/decode-row.ts'
+export { toEntity, type ReadEntity } from './bodies/to-entity.ts'
+export { bodyRuns, longestBody, wholeRows, type WholeRow } from './bodies/whole-rows.ts'
 export { createMatcher } from './conditions/matcher.ts'
 export {
   entriesOf,
@@ -25,7 +29,6 @@ export { includedBytes, includedPart } from './keys/included-part.ts'
 export { keyIdentity } from './keys/key-identity.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './keys/key-value.ts'
 export { encodeCursor, type CursorScope, type PageStart, type RowPlace } from './pages/cursor.ts'
-export { bytesInHand, decodeBody, decodeRow } from './pages/decode-row.ts'
 export { hideExpired, hideExpiredOfAny, isExpired } from './pages/hide-expired.ts'
 export {
   MAX_CONDITIONS,
@@ -47,8 +50,6 @@ export {
   type TakeGroup,
 } from './pages/run-query.ts'
 export { findStandIn, isStandIn, planByStandIn, type ServingEntry, type StandIn } from './pages/stand-in.ts'
-export { toEntity, type ReadEntity } from './pages/to-entity.ts'
-export { bodyRuns, longestBody, wholeRows, type WholeRow } from './pages/whole-rows.ts'
 export { createCatalogHolder, type CatalogHolder } from './catalog/catalog-holder.ts'
 export {
   DEFAULT_QUERY_TIME_MS,

@@ -1,6 +1,7 @@
 import { formatId, isLooseleafError, LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import {
   elapsedBy,
+  isUndecodable,
   isVersion,
   type EntityRow,
   type IndexRow,
@@ -82,7 +83,7 @@ export async function takeKey(
     // The claim was deleted in between, or belongs to an earlier attempt of this entity.
     if (claim === undefined || sameId(claim.entityId, entityId)) continue
     const holder = await readHolder(context, claim.entityId, signal)
-    if (hasKey(context, entry, key, holder.row)) return claim.entityId
+    if (await hasKey(context, entry, key, holder.row)) return claim.entityId
     const isInFlight = claim.version > holder.version
     if (isInFlight && !isOver(claim)) {
       await context.time.sleep(1 + context.random.next() * PAUSE_MS, signal)
@@ -129,20 +130,22 @@ async function readHolder(
 }
 
 /** Tells whether an entity is committed with the key. A body that cannot be decoded may have the key, so it counts as having it. */
-function hasKey(
-  { codec }: EngineContext,
+async function hasKey(
+  context: EngineContext,
   entry: CatalogEntry,
   key: Key,
   row: EntityRow | undefined,
-): boolean {
+): Promise<boolean> {
   if (row === undefined) return false
   if (!isVersion(row.version)) return true
   if (row.body === null) return false
   const identity = keyIdentity(key)
+  const { name } = shardAt(context, context.catalog.current().placement.shardOfId(row.id))
   try {
-    return deriveClaims(entry, codec.decode(row.body)).some((claimed) => keyIdentity(claimed) === identity)
+    const bag = await context.bodies.decode(row.body, name)
+    return deriveClaims(entry, bag).some((claimed) => keyIdentity(claimed) === identity)
   } catch (error) {
-    if (isLooseleafError(error)) return true
+    if (isUndecodable(error)) return true
     throw error
   }
 }

@@ -19,13 +19,13 @@ import {
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
-import type { CountOptions, QueryManyOptions } from './reading/counts.ts'
-import type { ExplainOptions } from './reading/explain.ts'
-import type { QueryIdsOptions } from './reading/id-reads.ts'
-import type { CacheOptions } from './reading/entity-cache.ts'
-import type { ChangesOptions } from './reading/changes.ts'
-import type { ListOptions } from './reading/covering-reads.ts'
-import { isSessionToken } from './reading/session-tokens.ts'
+import type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
+import type { ExplainOptions } from './reading/inspection/explain.ts'
+import type { QueryIdsOptions } from './reading/queries/id-page.ts'
+import type { CacheOptions } from './reading/freshness/entity-cache.ts'
+import type { ChangesOptions } from './reading/changes/changes.ts'
+import type { ListOptions } from './reading/queries/list-page.ts'
+import { isSessionToken } from './reading/freshness/session-tokens.ts'
 import type {
   ChangeOptions,
   DataStoreOptions,

@@ -10,8 +10,8 @@ import {
   type Storable,
   type ValueOptions,
 } from '@looseleaf/core'
-import { badArgument, checkOptions, isVersion, noOptions, withCallbacks } from '@looseleaf/core/internal'
-import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine/internal'
+import { badArgument, checkOptions, isVersion, noOptions } from '@looseleaf/core/internal'
+import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
 import { checkCache, checkOpen, optionsOf } from './call-options.ts'
 import {
   isLiving,
@@ -22,19 +22,19 @@ import {
   toUpdate,
   type Decide,
 } from './writing/decisions.ts'
-import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes.ts'
-import type { EntityCache } from './reading/entity-cache.ts'
-import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
-import { openCache } from './reading/open-cache.ts'
-import { readMany } from './reading/read-many.ts'
-import { createReplicaReads, isReplicaRead, type ReplicaReads } from './reading/replica-reads.ts'
+import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes/changes.ts'
+import type { EntityCache } from './reading/freshness/entity-cache.ts'
+import type { EntityReader } from './reading/entities/entity-reader.ts'
+import { openCache } from './reading/freshness/open-cache.ts'
+import { damagedHandler } from './reading/entities/damaged-handler.ts'
+import { createReplicaReads, type ReplicaReads } from './reading/freshness/replica-reads.ts'
 import {
   createEntityWriter,
   type EntityWriter,
   type WriteOptions,
   type WriteOutcome,
 } from './writing/entity-writer.ts'
-import { StoreQueries } from './reading/store-queries.ts'
+import { StoreQueries } from './reading/queries/store-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { createObserving, type Observing } from './observing/observing.ts'
 import { createSlowCalls } from './observing/slow-calls.ts'
@@ -44,7 +44,7 @@ import { openContext } from './opening/open-context.ts'
 import { createWarningHandler } from './opening/warning-handler.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
-import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
+import { scanDamaged, scanEntities } from './reading/entities/scan-entities.ts'
 import { createShardLanes, type ShardLanes } from './calls/shard-lanes.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
@@ -72,10 +72,6 @@ export class DataStore extends StoreQueries {
   readonly #replicas: ReplicaReads
   readonly #reader: EntityReader
   readonly #cache: EntityCache | undefined
-  /** Reads for `get` and `getMany`, through the cache if there is one. */
-  readonly #cachedReader: EntityReader
-  /** Reads with `fresh`: from the shards, into the cache. */
-  readonly #freshReader: EntityReader
   readonly #writer: EntityWriter
   readonly #removals: RowRemovals
   #closing: Promise<void> | undefined
@@ -88,8 +84,8 @@ export class DataStore extends StoreQueries {
     observing: Observing,
   ) {
     const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing))
-    const reader = createEntityReader(context.catalog, context.codec, (shard) => lanes[shard]!)
-    const replicas = createReplicaReads(context, lanes, reader, observing, onWarning)
+    const replicas = createReplicaReads(context, lanes, cache, observing, onWarning)
+    const { reader } = replicas.primary
     super(context, replicas, observing)
     const indexRows = createIndexRowWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning)
@@ -97,12 +93,6 @@ export class DataStore extends StoreQueries {
     this.#replicas = replicas
     this.#reader = reader
     this.#cache = cache
-    const createReader = (wrapLanes: EntityCache['over'] = (unwrapped) => unwrapped): EntityReader => {
-      const wrapped = lanes.map(wrapLanes)
-      return createEntityReader(context.catalog, context.codec, (shard) => wrapped[shard]!)
-    }
-    this.#cachedReader = createReader(cache?.over)
-    this.#freshReader = createReader(cache?.past)
     this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy, observing)
   }
 
@@ -206,24 +196,7 @@ export class DataStore extends StoreQueries {
   async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
-    if (isReplicaRead(options)) {
-      const found = await this.calls.pass('get', () =>
-        this.#replicas.read('get', options, ({ reader }) => reader.one(bytes, options)),
-      )
-      return found && toEntity(found)
-    }
-    const reader = this.#readerFor('get', options)
-    const call = this.calls.begin('get')
-    let failed: { readonly error: unknown } | undefined
-    try {
-      const found = await this.calls.within(call, () => reader.one(bytes, options))
-      return found && toEntity(found)
-    } catch (error) {
-      failed = { error }
-      throw error
-    } finally {
-      this.calls.end(call, failed)
-    }
+    return this.read({ name: 'get', options, run: ({ view }) => view.reader.get(bytes, options) })
   }
 
   /** Reads the entities with these ids, in their order; undefined for an id without an entity. */
@@ -235,11 +208,12 @@ export class DataStore extends StoreQueries {
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // `map` would skip the holes of a sparse array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
-    const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
-      isReplicaRead(options)
-        ? this.#replicas.read('getMany', options, (view) => readMany(view, bytes, taken))
-        : readMany({ reader: this.#readerFor('getMany', options), isReplicated: false }, bytes, taken)
-    return this.calls.pass('getMany', () => withCallbacks(options, read))
+    return this.read({
+      name: 'getMany',
+      options,
+      run: ({ view }, { signal, onDamaged }) =>
+        view.reader.getMany(bytes, { signal, handleDamaged: damagedHandler(onDamaged, view) }),
+    })
   }
 
   /** Removes an entity from the cache. Rejects with `CACHE_UNAVAILABLE` if other processes may still find it in a shared cache. */
@@ -252,9 +226,7 @@ export class DataStore extends StoreQueries {
   async exists(id: EntityId, options: ExistsOptions = noOptions): Promise<boolean> {
     checkOptions('exists', options, optionsOf.exists)
     const bytes = parseId(id)
-    return this.calls.pass('exists', () =>
-      this.#replicas.read('exists', options, ({ reader }) => reader.exists(bytes, options)),
-    )
+    return this.read({ name: 'exists', options, run: ({ view }) => view.reader.exists(bytes, options) })
   }
 
   /**
@@ -377,17 +349,12 @@ export class DataStore extends StoreQueries {
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
     if (this.#removals.isFull) await this.#removals.room()
     try {
-      return await this.#writer.write(id, decide, options)
+      const outcome = await this.#writer.write(id, decide, options)
+      if (outcome.written) this.context.bodies.written()
+      return outcome
     } finally {
       const forgotten = this.#cache?.forget(id)
       if (forgotten !== undefined) await forgotten
     }
-  }
-
-  /** Chooses the reader of a call. With a token it bypasses the cache, whose rows may be older than the token. */
-  #readerFor(call: string, { fresh = false, after }: GetOptions): EntityReader {
-    this.#replicas.requireOwn(call, after)
-    if (fresh) return this.#freshReader
-    return after === undefined ? this.#cachedReader : this.#reader
   }
 }

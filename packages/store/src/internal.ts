@@ -8,18 +8,18 @@ export type { CallFailures } from './failures/call-tally.ts'
 export type { FailureReport } from './failures/failure-note.ts'
 export { probeShards, type ShardProbe } from './failures/probe-shards.ts'
 export { readFailures, type ReadFailuresOptions } from './failures/read-failures.ts'
-export { readReplicas, type ReplicaReport } from './reading/replica-report.ts'
-export type { ReplicaStats } from './reading/replica-reads.ts'
+export { readReplicas, type ReplicaReport } from './reading/inspection/replica-report.ts'
+export type { ReplicaStats } from './reading/freshness/replica-reads.ts'
 export {
   inspectEntity,
   type InspectedEntity,
   type InspectedRow,
   type StoredEntity,
-} from './reading/inspect-entity.ts'
+} from './reading/inspection/inspect-entity.ts'
 export {
   inspectIndexRows,
   type IndexRowsToInspect,
   type InspectedIndexRow,
   type InspectedIndexRows,
-} from './reading/inspect-index.ts'
-export type { InspectedValue } from './reading/inspected-keys.ts'
+} from './reading/inspection/inspect-index.ts'
+export type { InspectedValue } from './reading/inspection/inspected-keys.ts'

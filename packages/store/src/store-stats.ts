@@ -1,8 +1,8 @@
 import type { ConnectionState } from '@looseleaf/core'
 import type { LaneStats } from './calls/shard-lanes.ts'
 import type { CallFailures } from './failures/call-tally.ts'
-import type { CacheStats } from './reading/entity-cache.ts'
-import type { ReplicaStats } from './reading/replica-reads.ts'
+import type { CacheStats } from './reading/freshness/entity-cache.ts'
+import type { ReplicaStats } from './reading/freshness/replica-reads.ts'
 import type { RemovalStats } from './writing/row-removals.ts'
 
 /** Numbers of a store of this process since it was opened. Reading them asks no database. */

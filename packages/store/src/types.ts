@@ -19,7 +19,7 @@ import type {
 } from '@looseleaf/core'
 import type { OnDamaged } from '@looseleaf/index-engine'
 import type { SlowCall } from './observing/slow-calls.ts'
-import type { CacheOptions } from './reading/entity-cache.ts'
+import type { CacheOptions } from './reading/freshness/entity-cache.ts'
 import type { unchanged } from './unchanged.ts'
 
 export interface DataStoreOptions {

@@ -1,6 +1,12 @@
 import { formatId, type Entity, type EntityId } from '@looseleaf/core'
 import type { EntityRow } from '@looseleaf/core/internal'
-import { decodeRow, toEntity, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  decodeRow,
+  isPending,
+  toEntity,
+  type EngineContext,
+  type ReadEntity,
+} from '@looseleaf/index-engine/internal'
 
 /** The latest state of an entity after one or more writes. */
 export interface ChangedEntity {
@@ -15,19 +21,23 @@ export interface ChangedEntity {
   readonly attempt: number
 }
 
-/** Decodes a row into a change. Throws if the body is damaged or not known to the codec. */
+/**
+ * Decodes a row into a change. Returns a promise only if codec entries have to be loaded. Throws, or rejects, if the body is damaged or
+ * not known to the codec.
+ */
 export function changedEntity(
-  { codec }: EngineContext,
+  context: EngineContext,
   row: EntityRow,
   shard: string,
   attempt: number,
-): ChangedEntity {
-  const read = decodeRow(codec, row, shard)
-  return {
+): ChangedEntity | Promise<ChangedEntity> {
+  const change = (read: ReadEntity | undefined): ChangedEntity => ({
     id: formatId(row.id),
     version: row.version,
     updated: new Date(row.updated / 1000),
     entity: read && toEntity(read),
     attempt,
-  }
+  })
+  const read = decodeRow(context, row, shard)
+  return isPending(read) ? read.then(change) : change(read)
 }

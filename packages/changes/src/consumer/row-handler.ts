@@ -1,6 +1,6 @@
 import { createLane, formatId } from '@looseleaf/core'
 import { backOffMs, elapsedBy, isError, shorten, type EntityRow } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import type { LimitFunction } from 'p-limit'
 import { addLetters } from '../records/dead-letters.ts'
@@ -115,7 +115,10 @@ export function createRowHandler(
     const attempt = known?.version === row.version ? known.attempts + 1 : 1
     let change: ChangedEntity | undefined
     try {
-      change = changedEntity(context, row, shardAt(context, shard).name, attempt)
+      const decoded = changedEntity(context, row, shardAt(context, shard).name, attempt)
+      // Without codec entries to load, the handler begins in this turn, in which the lease is known to be held.
+      change = isPending(decoded) ? await decoded : decoded
+      if (signal.aborted || !partition.isHeld) return false
       await handler(change, { signal })
     } catch (error) {
       if (signal.aborted || !partition.isHeld) return false

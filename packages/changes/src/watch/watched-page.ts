@@ -1,6 +1,6 @@
 import { formatId, isLooseleafError, metaOf, type Bag, type Entity, type EntityId } from '@looseleaf/core'
 import { abortedError, type EntityRow } from '@looseleaf/core/internal'
-import { decodeBody, type EngineContext } from '@looseleaf/index-engine/internal'
+import { decodeBody, isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { hubOf, type ChangeListener } from './change-hub.ts'
 
 /** A page that is queried again whenever a change may concern it, once for all of its watchers. */
@@ -46,7 +46,12 @@ export function createCurrentPage(
   function concerns(row: EntityRow, shard: string): boolean {
     if (ids.has(formatId(row.id))) return true
     try {
-      const bag = decodeBody(context.codec, row, shard)
+      const bag = decodeBody(context, row, shard)
+      if (isPending(bag)) {
+        // Loads codec entries for the next change. Until then the query decides.
+        bag.catch(() => {})
+        return true
+      }
       return bag !== undefined && matches(bag)
     } catch {
       // The query decodes the same body and reports the error.

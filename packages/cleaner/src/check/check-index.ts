@@ -187,7 +187,7 @@ async function checkEntities(
   const suspects = createSuspects(pass, target, { direction: 'missing', settleMs }, counts)
   for await (const page of entityPages(pass, shard)) {
     const living = page.filter(({ body }) => body !== null)
-    for (const entities of derivedBatches(pass, [target], living)) {
+    for await (const entities of derivedBatches(pass, [target], living)) {
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })
       suspects.add({ missing })
     }

@@ -26,7 +26,7 @@ export async function checkEntityPage(
 ): Promise<ReadonlyMap<IndexTarget, MissingCounts>> {
   const counts = new Map<IndexTarget, MissingCounts>()
   const living = rows.filter(({ body }) => body !== null)
-  for (const entities of derivedBatches(pass, targets, living)) {
+  for await (const entities of derivedBatches(pass, targets, living)) {
     const { missing } = await inspect(pass, targets, entities, { everywhere: false })
     await Promise.all(
       Array.from(

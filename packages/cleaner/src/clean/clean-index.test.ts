@@ -292,7 +292,7 @@ test.each([
       unknown++
       throw new LooseleafError(code, 'It cannot be read here.')
     }
-    const other = { context: { ...store.context, codec: { ...codec, decode } } }
+    const other = { context: { ...store.context, bodies: { ...store.context.bodies, decode } } }
     await expect(cleanIndex(other, 'by_user')).rejects.toMatchObject({ entity: known })
     expect(unknown).toBeGreaterThan(0)
     expect((await store.indexes()).map(({ state }) => state)).toEqual(['building', 'building'])

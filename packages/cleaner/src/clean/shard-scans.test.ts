@@ -205,7 +205,7 @@ it.each([
     throw new LooseleafError('BODY_UNKNOWN', 'Unknown.')
   }
   const target = { ...user, entry: { ...user.entry, state } }
-  const context = { ...store.context, codec: { ...store.context.codec, decode } }
+  const context = { ...store.context, bodies: { ...store.context.bodies, decode } }
   const lease = leaseOf(target)
   const ended = scan('entities', [lease], { ...jobOf(4), context, runs: new Map([[target, run]]) })
   const failure = await ended.then(

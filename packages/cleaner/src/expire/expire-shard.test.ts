@@ -193,11 +193,11 @@ test('the time of the database is not read while no row is due', async () => {
 test('an entity with a damaged body is reported and not deleted', async () => {
   const id = await put(2 * MINUTE)
   const problems: string[] = []
-  const { codec } = store.context
+  const { bodies, codec } = store.context
   const damaged = {
     context: {
       ...store.context,
-      codec: { ...codec, decode: (body: Uint8Array) => codec.decode(body.subarray(0, 4)) },
+      bodies: { ...bodies, decode: (body: Uint8Array) => codec.decode(body.subarray(0, 4)) },
     },
   }
   expect(

@@ -132,8 +132,8 @@ async function deleteDue(
   until: number,
 ): Promise<number> {
   const due: ReadEntity[] = []
-  const addIfDue = (row: EntityRow): void => {
-    const derived = deriveEntity(pass, indexes, row.id, row)
+  const addIfDue = async (row: EntityRow): Promise<void> => {
+    const derived = await deriveEntity(pass, indexes, row.id, row)
     const times = indexes.flatMap((index) => expectedIn(derived, index))
     const isDue = times.every((time) => Number(time.key[0]) <= until)
     const [expected] = expectedIn(derived, target)

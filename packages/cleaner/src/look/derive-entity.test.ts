@@ -12,7 +12,7 @@ it('entities are derived in batches of a bounded number of rows', async () => {
   await store.putMany(Array.from({ length: 21 }, () => ({ tags })))
   const rows = (await entities.pageByAdded(0, 100)).map((row) => ({ ...row, body: row.body! }))
   const target = indexTarget(store.context, entryOf(store, 'by_tag'))
-  const batches = [...derivedBatches(createPass(store.context), [target], rows)]
+  const batches = await Array.fromAsync(derivedBatches(createPass(store.context), [target], rows))
   expect(batches.map((batch) => batch.length)).toEqual([5, 5, 5, 5, 1])
-  expect([...derivedBatches(createPass(store.context), [target], [])]).toEqual([])
+  expect(await Array.fromAsync(derivedBatches(createPass(store.context), [target], []))).toEqual([])
 })

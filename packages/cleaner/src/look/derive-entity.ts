@@ -1,5 +1,5 @@
-import { isLooseleafError, type Bag } from '@looseleaf/core'
-import { requireVersion, type EntityRow, type Key } from '@looseleaf/core/internal'
+import type { Bag } from '@looseleaf/core'
+import { isUndecodable, requireVersion, type EntityRow, type Key } from '@looseleaf/core/internal'
 import { shardOfRow } from '@looseleaf/index-engine'
 import {
   deriveEntryRows,
@@ -7,6 +7,7 @@ import {
   keyIdentity,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
+import { shardAt } from '@looseleaf/protocol/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { ROWS_IN_HAND } from '../tools/chunks.ts'
@@ -35,26 +36,33 @@ export interface DerivedEntity {
  * Derives the index rows of an entity. A tombstone and an id without a row have none. The result keeps neither body nor bag, because many
  * entities are in memory at once.
  */
-export function deriveEntity(
+export async function deriveEntity(
   pass: Pass,
   targets: readonly IndexTarget[],
   id: Uint8Array,
   row: EntityRow | undefined,
-): DerivedEntity {
+): Promise<DerivedEntity> {
   pass.tally.entities++
   const read = { id, version: row?.version ?? 0, updated: row?.updated ?? 0 }
-  const bag = row === undefined ? null : decode(pass, id, row)
+  const bag = row === undefined ? null : await decode(pass, id, row)
   if (bag === null) return { ...read, expected: new Map() }
   return { ...read, expected: bag && expectedRows(pass, targets, id, bag) }
 }
 
 /** Returns null for a tombstone. Returns undefined, and reports a problem, if the row cannot be decoded. */
-function decode(pass: Pass, id: Uint8Array, { version, body }: EntityRow): Bag | null | undefined {
+async function decode(
+  pass: Pass,
+  id: Uint8Array,
+  { version, body }: EntityRow,
+): Promise<Bag | null | undefined> {
+  const { bodies, catalog } = pass.context
   try {
     requireVersion(version)
-    return body === null ? null : pass.context.codec.decode(body)
+    return body === null
+      ? null
+      : await bodies.decode(body, shardAt(pass.context, catalog.current().placement.shardOfId(id)).name)
   } catch (error) {
-    if (!isLooseleafError(error)) throw error
+    if (!isUndecodable(error)) throw error
     pass.tally.undecodable++
     pass.report({ kind: 'undecodable', id, code: error.code, reason: error.message })
     return undefined
@@ -102,15 +110,15 @@ export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly
 }
 
 /** Derives entities in batches of about `ROWS_IN_HAND` index rows, to bound the memory. */
-export function* derivedBatches(
+export async function* derivedBatches(
   pass: Pass,
   targets: readonly IndexTarget[],
   rows: Iterable<EntityRow>,
-): Generator<readonly DerivedEntity[], void, undefined> {
+): AsyncGenerator<readonly DerivedEntity[], void, undefined> {
   let batch: DerivedEntity[] = []
   let weight = 0
   for (const row of rows) {
-    const entity = deriveEntity(pass, targets, row.id, row)
+    const entity = await deriveEntity(pass, targets, row.id, row)
     batch.push(entity)
     weight++
     for (const expected of entity.expected?.values() ?? []) weight += expected.length

@@ -18,18 +18,18 @@ const SHARDS_AT_ONCE = 4
 export async function eachEntity(
   pass: Pick<Pass, 'context' | 'signal'>,
   ids: Iterable<Uint8Array>,
-  visit: (row: EntityRow) => void,
+  visit: (row: EntityRow, shard: string) => Promise<void>,
 ): Promise<void> {
   const { signal } = pass
   const limit = pLimit(SHARDS_AT_ONCE)
   await Promise.all(
-    Array.from(idsByShard(pass.context, ids), ([{ entities }, group]) =>
+    Array.from(idsByShard(pass.context, ids), ([{ entities, name }, group]) =>
       limit(async () => {
         for (const chunk of chunks(group, IDS_PER_READ)) {
           const rows = await entities.readBounded(chunk, longestBody(chunk.length), { signal })
           const existing = rows.filter((row) => row !== undefined)
           for await (const batch of wholeRows(entities, pass.context.codec, existing, { signal }))
-            for (const row of batch) visit(row)
+            for (const row of batch) await visit(row, name)
         }
       }),
     ),
@@ -45,10 +45,12 @@ export async function readDerived(
   const derived = new Map<string, DerivedEntity | Uint8Array>()
   for (const id of ids) derived.set(idKey(id), id)
   const distinct = [...derived.values()] as Uint8Array[]
-  await eachEntity(pass, distinct, (row) =>
-    derived.set(idKey(row.id), deriveEntity(pass, targets, row.id, row)),
-  )
-  return Array.from(derived.values(), (found) =>
-    isBytes(found) ? deriveEntity(pass, targets, found, undefined) : found,
+  await eachEntity(pass, distinct, async (row) => {
+    derived.set(idKey(row.id), await deriveEntity(pass, targets, row.id, row))
+  })
+  return Promise.all(
+    Array.from(derived.values(), (found) =>
+      isBytes(found) ? deriveEntity(pass, targets, found, undefined) : found,
+    ),
   )
 }

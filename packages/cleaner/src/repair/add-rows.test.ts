@@ -32,8 +32,8 @@ test('waiting for a claim that another attempt wants does not count as a slow sh
     await target.tables[0]!.remove([{ ...claim!, before: Number.MAX_SAFE_INTEGER }])
     if (isWanted) await claims.take([{ ...claim!, entityId: Buffer.from(mail.padEnd(16)) }])
     const found: MissingRow[] = []
-    await eachEntity(pass, [parseId(id)], (row) => {
-      const entity = deriveEntity(pass, [target], row.id, row)
+    await eachEntity(pass, [parseId(id)], async (row) => {
+      const entity = await deriveEntity(pass, [target], row.id, row)
       found.push(...expectedIn(entity, target).map((expected) => ({ entity, target, row: expected })))
     })
     expect(found.map(({ entity }) => idKey(entity.id))).toEqual([idKey(parseId(id))])

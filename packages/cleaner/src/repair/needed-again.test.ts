@@ -32,7 +32,7 @@ function failing(error: Error): { context: EngineContext } {
   const decode = (): never => {
     throw error
   }
-  return { context: { ...store.context, codec: { ...store.context.codec, decode } } }
+  return { context: { ...store.context, bodies: { ...store.context.bodies, decode } } }
 }
 
 it('a row that its entity has is needed, on its own shard only', async () => {
@@ -66,6 +66,12 @@ it('a row counts as needed if the entity has an invalid version', async () => {
     { epoch: catalog.current().epochs[number]! },
   )
   expect(await isNeeded('by_tag', id, { tags: ['other'] })).toBe(true)
+})
+
+it('a shard that cannot be asked for codec entries fails the look, and no row counts as needed', async () => {
+  const { id } = await store.put({ tags: ['x'] })
+  const silent = failing(new LooseleafError('SHARD_UNAVAILABLE', 'down'))
+  await expect(isNeeded('by_tag', id, { tags: ['other'] }, silent)).rejects.toThrow('down')
 })
 
 it('any other error is thrown', async () => {

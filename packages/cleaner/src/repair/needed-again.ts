@@ -1,5 +1,4 @@
-import { isLooseleafError } from '@looseleaf/core'
-import { idKey, requireVersion, type EntityRow, type Key } from '@looseleaf/core/internal'
+import { idKey, isUndecodable, requireVersion, type EntityRow, type Key } from '@looseleaf/core/internal'
 import {
   deriveEntryRows,
   includedBytes,
@@ -37,24 +36,25 @@ export async function neededAgain<Row extends LostRow>(
   const needed = new Map<Row, NeededRow>()
   const byEntity = Map.groupBy(rows, ({ row }) => idKey(row.entityId))
   const ids = Array.from(byEntity.values(), ([first]) => (first as Row).row.entityId)
-  await eachEntity({ context, signal }, ids, (entity) => {
+  await eachEntity({ context, signal }, ids, async (entity, shard) => {
     for (const lost of byEntity.get(idKey(entity.id)) ?? []) {
-      const neededRow = neededBy(context, entity, lost)
+      const neededRow = await neededBy(context, entity, shard, lost)
       if (neededRow !== undefined) needed.set(lost, neededRow)
     }
   })
   return needed
 }
 
-function neededBy(
+async function neededBy(
   context: EngineContext,
   { id, version, body }: EntityRow,
+  entityShard: string,
   { target, shard, row }: LostRow,
-): NeededRow | undefined {
+): Promise<NeededRow | undefined> {
   if (body === null) return undefined
   try {
     requireVersion(version)
-    const bag = context.codec.decode(body)
+    const bag = await context.bodies.decode(body, entityShard)
     const { keys } = deriveEntryRows(target.entry, bag)
     const identity = keyIdentity(row.key)
     const isNeeded = placed(context, target, id, keys).some(
@@ -62,7 +62,7 @@ function neededBy(
     )
     return isNeeded ? { version, included: includedBytes(target.entry, bag, context.codec) } : undefined
   } catch (error) {
-    if (!isLooseleafError(error)) throw error
+    if (!isUndecodable(error)) throw error
     return { version }
   }
 }

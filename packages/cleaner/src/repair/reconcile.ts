@@ -29,7 +29,9 @@ export async function reconcile(
   let remaining: readonly Uint8Array[] = ids
   // The time of the caller's read is unknown, and needed if a failover can undo what was read.
   const canReuse = read !== undefined && deleteDelayMs(pass.context) === 0
-  let derived = canReuse ? read.map((row) => deriveEntity(pass, targets, row.id, row)) : undefined
+  let derived = canReuse
+    ? await Promise.all(read.map((row) => deriveEntity(pass, targets, row.id, row)))
+    : undefined
   for (let look = 0; remaining.length > 0 && look < MAX_LOOKS; look++) {
     const readAt = pass.time.now()
     const entities = derived ?? (await readDerived(pass, targets, remaining))

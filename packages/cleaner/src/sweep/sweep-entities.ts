@@ -29,7 +29,8 @@ export async function sweepEntityPage(
   options: SweepPageOptions,
 ): Promise<void> {
   const living = rows.filter(({ body }) => body !== null)
-  for (const batch of derivedBatches(pass, targets, living)) await sweepDerived(pass, targets, batch, options)
+  for await (const batch of derivedBatches(pass, targets, living))
+    await sweepDerived(pass, targets, batch, options)
   const filled = targets.filter((target) => options.fill(target))
   if (filled.length > 0) await fillDurably(pass, filled, rows)
 }

@@ -170,7 +170,7 @@ describe('gathered rows', () => {
     const decode = (): never => {
       throw new LooseleafError('BODY_DAMAGED', 'Damaged.')
     }
-    const context = { ...store.context, codec: { ...store.context.codec, decode } }
+    const context = { ...store.context, bodies: { ...store.context.bodies, decode } }
     const dangling = rowFor(store, 'by_user', id, { ...ada, user_id: 'eve' }, version)
     await addRow(store, 'by_user', dangling)
     await sweepIndexRows({ ...pass, context }, dangling.shard, [{ target: targets[0]!, row: dangling.row }])

@@ -194,6 +194,13 @@ export function isOutage(error: unknown): error is LooseleafError {
   return isLooseleafError(error) && error.retryable && outages.has(error.code)
 }
 
+const undecodable: ReadonlySet<ErrorCode> = new Set(['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'])
+
+/** Returns true for the error of a body that a codec cannot decode. */
+export function isUndecodable(error: unknown): error is LooseleafError {
+  return isLooseleafError(error) && undecodable.has(error.code)
+}
+
 /** Describes the type of a value in words for a message, never the value itself. */
 export function describeKind(value: unknown): string {
   if (value === null) return 'null'

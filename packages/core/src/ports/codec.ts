@@ -18,7 +18,7 @@ export interface Codec {
    * change. Memory is bounded, whatever the bytes are.
    *
    * Throws
-   * - `BODY_UNKNOWN` for a format that the codec does not know;
+   * - `BODY_UNKNOWN` for a format that the codec does not know, or a codec entry that `StoreCodec.definitions` lacks;
    * - `BODY_TOO_LARGE` for an intact body whose header announces more than the codec's limit, or that has more than
    *   `MAX_VALUES` values, before it builds them;
    * - `BODY_DAMAGED` for any other bytes that no encoding produced.
@@ -61,7 +61,7 @@ export interface StoreCodec extends Codec {
 export interface CodecDefinitions {
   /** Whether `wanted` may ever return entries, for which the store then prepares. */
   readonly writes: boolean
-  /** Returns the unknown ids that a body refers to: nearly always the same empty list. Never throws. */
+  /** Returns the unknown ids that a body refers to. Called for a body that is `BODY_UNKNOWN`. Never throws. */
   missing(body: Uint8Array): readonly string[]
   /** Adds a stored entry for reading. Returns false if its id does not match its content, or if this codec does not know its kind. */
   learn(definition: StoredDefinition): boolean

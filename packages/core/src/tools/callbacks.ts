@@ -49,13 +49,23 @@ export function takeCallbacks<Options extends object>(options: Options): TakenCa
   }
 }
 
-/** Makes a call, then waits for the promises of the functions among its options. Rejects if one of them does. */
-export async function withCallbacks<Options extends object, Result>(
+/**
+ * Makes a call, then waits for the promises of the functions among its options. Rejects if one of them does. Throws what `call` throws
+ * before its first promise.
+ */
+export function withCallbacks<Options extends object, Result>(
   options: Options,
   call: (options: Options) => Promise<Result>,
 ): Promise<Result> {
-  // Most calls have no functions, and skip the extra await.
-  if (!Object.values(options).some((value) => typeof value === 'function')) return call(options)
+  // Most calls have no functions, and need no further promise.
+  const hasCallbacks = Object.values(options).some((value) => typeof value === 'function')
+  return hasCallbacks ? untilSettled(options, call) : call(options)
+}
+
+async function untilSettled<Options extends object, Result>(
+  options: Options,
+  call: (options: Options) => Promise<Result>,
+): Promise<Result> {
   const taken = takeCallbacks(options)
   const result = await call(taken.options)
   await taken.settled()

@@ -3,7 +3,7 @@ import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'
 import type { PagePlan, RowSource, RowsStart } from './row-source.ts'
-import type { ReadEntity } from './to-entity.ts'
+import type { ReadEntity } from '../bodies/to-entity.ts'
 
 /** Decides at which row of a call an entity goes on the page, batch by batch. `runQuery` has the rule. */
 export interface RowJudge {

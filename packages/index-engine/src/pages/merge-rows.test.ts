@@ -10,12 +10,12 @@ const rowOf = (rank: number) => ({ key: [BigInt(rank)], entityId: idOf(rank), ve
 it('mayCome is true for fetched rows and for places behind them, until the range has ended', async () => {
   const pages = [[1, 4], [7]].map((ranks) => ranks.map(rowOf))
   const rows = mergeRows(
-    { ranges: [{ range: { prefix: [] }, shards: [3] }], directions: [1] },
+    { ranges: [{ range: { prefix: [] }, shards: [3] }], directions: [1], shardOf: () => 3 },
     'asc',
     undefined,
     async () => pages.shift() ?? [],
   )
-  const mayCome = (rank: number): boolean => rows.mayCome(3, rowOf(rank))
+  const mayCome = (rank: number): boolean => rows.mayCome(rowOf(rank))
   expect(mayCome(1)).toBe(true)
   expect(await rows.take(1)).toEqual([rowOf(1)])
   // The fetch returned two rows.
@@ -45,7 +45,9 @@ describe('ranges', () => {
       const from = after === undefined ? 0 : sorted.findIndex((row) => row.key[1] === after.key[1]) + 1
       return sorted.slice(from, from + size)
     }
-    return { rows: mergeRows({ ranges, directions: [1, 1] }, order, start, fetch), scans }
+    const on = { shard: 0 }
+    const rows = mergeRows({ ranges, directions: [1, 1], shardOf: () => on.shard }, order, start, fetch)
+    return { rows, scans, on }
   }
   const rowIn = (range: number, rank: number) => ({
     key: [BigInt(range), BigInt(rank)],
@@ -101,10 +103,12 @@ describe('ranges', () => {
   })
 
   it('mayCome is true until a range is read, on its own shard only', async () => {
-    const { rows } = rangesOf([2, 2, 2, 2], 'asc')
+    const { rows, on } = rangesOf([2, 2, 2, 2], 'asc')
     await rows.take(1)
-    const mayCome = (shard: number, range: number, rank: number): boolean =>
-      rows.mayCome(shard, rowIn(range, rank))
+    const mayCome = (shard: number, range: number, rank: number): boolean => {
+      on.shard = shard
+      return rows.mayCome(rowIn(range, rank))
+    }
     expect([mayCome(0, 0, 0), mayCome(0, 0, 1)]).toEqual([false, true])
     expect([mayCome(1, 1, 0), mayCome(3, 3, 5)]).toEqual([true, true])
     // A place in no range, and a place on a shard without its range.

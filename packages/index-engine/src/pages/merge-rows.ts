@@ -4,14 +4,14 @@ import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'
 import type { PlannedRange } from './plan-query.ts'
-import type { FetchRows, RowsStart } from './row-source.ts'
+import type { FetchRows, RowSource, RowsStart } from './row-source.ts'
 
-/** Index rows of several ranges and shards as one ordered sequence. */
-export interface MergedRows {
-  /** Takes at most `count` of the next rows; none at the end. */
-  take(count: number): Promise<readonly RowPlace[]>
-  /** Tells whether a row at this place may still come: it is fetched and not taken, or its place is not fetched yet. */
-  mayCome(shard: number, place: RowPlace): boolean
+/** Ranges of one index whose rows come as one ordered sequence. */
+export interface MergedRanges {
+  readonly ranges: readonly PlannedRange[]
+  readonly directions: readonly Direction[]
+  /** Returns the shard of the row at this place. */
+  shardOf(place: RowPlace): number
 }
 
 /** The rows of one range on one shard. */
@@ -38,14 +38,11 @@ const MAX_AHEAD = 16
  * An inclusive start always comes first, with or without a row, because only the entity tells whether it still stands there.
  */
 export function mergeRows(
-  {
-    ranges,
-    directions,
-  }: { readonly ranges: readonly PlannedRange[]; readonly directions: readonly Direction[] },
+  { ranges, directions, shardOf }: MergedRanges,
   order: QueryOrder,
   start: RowsStart | undefined,
   fetch: FetchRows,
-): MergedRows {
+): RowSource {
   const compare = placeOrder(directions, order)
   const sorted = ranges.map(({ range }) => range)
   const streamsOf = ranges.map(({ range, shards }) =>
@@ -117,7 +114,8 @@ export function mergeRows(
       }
       return taken
     },
-    mayCome(shard, place) {
+    mayCome(place) {
+      const shard = shardOf(place)
       const stream = streamsOf[rangeOf(sorted, place.key, directions)]?.find(
         (candidate) => candidate.shard === shard,
       )
@@ -127,5 +125,6 @@ export function mergeRows(
       const { position, isFound } = findPlace(rows, place, compare)
       return isFound && position >= next
     },
+    stoppedAt: () => undefined,
   }
 }

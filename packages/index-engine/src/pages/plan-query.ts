@@ -5,7 +5,7 @@ import { parseWhere, type ParsedWhere } from '../conditions/parse-where.ts'
 import { openIndex } from '../keys/open-index.ts'
 import { shardOfRow, shardsOfQuery } from '../keys/shard-of-row.ts'
 import type { Placement } from '../catalog/placement.ts'
-import { cursorScope } from './cursor.ts'
+import { cursorScope, type RowPlace } from './cursor.ts'
 import { mergeRows } from './merge-rows.ts'
 import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
 import type { QueryOptions } from './query-types.ts'
@@ -72,6 +72,7 @@ export function planQuery(
   }))
   const shards = ranges.length === 1 ? ranges[0]!.shards : shardsOf(ranges)
   const isCountable = !parsed.overlaps && !(isSpread && shards.length > 1)
+  const shardOf = ({ key, entityId }: RowPlace): number => shardOfRow(index, placement, key, entityId)
   const hasLongBound = [parsed.lower, parsed.upper].some(isLongString)
   return {
     index: name,
@@ -87,14 +88,7 @@ export function planQuery(
     scope: cursorScope(index, parsed, order),
     matches: (bag) => firstKey(bag) !== undefined,
     firstKey,
-    open(readOrder, start, _, fetch) {
-      const merged = mergeRows({ ranges, directions }, readOrder, start, fetch)
-      return {
-        take: merged.take,
-        mayCome: (place) => merged.mayCome(shardOfRow(index, placement, place.key, place.entityId), place),
-        stoppedAt: () => undefined,
-      }
-    },
+    open: (readOrder, start, _, fetch) => mergeRows({ ranges, directions, shardOf }, readOrder, start, fetch),
   }
 }
 

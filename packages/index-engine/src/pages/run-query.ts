@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor, type PageStart, type RowPlace } from './cur
 import { createJudge } from './judge-rows.ts'
 import { MAX_LIMIT, type QueryCost, type QueryPage } from './query-types.ts'
 import type { FetchRows, PagePlan, RowsStart } from './row-source.ts'
-import { toEntity, type ReadEntity } from './to-entity.ts'
+import { toEntity, type ReadEntity } from '../bodies/to-entity.ts'
 
 /** The reads of a store that a query needs. */
 export interface QueryPorts {

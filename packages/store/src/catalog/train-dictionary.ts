@@ -1,11 +1,11 @@
 import {
-  isLooseleafError,
   LooseleafError,
   type Bag,
   type CallOptions,
   type Codec,
   type CodecDefinitions,
 } from '@looseleaf/core'
+import { isUndecodable } from '@looseleaf/core/internal'
 import { bytesInHand, type EngineContext } from '@looseleaf/index-engine/internal'
 import { publishDefinitions } from './publish-definitions.ts'
 
@@ -67,10 +67,10 @@ interface Sample {
 }
 
 async function newestBags(context: EngineContext, sample: number, options: CallOptions): Promise<Sample> {
-  const { driver, codec } = context
+  const { driver, codec, bodies } = context
   const bags: Bag[] = []
   let unreadable = 0
-  for (const [number, { entities }] of driver.shards.entries()) {
+  for (const [number, { entities, name }] of driver.shards.entries()) {
     const wanted = Math.ceil((sample - bags.length) / (driver.shards.length - number))
     const until = bags.length + wanted
     let before: { readonly updated: number; readonly addedId: number } | undefined
@@ -81,9 +81,9 @@ async function newestBags(context: EngineContext, sample: number, options: CallO
         if (body === null || body === undefined || bags.length >= until) continue
         if (bytesInHand(codec, body) > MAX_BODY) continue
         try {
-          bags.push(codec.decode(body))
+          bags.push(await bodies.decode(body, name))
         } catch (error) {
-          if (!isLooseleafError(error)) throw error
+          if (!isUndecodable(error)) throw error
           unreadable++
         }
       }

@@ -9,14 +9,6 @@ export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'underWay
   pass<T>(name: string, work: () => Promise<T>, index?: string): Promise<T>
   /** Runs work that makes several calls as one call. Its calls are accepted even after `close`. */
   hold<T>(work: () => Promise<T>): Promise<T>
-  /**
-   * Begins a call that is so short that the promise of `pass` would be measurable. Pass the result to `within`, which runs the work, and then
-   * always to `end`. Throws `CLOSED` after `close`.
-   */
-  begin(name: string, index?: string): CallUnderWay | undefined
-  within<T>(under: CallUnderWay | undefined, work: () => T): T
-  /** Ends a call; `failed` has the error that the work threw. */
-  end(under: CallUnderWay | undefined, failed?: { readonly error: unknown }): void
 }
 
 export function createStoreCalls(observing: Observing, tally: CallTally): StoreCalls {
@@ -28,15 +20,6 @@ export function createStoreCalls(observing: Observing, tally: CallTally): StoreC
     // Reading the asynchronous context costs time, so it is read only while work is held.
     if (held > 0 && holding.getStore()?.isUnderWay) gate.enterWithin()
     else gate.enter()
-  }
-
-  function begin(name: string, index?: string): CallUnderWay | undefined {
-    enter()
-    return observing.begin(name, index)
-  }
-
-  function within<T>(under: CallUnderWay | undefined, work: () => T): T {
-    return under === undefined ? work() : observing.within(under, work)
   }
 
   function end(under: CallUnderWay | undefined, failed?: { readonly error: unknown }): void {
@@ -52,9 +35,6 @@ export function createStoreCalls(observing: Observing, tally: CallTally): StoreC
     },
     checkOpen: gate.checkOpen,
     close: gate.close,
-    begin,
-    within,
-    end,
     async hold(work) {
       enter()
       held++
@@ -68,10 +48,11 @@ export function createStoreCalls(observing: Observing, tally: CallTally): StoreC
       }
     },
     async pass(name, work, index) {
-      const under = begin(name, index)
+      enter()
+      const under = observing.begin(name, index)
       let failed: { readonly error: unknown } | undefined
       try {
-        return await within(under, work)
+        return await (under === undefined ? work() : observing.within(under, work))
       } catch (error) {
         failed = { error }
         throw error

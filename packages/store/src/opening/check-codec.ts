@@ -1,6 +1,9 @@
-import { isLooseleafError, LooseleafError, type Codec } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
 import { describeKind, type EntityPageRow } from '@looseleaf/core/internal'
+import type { Bodies, EngineContext } from '@looseleaf/index-engine/internal'
 import type { BodySample } from './body-sample.ts'
+
+export type Decoding = Pick<EngineContext, 'codec' | 'bodies'>
 
 /** The checked bodies of one shard. */
 interface CheckedBodies {
@@ -18,11 +21,11 @@ interface CheckedBodies {
  */
 export async function checkCodec(
   samples: readonly BodySample[],
-  codec: Codec,
+  { codec, bodies }: Decoding,
   onWarning: (message: string) => void,
   isReportedElsewhere: (body: Uint8Array) => boolean = () => false,
 ): Promise<void> {
-  const checked = await Promise.all(samples.map((sample) => checkSample(sample, codec, isReportedElsewhere)))
+  const checked = await Promise.all(samples.map((sample) => checkSample(sample, bodies, isReportedElsewhere)))
   const unread = checked.filter(({ readable, failures }) => readable === 0 && failures.length > 0)
   const other = unread.find(({ failures }) => failures.some(isNoDamage))
   if (other !== undefined && checked.every(({ readable }) => readable === 0)) {
@@ -32,9 +35,9 @@ export async function checkCodec(
       { shard: other.shard, cause: other.failures.find(isNoDamage) },
     )
   }
-  for (const bodies of unread) {
+  for (const checkedBodies of unread) {
     onWarning(
-      `The codec ${codec.name} reads none of the bodies that were tried: ${summary(bodies)} They are damaged, or another codec wrote them. \`looseleaf damaged\` lists what cannot be read.`,
+      `The codec ${codec.name} reads none of the bodies that were tried: ${summary(checkedBodies)} They are damaged, or another codec wrote them. \`looseleaf damaged\` lists what cannot be read.`,
     )
   }
 }
@@ -56,31 +59,36 @@ export function decodingProblem(error: unknown): string {
 
 async function checkSample(
   sample: BodySample,
-  codec: Codec,
+  bodies: Bodies,
   isReportedElsewhere: (body: Uint8Array) => boolean,
 ): Promise<CheckedBodies> {
-  const readAll = (rows: readonly EntityPageRow[]): Omit<CheckedBodies, 'shard'> =>
-    readBodies(
-      rows.flatMap(({ body }) => (body && !isReportedElsewhere(body) ? [body] : [])),
-      codec,
-    )
   const { shard, rows } = sample
+  const readAll = (page: readonly EntityPageRow[]): Promise<Omit<CheckedBodies, 'shard'>> =>
+    readBodies(
+      page.flatMap(({ body }) => (body && !isReportedElsewhere(body) ? [body] : [])),
+      bodies,
+      shard,
+    )
   const oldest = await sample.oldest()
-  const first = readAll(oldest)
+  const first = await readAll(oldest)
   if (first.readable > 0 || oldest.length < rows) return { shard, ...first }
   // A bad page of a disk holds entities that were written one after the other, so the newest may be whole.
   const newest = await sample.newest()
   const seen = new Set(oldest.map(({ addedId }) => addedId))
-  const second = readAll(newest.filter(({ addedId }) => !seen.has(addedId)))
+  const second = await readAll(newest.filter(({ addedId }) => !seen.has(addedId)))
   return { shard, readable: second.readable, failures: [...first.failures, ...second.failures] }
 }
 
-function readBodies(bodies: readonly Uint8Array[], codec: Codec): Omit<CheckedBodies, 'shard'> {
+async function readBodies(
+  stored: readonly Uint8Array[],
+  bodies: Bodies,
+  shard: string,
+): Promise<Omit<CheckedBodies, 'shard'>> {
   let readable = 0
   const failures: unknown[] = []
-  for (const body of bodies) {
+  for (const body of stored) {
     try {
-      codec.decode(body)
+      await bodies.decode(body, shard)
       readable++
     } catch (error) {
       // The codec has recognised a body that is above its limit.

@@ -17,7 +17,7 @@ import {
 } from '@looseleaf/core/internal'
 import type { CatalogHolder } from '@looseleaf/index-engine/internal'
 import { publishDefinitions } from '../catalog/publish-definitions.ts'
-import { suppliedShard } from './supplied-shard.ts'
+import type { CodecEntries } from './stored-bodies.ts'
 
 /** Milliseconds after a failed publication before the next one. */
 const RETRY_MS = 10_000
@@ -30,11 +30,11 @@ const MAX_UNKNOWN = 1_000
 const MAX_WARNINGS = 100
 
 /** Supplies the codec of a store with the codec entries that bodies refer to, and stores new ones on every shard. */
-export interface DefinitionKeeper {
-  /** The same shards. Rows read from them arrive once their codec entries are known, and the keeper notices writes. */
-  readonly driver: Driver
+export interface DefinitionKeeper extends CodecEntries {
   /** Loads the codec entries of the shards that answer. */
   loadAll(catalog: CatalogHolder, answering: readonly Shard[]): Promise<void>
+  /** Ends the publication in progress. */
+  close(): Promise<void>
 }
 
 export interface KeeperOptions {
@@ -44,7 +44,7 @@ export interface KeeperOptions {
 }
 
 export function createDefinitionKeeper(
-  inner: Driver,
+  driver: Driver,
   codec: CodecDefinitions,
   { time, onWarning, detached }: KeeperOptions,
 ): DefinitionKeeper {
@@ -79,10 +79,12 @@ export function createDefinitionKeeper(
    * Reads a codec entry from the shard whose body refers to it, or else from the others. If none has it, rejects with the error of a shard
    * that failed: a body is of an unknown format only if every shard was asked.
    */
-  async function find(id: string, first: Shard): Promise<void> {
-    const others = inner.shards.filter((shard) => shard !== first)
+  async function find(id: string, name: string): Promise<void> {
+    const [first, others] = [true, false].map((isFirst) =>
+      driver.shards.filter((shard) => (shard.name === name) === isFirst),
+    )
     const failures: LooseleafError[] = []
-    for (const shard of [first, ...others]) {
+    for (const shard of [...first!, ...others!]) {
       const rows = await shard.definitions.read([id]).catch((error: unknown) => {
         if (!isLooseleafError(error)) throw error
         if (error.code !== 'NOT_MIGRATED') failures.push(error)
@@ -91,7 +93,7 @@ export function createDefinitionKeeper(
       const found = rows.find((row) => take(shard, row))
       if (found === undefined) continue
       unsettled.set(id, found)
-      publish()
+      publishNow()
       return
     }
     if (failures[0] !== undefined) throw failures[0]
@@ -99,8 +101,8 @@ export function createDefinitionKeeper(
     unknownUntil.set(id, elapsed() + UNKNOWN_MS)
   }
 
-  async function load(ids: ReadonlySet<string>, shard: Shard): Promise<void> {
-    const needed = Array.from(ids, (id) => {
+  async function load(ids: readonly string[], shard: string): Promise<void> {
+    const needed = ids.map((id) => {
       if ((unknownUntil.get(id) ?? -Infinity) > elapsed()) return undefined
       let search = searches.get(id)
       if (search === undefined) {
@@ -113,7 +115,7 @@ export function createDefinitionKeeper(
   }
 
   /** Publishes in the background, if there is something to publish. */
-  function publish(): void {
+  function publishNow(): void {
     if (publishing !== undefined || holder === undefined || stop.signal.aborted) return
     const wanted = codec.writes ? codec.wanted() : []
     if ((wanted.length === 0 && unsettled.size === 0) || elapsed() < publishAt) return
@@ -128,18 +130,18 @@ export function createDefinitionKeeper(
    * Publishes after a write, and now and then all codec entries again: a failover may lose a confirmed one, and every later body would refer
    * to it.
    */
-  function onWritten(): void {
+  function publish(): void {
     if (codec.writes && elapsed() >= checkAt) {
       checkAt = elapsed() + CHECK_MS
       for (const stored of codec.known()) unsettled.set(stored.id, stored)
     }
-    publish()
+    publishNow()
   }
 
   async function publishAll(catalog: CatalogHolder, entries: ReadonlyMap<string, Definition>): Promise<void> {
     const { signal } = stop
     try {
-      const ports = { driver: inner, catalog, time: backgroundTime }
+      const ports = { driver, catalog, time: backgroundTime }
       const confirmed = await publishDefinitions(ports, codec, [...entries.values()], { signal })
       for (const id of entries.keys()) unsettled.delete(id)
       // A shard has another content under an id, so a retry after each write would not help.
@@ -152,22 +154,12 @@ export function createDefinitionKeeper(
     }
   }
 
-  const shards = inner.shards.map((shard) =>
-    suppliedShard(shard, {
-      missing: (body) => codec.missing(body),
-      load: (ids) => load(ids, shard),
-      onWritten,
-    }),
-  )
-
   return {
-    driver: {
-      shards,
-      async close() {
-        stop.abort()
-        await publishing
-        await inner.close()
-      },
+    load,
+    publish,
+    async close() {
+      stop.abort()
+      await publishing
     },
     async loadAll(catalog, answering) {
       holder = catalog
@@ -183,11 +175,11 @@ export function createDefinitionKeeper(
       )
       for (const stored of codec.known()) {
         const isEverywhere =
-          answering.length === inner.shards.length && onShards.every((rows) => rows.has(stored.id))
+          answering.length === driver.shards.length && onShards.every((rows) => rows.has(stored.id))
         if (isEverywhere) codec.confirm(stored.id)
         else unsettled.set(stored.id, stored)
       }
-      publish()
+      publishNow()
     },
   }
 }

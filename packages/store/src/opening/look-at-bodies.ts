@@ -8,7 +8,7 @@ import {
 import { isOutage, type EntityPageRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { sampleBodies, type BodySample } from './body-sample.ts'
-import { decodingProblem } from './check-codec.ts'
+import { decodingProblem, type Decoding } from './check-codec.ts'
 
 /** Bytes. Longer bodies are skipped. */
 const MAX_BODY = 16 * 1024
@@ -67,21 +67,23 @@ interface StoredRow {
  * Codec entries in the memory of this process do not count, since other processes may lack them. Leaves out a shard that does not answer.
  */
 export async function lookAtBodies(
-  { driver: { shards }, codec }: Pick<EngineContext, 'driver' | 'codec'>,
+  context: Pick<EngineContext, 'driver' | 'codec' | 'bodies'>,
   { rows, ...call }: LookOptions,
 ): Promise<BodiesLook> {
+  const { shards } = context.driver
   const samples = shards.map((shard) => sampleBodies(shard, { rows, maxBody: MAX_BODY, ...call }))
-  return lookAtSamples(samples, shards, codec, call)
+  return lookAtSamples(samples, shards, context, call)
 }
 
 /** Does `lookAtBodies` with existing samples of these shards. */
 export async function lookAtSamples(
   samples: readonly BodySample[],
   shards: readonly Shard[],
-  codec: Codec,
+  decoding: Decoding,
   call: CallOptions = {},
 ): Promise<BodiesLook> {
-  const looks = await Promise.all(samples.map((sample) => lookAt(sample, codec)))
+  const looks = await Promise.all(samples.map((sample) => lookAt(sample, decoding)))
+  const { codec } = decoding
   // Read after the bodies, because a codec entry is stored before the bodies that refer to it.
   const stored = await storedRows(shards, codec, call)
   const broken = stored === undefined ? [] : brokenOf(looks, stored)
@@ -98,17 +100,17 @@ export async function lookAtSamples(
   }
 }
 
-async function lookAt(sample: BodySample, codec: Codec): Promise<LookAtShard> {
+async function lookAt(sample: BodySample, { codec, bodies }: Decoding): Promise<LookAtShard> {
   const references: References = new Map()
   const failures: { readonly refersTo: readonly string[]; readonly error: unknown }[] = []
   const seen = new Set<number>()
-  let bodies = 0
+  let seenBodies = 0
 
-  function look(rows: readonly EntityPageRow[]): void {
+  async function look(rows: readonly EntityPageRow[]): Promise<void> {
     for (const { addedId, body } of rows) {
       if (body === null || body === undefined || seen.has(addedId)) continue
       seen.add(addedId)
-      bodies++
+      seenBodies++
       const { shape, dictionary } = codec.describe?.(body) ?? {}
       for (const [kind, id] of Object.entries({ shape, dictionary })) {
         if (id === undefined) continue
@@ -117,7 +119,7 @@ async function lookAt(sample: BodySample, codec: Codec): Promise<LookAtShard> {
         else found.bodies++
       }
       try {
-        codec.decode(body)
+        await bodies.decode(body, sample.shard)
       } catch (error) {
         const refersTo = [shape, dictionary].filter((id) => id !== undefined)
         // The codec has recognised a body that is above its limit.
@@ -126,9 +128,9 @@ async function lookAt(sample: BodySample, codec: Codec): Promise<LookAtShard> {
     }
   }
 
-  look(await sample.oldest())
-  look(await sample.newest())
-  return { bodies, references, failures }
+  await look(await sample.oldest())
+  await look(await sample.newest())
+  return { bodies: seenBodies, references, failures }
 }
 
 /** Reads the codec entries of every shard. Returns undefined if a shard does not answer, or if the codec has no codec entries. */

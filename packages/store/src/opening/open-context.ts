@@ -1,16 +1,17 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { systemRandomness, systemTime, type Codec, type Shard } from '@looseleaf/core'
+import { systemRandomness, systemTime, type Driver, type Shard } from '@looseleaf/core'
 import { checkNode, createVersionClock } from '@looseleaf/core/internal'
 import { createCatalogHolder, createClosing, type EngineContext } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes } from '../catalog/manage-indexes.ts'
 import { replaceLostIndexes } from '../catalog/replace-lost-indexes.ts'
 import { sampleBodies, type BodySample } from './body-sample.ts'
-import { checkCodec } from './check-codec.ts'
+import { checkCodec, type Decoding } from './check-codec.ts'
 import { checkRouter } from './check-router.ts'
 import { createDefinitionKeeper } from './definition-keeper.ts'
 import { brokenText, lookAtSamples } from './look-at-bodies.ts'
 import { openStore, warnOfShards } from './open-store.ts'
+import { bodiesWithEntries, plainBodies } from './stored-bodies.ts'
 import { undefinedKinds } from './undefined-kinds.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
@@ -29,10 +30,10 @@ const MAX_NAMED = 5
 async function warnOfLostEntries(
   samples: readonly BodySample[],
   shards: readonly Shard[],
-  codec: Codec,
+  decoding: Decoding,
   onWarning: (message: string) => void,
 ): Promise<void> {
-  const look = await lookAtSamples(samples, shards, codec)
+  const look = await lookAtSamples(samples, shards, decoding)
   for (const lost of look.broken.filter(({ isLost }) => isLost).slice(0, MAX_NAMED)) {
     const { about, what, todo } = brokenText(lost, look)
     onWarning(`The ${about}: ${what}. To do: ${todo}.`)
@@ -84,20 +85,29 @@ export async function openContext(
         onWarning,
         detached: observing.detached,
       })
-    const { driver } = keeper ?? opened
+    const { shards: openShards } = opened.driver
+    const driver: Driver = {
+      shards: openShards,
+      async close() {
+        await keeper?.close()
+        await opened.driver.close()
+      },
+    }
     close = () => driver.close()
     const codec = storeCodec ?? given
-    await keeper?.loadAll(catalog, opened.driver.shards.filter(answers))
+    const bodies = storeCodec && keeper ? bodiesWithEntries(storeCodec, keeper) : plainBodies(given)
     const answering = driver.shards.filter(answers)
+    await keeper?.loadAll(catalog, answering)
     const samples = answering.map((shard) => sampleBodies(shard, { rows: ROWS, maxBody: MAX_BODY }))
     const definitions = catalog.current().hasDefinitions ? storeCodec?.definitions : undefined
-    if (definitions) await warnOfLostEntries(samples, answering, codec, onWarning)
+    if (definitions) await warnOfLostEntries(samples, answering, { codec, bodies }, onWarning)
     const isLost = (body: Uint8Array): boolean => (definitions?.missing(body).length ?? 0) > 0
-    await checkCodec(samples, codec, onWarning, isLost)
+    await checkCodec(samples, { codec, bodies }, onWarning, isLost)
     const context: EngineContext = {
       driver,
       router,
       codec,
+      bodies,
       time,
       random,
       clock: createVersionClock(time, random),

@@ -1,6 +1,6 @@
 import { isLooseleafError, type LooseleafError, type CallOptions } from '@looseleaf/core'
-import { elapsedBy, isUndone, isVersion } from '@looseleaf/core/internal'
-import type { EngineContext, Placement } from '@looseleaf/index-engine/internal'
+import { elapsedBy, isUndecodable, isUndone, isVersion } from '@looseleaf/core/internal'
+import { isPending, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 import { catchUp, commit, movedOrUndone } from '@looseleaf/protocol'
 import type { CommitOutcome, EntityWrites, PlacedKey, RowFailure } from '@looseleaf/protocol/internal'
 import {
@@ -13,7 +13,7 @@ import {
   type UnsettledAttempts,
   type WriteTarget,
 } from './attempt.ts'
-import type { EntityReader } from '../reading/entity-reader.ts'
+import type { EntityReader } from '../reading/entities/entity-reader.ts'
 import type { Observing } from '../observing/observing.ts'
 import { MAX_TRIES, pauseAfter } from './back-off.ts'
 import type { CurrentEntity, Decide } from './decisions.ts'
@@ -71,10 +71,12 @@ export function createEntityWriter(
     if (row === undefined) return NOTHING
     const { version, body } = row
     try {
-      return { version, bag: reader.decode(row, lane.shard), damaged: undefined, body }
+      const decoded = reader.decode(row, lane.shard)
+      const bag = isPending(decoded) ? await decoded : decoded
+      return { version, bag, damaged: undefined, body }
     } catch (error) {
       // A damaged entity can be replaced, because its version is known.
-      if (!isLooseleafError(error) || !isVersion(version)) throw error
+      if (!isUndecodable(error) || !isVersion(version)) throw error
       return { version, bag: undefined, damaged: error, body }
     }
   }

@@ -223,7 +223,7 @@ export const found: readonly FoundMistake[] = [
       'A query missed an entity that matched all the time. The entity moved from a place that the query had not read yet to one that it had read, and its old row was deleted at once (a review, with reproductions).',
     now: 'Lost rows stay as long as a query may take.',
     heldBy: {
-      file: 'packages/store/src/reading/moving-entities.test.ts',
+      file: 'packages/store/src/reading/queries/moving-entities.test.ts',
       name: 'an entity that moves to a shard that was read already',
     },
   },
@@ -241,7 +241,7 @@ export const found: readonly FoundMistake[] = [
       'A page that was requested from replicas, in a store with pending rows, was read from primaries and reported itself complete before a primary had answered whether rows were pending (simulation).',
     now: 'Only a page that is read entirely from replicas does without that answer.',
     heldBy: {
-      file: 'packages/store/src/reading/replicas.test.ts',
+      file: 'packages/store/src/reading/freshness/replicas.test.ts',
       name: 'a query that reads a primary instead of a replica asks it for pending rows',
     },
   },

@@ -6,8 +6,9 @@ import { isTest, read, sourcesOf, workspacePackages, type WorkspacePackage } fro
 describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
   '%s',
   (_name, one) => {
-    test('folders of a package import in one direction', () => {
-      expect(circle(importsBetweenFolders(one))).toEqual([])
+    test('folders of a package import in one direction, at every depth', () => {
+      const circles = parentsOf(one).map((parent) => [parent, circle(importsBetweenFolders(one, parent))])
+      expect(circles.filter(([, folders]) => folders!.length > 0)).toEqual([])
     })
   },
 )
@@ -26,14 +27,21 @@ test('the check names folders in a cycle, and not folders that lead to one', () 
 
 type Folders = ReadonlyMap<string, ReadonlySet<string>>
 
-/**
- * Returns the folders of a package's `src`, each with the folders that it imports. Files outside of folders
- * are entry points.
- */
-function importsBetweenFolders(one: WorkspacePackage): Folders {
+/** Returns a package's `src` and every folder within it that may have folders. */
+function parentsOf(one: WorkspacePackage): readonly string[] {
   const src = `${one.folder}/src`
+  const folders = new Set([src])
+  for (const path of sourcesOf(one))
+    for (let folder = posix.dirname(path); folder.startsWith(`${src}/`); folder = posix.dirname(folder))
+      folders.add(folder)
+  return [...folders]
+}
+
+/** Returns the folders of a parent, each with its siblings that it imports. Files beside the folders are entry points. */
+function importsBetweenFolders(one: WorkspacePackage, parent: string): Folders {
   const folderOf = (path: string): string | undefined => {
-    const [folder, ...rest] = posix.relative(src, path).split('/')
+    if (!path.startsWith(`${parent}/`)) return undefined
+    const [folder, ...rest] = posix.relative(parent, path).split('/')
     return rest.length === 0 ? undefined : folder
   }
   const edges = new Map<string, Set<string>>()

@@ -1,0 +1,272 @@
+import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { DataStore } from '../../data-store.ts'
+import { changeCursor } from './change-cursor.ts'
+import type { ChangesOptions, EntityChange } from './changes.ts'
+
+const SHARDS = 2
+
+let memory: Driver
+let store: DataStore
+let plan: FaultPlan
+
+beforeEach(async () => {
+  memory = await memoryShards(SHARDS).connect()
+  plan = () => undefined
+  const driver = faultyDriver(memory, (call) => plan(call))
+  store = await DataStore.open({ shards: keepOpen(driver), migrate: true })
+})
+
+afterEach(async () => {
+  await store.close()
+  await memory.close()
+})
+
+/** Takes this many changes. */
+async function take(count: number, options: ChangesOptions = {}): Promise<EntityChange[]> {
+  const taken: EntityChange[] = []
+  for await (const change of store.changes({ pollMs: 10, ...options })) {
+    taken.push(change)
+    if (taken.length === count) break
+  }
+  return taken
+}
+
+/** Puts an entity on this shard, and returns its id. */
+async function putOn(shard: number, bag: object): Promise<EntityId> {
+  for (;;) {
+    const id = store.newId()
+    if (store.context.router.shardOfId(parseId(id)) !== shard) continue
+    await store.put(bag, { id })
+    return id
+  }
+}
+
+it('changes from the beginning are all entities in their current state, then later changes', async () => {
+  const ids = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await store.put({ n })).id))
+  await store.put({ n: 'again' }, { id: ids[0]! })
+  await store.delete(ids[1]!)
+  const seen = new Map<EntityId, EntityChange>()
+  for await (const change of store.changes({ from: 'beginning', pollMs: 10 })) {
+    expect(seen.has(change.id)).toBe(false)
+    seen.set(change.id, change)
+    if (seen.size === 20) await store.put({ n: 'later' })
+    if (seen.size === 21) break
+  }
+  expect(seen.get(ids[0]!)).toMatchObject({ entity: { id: ids[0], n: 'again' } })
+  expect(seen.get(ids[1]!)).toMatchObject({ entity: undefined })
+  expect([...seen.values()].at(-1)).toMatchObject({ entity: { n: 'later' } })
+  expect(seen.get(ids[2]!)?.updated).toBeInstanceOf(Date)
+})
+
+it('changes from now on leave out stored entities', async () => {
+  await store.put({ n: 'before' })
+  const taking = take(1)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await store.put({ n: 'after' })
+  expect(await taking).toMatchObject([{ entity: { n: 'after' } }])
+})
+
+it('a cursor of changes continues after its change on every shard', async () => {
+  for (let n = 0; n < 12; n++) await putOn(n % SHARDS, { n })
+  const all = await take(12, { from: 'beginning' })
+  for (const [i, { cursor }] of all.entries()) {
+    if (i === all.length - 1) break
+    const rest = await take(all.length - 1 - i, { from: cursor })
+    expect(new Set(rest.map(({ id }) => id))).toEqual(new Set(all.slice(i + 1).map(({ id }) => id)))
+  }
+  const last = take(1, { from: all.at(-1)!.cursor })
+  const id = await putOn(1, { n: 'next' })
+  expect(await last).toMatchObject([{ id }])
+})
+
+it('a slow consumer of changes holds back reads, and gets the last states later', async () => {
+  const ids = await Promise.all(Array.from({ length: 300 }, async (_, n) => (await store.put({ n })).id))
+  const changes = store.changes({ from: 'beginning', pollMs: 10 })[Symbol.asyncIterator]()
+  const last = new Map<EntityId, unknown>()
+  const next = async (): Promise<void> => {
+    const { value } = (await changes.next()) as { value: EntityChange }
+    last.set(value.id, value.entity?.['n'])
+  }
+  await next()
+  let pages = 0
+  plan = ({ operation }) => (operation === 'pageOfChanges' && pages++, undefined)
+  // Writes far more than a page per shard while the consumer is at its first change.
+  for (let round = 1; round <= 20; round++)
+    await Promise.all(ids.map((id, n) => store.put({ n: n + 1_000 * round }, { id })))
+  await new Promise((done) => setTimeout(done, 100))
+  expect(pages).toBeLessThan(10)
+  while (ids.some((id, n) => last.get(id) !== n + 20_000)) await next()
+  await changes.return?.()
+})
+
+it('changes have thousands of entities once each, in the order of writing per shard', async () => {
+  await store.putMany(Array.from({ length: 1_300 }, (_, n) => ({ n })))
+  const all = await take(1_300, { from: 'beginning' })
+  expect(new Set(all.map(({ id }) => id)).size).toBe(1_300)
+  for (const shard of [0, 1]) {
+    const times = all
+      .filter(({ id }) => store.context.router.shardOfId(parseId(id)) === shard)
+      .map(({ updated }) => updated.getTime())
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+  }
+})
+
+it('changes reach the last state of each entity under concurrent writes', async () => {
+  const ids = await Promise.all(Array.from({ length: 10 }, async () => (await store.put({ n: 0 })).id))
+  const versions = new Map<EntityId, number>()
+  const seen = new Map<EntityId, number>()
+  const writers = Array.from({ length: 8 }, async (_, writer) => {
+    for (let n = 0; n < 30; n++) {
+      const id = ids[(writer + n) % ids.length]!
+      const { version } = await store.update(id, () => ({ n, writer }))
+      versions.set(id, Math.max(version, versions.get(id) ?? 0))
+    }
+  })
+  const writing = Promise.all(writers).then(() => store.put({ end: true }))
+  for await (const { id, version, entity } of store.changes({ from: 'beginning', pollMs: 10 })) {
+    expect(version).toBeGreaterThanOrEqual(seen.get(id) ?? 0)
+    seen.set(id, version)
+    const isDone = [...versions].every(([one, last]) => (seen.get(one) ?? 0) >= last)
+    if (entity?.['end'] === true) await writing
+    if (isDone && versions.size === ids.length && seen.has((await writing).id)) break
+  }
+  expect(ids.map((id) => seen.get(id))).toEqual(ids.map((id) => versions.get(id)))
+})
+
+it('two followers that both raise the floor each reach the last state of each entity', async () => {
+  const ids = await Promise.all(Array.from({ length: 10 }, async () => (await store.put({ n: 0 })).id))
+  async function follow() {
+    const counts = { raises: 0, repeats: 0 }
+    const seen = new Map<EntityId, number>()
+    const driver = faultyDriver(memory, ({ operation }) => {
+      if (operation === 'raiseFloor') counts.raises++
+      return undefined
+    })
+    const follower = await DataStore.open({ shards: keepOpen(driver) })
+    const controller = new AbortController()
+    const { signal } = controller
+    const read = async (): Promise<void> => {
+      for await (const { id, version } of follower.changes({ from: 'beginning', pollMs: 10, signal })) {
+        if (version <= (seen.get(id) ?? 0)) counts.repeats++
+        seen.set(id, version)
+      }
+    }
+    const ended = read().catch((error: unknown) => error)
+    return { counts, seen, controller, ended, follower }
+  }
+  const followers = await Promise.all([follow(), follow()])
+  const versions = new Map<EntityId, number>()
+  await Promise.all(
+    ids.map(async (id) => {
+      for (let n = 0; n < 60; n++) {
+        versions.set(id, (await store.put({ n }, { id })).version)
+        await new Promise((done) => setTimeout(done, 2))
+      }
+    }),
+  )
+  for (const { counts, seen, controller, ended, follower } of followers) {
+    await expect.poll(() => seen, { timeout: 5_000 }).toEqual(versions)
+    expect(counts.raises).toBeGreaterThan(1)
+    expect(counts.repeats).toBe(0)
+    controller.abort()
+    expect(await ended).toMatchObject({ code: 'ABORTED' })
+    await follower.close()
+  }
+})
+
+it('a follower that crashes between raising the floor and reading continues without a gap', async () => {
+  await store.put({ n: 0 })
+  const [known] = await take(1, { from: 'beginning' })
+  let isArmed = false
+  const dying = faultyDriver(memory, ({ operation }) =>
+    isArmed && operation === 'raiseFloor' ? { crash: 'after' } : undefined,
+  )
+  const dies = await DataStore.open({ shards: keepOpen(dying) })
+  const changes = dies.changes({ from: known!.cursor, pollMs: 10 })[Symbol.asyncIterator]()
+  const answers: unknown[] = []
+  void changes.next().then((answer) => answers.push(answer))
+  await new Promise((done) => setTimeout(done, 50))
+  isArmed = true
+  const below = await Promise.all([0, 1].map((shard) => putOn(shard, { n: 'below' })))
+  await dying.crashed
+  const id = await putOn(0, { n: 'later' })
+  expect(answers).toEqual([])
+  const met = await take(3, { from: known!.cursor })
+  expect(new Set(met.map((change) => change.id))).toEqual(new Set([...below, id]))
+})
+
+it('changes retry a shard that does not answer, and other shards continue', async () => {
+  let isDown = true
+  plan = ({ operation, shard }) =>
+    isDown && shard === 1 && operation === 'pageOfChanges'
+      ? {
+          before: () =>
+            Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is down.', { shard: 'memory 1' })),
+        }
+      : undefined
+  const first = await putOn(1, { n: 1 })
+  const other = await putOn(0, { n: 0 })
+  const retried = new Set<string>()
+  const met: EntityId[] = []
+  for await (const { id } of store.changes({
+    from: 'beginning',
+    pollMs: 10,
+    onRetry: ({ code, shard }) => void retried.add(`${code} of ${shard}`),
+  })) {
+    met.push(id)
+    isDown = false
+    if (met.length === 2) break
+  }
+  expect(met).toEqual([other, first])
+  expect(retried).toEqual(new Set(['SHARD_UNAVAILABLE of memory 1']))
+})
+
+it('changes since a floor that a failover has lost are read again', async () => {
+  const { id } = await store.put({ n: 1 })
+  const [{ cursor } = { cursor: '' }] = await take(1, { from: 'beginning' })
+  const { storeId } = store.context.catalog.current()
+  const later = { updated: (Date.now() + 3_600_000) * 1000, addedId: 1, since: 0 }
+  const ahead = changeCursor(storeId, [later, later])
+  expect(ahead).not.toBe(cursor)
+  const taking = take(1, { from: ahead })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const { version } = await store.put({ n: 2 }, { id })
+  expect(await taking).toMatchObject([{ id, version }])
+})
+
+it('a signal and the end of the store end the changes', async () => {
+  const aborter = new AbortController()
+  const aborted = take(1, { signal: aborter.signal })
+  aborter.abort()
+  await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' })
+  const closed = take(1)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  await store.close()
+  await expect(closed).rejects.toMatchObject({ code: 'CLOSED' })
+  expect(() => store.changes()).toThrow(expect.objectContaining({ code: 'CLOSED' }))
+})
+
+it.each([
+  ['nonsense', /is not one that this version/],
+  [changeCursor('another', [{ updated: 1, addedId: 1, since: 0 }]), /is of another store/],
+])('changes reject the cursor %s', async (from, message) => {
+  await expect(take(1, { from })).rejects.toMatchObject({
+    code: 'BAD_CURSOR',
+    message: expect.stringMatching(message),
+  })
+})
+
+it('changes reject a cursor of other shards and invalid options', async () => {
+  const { storeId } = store.context.catalog.current()
+  const from = changeCursor(storeId, [{ updated: 1, addedId: 1, since: 0 }])
+  await expect(take(1, { from })).rejects.toMatchObject({ code: 'BAD_CURSOR' })
+  expect(() => store.changes({ pollMs: 0 })).toThrow(/pollMs.*10 or more/)
+  expect(() => store.changes({ from: 7 as never })).toThrow(/'beginning', 'now' or the cursor/)
+  // An undefined cursor must not skip every stored entity.
+  expect(() => store.changes({ from: undefined as never })).toThrow(
+    /'beginning', 'now' or the cursor .*'beginning'\); got/,
+  )
+})

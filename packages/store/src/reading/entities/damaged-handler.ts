@@ -1,0 +1,15 @@
+import type { LooseleafError } from '@looseleaf/core'
+import type { OnDamaged } from '@looseleaf/index-engine'
+
+/**
+ * Returns the function to call with the error of a damaged body; undefined if the error has to fail the read. A read of replicas always
+ * fails, because the body may be whole on the primary, which is then read instead.
+ */
+export function damagedHandler(
+  onDamaged: OnDamaged | undefined,
+  view?: { readonly isReplicated: boolean },
+): ((error: LooseleafError) => void) | undefined {
+  if (view?.isReplicated) return undefined
+  if (onDamaged === 'skip') return () => undefined
+  return typeof onDamaged === 'function' ? onDamaged : undefined
+}

@@ -1,0 +1,191 @@
+import type { Bag, CallOptions, Entity, LooseleafError } from '@looseleaf/core'
+import { isUndecodable, type BoundedRow, type EntityRow } from '@looseleaf/core/internal'
+import {
+  decodeBody,
+  decodeRow,
+  isPending,
+  toEntity,
+  type EngineContext,
+  type ReadEntity,
+  type TakeGroup,
+} from '@looseleaf/index-engine/internal'
+import type { ShardLanes } from '../../calls/shard-lanes.ts'
+
+export interface ReadOptions extends CallOptions {
+  /** Called with the error of a body that cannot be decoded. The entity is then left out. Default: the error is thrown. */
+  readonly handleDamaged?: ((error: LooseleafError) => void) | undefined
+}
+
+/** Reads entities by id through the lanes of their shards. */
+export interface EntityReader {
+  /** Reads the stored row of an entity or tombstone. */
+  row(id: Uint8Array, options?: CallOptions): Promise<EntityRow | undefined>
+  /** Returns true if there is an entity that is no tombstone. */
+  exists(id: Uint8Array, options?: CallOptions): Promise<boolean>
+  /** Reads a living entity, as callers get it. */
+  get(id: Uint8Array, options?: CallOptions): Promise<Entity | undefined>
+  /** Reads living entities in the order of `ids`, as callers get them; undefined for an id without one. */
+  getMany(ids: readonly Uint8Array[], options: ReadOptions): Promise<(Entity | undefined)[]>
+  /**
+   * Hands over living entities in the order of `ids`, in groups of some MiB, until `take` returns false. Holds little more than one
+   * group in memory.
+   */
+  each(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<void>
+  /** Decodes the bag of a row; undefined for a tombstone. See `decodeBody`. */
+  decode(row: EntityRow, shard: string): Bag | undefined | Promise<Bag>
+  /** Decodes the entity of a row; undefined for a tombstone. */
+  entity(row: EntityRow, shard: string, options?: ReadOptions): Promise<ReadEntity | undefined>
+}
+
+/** Ids read at once. */
+const IDS_AT_ONCE = 1024
+/** Bytes of one group, stored and decoded bodies together. A larger entity is a group of its own. */
+const GROUP_BYTES = 8 * 1024 * 1024
+
+/** Makes a reader, which finds the shard of an id by the catalog of the moment. `lanes` returns the lanes of the shard with this number. */
+export function createEntityReader(
+  context: Pick<EngineContext, 'catalog' | 'codec' | 'bodies'>,
+  lanes: (shard: number) => ShardLanes,
+): EntityReader {
+  const laneOf = (id: Uint8Array): ShardLanes => lanes(context.catalog.current().placement.shardOfId(id))
+
+  /** Reads a row whose long body was left out. */
+  function whole(
+    { readLong: lane }: ShardLanes,
+    { id, bodyBytes: bytes }: BoundedRow,
+    signal: AbortSignal | undefined,
+  ): Promise<EntityRow | undefined> {
+    return lane.submit({ id, bytes }, signal)
+  }
+
+  /** Decodes the entity of a row. Returns a promise only if codec entries have to be loaded. */
+  function decodeEntity(
+    found: EntityRow,
+    shard: string,
+    { handleDamaged }: ReadOptions,
+  ): ReadEntity | undefined | Promise<ReadEntity | undefined> {
+    const handle = (error: unknown): undefined => {
+      if (handleDamaged === undefined || !isUndecodable(error)) throw error
+      handleDamaged(error)
+      return undefined
+    }
+    try {
+      const read = decodeRow(context, found, shard)
+      return isPending(read) ? read.catch(handle) : read
+    } catch (error) {
+      return handle(error)
+    }
+  }
+
+  /** Reads the rows of these ids without long bodies. Submits the ids of a lane together, which makes one promise instead of one per id. */
+  async function ask(
+    ids: readonly Uint8Array[],
+    lanesOfIds: readonly ShardLanes[],
+    signal: AbortSignal | undefined,
+  ): Promise<AskedRow[]> {
+    const places = new Map<ShardLanes, number[]>()
+    for (let i = 0; i < ids.length; i++) {
+      const lane = lanesOfIds[i] as ShardLanes
+      const group = places.get(lane)
+      if (group === undefined) places.set(lane, [i])
+      else group.push(i)
+    }
+    const rows: AskedRow[] = Array.from({ length: ids.length })
+    await Promise.all(
+      Array.from(places, async ([lane, group]) => {
+        const found = await lane.read.submitAll(
+          group.map((place) => ids[place] as Uint8Array),
+          signal,
+        )
+        for (let i = 0; i < group.length; i++) rows[group[i] as number] = found[i]
+      }),
+    )
+    return rows
+  }
+
+  /** Reads the long bodies of one group, starting at this place. */
+  async function readLong(
+    rows: AskedRow[],
+    lanesOfIds: readonly ShardLanes[],
+    from: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const work: Promise<void>[] = []
+    let bytes = 0
+    for (let i = from; i < rows.length && bytes < GROUP_BYTES; i++) {
+      const row = rows[i]
+      if (isWhole(row)) continue
+      bytes += row.bodyBytes
+      work.push(whole(lanesOfIds[i] as ShardLanes, row, signal).then((found) => void (rows[i] = found)))
+    }
+    await Promise.all(work)
+  }
+
+  /** Returns true if `take` wants more. */
+  async function eachOf(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<boolean> {
+    const lanesOfIds = ids.map(laneOf)
+    const rows = await ask(ids, lanesOfIds, options.signal)
+    let group: (ReadEntity | undefined)[] = []
+    let bytes = 0
+    for (let i = 0; i < rows.length; i++) {
+      if (!isWhole(rows[i])) await readLong(rows, lanesOfIds, i, options.signal)
+      // `readLong` has replaced a bounded row by the whole one.
+      const row = rows[i] as EntityRow | undefined
+      const decoded = row && decodeEntity(row, (lanesOfIds[i] as ShardLanes).shard, options)
+      const read = isPending(decoded) ? await decoded : decoded
+      // Frees the memory of the body.
+      rows[i] = undefined
+      group.push(read)
+      bytes += read?.bytes ?? 0
+      if (bytes < GROUP_BYTES) continue
+      if (!take(group)) return false
+      group = []
+      bytes = 0
+    }
+    return group.length === 0 || take(group)
+  }
+
+  async function each(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<void> {
+    if (ids.length <= IDS_AT_ONCE) {
+      await eachOf(ids, options, take)
+      return
+    }
+    for (let start = 0; start < ids.length; start += IDS_AT_ONCE)
+      if (!(await eachOf(ids.slice(start, start + IDS_AT_ONCE), options, take))) return
+  }
+
+  return {
+    async row(id, { signal } = {}) {
+      const lane = laneOf(id)
+      const row = await lane.read.submit(id, signal)
+      return isWhole(row) ? row : whole(lane, row, signal)
+    },
+    exists: (id, { signal } = {}) => laneOf(id).exists.submit(id, signal),
+    // Does not call `row`, because one more promise per call is measurable.
+    async get(id, { signal } = {}) {
+      const lane = laneOf(id)
+      const row = await lane.read.submit(id, signal)
+      const found = isWhole(row) ? row : await whole(lane, row, signal)
+      const decoded = found && decodeRow(context, found, lane.shard)
+      const entity = isPending(decoded) ? await decoded : decoded
+      return entity && toEntity(entity)
+    },
+    async getMany(ids, options) {
+      const entities: (Entity | undefined)[] = []
+      await each(ids, options, (group) => {
+        for (const found of group) entities.push(found && toEntity(found))
+        return true
+      })
+      return entities
+    },
+    each,
+    decode: (row, shard) => decodeBody(context, row, shard),
+    entity: async (row, shard, options = {}) => decodeEntity(row, shard, options),
+  }
+}
+
+type AskedRow = EntityRow | BoundedRow | undefined
+
+function isWhole(row: AskedRow): row is EntityRow | undefined {
+  return row?.body !== undefined || row === undefined
+}

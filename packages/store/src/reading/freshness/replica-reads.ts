@@ -1,0 +1,261 @@
+import {
+  isLooseleafError,
+  LooseleafError,
+  type ConnectionState,
+  type ReplicaReadOptions,
+  type Shard,
+} from '@looseleaf/core'
+import { elapsedBy, isUndecodable } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { openedTo } from '@looseleaf/protocol/internal'
+import { createShardLanes, type LaneStats, type ShardLanes } from '../../calls/shard-lanes.ts'
+import type { Observing } from '../../observing/observing.ts'
+import { createEntityReader, type EntityReader } from '../entities/entity-reader.ts'
+import type { EntityCache } from './entity-cache.ts'
+import { createReplicaFollower, type ReplicaFollower } from './replica-follower.ts'
+import { createSessionTokens } from './session-tokens.ts'
+
+/** The servers that one call reads: for each shard the primary or a replica. */
+export interface ReadView {
+  shard(number: number): Shard
+  lanes(number: number): ShardLanes
+  readonly reader: EntityReader
+  /** True if there may be replicas among the servers. */
+  readonly isReplicated: boolean
+  /** Returns true if the server of this shard is a replica. */
+  isReplica(number: number): boolean
+  /**
+   * Returns the moment of `elapsedBy` up to which the servers used so far know every acknowledged write; undefined if all of them are
+   * primaries.
+   */
+  asOf(): number | undefined
+}
+
+/** A replica as this process knows it. */
+export interface ReplicaStats {
+  readonly name: string
+  /** The replica knows every write acknowledged this many milliseconds ago. Undefined if unknown, as while no call reads from replicas. */
+  readonly ageMs: number | undefined
+  /** Reason why no call reads from it, for people; undefined while calls may. */
+  readonly leftOut: string | undefined
+  readonly connections: ConnectionState | undefined
+  /** Numbers of each lane that has been used. */
+  readonly lanes: readonly LaneStats[]
+}
+
+/** Properties of a read that decide which replicas may serve it. */
+export interface ReadKind {
+  /** True if it reads an index. A replica then has to have the same catalog as this process. */
+  readonly byIndex?: boolean
+  /** True if it rejects when it takes too long. The age of a replica counts as time taken, so half of `queryTimeMs` bounds that age. */
+  readonly isWhole?: boolean
+}
+
+type ViewOptions = ReplicaReadOptions & { readonly fresh?: boolean | undefined }
+
+/** Chooses the servers that calls read. */
+export interface ReplicaReads {
+  readonly primary: ReadView
+  /**
+   * Calls `work` with the servers that the options ask for, or with the cache in front of primaries. If replicas fail, calls it once more
+   * with primaries. Throws `BAD_OPTION` with the name of the call.
+   */
+  read<T>(
+    call: string,
+    options: ViewOptions,
+    kind: ReadKind,
+    work: (view: ReadView) => Promise<T>,
+  ): Promise<T>
+  sessionToken(): string
+  /** Returns the state of the replicas of a shard. */
+  stats(shard: number): readonly ReplicaStats[]
+  close(): Promise<void>
+}
+
+const DEFAULT_STALENESS_MS = 1_000
+
+interface Replica {
+  readonly shard: Shard
+  readonly lanes: ShardLanes
+}
+
+/** A replica that a call reads, and the number of its opened connections at the last look. */
+interface Used {
+  readonly number: number
+  readonly place: number
+  readonly opened: number | undefined
+}
+
+interface ReplicatedShard {
+  readonly replicas: readonly Replica[]
+  readonly follower: ReplicaFollower
+}
+
+export function createReplicaReads(
+  context: EngineContext,
+  primaryLanes: readonly ShardLanes[],
+  cache: EntityCache | undefined,
+  observing: Observing,
+  onWarning: (message: string) => void,
+): ReplicaReads {
+  const { driver, catalog, time, random } = context
+  const now = elapsedBy(time)
+  const tokens = createSessionTokens(now, random, catalog.current().storeId)
+  const primary: ReadView = {
+    shard: (number) => driver.shards[number]!,
+    lanes: (number) => primaryLanes[number]!,
+    reader: createEntityReader(context, (number) => primaryLanes[number]!),
+    isReplicated: false,
+    isReplica: () => false,
+    asOf: () => undefined,
+  }
+  const over = (wrapLanes: EntityCache['over'] | undefined): ReadView => {
+    if (wrapLanes === undefined) return primary
+    const lanes = primaryLanes.map(wrapLanes)
+    return { ...primary, reader: createEntityReader(context, (number) => lanes[number]!) }
+  }
+  const cached = over(cache?.over)
+  const fresh = over(cache?.past)
+  const replicated = driver.shards.map((shard, number): ReplicatedShard | undefined => {
+    const { replicas = [] } = shard
+    if (replicas.length === 0) return undefined
+    return {
+      replicas: replicas.map((replica) => ({ shard: replica, lanes: createShardLanes(replica, observing) })),
+      follower: createReplicaFollower(context, shard, number, onWarning),
+    }
+  })
+  const hasReplicas = replicated.some((shard) => shard !== undefined)
+  /** Counts calls, so that equally fresh replicas take turns. */
+  let turn = 0
+
+  /** Makes a view that chooses the server of a shard when it is first needed. */
+  function choose(
+    { maxStalenessMs = DEFAULT_STALENESS_MS, after }: ReplicaReadOptions,
+    { byIndex = false, isWhole = false }: ReadKind,
+  ): { readonly view: ReadView; readonly used: readonly Used[] } {
+    const known = byIndex ? catalog.current() : undefined
+    // The other half of the time is for the call itself.
+    const bound =
+      isWhole && known !== undefined ? Math.min(maxStalenessMs, known.queryTimeMs / 2) : maxStalenessMs
+    const begun = now()
+    const tokenMoment = after === undefined ? -Infinity : tokens.momentOf(after)
+    turn++
+    const chosen = new Map<number, Replica | undefined>()
+    const used: Used[] = []
+    let asOf: number | undefined
+
+    function find(number: number): Replica | undefined {
+      const shard = replicated[number]
+      // Pending rows of one shard cannot be compared with a replica of another, so only primaries serve while rows may be deferred.
+      if (shard === undefined || known?.mayDefer) return undefined
+      const states = shard.follower.ask(bound)
+      for (let i = 0; i < states.length; i++) {
+        const place = (turn + i) % states.length
+        const state = states[place]!
+        // `<=`, because a raise sent at the moment of the token may have been sent before it.
+        if (state.asOf === undefined || state.asOf < begun - bound || state.asOf <= tokenMoment) continue
+        if (known !== undefined && state.epoch !== known.epochs[number]) continue
+        const replica = shard.replicas[place]!
+        if (openedTo(replica.shard) !== state.opened) continue
+        used.push({ number, place, opened: state.opened })
+        asOf = Math.min(asOf ?? Infinity, state.asOf)
+        return replica
+      }
+      return undefined
+    }
+
+    function replicaOf(number: number): Replica | undefined {
+      if (!chosen.has(number)) chosen.set(number, find(number))
+      return chosen.get(number)
+    }
+
+    const lanes = (number: number): ShardLanes => replicaOf(number)?.lanes ?? primaryLanes[number]!
+    const view: ReadView = {
+      shard: (number) => replicaOf(number)?.shard ?? driver.shards[number]!,
+      lanes,
+      reader: createEntityReader(context, lanes),
+      isReplicated: true,
+      isReplica: (number) => replicaOf(number) !== undefined,
+      asOf: () => asOf,
+    }
+    return { view, used }
+  }
+
+  /** Returns true if the replica has opened no connection since it was judged, so that no other server has answered. */
+  const isSame = ({ number, place, opened }: Used): boolean =>
+    openedTo(replicated[number]!.replicas[place]!.shard) === opened
+
+  /** Returns true if primaries may succeed where this error came from replicas. Leaves out the replica that failed. */
+  function isOfReplicas(error: unknown, used: readonly Used[]): boolean {
+    // The copy of the body on the replica may be damaged.
+    if (isUndecodable(error)) return used.length > 0
+    if (!isLooseleafError(error)) return false
+    const failed = used.find(
+      ({ number, place }) => replicated[number]!.replicas[place]!.shard.name === error.shard,
+    )
+    if (failed === undefined) return false
+    replicated[failed.number]!.follower.failed(failed.place, error.message)
+    return true
+  }
+
+  /** Chooses the view of a call that reads primaries. Rows of the cache may be older than a token, so a call with one bypasses it. */
+  function primaryView({ fresh: isFresh, after }: ViewOptions, { byIndex }: ReadKind): ReadView {
+    if (byIndex) return primary
+    if (isFresh) return fresh
+    return after === undefined ? cached : primary
+  }
+
+  async function readReplicas<T>(
+    options: ViewOptions,
+    kind: ReadKind,
+    work: (view: ReadView) => Promise<T>,
+  ): Promise<T> {
+    const { view, used } = choose(options, kind)
+    try {
+      const found = await work(view)
+      if (used.every(isSame)) return found
+    } catch (error) {
+      if (!isOfReplicas(error, used)) throw error
+    }
+    return work(primary)
+  }
+
+  return {
+    primary,
+    // Not async, because one more promise per call is measurable.
+    read(call, options, kind, work) {
+      const { from = 'primary', maxStalenessMs, after } = options
+      if (after !== undefined) tokens.requireOwn(call, after)
+      if (from === 'primary') {
+        if (maxStalenessMs === undefined) return work(primaryView(options, kind))
+        throw badOption(call, "maxStalenessMs without from: 'replica'; a primary is never too old")
+      }
+      if (options.fresh)
+        throw badOption(call, "fresh and from: 'replica'; what is read from a replica goes past the cache")
+      return hasReplicas ? readReplicas(options, kind, work) : work(primary)
+    },
+    sessionToken: () => tokens.make(),
+    stats(number) {
+      const shard = replicated[number]
+      if (shard === undefined) return []
+      const states = shard.follower.states()
+      return shard.replicas.map(({ shard: replica, lanes }, place) => {
+        const { asOf, leftOut } = states[place]!
+        return {
+          name: replica.name,
+          ageMs: asOf === undefined ? undefined : now() - asOf,
+          leftOut,
+          connections: replica.connections?.(),
+          lanes: lanes.stats(),
+        }
+      })
+    },
+    async close() {
+      await Promise.all(replicated.map((shard) => shard?.follower.close()))
+    },
+  }
+}
+
+function badOption(call: string, given: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', `${call} is given ${given}.`)
+}

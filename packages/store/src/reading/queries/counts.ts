@@ -1,0 +1,128 @@
+import { isLooseleafError, type CallOptions, type ReplicaReadOptions } from '@looseleaf/core'
+import type { IndexProperties, OnDamaged, QueryOptions, QueryPage } from '@looseleaf/index-engine'
+import type { EngineContext, QueryPlan } from '@looseleaf/index-engine/internal'
+import { countRows } from './count-rows.ts'
+import type { ReadAll } from './read-all.ts'
+import { versionReader } from '../rows/version-reader.ts'
+import type { Completeness } from '../steps/completeness.ts'
+import type { Sources } from '../steps/read.ts'
+
+/** Largest number of index rows whose entities a count checks by default. A larger count is a number of rows. */
+const EXACT_COUNT = 1_000
+
+export interface QueryManyOptions extends Omit<QueryOptions, 'cursor'> {
+  /** Also counts the entities that match each condition, as `store.count` does: exactly up to 1,000. Default: false. */
+  readonly count?: boolean | undefined
+}
+
+/** A page with the number of all entities that match: exact up to 1,000, see `CountOptions.exact`. */
+export interface CountedPage<P extends IndexProperties = IndexProperties> extends QueryPage<P> {
+  readonly count: number
+}
+
+export interface CountOptions extends CallOptions, ReplicaReadOptions {
+  /** Asks every shard if `where` does not tell which shard has the rows. */
+  readonly scatter?: boolean | undefined
+  /**
+   * Precision of the number. By default it is exact up to 1,000, unless checking the entities takes longer than `queryTimeMs`; above it
+   * is a number of index rows. Rows of entities that have moved in the last seconds, and rows left by writes that died, make that too high.
+   * `true`: always exact; reads every entity that matches. `false`: always counts index rows, in one statement per shard.
+   * A count is too low only while rows are pending, see `onIndexFailure`. Two queries always check every entity, because their rows
+   * cannot tell the number: a scatter over an index whose `shardOn` is an array, and bounds of more than 512 bytes.
+   */
+  readonly exact?: boolean | undefined
+  /** Handling of damaged entities in a count that reads every entity. Default: `fail`. Without `exact: true` a damaged entity counts as a match. */
+  readonly onDamaged?: OnDamaged | undefined
+}
+
+/** Conditions read concurrently; as many scans go with one statement of a lane. */
+export const MAX_TOGETHER = 128
+
+export interface Counts {
+  /** Counts the entities that match each plan. */
+  countAll(sources: Sources, plans: readonly QueryPlan[], options: CountOptions): Promise<number[]>
+  /** Adds the number of all entities that match to the first pages of plans. */
+  withCounts(
+    sources: Sources,
+    plans: readonly QueryPlan[],
+    pages: readonly QueryPage[],
+    options: QueryManyOptions,
+  ): Promise<CountedPage[]>
+}
+
+export function createCounts(
+  context: Pick<EngineContext, 'catalog'>,
+  completeness: Pick<Completeness, 'mayBePending'>,
+  readAll: ReadAll,
+): Counts {
+  /**
+   * Counts the entities of few rows, through lanes. Reads the body only if the row and its entity have different versions. A damaged
+   * entity counts as a match.
+   */
+  async function countFew(
+    sources: Sources,
+    plan: QueryPlan,
+    likelyRows: number,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    let count = 0
+    const add = (): void => void count++
+    const options = { signal, onDamaged: add }
+    const rows = plan.rowsTellAnswers ? versionReader(context, sources.view) : undefined
+    await readAll(sources, { plan, options, likelyRows, rows }, add)
+    return count
+  }
+
+  async function countAll(
+    sources: Sources,
+    plans: readonly QueryPlan[],
+    { exact, ...options }: CountOptions,
+  ): Promise<number[]> {
+    // Keeps the catalog current to some seconds, which the plans rely on.
+    await completeness.mayBePending(sources.view, plans)
+    const byRows = plans.map((plan) => (exact === true || !plan.canCountRows ? undefined : plan))
+    const counts = await countRows(sources, byRows, options.signal)
+    // One after the other, because each may read many entities.
+    for (const [i, plan] of plans.entries()) {
+      if (byRows[i] === undefined) await readAll(sources, { plan, options }, () => counts[i]!++)
+    }
+    if (exact !== undefined) return counts
+    // A count of 0 rows is exact: rows are written before their entity and deleted after it.
+    const few = [...plans.keys()].filter((i) => byRows[i] && counts[i]! > 0 && counts[i]! <= EXACT_COUNT)
+    for (let from = 0; from < few.length; from += MAX_TOGETHER) {
+      const together = few.slice(from, from + MAX_TOGETHER)
+      const found = await Promise.all(
+        together.map((i) =>
+          countFew(sources, plans[i]!, counts[i]!, options.signal).catch((error: unknown) => {
+            // After the deadline the check may have missed entities that have moved. The number of rows includes them.
+            if (isLooseleafError(error, 'DEADLINE')) return counts[i]!
+            throw error
+          }),
+        ),
+      )
+      for (const [n, i] of together.entries()) counts[i] = found[n]!
+    }
+    return counts
+  }
+
+  return {
+    countAll,
+    async withCounts(sources, plans, pages, options) {
+      // A first page without a cursor has every match.
+      const longer = [...pages.keys()].filter((i) => pages[i]!.cursor !== undefined)
+      const counts = new Map<number, number>()
+      if (longer.length > 0) {
+        const found = await countAll(
+          sources,
+          longer.map((i) => plans[i]!),
+          options,
+        )
+        for (const [n, i] of longer.entries()) counts.set(i, found[n]!)
+      }
+      return pages.map((page, i) => {
+        const { items, cost } = page
+        return { ...page, count: counts.get(i) ?? items.length + (cost.damaged?.length ?? 0) }
+      })
+    },
+  }
+}

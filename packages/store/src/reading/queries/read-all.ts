@@ -1,0 +1,52 @@
+import type { GetAllOptions } from '@looseleaf/index-engine'
+import {
+  forEachMatch,
+  type EngineContext,
+  type QueryPlan,
+  type QueryPorts,
+  type ReadEntity,
+} from '@looseleaf/index-engine/internal'
+import { tookTooLong } from '../../catalog/age.ts'
+import { damagedHandler } from '../entities/damaged-handler.ts'
+import { wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
+import type { Completeness } from '../steps/completeness.ts'
+import type { Sources } from '../steps/read.ts'
+
+/** All matches to read of one plan. */
+export interface MatchesToRead {
+  readonly plan: QueryPlan
+  readonly options: Pick<GetAllOptions, 'signal' | 'onDamaged'>
+  /** See `forEachMatch`. */
+  readonly likelyRows?: number | undefined
+  /** Default: whole entities. */
+  readonly rows?: RowReaderFrom | undefined
+}
+
+/** Calls `onMatch` with every match. Rejects with `DEADLINE` after `queryTimeMs`, when an entity that has moved may be missing. */
+export type ReadAll = (
+  sources: Sources,
+  matches: MatchesToRead,
+  onMatch: (entity: ReadEntity) => void,
+) => Promise<void>
+
+/** Makes the function that reads all matches of a plan. Every scan first checks the deadline. */
+export function createReadAll(
+  { catalog }: EngineContext,
+  completeness: Pick<Completeness, 'deadline'>,
+): ReadAll {
+  return async (sources, { plan, options, likelyRows, rows = (whole) => whole }, onMatch) => {
+    const { view, entries } = sources
+    const { signal, onDamaged } = options
+    const isTooLong = completeness.deadline(view)
+    const checkTime = (): void => {
+      if (isTooLong()) throw tookTooLong(entries[0]!.name, catalog.current().queryTimeMs)
+    }
+    const { scan, read } = rows(wholeReader(sources, damagedHandler(onDamaged, view)))
+    const scanInTime: QueryPorts['scan'] = (...args) => {
+      checkTime()
+      return scan(...args)
+    }
+    await forEachMatch({ scan: scanInTime, read }, plan, { signal, likelyRows }, onMatch)
+    checkTime()
+  }
+}

@@ -1,0 +1,87 @@
+import type { EntityId, LooseleafError } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { QueryCost, QueryOptions, QueryPage } from '@looseleaf/index-engine'
+import {
+  MAX_PAGE_BYTES,
+  runQuery,
+  type ByteBudget,
+  type EngineContext,
+  type IntersectionPlan,
+  type QueryPlan,
+} from '@looseleaf/index-engine/internal'
+import { damagedHandler } from '../entities/damaged-handler.ts'
+import { wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
+import type { Completeness } from '../steps/completeness.ts'
+import type { Sources } from '../steps/read.ts'
+
+/** Pages to read together. */
+export interface PagesToRead {
+  readonly plans: readonly (QueryPlan | IntersectionPlan)[]
+  readonly options: Pick<QueryOptions, 'cursor' | 'signal' | 'onDamaged'>
+  /** Bytes that all pages share. Default: those of one page. */
+  readonly budget?: ByteBudget
+  /** Default: whole entities. */
+  readonly rows?: RowReaderFrom
+}
+
+export type ReadPages = (sources: Sources, pages: PagesToRead) => Promise<QueryPage[]>
+
+/**
+ * Makes the function that reads the pages of plans concurrently. Its steps:
+ * 1. deadline: `queryTimeMs` begins, and pending rows are looked for;
+ * 2. run: `runQuery` scans rows and reads items by a row reader;
+ * 3. judge: the cost says whether the page is complete, how old it may be, and what it leaves out.
+ */
+export function createReadPages(context: EngineContext, completeness: Completeness): ReadPages {
+  const { time, events } = context
+  const now = elapsedBy(time)
+
+  /** Returns the cost of a page as its caller gets it. */
+  function judge(cost: QueryCost, { view, entries }: Sources, isWhole: boolean): QueryCost {
+    const asOf = view.asOf()
+    const { standsFor, generation } = entries[0]!
+    const complete = cost.complete && isWhole
+    if (complete === cost.complete && asOf === undefined && standsFor === undefined) return cost
+    return {
+      ...cost,
+      complete,
+      ...(standsFor !== undefined && { olderGeneration: generation }),
+      ...(asOf !== undefined && { asOf: new Date(time.now() - Math.ceil(now() - asOf)) }),
+    }
+  }
+
+  return async (sources, { plans, options, budget = { left: MAX_PAGE_BYTES }, rows = (whole) => whole }) => {
+    const { cursor, signal, onDamaged } = options
+    const isWhole = await completeness.begin(sources, plans)
+    return Promise.all(
+      plans.map(async (plan) => {
+        const damaged = createDamagedList(damagedHandler(onDamaged, sources.view))
+        const reader = rows(wholeReader(sources, damaged.handle))
+        const page = await runQuery(reader, plan, { cursor, signal, budget })
+        const { rowsDiscarded } = page.cost
+        if (rowsDiscarded > 0)
+          events.happened({ kind: 'discarded', index: sources.entries[0]!.name, rows: rowsDiscarded })
+        const found = reader.costOf === undefined ? page.cost : reader.costOf(page.cost)
+        const cost = damaged.addTo(judge(found, sources, isWhole()))
+        return cost === page.cost ? page : { ...page, cost }
+      }),
+    )
+  }
+}
+
+/** Collects the damaged entities that a page leaves out. */
+function createDamagedList(handle: ((error: LooseleafError) => void) | undefined): {
+  readonly handle: ((error: LooseleafError) => void) | undefined
+  addTo(cost: QueryCost): QueryCost
+} {
+  const damaged = new Set<EntityId>()
+  return {
+    handle:
+      handle &&
+      ((error) => {
+        if (error.entity !== undefined) damaged.add(error.entity)
+        handle(error)
+      }),
+    addTo: (cost) => (damaged.size === 0 ? cost : { ...cost, damaged: [...damaged] }),
+  }
+}

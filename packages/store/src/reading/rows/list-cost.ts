@@ -1,0 +1,6 @@
+import type { QueryCost } from '@looseleaf/index-engine'
+
+export interface ListCost extends QueryCost {
+  /** Items taken from index rows alone. With `verify` they count in `entitiesRead` too, since their versions were read. */
+  readonly entitiesCovered: number
+}

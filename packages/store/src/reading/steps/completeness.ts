@@ -1,0 +1,67 @@
+import type { CatalogEntry } from '@looseleaf/core'
+import { elapsedBy, isOutage } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { createAge } from '../../catalog/age.ts'
+import { createCatalogWatch } from '../../catalog/catalog-watch.ts'
+import type { ReadView } from '../freshness/replica-reads.ts'
+import type { Sources } from './read.ts'
+
+/** The shards that a plan reads. */
+type Planned = readonly { readonly shards: readonly number[] }[]
+
+/** Tells whether the index rows that a call reads lack no committed entity. */
+export interface Completeness {
+  /** Keeps the catalog current to some seconds. Returns true if rows of committed entities may be pending. */
+  mayBePending(view: ReadView, plans: Planned): Promise<boolean>
+  /** Begins a read of pages. Returns a check for its end, which is true if the rows lacked no committed entity. */
+  begin(sources: Sources, plans: Planned): Promise<() => boolean>
+  /**
+   * Returns a check whether a read that begins now has taken longer than lost rows are kept (`queryTimeMs`). For a view of replicas the
+   * time counts from the state that they have.
+   */
+  deadline(view: ReadView): () => boolean
+}
+
+/** Makes the checks of a store. `primary` has the servers that are asked for pending rows. */
+export function createCompleteness(context: EngineContext, primary: ReadView): Completeness {
+  const { driver, time, catalog } = context
+  const now = elapsedBy(time)
+  const watch = createCatalogWatch(context)
+
+  /** Returns true if any shard has pending rows of these indexes, or does not answer. */
+  async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
+    const tables = [...new Set(entries.map(({ table }) => table))]
+    const answers = await Promise.allSettled(
+      driver.shards.flatMap((_, shard) => tables.map((table) => primary.lanes(shard).pending.submit(table))),
+    )
+    return answers.some((answer) => answer.status === 'rejected' || answer.value)
+  }
+
+  async function mayBePending(view: ReadView, plans: Planned): Promise<boolean> {
+    try {
+      return await watch.mayBePending(plans[0]?.shards[0] ?? 0)
+    } catch (error) {
+      // Replicas serve only while no rows may be deferred, so a call that reads replicas alone goes on without its primary.
+      const areReplicas = plans.every(({ shards }) => shards.every((shard) => view.isReplica(shard)))
+      if (areReplicas && isOutage(error)) return false
+      throw error
+    }
+  }
+
+  function deadline(view: ReadView): () => boolean {
+    const { queryTimeMs } = catalog.current()
+    const isOld = createAge(time, queryTimeMs)
+    return () => isOld() || now() - (view.asOf() ?? Infinity) >= queryTimeMs
+  }
+
+  return {
+    mayBePending,
+    async begin({ view, entries }, plans) {
+      // Asked before rows are read: rows that are no longer pending by then are in their tables.
+      const isIndexed = !(await mayBePending(view, plans)) || !(await hasPending(entries))
+      const isTooLong = deadline(view)
+      return () => isIndexed && !isTooLong()
+    },
+    deadline,
+  }
+}
