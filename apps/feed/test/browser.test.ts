@@ -84,7 +84,7 @@ test.skipIf(!found)('an index is added and dropped in the window, which updates 
   await page.goto('/store/live')
   await page.getByRole('button', { name: 'Add entry_by_link' }).click()
   await page.getByRole('heading', { name: 'entry_by_link: building' }).waitFor()
-  await cleanIndex(site.site.store, 'entry_by_link', { settleMs: 0 })
+  await cleanIndex(site.site.store, 'entry_by_link')
   // The page updates without a reload.
   await page.getByRole('heading', { name: 'entry_by_link: ready' }).waitFor()
   expect(await page.getByRole('status').innerText()).toBe('entry_by_link is ready')

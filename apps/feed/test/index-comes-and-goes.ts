@@ -6,7 +6,7 @@ import { createVisitor, openTestSite, type Visitor } from './support.ts'
 export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly unknown[]> {
   const { app, site, errors, close } = await openTestSite({ shards })
   onTestFinished(close)
-  const cleaner = startCleaner(site.store, { catalogMs: 50, settleMs: 50 })
+  const cleaner = startCleaner(site.store)
   onTestFinished(() => cleaner.stop())
 
   const post = async (visitor: Visitor, title: string): Promise<string> => {

@@ -1,8 +1,7 @@
-export type { ChangesStore } from './changes-store.ts'
 export type { ChangedEntity } from './consumer/changed-entity.ts'
 export { consume, type Consumer, type ConsumerStatus, type ShardConsumerStatus } from './consumer/consume.ts'
 export type { ConsumeOptions } from './consumer/consume-options.ts'
-export type { HandledCounts, Handler } from './consumer/row-handler.ts'
+export type { Handler } from './consumer/row-handler.ts'
 export {
   discardDeadLetters,
   dropConsumer,
@@ -11,4 +10,4 @@ export {
   type DeadLetter,
 } from './report/manage-consumers.ts'
 export { readConsumers, type ConsumerReport, type ConsumerShardReport } from './report/read-consumers.ts'
-export { watch, type WatchedPage, type WatchOptions, type WatchStore } from './watch/watch.ts'
+export { watch, type WatchedPage, type WatchOptions } from './watch/watch.ts'

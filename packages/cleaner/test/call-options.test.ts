@@ -58,12 +58,12 @@ test.each([
   ['startCleaner', { keepAlive: 'yes' }, 'true or false; got a string of 3 characters.'],
   ['startCleaner', { rowsPerRound: 0 }, 'a whole number, 1 or more; got 0.'],
   ['cleanIndex', { check: 'no' }, 'true or false; got a string of 2 characters.'],
-  ['cleanIndex', { pageSize: -5 }, 'a whole number, 1 or more; got -5.'],
-  ['cleanIndex', { pageSize: 2.5 }, 'a whole number, 1 or more; got 2.5.'],
+  ['startCleaner', { rowsPerRound: -5 }, 'a whole number, 1 or more; got -5.'],
+  ['startCleaner', { rowsPerRound: 2.5 }, 'a whole number, 1 or more; got 2.5.'],
   ['cleanIndex', { rowsPerSecond: 0 }, 'a number above 0; got 0.'],
   ['cleanIndex', { rowsPerSecond: '5' }, 'a number above 0; got a string of 1 characters.'],
   ['cleanIndex', { signal: {} }, 'an AbortSignal; got an object.'],
-  ['checkIndex', { settleMs: '5' }, 'a number of milliseconds, 0 or more; got a string of 1 characters.'],
+  ['checkIndex', { rowsPerSecond: '5' }, 'a number above 0; got a string of 1 characters.'],
   ['checkIndex', { onProblem: true }, 'a function; got a boolean.'],
 ])('%s refuses %j', async (name, options, words) => {
   const [option] = Object.keys(options)

@@ -3,7 +3,8 @@ import { mysqlShards } from '@looseleaf/driver-mysql'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
-import { checkIndex, cleanIndex, startCleaner, sweep } from '../src/index.ts'
+import { checkIndex, sweep } from '../src/index.ts'
+import { tunedCheckIndex, startTunedCleaner, tunedCleanIndex } from '../src/internal.ts'
 import { dyingDriver } from './broken-driver.ts'
 import { addRow, byTag, byUser, expectedRows, removeRow, rowFor, rowsIn, shared } from './stores.ts'
 import { until } from './times.ts'
@@ -50,7 +51,7 @@ test('missing, dangling and misplaced rows and those of dead writers are found a
   await removeRow(store, 'by_user', right)
   await addRow(store, 'by_user', { ...right, shard: 1 - right.shard })
 
-  expect(await checkIndex(store, 'by_user', { settleMs: 20 })).toMatchObject({
+  expect(await tunedCheckIndex(store, 'by_user', { settleMs: 20 })).toMatchObject({
     entities: 6,
     rows: 8,
     missing: 2,
@@ -79,7 +80,7 @@ test('indexes are filled by two workers while writers run', async () => {
   }
   const writers = [0, 1, 2, 3].map(write)
   const options = { pageSize: 50, pollMs: 20, settleMs: 50 }
-  await Promise.all([cleanIndex(store, undefined, options), cleanIndex(worker, undefined, options)])
+  await Promise.all([tunedCleanIndex(store, undefined, options), tunedCleanIndex(worker, undefined, options)])
   isOver = true
   await Promise.all(writers)
   await writer.settled()
@@ -87,7 +88,7 @@ test('indexes are filled by two workers while writers run', async () => {
     const rows = new Set(await rowsIn(store, name))
     for (const row of await expectedRows(store, name)) expect(rows).toContain(row)
   }
-  await cleanIndex(store, undefined, { ...options, graceMs: 0 })
+  await tunedCleanIndex(store, undefined, { ...options, graceMs: 0 })
   for (const name of ['by_user', 'by_tag']) {
     expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
   }
@@ -103,9 +104,9 @@ test('another worker takes over after the leases of a killed one have expired', 
   const options = { pageSize: 2, checkpointMs: 0, leaseMs: 200, pollMs: 20 }
   for (const dieAfter of [12, 25, 40]) {
     mortal.dieAfter(dieAfter)
-    await expect(cleanIndex(dying, 'by_user', options)).rejects.toMatchObject({ code: 'CLOSED' })
+    await expect(tunedCleanIndex(dying, 'by_user', options)).rejects.toMatchObject({ code: 'CLOSED' })
   }
-  await cleanIndex(store, 'by_user', options)
+  await tunedCleanIndex(store, 'by_user', options)
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   expect(await store.getAll(byUser, { user_id: 'user 3' })).toHaveLength(1)
 })
@@ -119,7 +120,7 @@ test('an index with a missing table is filled again, and a process that knew it 
   const store = await open()
   await expect(reader.query(byUser, { user_id: 'user 1' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
   await reader.put(bagOf(30))
-  await cleanIndex(store, 'by_user', { settleMs: 20 })
+  await tunedCleanIndex(store, 'by_user', { settleMs: 20 })
   expect(await reader.getAll(byUser, {}, { scatter: true })).toHaveLength(31)
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
@@ -134,7 +135,7 @@ test('a filled partial index has only the rows of its entities', async () => {
     on: { kind: 'entry' },
   })
   await store.addIndex(entries)
-  await cleanIndex(store, entries.name, { settleMs: 20 })
+  await tunedCleanIndex(store, entries.name, { settleMs: 20 })
   expect(await rowsIn(store, entries.name)).toHaveLength(20)
   expect(await checkIndex(store, entries.name)).toMatchObject({ rows: 20, missing: 0, dangling: 0 })
   const where = { user_id: { in: ['user 0', 'user 1', 'user 2'] }, published: { lt: 30 } }
@@ -152,7 +153,7 @@ test('a filled partial index has only the rows of its entities', async () => {
 test('a running cleaner follows the writes and fills new indexes', async () => {
   const open = await databases()
   const [store, other] = [await open([byUser]), await open()]
-  const cleaner = startCleaner(store, { intervalMs: 20, catalogMs: 50, settleMs: 20 })
+  const cleaner = startTunedCleaner(store, { intervalMs: 20, catalogMs: 50, settleMs: 20 })
   onTestFinished(() => cleaner.stop())
   const { id, version } = await other.put(bagOf(1))
   await addRow(other, 'by_user', rowFor(other, 'by_user', id, bagOf(2), version))

@@ -4,6 +4,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { cleanIndex, startCleaner } from '../src/index.ts'
+import { tunedCleanIndex } from '../src/internal.ts'
 import { addRow, byTag, byUser, openStore, removeRow, rowFor } from './stores.ts'
 import { leapingTime, until } from './times.ts'
 
@@ -82,7 +83,7 @@ test('failed, stopped and halted runs have different outcomes', async () => {
   const stopping = cleanIndex(store, 'by_user', { signal: stop.signal, onProgress: () => stop.abort() })
   await expect(stopping).rejects.toMatchObject({ code: 'ABORTED' })
   let isPaused: Promise<unknown> | undefined
-  await cleanIndex(store, 'by_user', {
+  await tunedCleanIndex(store, 'by_user', {
     checkpointMs: 0,
     onProgress: () => (isPaused ??= store.pauseIndex('by_user')),
   })

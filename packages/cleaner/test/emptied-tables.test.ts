@@ -3,7 +3,8 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
-import { cleanIndex, readCleanerReport, readLostRows, startCleaner } from '../src/index.ts'
+import { cleanIndex, readCleanerReport } from '../src/index.ts'
+import { readLostRows, startTunedCleaner } from '../src/internal.ts'
 import { createWitnessKeeper, type WitnessKeeper } from '../src/tampering/keep-witnesses.ts'
 import { loadWitnesses } from '../src/tampering/witness-record.ts'
 import { byTag, byUser, expectedRows, openStore, rowsIn } from './stores.ts'
@@ -100,7 +101,7 @@ test('emptied claims are taken again, and protect their keys', async () => {
 })
 
 test('a running cleaner notices an emptied table, and fills its index again', async () => {
-  const cleaner = startCleaner(store, { settleMs: 0, sweepEveryMs: 1e12 })
+  const cleaner = startTunedCleaner(store, { settleMs: 0, sweepEveryMs: 1e12 })
   onTestFinished(() => cleaner.stop())
   // The first sweep has to end before, or it would write the rows again.
   await until(async () =>

@@ -3,7 +3,8 @@ import { mysqlShards } from '@looseleaf/driver-mysql'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
-import { cleanIndex, deleteExpired, startCleaner } from '../src/index.ts'
+import { cleanIndex, deleteExpired } from '../src/index.ts'
+import { startTunedCleaner } from '../src/internal.ts'
 import { rowsIn } from './stores.ts'
 import { until } from './times.ts'
 
@@ -46,7 +47,7 @@ test('expired entities on MariaDB are deleted with their index rows and claims, 
   expect(await store.insert({ token: '7' })).toBeDefined()
 
   const again = await put(302, -2)
-  const cleaner = startCleaner(store, { intervalMs: 20, idleIntervalMs: 20 })
+  const cleaner = startTunedCleaner(store, { intervalMs: 20, idleIntervalMs: 20 })
   onTestFinished(() => cleaner.stop())
   await until(async () => (await rowsIn(store, 'sessions_expire')).length === 2)
   expect(cleaner.status().expired).toBe(1)

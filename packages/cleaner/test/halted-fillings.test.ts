@@ -2,22 +2,21 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { checkIndex, cleanIndex, type CleanOptions, type CleanProgress } from '../src/index.ts'
 import {
-  checkIndex,
-  cleanIndex,
-  cleaning,
   readWorkers,
-  startCleaner,
-  type CleanOptions,
-  type CleanProgress,
-} from '../src/index.ts'
+  startTunedCleaner,
+  tunedCleanIndex,
+  tunedCleaning,
+  type Tuned,
+} from '../src/internal.ts'
 import { byTag, byUser, entryOf, expectedRows, openStore, rowsIn } from './stores.ts'
 import { until } from './times.ts'
 
 // Fillings that are halted by pausing them or hiding their index.
 
 const ENTITIES = 300
-const OPTIONS: CleanOptions = { settleMs: 1, pollMs: 1, checkpointMs: 0, pageSize: 10 }
+const OPTIONS: Tuned<CleanOptions> = { settleMs: 1, pollMs: 1, checkpointMs: 0, pageSize: 10 }
 
 let store: DataStore
 /** Another process on the same shards. */
@@ -51,7 +50,7 @@ describe.each(halts)('a filling whose index is %s', (_, halt, resume) => {
   it('a halted filling stops in a working process, keeps its progress, and resumes there', async () => {
     await store.addIndex(byUser)
     let isHalted = false
-    const first = await cleanIndex(store, 'by_user', {
+    const first = await tunedCleanIndex(store, 'by_user', {
       ...OPTIONS,
       async onProgress({ done }) {
         if (done < ENTITIES / 3 || isHalted) return
@@ -65,10 +64,10 @@ describe.each(halts)('a filling whose index is %s', (_, halt, resume) => {
     expect(added).toBeLessThan(ENTITIES)
     // No worker keeps the part.
     expect(await readWorkers(store, ['index_by_user'])).toEqual(new Map([['index_by_user', 0]]))
-    expect(await cleanIndex(store, undefined, OPTIONS)).toMatchObject({ indexes: [{ halted: true }] })
+    expect(await tunedCleanIndex(store, undefined, OPTIONS)).toMatchObject({ indexes: [{ halted: true }] })
 
     await resume()
-    const second = await cleanIndex(store, 'by_user', OPTIONS)
+    const second = await tunedCleanIndex(store, 'by_user', OPTIONS)
     expect(second.indexes).toMatchObject([{ state: 'ready' }])
     // The counts cover the whole run, and no entity was read twice.
     expect(second.indexes).toMatchObject([{ added: ENTITIES }])
@@ -80,7 +79,7 @@ describe.each(halts)('a filling whose index is %s', (_, halt, resume) => {
   it('a halted filling does not begin, while another index is filled', async () => {
     await store.addIndex([byUser, byTag])
     await halt()
-    const { indexes } = await cleanIndex(store, ['by_user', 'by_tag'], OPTIONS)
+    const { indexes } = await tunedCleanIndex(store, ['by_user', 'by_tag'], OPTIONS)
     expect(indexes).toMatchObject([
       { index: 'by_tag', state: 'ready' },
       { index: 'by_user', state: 'building', halted: true, added: 0 },
@@ -98,7 +97,7 @@ describe.each(halts)('a filling whose index is %s', (_, halt, resume) => {
     await store.addIndex(byUser)
     await halt()
     const read = pagesRead
-    const cleaner = startCleaner(store, { catalogMs: 5, settleMs: 1, pollMs: 1 })
+    const cleaner = startTunedCleaner(store, { catalogMs: 5, settleMs: 1, pollMs: 1 })
     try {
       await store.addIndex(byTag)
       await until(() => entryOf(store, 'by_tag').state === 'ready')
@@ -116,7 +115,7 @@ describe.each(halts)('a filling whose index is %s', (_, halt, resume) => {
 it('a filling also stops in the phase `dangling`', async () => {
   await store.addIndex(byUser)
   let phase: string | undefined
-  const stop: CleanOptions = {
+  const stop: Tuned<CleanOptions> = {
     ...OPTIONS,
     async onProgress(at) {
       if (at.phase !== 'dangling' || phase !== undefined) return
@@ -124,25 +123,25 @@ it('a filling also stops in the phase `dangling`', async () => {
       await operator.pauseIndex('by_user')
     },
   }
-  expect(await cleanIndex(store, 'by_user', stop)).toMatchObject({ indexes: [{ halted: true }] })
+  expect(await tunedCleanIndex(store, 'by_user', stop)).toMatchObject({ indexes: [{ halted: true }] })
   expect(phase).toBe('dangling')
   await operator.resumeIndex('by_user')
-  expect(await cleanIndex(store, 'by_user', OPTIONS)).toMatchObject({ indexes: [{ state: 'ready' }] })
+  expect(await tunedCleanIndex(store, 'by_user', OPTIONS)).toMatchObject({ indexes: [{ state: 'ready' }] })
 })
 
 it('a hidden index is still swept', async () => {
   await store.addIndex(byUser)
-  await cleanIndex(store, 'by_user', OPTIONS)
+  await tunedCleanIndex(store, 'by_user', OPTIONS)
   await operator.hideIndex('by_user')
-  expect(await cleanIndex(store, 'by_user', OPTIONS)).toMatchObject({
+  expect(await tunedCleanIndex(store, 'by_user', OPTIONS)).toMatchObject({
     indexes: [{ state: 'ready', entities: expect.any(Number), added: 0 }],
   })
-  expect((await cleanIndex(store, 'by_user', OPTIONS)).indexes[0]).not.toHaveProperty('halted')
+  expect((await tunedCleanIndex(store, 'by_user', OPTIONS)).indexes[0]).not.toHaveProperty('halted')
 })
 
 it('a generation is named by its number, and includes only the claims of its definition', async () => {
   await store.addIndex(byUser)
-  await cleanIndex(store, 'by_user', OPTIONS)
+  await tunedCleanIndex(store, 'by_user', OPTIONS)
   await store.addIndex({ ...byUser, shardOn: 'id' })
   expect(await checkIndex(store, { name: 'by_user', generation: 1 })).toMatchObject({
     generation: 1,
@@ -150,11 +149,11 @@ it('a generation is named by its number, and includes only the claims of its def
     missing: 0,
   })
   expect(await checkIndex(store, 'by_user')).toMatchObject({ generation: 2, missing: ENTITIES })
-  expect(await cleanIndex(store, { name: 'by_user', generation: 1 }, OPTIONS)).toMatchObject({
+  expect(await tunedCleanIndex(store, { name: 'by_user', generation: 1 }, OPTIONS)).toMatchObject({
     indexes: [{ generation: 1 }],
   })
   const reports: CleanProgress[] = []
-  for await (const progress of cleaning(store, [{ name: 'by_user', generation: 1 }], OPTIONS))
+  for await (const progress of tunedCleaning(store, [{ name: 'by_user', generation: 1 }], OPTIONS))
     reports.push(progress)
   expect(reports.at(-1)).toMatchObject({ phase: 'ready' })
   expect((await store.indexes()).map(({ state }) => state)).toEqual(['ready', 'building'])

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
-import { checkIndex, cleanIndex, startCleaner, sweep } from '../src/index.ts'
+import { sweep } from '../src/index.ts'
+import { tunedCheckIndex, startTunedCleaner, tunedCleanIndex } from '../src/internal.ts'
 import { LARGE_ENTITIES, LARGE_ENTITY_MIB } from './large-store-size.ts'
 
 const byRank = defineIndex('by_rank', { properties: { group: 'integer', rank: 'integer' }, shardOn: 'group' })
@@ -32,11 +33,15 @@ const work: Record<string, () => Promise<unknown>> = {
     for (let i = 0; i < LARGE_ENTITIES; i++) await filling.put(bag)
     await filling.close()
   },
-  check: () => checkIndex(store, 'by_rank', { settleMs: 0 }),
-  clean: () => cleanIndex(store, 'by_rank', { restart: true, settleMs: 0 }),
+  check: () => tunedCheckIndex(store, 'by_rank', { settleMs: 0 }),
+  clean: () => tunedCleanIndex(store, 'by_rank', { restart: true, settleMs: 0 }),
   sweep: () => sweep(store),
   async follow() {
-    const cleaner = startCleaner(store, { intervalMs: 10, sweepEveryMs: 3_600_000, catalogMs: 3_600_000 })
+    const cleaner = startTunedCleaner(store, {
+      intervalMs: 10,
+      sweepEveryMs: 3_600_000,
+      catalogMs: 3_600_000,
+    })
     while (cleaner.status().totals.entities < LARGE_ENTITIES)
       await new Promise((resolve) => setTimeout(resolve, 10))
     await cleaner.stop()

@@ -1,25 +1,28 @@
 import {
   formatId,
   parseId,
-  type CatalogEntry,
   type Driver,
   type DriverFactory,
   type IndexDefinitionData,
   type Observer,
   type Time,
 } from '@looseleaf/core'
-import type { IndexRow, IndexTable } from '@looseleaf/core/internal'
+import type { CatalogEntry, IndexRow, IndexTable } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import {
   defineIndex,
-  deriveRows,
-  shardOfRow,
   type IndexDefinition,
   type IndexedEntity,
   type IndexProperties,
   type Where,
 } from '@looseleaf/index-engine'
-import { keyIdentity, tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  deriveRows,
+  keyIdentity,
+  shardOfRow,
+  tableSpec,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 
 /** An index whose rows are usually on another shard than their entity. */

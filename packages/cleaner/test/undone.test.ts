@@ -1,12 +1,12 @@
-import { LooseleafError, type IndexState } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { LooseleafError } from '@looseleaf/core'
+import type { IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 import type { FaultPlan, FaultyCall } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cleanIndex } from '../src/index.ts'
-import { drainPending } from '../src/internal.ts'
+import { drainPending, tunedCleanIndex } from '../src/internal.ts'
 import { crashingShards, type CrashingShards } from './crashing-shards.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
@@ -110,7 +110,7 @@ describe('a crash that undoes commits', () => {
         },
       }
     }
-    await cleanIndex(store, 'by_rank', { settleMs: 0 })
+    await tunedCleanIndex(store, 'by_rank', { settleMs: 0 })
     const stored = await store.get(id)
     const rank = stored?.['rank']
     const wanted = rank === undefined ? [] : [BigInt(Number(rank))]
@@ -143,7 +143,7 @@ describe('a crash that undoes commits', () => {
         },
       }
     }
-    await cleanIndex(store, 'by_rank', { settleMs: 0 })
+    await tunedCleanIndex(store, 'by_rank', { settleMs: 0 })
     expect(isDone).toBe(true)
     expect(await ranks(store)).toEqual([3n])
   })

@@ -1,13 +1,13 @@
 import { parseId } from '@looseleaf/core'
 import type { IndexRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, shardOfRow } from '@looseleaf/index-engine'
-import { deriveClaims, keyIdentity } from '@looseleaf/index-engine/internal'
+import { defineIndex } from '@looseleaf/index-engine'
+import { deriveClaims, keyIdentity, shardOfRow } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { createIndexKeeper } from '../src/background/keep-indexes.ts'
-import { checkIndex } from '../src/check/check-index.ts'
-import { cleanIndex } from '../src/clean/clean-index.ts'
+import { checkIndex, tunedCheckIndex } from '../src/check/check-index.ts'
+import { cleanIndex, tunedCleanIndex } from '../src/clean/clean-index.ts'
 import type { Problem } from '../src/pass/pass-options.ts'
 import { sweep } from '../src/sweep/sweep.ts'
 import { openStore, withDeleteDelay } from './stores.ts'
@@ -63,7 +63,7 @@ test('a new unique index over entities gets a claim for each key, and becomes re
   await store.put({ n: 1 })
   await store.addIndex(byMail)
   expect(await states(store)).toEqual(['index_by_mail building', 'claims_by_mail building'])
-  const { indexes } = await cleanIndex(store, 'by_mail', { pageSize: 10 })
+  const { indexes } = await tunedCleanIndex(store, 'by_mail', { pageSize: 10 })
   expect(indexes).toMatchObject([
     { index: 'by_mail', state: 'ready', added: 50 },
     { index: 'by_mail', state: 'ready', unique: true, added: 50, duplicates: 0 },
@@ -124,13 +124,13 @@ test('rows are checked and cleaned while their claims are being filled', async (
     table: entry.table,
     columns: [{ name: 'mail', type: 'string' }],
   }).remove([{ key: [Buffer.from('ada')], entityId: parseId(id), before: Infinity }])
-  expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({
+  expect(await tunedCheckIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({
     missing: 1,
     unclaimed: 2,
     rows: 1,
   })
   await cleanIndex(store, 'by_mail')
-  expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({
+  expect(await tunedCheckIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({
     missing: 0,
     unclaimed: 1,
     rows: 2,
@@ -152,7 +152,7 @@ test('claims are checked and cleaned with each generation that shares them', asy
   const shard = shardOfRow(entry, store.context.router, key, parseId(id))
   await claimTable(store, shard).rows.remove([{ key, entityId: parseId(id), before: Infinity }])
   for (const name of ['by_mail', { name: 'by_mail', generation: 1 }, second])
-    expect(await checkIndex(store, name, { settleMs: 0 })).toMatchObject({ missing: 0, unclaimed: 1 })
+    expect(await tunedCheckIndex(store, name, { settleMs: 0 })).toMatchObject({ missing: 0, unclaimed: 1 })
   await cleanIndex(store, second)
   await expectHeld(store)
 })
@@ -217,10 +217,13 @@ test('a sweep releases claims without an entity, and takes missing ones', async 
   await claimTable(store, at('eve', eve)).rows.remove([
     { key: [Buffer.from('eve')], entityId: parseId(eve), before: Infinity },
   ])
-  expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({ unclaimed: 1, missing: 0 })
+  expect(await tunedCheckIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({ unclaimed: 1, missing: 0 })
   await sweep(store, { graceMs: 0 })
   await expectHeld(store)
-  expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({ unclaimed: 0, dangling: 0 })
+  expect(await tunedCheckIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({
+    unclaimed: 0,
+    dangling: 0,
+  })
 })
 
 test('a sweep moves a claim from an entity without the key to the one that has it', async () => {

@@ -7,7 +7,8 @@ import { MARK_TASK, markFromText, NOTE_TASK } from '@looseleaf/protocol/internal
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { cleanIndex, lookForWentBack, readWentBack, startCleaner } from '../src/index.ts'
+import { cleanIndex } from '../src/index.ts'
+import { lookForWentBack, readWentBack, startTunedCleaner } from '../src/internal.ts'
 import { createMarkKeeper } from '../src/tampering/keep-marks.ts'
 import { byTag, byUser, expectedRows, openStore, QUERY_TIME_MS, rowsIn } from './stores.ts'
 import { leapingTime, until, type LeapingTime } from './times.ts'
@@ -80,7 +81,7 @@ test.each([0, 1])(
     expect(await readWentBack(store)).toMatchObject([found])
     expect(await rowsIn(store, 'by_user')).not.toEqual(await expectedRows(store, 'by_user'))
 
-    const cleaner = startCleaner(store, { settleMs: 0 })
+    const cleaner = startTunedCleaner(store, { settleMs: 0 })
     await until(async () => (await readWentBack(store)).every(({ isSwept }) => isSwept))
     await until(() => cleaner.status().sweeping.length === 0)
     // The shard gets the record of the sweep after a minute.

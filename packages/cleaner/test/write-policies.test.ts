@@ -6,8 +6,8 @@ import { tableSpec } from '@looseleaf/index-engine/internal'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { type FaultPlan, faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { checkIndex, cleanIndex, sweep } from '../src/index.ts'
-import { drainPending } from '../src/internal.ts'
+import { checkIndex, sweep } from '../src/index.ts'
+import { drainPending, tunedCleanIndex } from '../src/internal.ts'
 import { refuseUpserts } from './refuse-upserts.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -125,7 +125,7 @@ describe("onIndexFailure: 'defer'", () => {
     const store = await open({ onIndexFailure: 'defer', indexes: [byRank] })
     const cleaner = await open({ indexes: [], migrate: false })
     await store.addIndex(byName)
-    await cleanIndex(store, 'by_name', { settleMs: 0, pollMs: 1 })
+    await tunedCleanIndex(store, 'by_name', { settleMs: 0, pollMs: 1 })
     plan = refuseUpserts
     const { id } = await store.put({ name: 'one', rank: 1 })
     plan = () => undefined

@@ -1,2 +1,2 @@
 export { defineConfig, type LooseleafConfig } from './config/define-config.ts'
-export { shardsFrom, type ShardsFromOptions } from './config/shards-from.ts'
+export { shardsFrom } from './config/shards-from.ts'

@@ -27,7 +27,7 @@ afterAll(() => servers?.stop())
 async function open(urls: readonly string[]): Promise<{ store: DataStore; warnings: string[] }> {
   const warnings: string[] = []
   const store = await DataStore.open({
-    shards: mysqlShards(urls, { connectTimeoutMs: 2_000, breakerProbeMs: 50 }),
+    shards: mysqlShards(urls, { connectTimeoutMs: 2_000 }),
     onWarning: (warning) => warnings.push(warning),
   })
   stores.push(store)

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readCleanerReport, startCleaner } from '@looseleaf/cleaner'
+import { readCleanerReport } from '@looseleaf/cleaner'
+import { startTunedCleaner } from '@looseleaf/cleaner/internal'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
@@ -101,7 +102,7 @@ test('status --check finds a store without a cleaner, and finds nothing in a cle
   expect(urgent.json()).toEqual({ ok: true, grade: 'look', findings: [] })
 
   const store = await openStore(cwd)
-  const cleaner = startCleaner(store, { intervalMs: 10, catalogMs: 10, leaseMs: 300 })
+  const cleaner = startTunedCleaner(store, { intervalMs: 10, catalogMs: 10, leaseMs: 300 })
   onTestFinished(() => cleaner.stop())
   while (!(await isCleaned(store))) await delay(10)
   const last = await runInside(['status', '--check', '--json'], { cwd })

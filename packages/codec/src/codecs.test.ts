@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { bodyOfArrays, jsonBombs, msgpackBombs } from '../test/bombs.ts'
 import { codeOf } from '../test/code-of.ts'
+import { tunedEnvelopeCodec } from './envelope-codec.ts'
 import { envelopeCodec, jsonCodec, jsonFormat, jsonZlibCodec, msgpackZlibCodec } from './index.ts'
 
 // These two codecs cover both formats, with and without compression. The variants below combine the same parts.
@@ -18,7 +19,7 @@ codecContract(vitest, 'jsonCodec', jsonCodec, { bodyOfArrays: (count) => bodyOfA
 const variants: readonly (readonly [string, Codec])[] = [
   ['jsonZlibCodec', jsonZlibCodec()],
   ['an envelope codec without compression', envelopeCodec({ compression: 'none' })],
-  ['an envelope codec that tries to compress everything', envelopeCodec({ minCompressBytes: 0, level: 1 })],
+  ['an envelope codec that tries to compress everything', tunedEnvelopeCodec({}, 0)],
   [
     'an envelope codec that reads and writes only one format, with a small limit',
     envelopeCodec({ format: jsonFormat, alsoReads: [], maxBodyBytes: 4_000_000 }),

@@ -1,5 +1,5 @@
-import type { StoreCodec } from '@looseleaf/core'
 import type { Definition } from '@looseleaf/core/internal'
+import type { StoreCodec } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { envelopeCodec, jsonCodec, msgpackZlibCodec } from './index.ts'
 

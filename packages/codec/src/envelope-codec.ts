@@ -5,12 +5,11 @@ import {
   isLooseleafError,
   LooseleafError,
   type Bag,
-  type BodyDescription,
   type Codec,
   type PropertyValue,
   type StoreCodec,
 } from '@looseleaf/core'
-import { describeKind, isBytes, isUndecodable } from '@looseleaf/core/internal'
+import { describeKind, isBytes, isUndecodable, type BodyDescription } from '@looseleaf/core/internal'
 import type { BodyFormat } from './body-format.ts'
 import { checksum } from './checksum.ts'
 import { damaged } from './damaged.ts'
@@ -41,6 +40,8 @@ const FLAG_ZLIB = 1
 const FLAG_DICTIONARY = 2
 /** MessagePack of the values without their names. The id of their shape precedes the data. */
 const SHAPED_FORMAT = 3
+/** zlib skips smaller bodies: for them it takes ten times as long as the encoding, and saves less than two fifths. */
+const MIN_COMPRESS_BYTES = 1024
 /** A dictionary saves hardly anything in smaller bodies. */
 const MIN_DICTIONARY_BYTES = 64
 
@@ -57,7 +58,12 @@ const MIN_DICTIONARY_BYTES = 64
  * Throws `BAD_OPTION` for options that are not valid.
  */
 export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
-  const settings = checkEnvelopeOptions(options)
+  return tunedEnvelopeCodec(options, MIN_COMPRESS_BYTES)
+}
+
+/** As `envelopeCodec`, with another smallest body for zlib, for tests. */
+export function tunedEnvelopeCodec(options: EnvelopeCodecOptions, minCompressBytes: number): Codec {
+  const settings = { ...checkEnvelopeOptions(options), minCompressBytes }
   const forStore = (): StoreCodec => {
     const definitions = createKnownDefinitions({
       ...settings,
@@ -70,8 +76,12 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
   return Object.defineProperty(createCodec(settings, undefined), 'forStore', { value: forStore })
 }
 
-function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undefined): Codec {
-  const { format, formats, compression, minCompressBytes, level, maxBodyBytes } = settings
+interface CodecSettings extends EnvelopeSettings {
+  readonly minCompressBytes: number
+}
+
+function createCodec(settings: CodecSettings, known: KnownDefinitions | undefined): Codec {
+  const { format, formats, compression, minCompressBytes, maxBodyBytes } = settings
 
   function encode(bag: Bag): Uint8Array {
     const properties = copyBag(bag)
@@ -94,14 +104,14 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
     return body
   }
 
-  /** Compresses the bytes if that makes them smaller. */
+  /** Compresses the bytes if that makes them smaller, at zlib's default level. */
   function compress(raw: Uint8Array): readonly [data: Uint8Array, flags: number, by?: KnownDictionary] {
     const dictionary = raw.length < MIN_DICTIONARY_BYTES ? undefined : known?.newest
     if (dictionary !== undefined) {
-      const packed = deflateRawSync(raw, { level, dictionary: dictionary.bytes })
+      const packed = deflateRawSync(raw, { dictionary: dictionary.bytes })
       if (packed.length + ID_BYTES < raw.length) return [packed, FLAG_DICTIONARY, dictionary]
     } else if (compression === 'zlib' && raw.length >= minCompressBytes) {
-      const packed = deflateSync(raw, { level })
+      const packed = deflateSync(raw)
       if (packed.length < raw.length) return [packed, FLAG_ZLIB]
     }
     return [raw, 0]

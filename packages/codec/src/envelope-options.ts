@@ -1,4 +1,3 @@
-import { constants } from 'node:zlib'
 import { LooseleafError } from '@looseleaf/core'
 import {
   badArgument,
@@ -23,19 +22,12 @@ export interface EnvelopeCodecOptions {
   /** Compression of written bodies. Either is always read. Default: `'zlib'`. */
   readonly compression?: 'zlib' | 'none' | undefined
   /**
-   * Smaller bodies (in bytes) are not compressed by zlib. Below the default it takes ten times as long as the encoding and saves less
-   * than two fifths. A body that would not become smaller is never compressed. Default: 1,024.
-   */
-  readonly minCompressBytes?: number | undefined
-  /**
    * Stores the names of properties once for the store, as shapes, and writes bags without them. Needs `msgpackFormat` and a store. Such
    * bodies are read with or without this option. Default: false.
    */
   readonly shapes?: boolean | undefined
   /** Compresses bodies of 64 bytes and more by the store's dictionary, once one was trained. Needs a store. Default: false. */
   readonly dictionary?: boolean | undefined
-  /** Level of zlib, 1 (fast) to 9 (small). Default: 6. */
-  readonly level?: number | undefined
   /** Largest size of a body in bytes, both encoded and stored. Default: 8 MiB; at most 16 MiB less a byte, the limit of the column. */
   readonly maxBodyBytes?: number | undefined
 }
@@ -45,10 +37,8 @@ export interface EnvelopeSettings {
   readonly format: BodyFormat
   readonly formats: ReadonlyMap<number, BodyFormat>
   readonly compression: 'zlib' | 'none'
-  readonly minCompressBytes: number
   readonly shapes: boolean
   readonly dictionary: boolean
-  readonly level: number
   readonly maxBodyBytes: number
 }
 
@@ -57,16 +47,12 @@ const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024
 const GREATEST_BODY_BYTES = 2 ** 24 - 1
 export const BUILT_IN: readonly BodyFormat[] = [msgpackFormat, jsonFormat]
 
-const { Z_BEST_SPEED, Z_BEST_COMPRESSION } = constants
-
 const optionsOfCodec: OptionKinds<EnvelopeCodecOptions> = {
   format: optionKinds.elsewhere,
   alsoReads: { expected: 'a list of formats', fits: Array.isArray },
   compression: oneOf('zlib', 'none'),
-  minCompressBytes: wholeNumber(0, 2 ** 31),
   shapes: optionKinds.flag,
   dictionary: optionKinds.flag,
-  level: wholeNumber(Z_BEST_SPEED, Z_BEST_COMPRESSION),
   maxBodyBytes: wholeNumber(1, GREATEST_BODY_BYTES),
 }
 
@@ -77,10 +63,8 @@ export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSet
     format = msgpackFormat,
     alsoReads = BUILT_IN,
     compression = 'zlib',
-    minCompressBytes = 1024,
     shapes = false,
     dictionary = false,
-    level = 6,
     maxBodyBytes = DEFAULT_MAX_BODY_BYTES,
   } = options
   checkFormat('format', format)
@@ -99,7 +83,7 @@ export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSet
       "A codec with a dictionary needs compression; its compression is 'none'.",
     )
   }
-  return { format, formats, compression, minCompressBytes, shapes, dictionary, level, maxBodyBytes }
+  return { format, formats, compression, shapes, dictionary, maxBodyBytes }
 }
 
 const nonEmptyText: OptionKind = {

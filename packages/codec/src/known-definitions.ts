@@ -1,5 +1,5 @@
-import { copyBag, type Bag, type CodecDefinitions, type PropertyValue } from '@looseleaf/core'
-import type { Definition, StoredDefinition } from '@looseleaf/core/internal'
+import { copyBag, type Bag, type PropertyValue } from '@looseleaf/core'
+import type { CodecDefinitions, Definition, StoredDefinition } from '@looseleaf/core/internal'
 import { createShapeCandidates, hasNames } from './shape-candidates.ts'
 import { valuesOf } from './shape-values.ts'
 import {

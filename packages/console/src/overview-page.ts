@@ -1,5 +1,6 @@
 import { tableKind } from '@looseleaf/core'
-import type { ShardStats, StoreStats } from '@looseleaf/store'
+import type { StoreStats } from '@looseleaf/store'
+import type { ShardStats } from '@looseleaf/store/internal'
 import { markup, type Html } from './html/html.ts'
 import type { Link } from './html/page.ts'
 import { counted } from './html/text.ts'

@@ -5,7 +5,13 @@ export { arrayOf } from './platform/array-of.ts'
 export { countIn, parseObject, toObject } from './platform/json-object.ts'
 export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'
 export { platformTime, type PlatformTime } from './platform/platform-time.ts'
-export { describeKind, isOutage, isUndecodable, isUndone } from './errors/errors.ts'
+export {
+  describeKind,
+  isOutage,
+  isUndecodable,
+  isUndone,
+  type LooseleafErrorOptions,
+} from './errors/errors.ts'
 export { valuesOf } from './errors/values-of.ts'
 export { backgroundBackOff, backOffMs, type BackOff } from './tools/back-off.ts'
 export { backgroundLoop, type BackgroundLoopOptions } from './tools/background-loop.ts'
@@ -33,12 +39,19 @@ export {
   type OptionKinds,
 } from './tools/check-options.ts'
 export { createGate, type Gate } from './tools/gate.ts'
-export type { Lane, LaneOptions, WorkFor } from './tools/lane.ts'
+export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'
 export { bytesText, counted, durationText, grouped } from './tools/number-text.ts'
 export { shorten } from './tools/shorten.ts'
 export { summarise, type StatementSummary } from './tools/statement-summary.ts'
-export { abortedError, elapsedBy, inBackground, throwIfAborted, untilAborted } from './tools/time.ts'
+export {
+  abortedError,
+  elapsedBy,
+  inBackground,
+  systemTime,
+  throwIfAborted,
+  untilAborted,
+} from './tools/time.ts'
 export { MAX_DEPTH, MAX_VALUES } from './entities/bag.ts'
 export { copyEntity, type EntityCopy } from './entities/copy-bag.ts'
 export { distinctIds, ID_BYTES, idBytes, idKey } from './entities/entity-id.ts'
@@ -53,11 +66,21 @@ export {
   requireVersion,
 } from './entities/stored-version.ts'
 export { createVersionClock, type VersionClock } from './entities/version-clock.ts'
-export type { CatalogTable, Requirement, ShardCatalog } from './ports/catalog-table.ts'
+export type {
+  CatalogEntry,
+  CatalogTable,
+  IndexedProperty,
+  IndexPredicate,
+  IndexState,
+  PredicateValue,
+  Requirement,
+  ShardCatalog,
+  StorePolicies,
+} from './ports/catalog-table.ts'
 export type { LayoutShard, StoreLayout } from './ports/layout.ts'
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
 export type { Definition, DefinitionTable, StoredDefinition } from './ports/definition-table.ts'
-export type { RunningStatement, ShardSizes } from './ports/driver.ts'
+export type { ConnectionState, ConnectOptions, RunningStatement, ShardSizes } from './ports/driver.ts'
 export type {
   BoundedRow,
   EntityInsert,
@@ -76,6 +99,7 @@ export type {
 export {
   STRING_KEY_BYTES,
   STRING_PREFIX_BYTES,
+  type ColumnType,
   type IndexRow,
   type IndexRowRemoval,
   type IndexScan,
@@ -85,8 +109,14 @@ export {
   type KeyRange,
   type KeyValue,
 } from './ports/index-table.ts'
-export type { CleanerCounts, CleanerEvent, ConsumerEvent } from './ports/observer.ts'
+export type { CleanerCounts, CleanerEvent, ConsumerEvent, StoreEvents } from './ports/observer.ts'
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './tables/key-order.ts'
 export { interceptShard, wrapShard, type ShardCall, type ShardParts } from './tables/wrap-shard.ts'
+export { systemRandomness } from './platform/randomness.ts'
+export type { FateOptions, ReplicaReadOptions, ValueOptions } from './ports/call.ts'
+export type { BodyDescription, CodecDefinitions } from './ports/codec.ts'
+export type { RouterBuckets } from './ports/router.ts'
+export type { SharedCacheAnswer } from './ports/shared-cache.ts'
+export type { StatementListener } from './ports/statement-listener.ts'

@@ -1,3 +1,3 @@
-export { kyselyDriver, type KyselyDriverOptions } from './driver.ts'
+export { kyselyDriver } from './driver.ts'
 export type { Flavor } from './database/flavor.ts'
 export { kyselyShard, type KyselyShardOptions } from './shard.ts'

@@ -5,9 +5,17 @@ export { clientFailure, type ClientFailure } from './database/client-failure.ts'
 export type { BatchedSwap, Fault, SwapTable, TableFault } from './database/flavor.ts'
 export { notStreamed } from './database/not-streamed.ts'
 export { toCount, toNumber } from './database/row-values.ts'
-export type { Call, HintedQuery, Row, Session, Shape, StatementHints } from './database/session.ts'
+export {
+  MISSING_COLUMN,
+  type Call,
+  type HintedQuery,
+  type Row,
+  type Session,
+  type Shape,
+  type StatementHints,
+} from './database/session.ts'
 export type { QueryRows } from './shard.ts'
 export { MAX_WRITE_ROWS, slot, slotRows, slots } from './database/sql-parts.ts'
 export { statementTeller, type StatementTeller } from './database/statement-teller.ts'
 export { checkEntityTable } from './database/table-names.ts'
-export { MISSING_COLUMN } from './database/session.ts'
+export type { KyselyDriverOptions } from './driver.ts'

@@ -1,14 +1,9 @@
-import {
-  isLooseleafError,
-  LooseleafError,
-  systemTime,
-  type CallOptions,
-  type ConnectionState,
-  type Shard,
-} from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import {
   createGate,
+  systemTime,
   type ClaimTable,
+  type ConnectionState,
   type Gate,
   type IndexTable,
   type IndexTableSpec,

@@ -1,3 +1,2 @@
 export { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
-export type { MysqlShardOptions, MysqlTlsOptions } from './connection/shard-address.ts'
-export type { ReplicatedMysqlShard } from './connection/shard-servers.ts'
+export type { MysqlShardOptions } from './connection/shard-address.ts'

@@ -19,13 +19,11 @@ import { mysqlDialect } from './kysely/dialect.ts'
 import { mysqlFlavor } from './kysely/flavor.ts'
 import { readActivity } from './shard/activity.ts'
 import { replicaWarnings, serverWarnings } from './settings/warnings.ts'
-import { connectShard, type ShardPool, type ShardSettings } from './shard/connect-shard.ts'
+import { connectShard, type ShardPool, type ShardSettings, type ShardTuning } from './shard/connect-shard.ts'
 
 export interface MysqlShardsOptions {
   /** Largest number of connections per shard. Default: 10. */
   readonly poolSize?: number | undefined
-  /** Largest number of calls that wait for a connection of a shard; further ones reject with `SHARD_BUSY`. Default: 10,000. */
-  readonly maxQueue?: number | undefined
   /**
    * Deadline of a statement or a whole transaction in milliseconds. It includes the wait for a connection, which may take
    * half of it, opening one, and all answers. Default: 10,000.
@@ -35,15 +33,8 @@ export interface MysqlShardsOptions {
   readonly connectTimeoutMs?: number | undefined
   /** Whole seconds that a statement waits for a lock on a row or a table. Default: 3. */
   readonly lockWaitSeconds?: number | undefined
-  /** Milliseconds after which an unused connection is closed. Default: 60,000. */
+  /** Milliseconds after which an unused connection is closed; less than the idle timeout of a proxy or firewall between. Default: 60,000. */
   readonly idleMs?: number | undefined
-  /**
-   * Consecutive failures to reach a shard after which its calls are rejected without being sent. One new connection without any
-   * answer for `connectTimeoutMs` is enough if no other connection is answered in that time. Default: 5.
-   */
-  readonly breakerFailures?: number | undefined
-  /** Milliseconds between two attempts to reach such a shard again. Default: 1,000. */
-  readonly breakerProbeMs?: number | undefined
   /** Encrypts connections, and verifies the server's certificate and name. Default: off. */
   readonly tls?: boolean | MysqlTlsOptions | undefined
   /** Name of the entity table. Default: `entities`. */
@@ -60,7 +51,16 @@ export function mysqlShards(
   shards: readonly (string | MysqlShardOptions | ReplicatedMysqlShard)[],
   options: MysqlShardsOptions = {},
 ): DriverFactory {
-  const settings = settingsOf(options)
+  return tunedMysqlShards(shards, options)
+}
+
+/** As `mysqlShards`, with a tuning, for tests. */
+export function tunedMysqlShards(
+  shards: readonly (string | MysqlShardOptions | ReplicatedMysqlShard)[],
+  options: MysqlShardsOptions,
+  tuning: Partial<ShardTuning> = {},
+): DriverFactory {
+  const settings = { ...settingsOf(options), ...TUNING, ...tuning }
   if (!Array.isArray(shards) || shards.length === 0) {
     throw badArgument('mysqlShards', 'a list of at least one URL', shards)
   }
@@ -134,28 +134,27 @@ function reachableText(shards: readonly Connected[]): string {
     : `${reachable} of ${shards.length} shards ${reachable === 1 ? 'is' : 'are'} reachable: calls that need no other shard are answered.`
 }
 
-interface Settings extends ShardSettings {
+interface Settings extends Omit<ShardSettings, keyof ShardTuning> {
   readonly entityTable: string
 }
+
+const TUNING: ShardTuning = { maxQueue: 10_000, breakerFailures: 5, breakerProbeMs: 1_000 }
 
 /** Smallest value, largest value and default of each option. */
 const numbers = {
   poolSize: [1, 1_000, 10],
-  maxQueue: [0, 1_000_000, 10_000],
   deadlineMs: [1, 3_600_000, 10_000],
   connectTimeoutMs: [1, 600_000, 5_000],
   lockWaitSeconds: [1, 3_600, 3],
   idleMs: [1, 86_400_000, 60_000],
-  breakerFailures: [1, 1_000, 5],
-  breakerProbeMs: [10, 600_000, 1_000],
-} satisfies Readonly<Record<keyof ShardSettings, readonly [number, number, number]>>
+} satisfies Readonly<Record<Exclude<keyof Settings, 'entityTable'>, readonly [number, number, number]>>
 
-const numberOptions = Object.entries(numbers) as [keyof ShardSettings, [number, number, number]][]
+const numberOptions = Object.entries(numbers) as [keyof typeof numbers, [number, number, number]][]
 
 const optionsOfShards: OptionKinds<MysqlShardsOptions> = {
   ...(Object.fromEntries(
     numberOptions.map(([name, [least, most]]) => [name, wholeNumber(least, most)]),
-  ) as OptionKinds<ShardSettings>),
+  ) as OptionKinds<Record<keyof typeof numbers, number>>),
   tls: optionKinds.elsewhere,
   entityTable: optionKinds.elsewhere,
 }
@@ -164,7 +163,7 @@ function settingsOf(options: MysqlShardsOptions): Settings {
   checkOptions('mysqlShards', options, optionsOfShards)
   const settings = numberOptions.map(([name, [, , standard]]) => [name, options[name] ?? standard])
   return {
-    ...(Object.fromEntries(settings) as ShardSettings),
+    ...(Object.fromEntries(settings) as Record<keyof typeof numbers, number>),
     entityTable: checkEntityTable(options.entityTable ?? 'entities'),
   }
 }

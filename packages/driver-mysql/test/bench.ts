@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import type { Driver, Shard } from '@looseleaf/core'
+import type { Driver, DriverFactory, Shard } from '@looseleaf/core'
 import type { EntityInsert } from '@looseleaf/core/internal'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { afterEach } from 'vitest'
-import { mysqlShards, type MysqlShardsOptions } from '../src/mysql-shards.ts'
-import type { ShardSettings } from '../src/shard/connect-shard.ts'
+import { mysqlShards, tunedMysqlShards, type MysqlShardsOptions } from '../src/mysql-shards.ts'
+import type { ShardSettings, ShardTuning } from '../src/shard/connect-shard.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { until } from './until.ts'
 
@@ -14,13 +14,27 @@ export interface OpenShard {
   readonly shard: Shard
 }
 
+export type BenchOptions = MysqlShardsOptions & Partial<ShardTuning>
+
+/** Describes shards, by options and tuning in one object. */
+export function describeTuned(
+  shards: Parameters<typeof mysqlShards>[0],
+  { maxQueue, breakerFailures, breakerProbeMs, ...options }: BenchOptions,
+): DriverFactory {
+  return tunedMysqlShards(shards, options, {
+    ...(maxQueue !== undefined && { maxQueue }),
+    ...(breakerFailures !== undefined && { breakerFailures }),
+    ...(breakerProbeMs !== undefined && { breakerProbeMs }),
+  })
+}
+
 /** An empty database on a real server. Its drivers, connections and proxies are closed after the test. */
 export interface Bench {
   readonly url: string
   /** Connects a driver of one shard, to another address if one is given. */
-  connect(options?: MysqlShardsOptions, at?: string): Promise<OpenShard>
+  connect(options?: BenchOptions, at?: string): Promise<OpenShard>
   /** Connects, and creates the tables and a catalog of epoch 1. */
-  migrate(options?: MysqlShardsOptions, at?: string): Promise<OpenShard>
+  migrate(options?: BenchOptions, at?: string): Promise<OpenShard>
   /** Opens a connection that holds locks and looks at the server. */
   observe(): Promise<Connection>
   /** Starts a network between a driver and the server, for the same user or that of another address. */
@@ -57,8 +71,8 @@ export async function freshBench(): Promise<Bench> {
   const { urls } = await freshShards(1)
   const url = urls[0] as string
 
-  async function connect(options?: MysqlShardsOptions, at = url): Promise<OpenShard> {
-    const driver = await mysqlShards([at], options).connect()
+  async function connect(options: BenchOptions = {}, at = url): Promise<OpenShard> {
+    const driver = await describeTuned([at], options).connect()
     cleanUp(() => driver.close())
     return { driver, shard: driver.shards[0] as Shard }
   }

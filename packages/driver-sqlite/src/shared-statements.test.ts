@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createLane } from '@looseleaf/core'
-import type { EntityInsert, EntityTable } from '@looseleaf/core/internal'
+import { createLane, type EntityInsert, type EntityTable } from '@looseleaf/core/internal'
 import { expect, test } from 'vitest'
 import { memoryShards } from './memory-shards.ts'
 

@@ -1,4 +1,5 @@
-import { systemTime, type Time } from '@looseleaf/core'
+import type { Time } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { expect, test } from 'vitest'
 import { createClosing } from './closing.ts'
 

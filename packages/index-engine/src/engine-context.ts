@@ -1,5 +1,5 @@
-import type { Codec, Driver, Randomness, Router, StoreEvents, Time } from '@looseleaf/core'
-import type { VersionClock } from '@looseleaf/core/internal'
+import type { Codec, Driver, Randomness, Router, Time } from '@looseleaf/core'
+import type { StoreEvents, VersionClock } from '@looseleaf/core/internal'
 import type { Bodies } from './bodies/bodies.ts'
 import type { CatalogHolder } from './catalog/catalog-holder.ts'
 import type { Closing } from './closing.ts'

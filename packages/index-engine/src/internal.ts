@@ -21,10 +21,27 @@ export { definitionsFromData } from './definitions/definitions-from-data.ts'
 export { isExpiring } from './definitions/expiring-index.ts'
 export { propertyText } from './definitions/parse-property.ts'
 export { predicateText, valuesIn } from './definitions/predicate.ts'
-export type { NullOf, RangeOf, TypeOf } from './definitions/property-types.ts'
+export type {
+  Beginning,
+  IndexedBag,
+  NullOf,
+  PropertyOptions,
+  PropertyType,
+  Range,
+  RangeOf,
+  TypeOf,
+  ValueList,
+  ValueOf,
+} from './definitions/property-types.ts'
 export { requireDefinition } from './definitions/require-definition.ts'
-export { deriveClaims, deriveEntryRows, type DerivedRows, type Misfit } from './keys/derive-rows.ts'
-export type { RowDiff } from './keys/diff-rows.ts'
+export {
+  deriveClaims,
+  deriveEntryRows,
+  deriveRows,
+  type DerivedRows,
+  type Misfit,
+} from './keys/derive-rows.ts'
+export { diffRows, type RowDiff } from './keys/diff-rows.ts'
 export { includedBytes, includedPart } from './keys/included-part.ts'
 export { keyIdentity } from './keys/key-identity.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './keys/key-value.ts'
@@ -36,8 +53,8 @@ export {
   type IntersectionPlan,
   type PlannedCondition,
 } from './pages/plan-intersection.ts'
-export type { PlannedRange, QueryPlan } from './pages/plan-query.ts'
-export { MAX_LIMIT } from './pages/query-types.ts'
+export { planQuery, type PlannedRange, type QueryPlan } from './pages/plan-query.ts'
+export { MAX_LIMIT, type IndexConditions, type IntersectedBag } from './pages/query-types.ts'
 export type { PagePlan } from './pages/row-source.ts'
 export {
   forEachMatch,
@@ -81,3 +98,6 @@ export {
 export { CATALOG_FORMAT, requirementsOf } from './catalog/requirements.ts'
 export { createClosing, type Closing } from './closing.ts'
 export type { EngineContext } from './engine-context.ts'
+export type { GetAllOptions, IndexReader, OnDamaged, QueryOrder } from './definitions/index-reader.ts'
+export type { BuiltInKey } from './definitions/key-functions.ts'
+export { shardOfRow } from './keys/shard-of-row.ts'

@@ -8,8 +8,7 @@ import {
   type KeyValue,
 } from '@looseleaf/core/internal'
 import { openIndex } from '../src/keys/open-index.ts'
-import { deriveRows, shardOfRow } from '../src/index.ts'
-import { keyIdentity, type QueryPorts, type ReadEntity } from '../src/internal.ts'
+import { deriveRows, keyIdentity, shardOfRow, type QueryPorts, type ReadEntity } from '../src/internal.ts'
 
 /** Creates a router that takes the last byte modulo the number of shards. */
 export function lastByteRouter(shardCount: number): Router {

@@ -1,4 +1,4 @@
-import type { PropertyType } from '@looseleaf/index-engine'
+import type { PropertyType } from '@looseleaf/index-engine/internal'
 import type { Mistake } from './mistake.ts'
 import type { ColumnAt, KeyOptions, MayBeAbsent, PathOf } from './property-paths.ts'
 

@@ -1,5 +1,5 @@
-import type { IndexProperties, ValueList } from '@looseleaf/index-engine'
-import type { NullOf, RangeOf, TypeOf } from '@looseleaf/index-engine/internal'
+import type { IndexProperties } from '@looseleaf/index-engine'
+import type { NullOf, RangeOf, TypeOf, ValueList } from '@looseleaf/index-engine/internal'
 import type { Joined, NamesOf } from './checked-index.ts'
 import type { Mistake } from './mistake.ts'
 import type { NameOf, ValueIn } from './where.ts'

@@ -1,27 +1,25 @@
-import type { CallOptions, Entity, EntityId, Fate, FateOptions, ValueOptions } from '@looseleaf/core'
-import type {
-  GetAllOptions,
-  IndexDefinition,
-  IndexProperties,
-  QueryCost,
-  QueryOptions,
-} from '@looseleaf/index-engine'
+import type { CallOptions, Entity, EntityId, Fate } from '@looseleaf/core'
+import type { FateOptions, ValueOptions } from '@looseleaf/core/internal'
+import type { IndexDefinition, IndexProperties, QueryCost, QueryOptions } from '@looseleaf/index-engine'
+import type { GetAllOptions } from '@looseleaf/index-engine/internal'
 import type {
   ChangesOptions,
-  CountOptions,
   DataStore,
   EntityChange,
+  GetOptions,
+  IdPage,
+  ListOptions,
+  QueryExplanation,
+} from '@looseleaf/store'
+import type {
+  CountOptions,
   ExistsOptions,
   ExplainOptions,
   GetManyOptions,
-  GetOptions,
-  IdPage,
   ListCost,
-  ListOptions,
   QueryIdsOptions,
-  QueryExplanation,
   QueryManyOptions,
-} from '@looseleaf/store'
+} from '@looseleaf/store/internal'
 import type { KeysOf } from './checked-index.ts'
 import type { CheckedPatch, Edited } from './checked-patch.ts'
 import type { CheckedWhere, CheckedWheres } from './checked-where.ts'

@@ -23,10 +23,9 @@ import {
   type ChangesOptions,
   type DataStore,
   type EntityChange,
-  type GetManyOptions,
   type GetOptions,
 } from '@looseleaf/store'
-import type { ExistsOptions } from '@looseleaf/store'
+import type { ExistsOptions, GetManyOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'

@@ -1,5 +1,4 @@
-import type { IndexPredicate } from '@looseleaf/core'
-import { isRecord, KIND_PROPERTY } from '@looseleaf/core/internal'
+import { isRecord, KIND_PROPERTY, type IndexPredicate } from '@looseleaf/core/internal'
 import { defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
 import type { Shape } from './shape.ts'
 

@@ -1,14 +1,16 @@
-import type { Fate, FateOptions } from '@looseleaf/core'
+import type { Fate } from '@looseleaf/core'
 import {
   checkOptions,
   KIND_PROPERTY,
   optionKinds,
   withCallbacks,
+  type FateOptions,
   type OptionKinds,
 } from '@looseleaf/core/internal'
-import type { GetAllOptions, IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
-import { MAX_LIMIT } from '@looseleaf/index-engine/internal'
-import type { DataStore, QueryManyOptions } from '@looseleaf/store'
+import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
+import { MAX_LIMIT, type GetAllOptions } from '@looseleaf/index-engine/internal'
+import type { DataStore } from '@looseleaf/store'
+import type { QueryManyOptions } from '@looseleaf/store/internal'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
 import { createItemReader } from './matching-items.ts'

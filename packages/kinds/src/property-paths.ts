@@ -1,4 +1,4 @@
-import type { PropertyOptions } from '@looseleaf/index-engine'
+import type { PropertyOptions } from '@looseleaf/index-engine/internal'
 
 /*
  * Derives from the type of entities the paths that an index may have, and the column types that fit them. A union has the paths of all

@@ -1,5 +1,5 @@
-import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
-import { KIND_PROPERTY } from '@looseleaf/core/internal'
+import { LooseleafError } from '@looseleaf/core'
+import { KIND_PROPERTY, type CatalogEntry } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import { isClaimsOf, isInUse, valuesIn } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'

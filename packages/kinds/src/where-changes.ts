@@ -1,10 +1,5 @@
-import {
-  isLooseleafError,
-  type EntityId,
-  type Fate,
-  type LooseleafError,
-  type ReplicaReadOptions,
-} from '@looseleaf/core'
+import { isLooseleafError, type EntityId, type Fate, type LooseleafError } from '@looseleaf/core'
+import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import { addFailure, type Failure } from './fate.ts'
 

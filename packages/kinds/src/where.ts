@@ -1,5 +1,5 @@
-import type { IndexProperties, ValueList, ValueOf } from '@looseleaf/index-engine'
-import type { NullOf, RangeOf, TypeOf } from '@looseleaf/index-engine/internal'
+import type { IndexProperties } from '@looseleaf/index-engine'
+import type { NullOf, RangeOf, TypeOf, ValueList, ValueOf } from '@looseleaf/index-engine/internal'
 import type { Inner, ValueAt } from './property-paths.ts'
 
 /** Conditions on an index of entities `T`: values, or lists of values, for its first properties, and at most one range on the next. */

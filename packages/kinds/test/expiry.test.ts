@@ -1,4 +1,5 @@
-import { isLooseleafError, systemTime } from '@looseleaf/core'
+import { isLooseleafError } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { cleanIndex, deleteExpired } from '@looseleaf/cleaner'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { shardOfRow } from '@looseleaf/index-engine'
-import { tableSpec, toKeyValue } from '@looseleaf/index-engine/internal'
+import { shardOfRow, tableSpec, toKeyValue } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
 import {
   checkIndex,
@@ -10,11 +9,11 @@ import {
   metaOf,
   parseId,
   type Bag,
-  type CatalogEntry,
   type DriverFactory,
   type Entity,
   type EntityId,
 } from 'looseleaf'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const userIdIndex = defineIndex('user_id', { properties: { user_id: 'uuid' }, shardOn: 'user_id' })

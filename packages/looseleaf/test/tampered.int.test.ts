@@ -2,15 +2,8 @@ import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import type { Time } from '@looseleaf/core'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
-import {
-  cleanIndex,
-  DataStore,
-  defineIndex,
-  lookForWentBack,
-  mysqlShards,
-  readWentBack,
-  startCleaner,
-} from '../src/index.ts'
+import { cleanIndex, DataStore, defineIndex, mysqlShards } from '../src/index.ts'
+import { lookForWentBack, readWentBack, startTunedCleaner } from '@looseleaf/cleaner/internal'
 
 const byUser = defineIndex('by_user', {
   properties: { user: 'string', published: 'integer' },
@@ -70,7 +63,7 @@ test('a cleaner notices a TRUNCATE of an index table and fills the index again',
   const { urls } = await freshShards(1)
   const { store } = await open(urls, leapingTime())
   await store.putMany(users)
-  const cleaner = startCleaner(store, { settleMs: 0, sweepEveryMs: 1e12, catalogMs: MINUTE })
+  const cleaner = startTunedCleaner(store, { settleMs: 0, sweepEveryMs: 1e12, catalogMs: MINUTE })
   onTestFinished(() => cleaner.stop())
   const connection = await connect(urls[0]!)
   const witnesses = async (): Promise<number> => {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
+import { LooseleafError, type SharedCache, type SharedCacheFactory } from '@looseleaf/core'
 import {
-  LooseleafError,
-  type SharedCache,
+  badArgument,
+  checkOptions,
+  describeKind,
+  optionKinds,
   type SharedCacheAnswer,
-  type SharedCacheFactory,
-} from '@looseleaf/core'
-import { checkOptions, badArgument, describeKind, optionKinds } from '@looseleaf/core/internal'
+} from '@looseleaf/core/internal'
 import { memcachedServer, type KeptValue, type MemcachedServer } from './memcached-server.ts'
 
 export interface MemcachedOptions {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Driver, SharedCache, SharedCacheAnswer } from '@looseleaf/core'
+import type { Driver, SharedCache } from '@looseleaf/core'
+import type { SharedCacheAnswer } from '@looseleaf/core/internal'
 import { consume } from '@looseleaf/changes'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'

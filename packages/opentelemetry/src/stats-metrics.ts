@@ -1,6 +1,7 @@
 import type { Attributes, BatchObservableResult, Meter, Observable } from '@opentelemetry/api'
 import { tableKind } from '@looseleaf/core'
-import type { DataStore, ShardStats, StoreStats } from '@looseleaf/store'
+import type { DataStore, StoreStats } from '@looseleaf/store'
+import type { ShardStats } from '@looseleaf/store/internal'
 
 /** Reports the numbers of a store at each collection of metrics. Returns a function that ends this. */
 export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () => void {

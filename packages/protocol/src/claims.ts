@@ -1,17 +1,18 @@
-import { formatId, isLooseleafError, LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { formatId, isLooseleafError, LooseleafError } from '@looseleaf/core'
 import {
   elapsedBy,
   isUndecodable,
   isVersion,
+  type CatalogEntry,
   type EntityRow,
   type IndexRow,
   type IndexTableSpec,
   type Key,
 } from '@looseleaf/core/internal'
-import { shardOfRow } from '@looseleaf/index-engine'
 import {
   deriveClaims,
   keyIdentity,
+  shardOfRow,
   tableSpec,
   type EngineContext,
   type Placement,

@@ -1,7 +1,13 @@
-import { isLooseleafError, type CatalogEntry } from '@looseleaf/core'
-import type { IndexRow, IndexRowRemoval, IndexTableSpec, Key, Lane } from '@looseleaf/core/internal'
-import { shardOfRow } from '@looseleaf/index-engine'
-import { tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
+import { isLooseleafError } from '@looseleaf/core'
+import type {
+  CatalogEntry,
+  IndexRow,
+  IndexRowRemoval,
+  IndexTableSpec,
+  Key,
+  Lane,
+} from '@looseleaf/core/internal'
+import { shardOfRow, tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 
 /** Key of an index row or a claim, without its entity and version. */
 export interface PlacedKey {

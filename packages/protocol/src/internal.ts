@@ -3,7 +3,7 @@
  */
 export { checkStore } from './check-store.ts'
 export type { TakeKey } from './claims.ts'
-export type { CommitOutcome, EntityWrites } from './commit.ts'
+export { commit, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
 export {
   consumerPlaces,
   partitionNumbers,
@@ -11,14 +11,14 @@ export {
   partitionTask,
   REGISTRY_TASK,
 } from './consumer-places.ts'
-export type { Judged, JudgeOptions } from './delete-late.ts'
-export type { ChangedRun, FollowOptions } from './follow-changes.ts'
-export { isFloorOld, placeAt, type ReadableFloor } from './floor.ts'
+export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
+export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes.ts'
+export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { lastingPage } from './lasting-page.ts'
-export type { SeenEntity, VersionsOptions } from './on-disk.ts'
+export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
 export { openedTo } from './opened-connections.ts'
-export { requireUnpurged, type FollowedPlace } from './purged.ts'
+export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'
 export {
   lookAtMarks,
   MARK_TASK,
@@ -34,3 +34,6 @@ export {
 export { idsByShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
 export { editTask, editTasks, underLease, untilFree } from './task-leases.ts'
+export { fence } from './fence.ts'
+export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
+export { claimEarly, writeAgain, writeEarly } from './write-early.ts'

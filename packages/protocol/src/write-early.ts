@@ -1,5 +1,5 @@
-import { isLooseleafError, LooseleafError, type CatalogEntry } from '@looseleaf/core'
-import type { IndexRow } from '@looseleaf/core/internal'
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import type { CatalogEntry, IndexRow } from '@looseleaf/core/internal'
 import { tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 import { duplicateKey, isHeld, takeKey, type TakeKey } from './claims.ts'
 import {

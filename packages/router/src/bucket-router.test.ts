@@ -3,7 +3,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../test/code-of.ts'
 import { countsOf, unevenness } from '../test/evenness.ts'
-import { bucketOfId, bucketRouter, evenBuckets, rebalanceBuckets } from './index.ts'
+import { bucketRouter, evenBuckets, rebalanceBuckets } from './index.ts'
+import { bucketOfId } from './bucket-of-id.ts'
 import { BUCKETS } from './internal.ts'
 
 const bytes16: fc.Arbitrary<Uint8Array> = fc.uint8Array({ minLength: 16, maxLength: 16 })

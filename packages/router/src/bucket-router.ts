@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { systemTime, type Router, type Time } from '@looseleaf/core'
+import type { Router, Time } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { checkBuckets, evenBuckets, type BucketMap } from './bucket-map.ts'
 import { bucketOfId, bucketOfKey, BUCKETS } from './bucket-of-id.ts'
 import { checkRouterOptions } from './check.ts'
@@ -13,7 +14,7 @@ export interface BucketRouterOptions {
   readonly shards: number
   /** Shard of each bucket: 4,096 numbers, or a function that is called once per bucket. Default: `evenBuckets(shards)`. */
   readonly buckets?: (BucketMap | ((bucket: number) => number)) | undefined
-  /** Clock for the milliseconds of new ids. Default: `systemTime`. */
+  /** Clock for the milliseconds of new ids. Default: the clock of the machine. */
   readonly time?: Pick<Time, 'now'> | undefined
 }
 

@@ -4,7 +4,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../test/code-of.ts'
 import { countsOf, unevenness } from '../test/evenness.ts'
-import { bucketOfId, bucketRouter, deriveId, type KeyPart } from './index.ts'
+import { bucketOfId, bucketRouter, deriveId } from './index.ts'
+import type { KeyPart } from './internal.ts'
 
 const part: fc.Arbitrary<KeyPart> = fc.oneof(
   fc.string({ unit: 'grapheme' }),

@@ -1,5 +1,5 @@
 export { evenBuckets, rebalanceBuckets, type BucketMap } from './bucket-map.ts'
 export { bucketOfId } from './bucket-of-id.ts'
-export { bucketRouter, type BucketRouterOptions } from './bucket-router.ts'
-export { deriveId, type DeriveIdOptions, type KeyPart } from './derive-id.ts'
-export { moduloRouter, type ModuloRouterOptions } from './modulo-router.ts'
+export { bucketRouter } from './bucket-router.ts'
+export { deriveId } from './derive-id.ts'
+export { moduloRouter } from './modulo-router.ts'

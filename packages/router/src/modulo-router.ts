@@ -1,4 +1,5 @@
-import { systemTime, type Router, type Time } from '@looseleaf/core'
+import type { Router, Time } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { checkIdBytes, checkRouterOptions } from './check.ts'
 import { keyHash } from './key-hash.ts'
 import { leastCommonMultiple, remainderOf, withRemainder } from './remainder.ts'
@@ -7,7 +8,7 @@ import { uuidV7 } from './uuid-v7.ts'
 export interface ModuloRouterOptions {
   /** Number of shards, 1 to 4,096. */
   readonly shards: number
-  /** Clock for the milliseconds of new ids. Default: `systemTime`. */
+  /** Clock for the milliseconds of new ids. Default: the clock of the machine. */
   readonly time?: Pick<Time, 'now'> | undefined
 }
 

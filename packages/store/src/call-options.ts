@@ -1,10 +1,4 @@
-import {
-  LooseleafError,
-  type BulkOptions,
-  type CallOptions,
-  type ReplicaReadOptions,
-  type SharedCacheFactory,
-} from '@looseleaf/core'
+import { LooseleafError, type BulkOptions, type CallOptions, type SharedCacheFactory } from '@looseleaf/core'
 import {
   badArgument,
   checkOptions,
@@ -15,8 +9,10 @@ import {
   wholeNumber,
   type OptionKind,
   type OptionKinds,
+  type ReplicaReadOptions,
 } from '@looseleaf/core/internal'
-import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
+import type { QueryOptions } from '@looseleaf/index-engine'
+import type { GetAllOptions } from '@looseleaf/index-engine/internal'
 import type { PolicyChange } from './catalog/policies.ts'
 import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'

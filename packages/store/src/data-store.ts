@@ -6,11 +6,16 @@ import {
   type Entity,
   type EntityId,
   type Fate,
-  type FateOptions,
   type Storable,
-  type ValueOptions,
 } from '@looseleaf/core'
-import { badArgument, checkOptions, isVersion, noOptions } from '@looseleaf/core/internal'
+import {
+  badArgument,
+  checkOptions,
+  isVersion,
+  noOptions,
+  type FateOptions,
+  type ValueOptions,
+} from '@looseleaf/core/internal'
 import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
 import { checkCache, checkOpen, optionsOf } from './call-options.ts'
 import {

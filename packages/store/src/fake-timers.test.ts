@@ -1,5 +1,5 @@
 import { mock } from 'node:test'
-import { systemTime } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { afterEach, expect, test, vi } from 'vitest'

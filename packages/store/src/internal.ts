@@ -23,3 +23,23 @@ export {
   type InspectedIndexRows,
 } from './reading/inspection/inspect-index.ts'
 export type { InspectedValue } from './reading/inspection/inspected-keys.ts'
+export type { ShardStats } from './store-stats.ts'
+export type { SlowStatement } from './observing/slow-calls.ts'
+export type { TracedCall, TracedStatement } from './observing/trace.ts'
+export type { RemovalStats } from './writing/row-removals.ts'
+export type { WhichIndex } from './catalog/which-index.ts'
+export type { LaneStats } from './calls/shard-lanes.ts'
+export type { FollowedStats } from './reading/freshness/cache-follower.ts'
+export type { CacheStats } from './reading/freshness/entity-cache.ts'
+export type { ListCost } from './reading/rows/list-cost.ts'
+export type { QueryIdsOptions } from './reading/queries/id-page.ts'
+export type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
+export type { ExplainOptions } from './reading/inspection/explain.ts'
+export type {
+  GetManyOptions,
+  ExistsOptions,
+  InsertOptions,
+  NewIdOptions,
+  ScanOptions,
+  ShardStatus,
+} from './types.ts'

@@ -1,4 +1,4 @@
-import type { ConnectionState } from '@looseleaf/core'
+import type { ConnectionState } from '@looseleaf/core/internal'
 import type { LaneStats } from './calls/shard-lanes.ts'
 import type { CallFailures } from './failures/call-tally.ts'
 import type { CacheStats } from './reading/freshness/entity-cache.ts'

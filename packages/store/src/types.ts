@@ -5,19 +5,16 @@ import type {
   DriverFactory,
   EntityId,
   IndexDefinitionData,
-  IndexPredicate,
-  IndexState,
   LooseleafError,
   Observer,
   Randomness,
-  ReplicaReadOptions,
   Router,
   SharedCacheFactory,
   Storable,
-  StorePolicies,
   Time,
 } from '@looseleaf/core'
-import type { OnDamaged } from '@looseleaf/index-engine'
+import type { IndexPredicate, IndexState, ReplicaReadOptions, StorePolicies } from '@looseleaf/core/internal'
+import type { OnDamaged } from '@looseleaf/index-engine/internal'
 import type { SlowCall } from './observing/slow-calls.ts'
 import type { CacheOptions } from './reading/freshness/entity-cache.ts'
 import type { unchanged } from './unchanged.ts'

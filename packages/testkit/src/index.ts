@@ -1,7 +1,7 @@
-export { codecContract, type CodecContractOptions } from './contracts/codec/codec-contract.ts'
+export { codecContract } from './contracts/codec/codec-contract.ts'
 export { routerContract } from './contracts/router/router-contract.ts'
 export { driverContract } from './contracts/driver/driver-contract.ts'
-export type { DriverContractOptions, DriverHarness, MakeDriverHarness } from './contracts/driver/harness.ts'
+export type { DriverHarness } from './contracts/driver/harness.ts'
 export {
   faultyDriver,
   unknownOutcome,
@@ -10,6 +10,5 @@ export {
   type FaultyCall,
   type FaultyDriver,
 } from './doubles/faulty-driver.ts'
-export type { TestFunctions } from './contracts/test-functions.ts'
 export { keepOpen } from './doubles/keep-open.ts'
 export { withoutPauses } from './doubles/without-pauses.ts'

@@ -1,7 +1,12 @@
-import type { CatalogEntry, Codec, Router } from '@looseleaf/core'
-import type { Key } from '@looseleaf/core/internal'
-import { shardOfRow } from '@looseleaf/index-engine'
-import { deriveEntryRows, keyIdentity, mergeCatalogs, tableSpec } from '@looseleaf/index-engine/internal'
+import type { Codec, Router } from '@looseleaf/core'
+import type { CatalogEntry, Key } from '@looseleaf/core/internal'
+import {
+  deriveEntryRows,
+  keyIdentity,
+  mergeCatalogs,
+  shardOfRow,
+  tableSpec,
+} from '@looseleaf/index-engine/internal'
 import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/kit/reference-driver'
 import { isOf } from './indexes.ts'
 

@@ -1,5 +1,4 @@
-import type { CleanerStore } from '@looseleaf/cleaner'
-import { drainPending } from '@looseleaf/cleaner/internal'
+import { drainPending, type CleanerStore } from '@looseleaf/cleaner/internal'
 import type { Driver, Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'

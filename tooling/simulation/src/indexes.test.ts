@@ -1,5 +1,6 @@
 import type { Bag } from '@looseleaf/core'
-import { deriveRows, shardOfRow, type IndexDefinition } from '@looseleaf/index-engine'
+import type { IndexDefinition } from '@looseleaf/index-engine'
+import { deriveRows, shardOfRow } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import { expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-import type { Bag, IndexPredicate } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
+import type { IndexPredicate } from '@looseleaf/core/internal'
 import { defineIndex, defineKey } from '@looseleaf/index-engine'
 
 /** One row per entity. It moves within the searched range, between shards, and in either direction. */

@@ -1,4 +1,5 @@
-import { formatId, type CatalogEntry } from '@looseleaf/core'
+import { formatId } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse } from '@looseleaf/index-engine/internal'
 import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { CommittedRows } from './committed-rows.ts'

@@ -1,4 +1,4 @@
-import { cleanIndex } from '@looseleaf/cleaner'
+import { tunedCleanIndex } from '@looseleaf/cleaner/internal'
 import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 
@@ -25,7 +25,7 @@ export async function repair({ open, time, restart }: OperatorOptions): Promise<
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
       const { store } = await open(tries % 2 === 1)
-      await cleanIndex(store, undefined, { ...CLEAN, restart })
+      await tunedCleanIndex(store, undefined, { ...CLEAN, restart })
       await store.close()
       return true
     } catch (error) {

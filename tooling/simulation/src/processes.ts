@@ -1,4 +1,5 @@
-import { startCleaner, type Cleaner } from '@looseleaf/cleaner'
+import type { Cleaner } from '@looseleaf/cleaner'
+import { startTunedCleaner } from '@looseleaf/cleaner/internal'
 import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
@@ -89,7 +90,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
     const changes = isAdministered ? 1 + random.below(3) : 0
     const hasKeys = world.clients === 'keys'
     const cleanerOptions = hasKeys ? { ...CLEANER, graceMs: GRACE_OF_KEYS_MS } : CLEANER
-    cleaners[number] = isCleaned ? startCleaner(cleaned, cleanerOptions) : undefined
+    cleaners[number] = isCleaned ? startTunedCleaner(cleaned, cleanerOptions) : undefined
     const clients = runClients(store, life, time).then(() => void busy.delete(life))
     const drains = onlyDrains(flaw) && keepDraining(cleaned, time, () => !busy.has(life))
     const ended = new AbortController()

@@ -1,4 +1,5 @@
-import { formatId, type CatalogEntry, type Router } from '@looseleaf/core'
+import { formatId, type Router } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { keyIdentity } from '@looseleaf/index-engine/internal'
 import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { CommittedRows, PlacedRow } from './committed-rows.ts'

@@ -1,4 +1,5 @@
-import type { SharedCache, SharedCacheAnswer } from '@looseleaf/core'
+import type { SharedCache } from '@looseleaf/core'
+import type { SharedCacheAnswer } from '@looseleaf/core/internal'
 import type { FaultKind } from './faults.ts'
 import type { Flaw } from './flaws.ts'
 import { reach, type Life } from './life.ts'

@@ -1,4 +1,4 @@
-import type { CleanerStore } from '@looseleaf/cleaner'
+import type { CleanerStore } from '@looseleaf/cleaner/internal'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId, type Codec, type EntityId, type Randomness, type Router } from '@looseleaf/core'
 import { bucketRouter } from '@looseleaf/router'

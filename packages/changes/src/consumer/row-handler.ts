@@ -1,5 +1,5 @@
-import { createLane, formatId } from '@looseleaf/core'
-import { backOffMs, elapsedBy, isError, shorten, type EntityRow } from '@looseleaf/core/internal'
+import { formatId } from '@looseleaf/core'
+import { backOffMs, createLane, elapsedBy, isError, shorten, type EntityRow } from '@looseleaf/core/internal'
 import { isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import type { LimitFunction } from 'p-limit'

@@ -1,12 +1,12 @@
 import { formatId, isLooseleafError, parseId } from '@looseleaf/core'
 import { elapsedBy, type EntityRow, type FloorState, type UpdatedPlace } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine/internal'
-import { readableFloor } from '@looseleaf/protocol'
 import {
   lastingPage,
   openedTo,
   PARTITIONS,
   placeAt,
+  readableFloor,
   requireUnpurged,
   shardAt,
   type ReadableFloor,

@@ -1,8 +1,7 @@
 import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
 import { abortedError, type EntityRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { followChanges } from '@looseleaf/protocol'
-import { placeAt } from '@looseleaf/protocol/internal'
+import { followChanges, placeAt } from '@looseleaf/protocol/internal'
 
 /** Receives changed rows in groups. Its methods must not throw. */
 export interface ChangeListener {

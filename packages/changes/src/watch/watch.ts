@@ -1,14 +1,13 @@
 import type { CallOptions, Entity } from '@looseleaf/core'
 import { optionKinds, type OptionKinds } from '@looseleaf/core/internal'
-import {
-  planQuery,
-  type IndexDefinition,
-  type IndexedEntity,
-  type IndexProperties,
-  type QueryOptions,
-  type Where,
+import type {
+  IndexDefinition,
+  IndexedEntity,
+  IndexProperties,
+  QueryOptions,
+  Where,
 } from '@looseleaf/index-engine'
-import { definitionData, requireDefinition } from '@looseleaf/index-engine/internal'
+import { definitionData, planQuery, requireDefinition } from '@looseleaf/index-engine/internal'
 import { checkStore } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { ChangesStore } from '../changes-store.ts'

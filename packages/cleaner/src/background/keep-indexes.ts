@@ -1,5 +1,5 @@
-import type { CallOptions, CatalogEntry } from '@looseleaf/core'
-import { backgroundBackOff, backOffMs, elapsedBy } from '@looseleaf/core/internal'
+import type { CallOptions } from '@looseleaf/core'
+import { backgroundBackOff, backOffMs, elapsedBy, type CatalogEntry } from '@looseleaf/core/internal'
 import {
   changeCatalog,
   propagateCatalog,
@@ -9,9 +9,10 @@ import {
 import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { cleanableIndexes, isHalted } from '../pass/index-target.ts'
+import type { Tuned } from '../pass/tuning.ts'
 import { hasBegunSince } from '../tampering/swept-since.ts'
 
-export interface KeepOptions extends CleanOptions {
+export interface KeepOptions extends Tuned<CleanOptions> {
   readonly signal: AbortSignal
   /** Time between the end of a sweep of an index and the next one, in milliseconds. */
   readonly sweepEveryMs: number

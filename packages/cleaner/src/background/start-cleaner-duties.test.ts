@@ -8,8 +8,9 @@ import { steppedTime, until, type SteppedTime } from '../../test/times.ts'
 import type { CleanProgress } from '../clean/progress.ts'
 import type { Problem } from '../pass/pass-options.ts'
 import { readCleanerReport } from '../report/cleaner-report.ts'
+import type { Tuned } from '../pass/tuning.ts'
 import type { CleanerOptions } from './cleaner-options.ts'
-import { startCleaner, type Cleaner } from './start-cleaner.ts'
+import { startTunedCleaner, type Cleaner } from './start-cleaner.ts'
 
 const NEVER = 1e12
 const away = new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
@@ -41,15 +42,15 @@ beforeEach(async () => {
 })
 
 /** Starts a cleaner, and waits for its first pauses. */
-async function start(options: CleanerOptions = {}): Promise<Cleaner> {
+async function start(options: Tuned<CleanerOptions> = {}): Promise<Cleaner> {
   sleeps.length = 0
   const cleaner = begin(options)
   await until(() => sleeps.length >= 4 && cleaner.status().sweeping.length === 0)
   return cleaner
 }
 
-function begin(options: CleanerOptions = {}): Cleaner {
-  const cleaner = startCleaner(store, { onError: (error) => errors.push(error), ...options })
+function begin(options: Tuned<CleanerOptions> = {}): Cleaner {
+  const cleaner = startTunedCleaner(store, { onError: (error) => errors.push(error), ...options })
   onTestFinished(() => cleaner.stop())
   return cleaner
 }

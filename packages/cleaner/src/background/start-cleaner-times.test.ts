@@ -1,13 +1,14 @@
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
-import { systemTime, type Time } from '@looseleaf/core'
-import { inBackground } from '@looseleaf/core/internal'
+import type { Time } from '@looseleaf/core'
+import { inBackground, systemTime } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { byUser, openStore } from '../../test/stores.ts'
 import { steppedTime, until, type SteppedTime } from '../../test/times.ts'
+import type { Tuned } from '../pass/tuning.ts'
 import type { CleanerOptions } from './cleaner-options.ts'
-import { startCleaner, type Cleaner } from './start-cleaner.ts'
+import { startTunedCleaner, type Cleaner } from './start-cleaner.ts'
 
 const HOUR = 3_600_000
 
@@ -52,14 +53,14 @@ beforeEach(async () => {
 })
 
 /** Starts a cleaner, and waits for the first pause of each of its loops. */
-async function start(options?: CleanerOptions): Promise<Cleaner> {
-  const cleaner = startCleaner(store, options)
+async function start(options?: Tuned<CleanerOptions>): Promise<Cleaner> {
+  const cleaner = startTunedCleaner(store, options)
   onTestFinished(() => cleaner.stop())
   await until(() => sleeps.length >= 3 && cleaner.status().sweeping.length === 0)
   return cleaner
 }
 
-const NONE: CleanerOptions = {}
+const NONE: Tuned<CleanerOptions> = {}
 
 describe('pauses', () => {
   it.each([
@@ -167,7 +168,7 @@ it.each([
   const quiet = vi.spyOn(inBackground(systemTime), 'sleep').mockImplementation(neverEnds)
   const loud = vi.spyOn(time, 'sleep').mockImplementation(neverEnds)
   onTestFinished(() => void vi.restoreAllMocks())
-  const cleaner = startCleaner({ context: { ...store.context, time } }, options)
+  const cleaner = startTunedCleaner({ context: { ...store.context, time } }, options)
   await until(() => quiet.mock.calls.length + loud.mock.calls.length >= 3)
   expect(quiet.mock.calls.length > 0).toBe(isQuiet)
   expect(loud.mock.calls.length > 0).toBe(!isQuiet)

@@ -1,4 +1,5 @@
-import { LooseleafError, systemTime, type Time } from '@looseleaf/core'
+import { LooseleafError, type Time } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { watchedDriver } from '../../test/broken-driver.ts'
@@ -16,11 +17,12 @@ import {
 import { leapingTime, until } from '../../test/times.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { readCleanerReport } from '../report/cleaner-report.ts'
+import type { Tuned } from '../pass/tuning.ts'
 import type { CleanerOptions } from './cleaner-options.ts'
-import { startCleaner, type Cleaner } from './start-cleaner.ts'
+import { startTunedCleaner, type Cleaner } from './start-cleaner.ts'
 
-function start(store: CleanerStore, options?: CleanerOptions): Cleaner {
-  const cleaner = startCleaner(store, options)
+function start(store: CleanerStore, options?: Tuned<CleanerOptions>): Cleaner {
+  const cleaner = startTunedCleaner(store, options)
   onTestFinished(() => cleaner.stop())
   return cleaner
 }
@@ -51,7 +53,7 @@ test('`await using` stops a cleaner at the end of the block', async () => {
   const store = await openStore({ time: leapingTime() })
   let used: Cleaner
   {
-    await using cleaner = startCleaner(store)
+    await using cleaner = startTunedCleaner(store)
     used = cleaner
     expect(used.status().isRunning).toBe(true)
   }
@@ -141,7 +143,7 @@ test('an index that is dropped while a cleaner runs causes no error', async () =
 test('`stop` ends work that waits for its throttle, and is idempotent', async () => {
   const store = await openStore()
   for (let i = 0; i < 20; i++) await store.put({ user_id: 'ada', published: i })
-  const cleaner = startCleaner(store, { rowsPerSecond: 0.001 })
+  const cleaner = startTunedCleaner(store, { rowsPerSecond: 0.001 })
   await until(() => cleaner.status().sweeping.length > 0)
   await cleaner.stop()
   await cleaner.stop()

@@ -2,7 +2,6 @@ import { isLooseleafError } from '@looseleaf/core'
 import { backgroundLoop, guarded, inBackground, onRejected } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { checkStore, shardAt } from '@looseleaf/protocol/internal'
-import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
 import type { CleanProgress } from '../clean/progress.ts'
 import { countsOf } from '../clean/cleaning-events.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
@@ -12,6 +11,7 @@ import { countByIndex, createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle } from '../pass/throttle.ts'
+import { TUNING, withoutTuning, type Tuned, type Tuning } from '../pass/tuning.ts'
 import { createPurger } from '../purge/purger.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
@@ -66,6 +66,12 @@ const HOUR = 3_600_000
  */
 export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {
   checkStore('startCleaner', store, given, cleanerOptionKinds)
+  return startTunedCleaner(store, given)
+}
+
+/** As `startCleaner`, with a tuning. */
+export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptions> = {}): Cleaner {
+  checkStore('startCleaner', store, withoutTuning(given), cleanerOptionKinds)
   const controller = new AbortController()
   const { signal } = controller
   const time = given.keepAlive ? store.context.time : inBackground(store.context.time)
@@ -88,7 +94,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     if (isLooseleafError(error, 'CLOSED')) controller.abort()
     callOnError(given.onError, error)
   }
-  const options: CleanerOptions = {
+  const options: CleanerOptions & Tuning = {
+    ...TUNING,
     ...given,
     ...(given.onProblem && { onProblem: (problem) => onRejected(given.onProblem?.(problem), onError) }),
     ...(given.onProgress && { onProgress: (progress) => onRejected(given.onProgress?.(progress), onError) }),
@@ -121,7 +128,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
   const witnesses = createWitnessKeeper(context, {
     owner,
     isMine: (shard) => tails[shard]?.tail.isMine === true,
-    settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
+    settleMs: options.settleMs,
   })
   const drainRemovals = createKeptRemovals(context)
   // The caller may be inside a call or a trace, and the loops outlive both.
@@ -146,7 +153,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
         await keeper.startDue({ signal }, marks.unsweptSince)
         await reporter.save({ signal })
         await purger.purgeDue()
-        return options.catalogMs ?? 3_000
+        return options.catalogMs
       },
     }),
   ])
@@ -202,7 +209,7 @@ interface Follower {
 function followShard(
   context: EngineContext,
   shard: number,
-  options: CleanerOptions,
+  options: CleanerOptions & Tuning,
   shared: {
     readonly signal: AbortSignal
     readonly owner: string
@@ -215,11 +222,11 @@ function followShard(
     owner: shared.owner,
     leaseMs: shared.leaseMs,
     rowsPerRound: options.rowsPerRound ?? 5_000,
-    lookBackMs: options.lookBackMs ?? HOUR,
-    maxLagMs: options.maxLagMs ?? 24 * HOUR,
+    lookBackMs: options.lookBackMs,
+    maxLagMs: options.maxLagMs,
   })
   const intervalMs = options.intervalMs ?? 1_000
-  const idleIntervalMs = Math.max(intervalMs, options.idleIntervalMs ?? 5_000)
+  const idleIntervalMs = Math.max(intervalMs, options.idleIntervalMs)
   let pause = intervalMs
   let lastRoundAt: number | undefined
 

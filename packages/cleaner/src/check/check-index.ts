@@ -1,5 +1,5 @@
-import { formatId, LooseleafError, type CatalogEntry, type CallOptions, type EntityId } from '@looseleaf/core'
-import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
+import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
+import { optionKinds, withCallbacks, type CatalogEntry, type OptionKinds } from '@looseleaf/core/internal'
 import { isClaimsOf, keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
 import { checkStore } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
@@ -20,6 +20,7 @@ import {
 } from '../pass/index-target.ts'
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
+import { TUNING, withoutTuning, type Tuned } from '../pass/tuning.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { chunks } from '../tools/chunks.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
@@ -28,11 +29,6 @@ import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOpt
 export interface CheckOptions extends CallOptions {
   /** Largest number of entities and index rows read per second. Default: no limit. */
   readonly rowsPerSecond?: number | undefined
-  /**
-   * Milliseconds between two looks at a row that seems wrong. For rows that seem to dangle, the time for which the store keeps lost rows is
-   * added. Default: 500.
-   */
-  readonly settleMs?: number | undefined
   /** Called for every undecodable body, misfit and duplicate key. */
   readonly onProblem?: ((problem: Problem) => void) | undefined
 }
@@ -40,7 +36,6 @@ export interface CheckOptions extends CallOptions {
 const checkOptionKinds: OptionKinds<CheckOptions> = {
   signal: optionKinds.signal,
   rowsPerSecond: rate,
-  settleMs: optionKinds.milliseconds,
   onProblem: optionKinds.function,
 }
 
@@ -73,8 +68,6 @@ export interface CheckResult {
   readonly examples: readonly EntityId[]
 }
 
-export const DEFAULT_SETTLE_MS = 500
-const SHARDS_AT_ONCE = 4
 const MAX_EXAMPLES = 20
 /** Number of suspect entities that are collected before they are looked at again. */
 const CANDIDATES_AT_ONCE = 2000
@@ -102,11 +95,25 @@ export async function checkIndex(
   options: CheckOptions = {},
 ): Promise<CheckResult> {
   checkStore('checkIndex', store, options, checkOptionKinds)
+  return tunedCheckIndex(store, name, options)
+}
+
+/** As `checkIndex`, with a tuning. */
+export async function tunedCheckIndex(
+  store: CleanerStore,
+  name: IndexName,
+  options: Tuned<CheckOptions> = {},
+): Promise<CheckResult> {
+  checkStore('checkIndex', store, withoutTuning(options), checkOptionKinds)
   checkName('checkIndex', name)
   return withCallbacks(options, (taken) => compare(store.context, name, taken))
 }
 
-async function compare(context: EngineContext, name: IndexName, options: CheckOptions): Promise<CheckResult> {
+async function compare(
+  context: EngineContext,
+  name: IndexName,
+  options: Tuned<CheckOptions>,
+): Promise<CheckResult> {
   await context.catalog.reload({ signal: options.signal })
   const entries = indexesNamed(context, name)
   const rows = entries.filter(({ unique }) => !unique)
@@ -136,10 +143,10 @@ async function compare(context: EngineContext, name: IndexName, options: CheckOp
 async function compareEntry(
   context: EngineContext,
   entry: CatalogEntry,
-  options: CheckOptions,
+  options: Tuned<CheckOptions>,
 ): Promise<CheckResult> {
   const target = indexTarget(context, entry)
-  const settleMs = options.settleMs ?? DEFAULT_SETTLE_MS
+  const settleMs = options.settleMs ?? TUNING.settleMs
   const keptMs = keptRowsMs(context.catalog.current())
   const counts: Counts = {
     rows: 0,
@@ -155,7 +162,7 @@ async function compareEntry(
     options.onProblem?.(problem)
   }
   const pass = createPass(context, { ...options, onProblem })
-  const limit = pLimit(SHARDS_AT_ONCE)
+  const limit = pLimit(options.shardsAtOnce ?? TUNING.shardsAtOnce)
   await untilOneFails(
     options.signal,
     context.driver.shards.flatMap((_, shard) => [

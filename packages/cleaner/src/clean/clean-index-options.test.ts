@@ -7,7 +7,8 @@ import { pace } from '../../test/pace.ts'
 import { byTag, byUser, openStore } from '../../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../../test/times.ts'
 import { indexTarget } from '../pass/index-target.ts'
-import { cleanIndex, type CleanOptions } from './clean-index.ts'
+import { cleanIndex, tunedCleanIndex, type CleanOptions } from './clean-index.ts'
+import type { Tuned } from '../pass/tuning.ts'
 import { claimParts, partTask } from './part-lease.ts'
 import { joinRuns, runTask } from './run-record.ts'
 
@@ -31,7 +32,7 @@ beforeEach(async () => {
 async function leasesOf(
   operation: 'claimAll' | 'saveAll',
   task: string,
-  options: CleanOptions,
+  options: Tuned<CleanOptions>,
 ): Promise<readonly unknown[]> {
   const leases: unknown[] = []
   plan = (call) => {
@@ -41,7 +42,7 @@ async function leasesOf(
     if ((names as readonly string[]).includes(task)) leases.push(leaseMs)
     return undefined
   }
-  await cleanIndex(store, 'by_user', options)
+  await tunedCleanIndex(store, 'by_user', options)
   plan = () => undefined
   return leases
 }
@@ -73,7 +74,7 @@ describe('the catalog', () => {
     const isDone = (progress: ReadonlyMap<string, string>): boolean =>
       [...progress.values()].some((text) => text.includes('"stage":"done"'))
     // The change comes after the last phase was saved as done, before the index is made ready.
-    const { indexes } = await cleanIndex(
+    const { indexes } = await tunedCleanIndex(
       {
         context: {
           ...filling.context,
@@ -128,7 +129,7 @@ describe('leases', () => {
 })
 
 describe('the part of another worker', () => {
-  async function waitsWith(options: CleanOptions): Promise<number[]> {
+  async function waitsWith(options: Tuned<CleanOptions>): Promise<number[]> {
     const worker = { owner: 'another', leaseMs: 5_000, pollMs: 1 }
     const { run } = (await joinRuns(store.context, [TABLE], worker, {})).get(TABLE)!
     const target = indexTarget(store.context, store.context.catalog.current().indexes[0]!)
@@ -150,7 +151,7 @@ describe('the part of another worker', () => {
         return time.sleep(milliseconds, signal)
       },
     }
-    await cleanIndex({ context: { ...store.context, time: watched } }, 'by_user', options)
+    await tunedCleanIndex({ context: { ...store.context, time: watched } }, 'by_user', options)
     return slept
   }
 
@@ -169,13 +170,13 @@ it.each([
 ])('with `pollMs` %d a clean looks for a held run record every %d ms', async (pollMs, everyMs) => {
   const [first] = driver.shards
   await first!.tasks.claim(runTask(TABLE), 'another', 3 * everyMs)
-  await cleanIndex(store, 'by_user', { pollMs })
+  await tunedCleanIndex(store, 'by_user', { pollMs })
   expect(time.slept).toBe(3 * everyMs)
 })
 
 describe('the amount of concurrent work', () => {
   /** Returns the largest number of shards read at the same time. */
-  async function maxConcurrency(options: CleanOptions): Promise<number> {
+  async function maxConcurrency(options: Tuned<CleanOptions>): Promise<number> {
     let reading = 0
     let highest = 0
     plan = ({ operation }) =>
@@ -188,7 +189,7 @@ describe('the amount of concurrent work', () => {
             },
           }
         : undefined
-    await cleanIndex(store, 'by_user', options)
+    await tunedCleanIndex(store, 'by_user', options)
     return highest
   }
 
@@ -226,7 +227,11 @@ it.each([
         }
       : undefined,
   )
-  const cleaned = await cleanIndex({ context: { ...filling.context, driver: watched } }, 'by_tag', options)
+  const cleaned = await tunedCleanIndex(
+    { context: { ...filling.context, driver: watched } },
+    'by_tag',
+    options,
+  )
   expect(cleaned).toMatchObject({ added: 2, indexes: [{ state: 'ready' }] })
   expect(time.slept).toBe(settleMs)
 })

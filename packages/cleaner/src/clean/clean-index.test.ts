@@ -7,9 +7,9 @@ import { expect, test } from 'vitest'
 import { dyingDriver, watchedDriver } from '../../test/broken-driver.ts'
 import { byTag, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../../test/stores.ts'
 import { leapingTime } from '../../test/times.ts'
-import { checkIndex } from '../check/check-index.ts'
+import { tunedCheckIndex } from '../check/check-index.ts'
 import { readCleanerReport } from '../report/cleaner-report.ts'
-import { cleanIndex, type CleanOptions } from './clean-index.ts'
+import { cleanIndex, type CleanOptions, tunedCleanIndex } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
 
 const bagOf = (i: number): Record<string, string | number | string[]> => ({
@@ -46,7 +46,7 @@ async function expectFilled(store: DataStore): Promise<void> {
 test('a new index is filled, checked and made ready', async () => {
   const store = await storeToFill(50)
   await expect(store.query(byUser, { user_id: 'user 3' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
-  const result = await cleanIndex(store, 'by_user', { pageSize: 10 })
+  const result = await tunedCleanIndex(store, 'by_user', { pageSize: 10 })
   expect(result.indexes).toMatchObject([
     { index: 'by_user', state: 'ready', entities: 50, added: 50, removed: 0 },
   ])
@@ -66,7 +66,7 @@ test('one read of the entities fills any number of indexes', async () => {
       indexes: [],
       time: leapingTime(),
     })
-    await cleanIndex(store, names, { pageSize: 10 })
+    await tunedCleanIndex(store, names, { pageSize: 10 })
     return pages
   }
   const pagesForOne = await pagesFor(['by_user'])
@@ -103,7 +103,7 @@ test('an index that is filled while writers run equals a recomputation', async (
     }
   }
   const writers = [write(0), write(1), write(2)]
-  await cleanIndex(store, undefined, { pageSize: 4 })
+  await tunedCleanIndex(store, undefined, { pageSize: 4 })
   isOver = true
   await Promise.all(writers)
   await writer.settled()
@@ -131,13 +131,13 @@ test.each([true, false])(
       const dying = await openStore({ driver: mortal.driver, indexes: [], time: leapingTime() })
       mortal.dieAfter(dieAt)
       const options = { pageSize: 2, checkpointMs: 0, leaseMs: 1, pollMs: 1 }
-      await cleanIndex(dying, undefined, options).catch((error: unknown) => {
+      await tunedCleanIndex(dying, undefined, options).catch((error: unknown) => {
         expect(error).toMatchObject({ code: 'CLOSED' })
       })
       hasDied = mortal.isDead
       steps = dieAt
 
-      await cleanIndex(first, undefined, options)
+      await tunedCleanIndex(first, undefined, options)
       expect(await rowsIn(first, 'by_tag')).toEqual(await expectedRows(first, 'by_tag'))
       expect(await first.indexes()).toMatchObject([{ state: 'ready' }])
     }
@@ -150,7 +150,7 @@ test('a clean resumes at the saved progress of the last worker', async () => {
   await storeToFill(30, driver)
   const first = new AbortController()
   const store = await openStore({ driver, indexes: [], time: leapingTime() })
-  const cut = cleanIndex(store, 'by_user', {
+  const cut = tunedCleanIndex(store, 'by_user', {
     pageSize: 10,
     signal: first.signal,
     onProgress: ({ done }) => {
@@ -167,7 +167,7 @@ test('a clean resumes at the saved progress of the last worker', async () => {
 
   const pages: number[] = []
   const events: CleanProgress[] = []
-  const result = await cleanIndex(store, 'by_user', {
+  const result = await tunedCleanIndex(store, 'by_user', {
     pageSize: 10,
     onProgress: (event) => {
       if (event.phase === 'entities') pages.push(event.done)
@@ -194,8 +194,8 @@ test('two workers share the work', async () => {
   const store = await storeToFill(80, driver)
   const other = await openStore({ driver, indexes: [], time: leapingTime() })
   const results = await Promise.all([
-    cleanIndex(store, undefined, { pageSize: 5, shardsAtOnce: 1 }),
-    cleanIndex(other, undefined, { pageSize: 5, shardsAtOnce: 1 }),
+    tunedCleanIndex(store, undefined, { pageSize: 5, shardsAtOnce: 1 }),
+    tunedCleanIndex(other, undefined, { pageSize: 5, shardsAtOnce: 1 }),
   ])
   for (const result of results) {
     for (const index of result.indexes) expect(index).toMatchObject({ state: 'ready', entities: 80 })
@@ -225,7 +225,7 @@ test.each([
       indexes: [],
       time: leapingTime(),
     })
-    expect(await cleanIndex(store, 'by_user', options)).toMatchObject({ added: 11 })
+    expect(await tunedCleanIndex(store, 'by_user', options)).toMatchObject({ added: 11 })
     expect(lookUps).toBeGreaterThan(3)
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   },
@@ -236,7 +236,7 @@ test('a ready index is checked, unless `check` is false', async () => {
   await store.put(bagOf(1))
   const phasesOf = async (options: CleanOptions): Promise<Set<string>> => {
     const phases = new Set<string>()
-    await cleanIndex(store, 'by_user', { ...options, onProgress: ({ phase }) => phases.add(phase) })
+    await tunedCleanIndex(store, 'by_user', { ...options, onProgress: ({ phase }) => phases.add(phase) })
     return phases
   }
   expect(await phasesOf({})).toContain('check')
@@ -384,19 +384,19 @@ async function storeToFallBack(until: 'before' | 'within'): Promise<{ store: Dat
 
 test('a shard that falls back, in rows and progress, while the next one is worked on is cleaned again', async () => {
   const { store, worker } = await storeToFallBack('within')
-  const result = await cleanIndex(worker, 'by_user', { shardsAtOnce: 1 })
+  const result = await tunedCleanIndex(worker, 'by_user', { shardsAtOnce: 1 })
   expect(result.indexes).toMatchObject([{ index: 'by_user', state: 'ready' }])
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
 test('a clean whose progress a shard lost throws `CONFLICT`, and the next call completes it', async () => {
   const { store, worker } = await storeToFallBack('before')
-  await expect(cleanIndex(worker, 'by_user', { shardsAtOnce: 1 })).rejects.toMatchObject({
+  await expect(tunedCleanIndex(worker, 'by_user', { shardsAtOnce: 1 })).rejects.toMatchObject({
     code: 'CONFLICT',
     message: expect.stringMatching(/by_user.*failover.*Clean it again/),
   })
   expect((await worker.indexes()).find(({ name }) => name === 'by_user')).toMatchObject({ state: 'building' })
-  await cleanIndex(worker, 'by_user', { shardsAtOnce: 1 })
+  await tunedCleanIndex(worker, 'by_user', { shardsAtOnce: 1 })
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
@@ -405,7 +405,7 @@ test('a clean throws `INDEX_NOT_FOUND` if its index is dropped while it runs', a
   const store = await storeToFill(30, driver)
   const other = await openStore({ driver, indexes: [] })
   let dropped: Promise<unknown> | undefined
-  const work = cleanIndex(store, 'by_user', {
+  const work = tunedCleanIndex(store, 'by_user', {
     pageSize: 5,
     onProgress: () => {
       dropped ??= other.dropIndex('by_user')
@@ -424,7 +424,7 @@ test('a restart begins from the start even after an interrupted run, and ends th
   await store.putMany(Array.from({ length: 20 }, (_, i) => bagOf(i)))
   const controller = new AbortController()
   const options = { pageSize: 5, checkpointMs: 0, settleMs: 0 }
-  const cut = cleanIndex(store, 'by_user', {
+  const cut = tunedCleanIndex(store, 'by_user', {
     ...options,
     signal: controller.signal,
     onProgress: ({ phase, done }) => {
@@ -435,7 +435,7 @@ test('a restart begins from the start even after an interrupted run, and ends th
   // The shard falls back to an earlier state.
   const { id, ...bag } = await firstOf(store)
   await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag as Record<string, string>, 0))
-  expect(await cleanIndex(store, 'by_user', { ...options, restart: true })).toMatchObject({ added: 20 })
+  expect(await tunedCleanIndex(store, 'by_user', { ...options, restart: true })).toMatchObject({ added: 20 })
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   expect((await readCleanerReport(store)).indexes).toMatchObject([{ underWay: undefined }])
 })
@@ -457,12 +457,12 @@ test.each([
 
     const store = await openStore({ driver, indexes: [byUser], time: leapingTime() })
     await writer.put(bagOf(31), { id: ids[0]! })
-    const filled = cleanIndex(store, undefined, { pageSize: 4 })
+    const filled = tunedCleanIndex(store, undefined, { pageSize: 4 })
     for (let i = 1; i < 15; i++) await writer.put(bagOf(40 + i), { id: ids[i]! })
     await writer.settled()
     expect((await filled).indexes).toMatchObject([{ index: 'by_user', generation: 2, state: 'ready' }])
     await writer.settled()
-    expect(await checkIndex(store, 'by_user', { settleMs: 0 })).toMatchObject({ missing: 0, rows: 30 })
+    expect(await tunedCheckIndex(store, 'by_user', { settleMs: 0 })).toMatchObject({ missing: 0, rows: 30 })
     expect((await writer.query(byUser, { user_id: 'user 6' })).items.length).toBeGreaterThan(0)
   },
 )

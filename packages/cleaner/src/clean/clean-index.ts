@@ -1,9 +1,13 @@
-import { LooseleafError, type CallOptions, type CatalogEntry, type IndexState } from '@looseleaf/core'
-import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import {
+  optionKinds,
+  withCallbacks,
+  type CatalogEntry,
+  type IndexState,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
-import { deleteDelayMs } from '@looseleaf/protocol'
-import { checkStore, shardAt } from '@looseleaf/protocol/internal'
-import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
+import { checkStore, deleteDelayMs, shardAt } from '@looseleaf/protocol/internal'
 import { checkNames } from '../pass/check-names.ts'
 import {
   indexesNamed,
@@ -16,6 +20,7 @@ import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle, type Throttle } from '../pass/throttle.ts'
+import { TUNING, withoutTuning, type Tuned } from '../pass/tuning.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'
 import { droppedIndex, explainMissingTable } from './dropped-index.ts'
@@ -38,16 +43,8 @@ export interface CleanOptions extends PassOptions {
   readonly restart?: boolean | undefined
   /** True checks a ready index at the end. An index that is being filled is always checked. Default: true. */
   readonly check?: boolean | undefined
-  /** Milliseconds between two looks of the check at a row that seems to be missing. Default: 500. */
-  readonly settleMs?: number | undefined
-  /** Largest number of shards worked on at the same time. Default: 4. */
-  readonly shardsAtOnce?: number | undefined
   /** Milliseconds until other workers take over the parts of a dead one, up to 300,000. Default: 30,000. */
   readonly leaseMs?: number | undefined
-  /** Milliseconds between two saves of the progress, and between two looks for a pause of the filling. Default: 1,000. */
-  readonly checkpointMs?: number | undefined
-  /** Milliseconds between two looks at the parts of other workers. Default: 500. */
-  readonly pollMs?: number | undefined
 }
 
 export const cleanOptionKinds: OptionKinds<CleanOptions> = {
@@ -56,11 +53,7 @@ export const cleanOptionKinds: OptionKinds<CleanOptions> = {
   onWait: optionKinds.function,
   restart: optionKinds.flag,
   check: optionKinds.flag,
-  settleMs: optionKinds.milliseconds,
-  shardsAtOnce: optionKinds.count,
   leaseMs: optionKinds.lease,
-  checkpointMs: optionKinds.milliseconds,
-  pollMs: optionKinds.milliseconds,
 }
 
 /** Outcome for one index. The counts cover all workers and attempts of this run. */
@@ -107,6 +100,16 @@ export async function cleanIndex(
   options: CleanOptions = {},
 ): Promise<CleanResult> {
   checkStore('cleanIndex', store, options, cleanOptionKinds)
+  return tunedCleanIndex(store, names, options)
+}
+
+/** As `cleanIndex`, with a tuning. */
+export async function tunedCleanIndex(
+  store: CleanerStore,
+  names?: IndexName | readonly IndexName[],
+  options: Tuned<CleanOptions> = {},
+): Promise<CleanResult> {
+  checkStore('cleanIndex', store, withoutTuning(options), cleanOptionKinds)
   checkNames('cleanIndex', names)
   const { context } = store
   // The entities may be read only after every writer, on every shard, writes the rows of the index.
@@ -130,7 +133,7 @@ export interface SharedByWork {
 export async function cleanEntries(
   context: EngineContext,
   entries: readonly CatalogEntry[],
-  options: CleanOptions,
+  options: Tuned<CleanOptions>,
   shared: SharedByWork = {},
 ): Promise<CleanResult> {
   const active = entries.filter((entry) => !isHalted(entry))
@@ -145,7 +148,7 @@ async function cleanActive(
   context: EngineContext,
   entries: readonly CatalogEntry[],
   active: readonly CatalogEntry[],
-  options: CleanOptions,
+  options: Tuned<CleanOptions>,
   { throttle: shared, onWork }: SharedByWork,
 ): Promise<CleanResult> {
   const { signal } = options
@@ -174,11 +177,11 @@ async function cleanActive(
   const lease: LeaseOptions = {
     owner: context.random.uuid(),
     leaseMs: options.leaseMs ?? 30_000,
-    checkpointMs: options.checkpointMs ?? 1_000,
+    checkpointMs: options.checkpointMs ?? TUNING.checkpointMs,
     onRemoved: (target, shard, removed) => meter.addWork(target, shard, { ...emptyTally(), removed }),
     paceOf: meter.paceOf,
   }
-  const pollMs = options.pollMs ?? 500
+  const pollMs = options.pollMs ?? TUNING.pollMs
   const tables = active.map(({ table }) => table)
   const { restart } = options
   const records = await joinRuns(context, tables, workerOf(lease, pollMs), { signal, restart })
@@ -190,8 +193,8 @@ async function cleanActive(
     runs,
     lease,
     pollMs,
-    settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
-    shardsAtOnce: options.shardsAtOnce ?? 4,
+    settleMs: options.settleMs ?? TUNING.settleMs,
+    shardsAtOnce: options.shardsAtOnce ?? TUNING.shardsAtOnce,
     options,
     onWait: options.onWait,
     throttle,

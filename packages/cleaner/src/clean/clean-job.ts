@@ -2,6 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
+import type { Tuned } from '../pass/tuning.ts'
 import type { Throttle } from '../pass/throttle.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import type { Halts } from './halts.ts'
@@ -22,7 +23,7 @@ export interface CleanJob {
   readonly shardsAtOnce: number
   /** Called each time that this worker waits for others. */
   readonly onWait?: (() => void) | undefined
-  readonly options: PassOptions
+  readonly options: Tuned<PassOptions>
   readonly throttle: Throttle
   readonly halts: Halts
   readonly meter: ProgressMeter

@@ -1,5 +1,4 @@
-import type { CatalogEntry, StoreEvents } from '@looseleaf/core'
-import type { CleanerCounts } from '@looseleaf/core/internal'
+import type { CatalogEntry, CleanerCounts, StoreEvents } from '@looseleaf/core/internal'
 import type { Tally } from '../pass/tally.ts'
 
 /** Returns the kind of work on an index, by its state when the work begins. */

@@ -7,7 +7,7 @@ import { byUser, expectedRows, openStore, rowsIn } from '../../test/stores.ts'
 import { leapingTime } from '../../test/times.ts'
 import { readCleanerReport } from '../report/cleaner-report.ts'
 import { cleanIndex } from './clean-index.ts'
-import { cleaning } from './cleaning.ts'
+import { tunedCleaning } from './cleaning.ts'
 import type { CleanProgress } from './progress.ts'
 
 let plan: FaultPlan
@@ -31,7 +31,7 @@ async function readSoFar(): Promise<number> {
 
 test('`cleaning` yields its progress, and the index is ready when the loop ends', async () => {
   const reports: CleanProgress[] = []
-  for await (const progress of cleaning(store, 'by_user', { pageSize: 10 })) reports.push(progress)
+  for await (const progress of tunedCleaning(store, 'by_user', { pageSize: 10 })) reports.push(progress)
   expect(new Set(reports.map(({ phase }) => phase))).toEqual(
     new Set(['entities', 'dangling', 'check', 'ready']),
   )
@@ -41,14 +41,14 @@ test('`cleaning` yields its progress, and the index is ready when the loop ends'
 })
 
 test('`cleaning` returns the result of `cleanIndex`', async () => {
-  const steps = cleaning(store)
+  const steps = tunedCleaning(store)
   let step = await steps.next()
   while (step.done !== true) step = await steps.next()
   expect(step.value).toMatchObject({ added: 60, indexes: [{ index: 'by_user', state: 'ready' }] })
 })
 
 test('leaving the loop stops the work, and the next call resumes there', async () => {
-  for await (const { done } of cleaning(store, 'by_user', { pageSize: 5, shardsAtOnce: 1 }))
+  for await (const { done } of tunedCleaning(store, 'by_user', { pageSize: 5, shardsAtOnce: 1 }))
     if (done >= 10) break
   const kept = await readSoFar()
   expect(kept).toBeGreaterThanOrEqual(10)
@@ -57,7 +57,7 @@ test('leaving the loop stops the work, and the next call resumes there', async (
   expect(await readSoFar()).toBe(kept)
 
   let first: CleanProgress | undefined
-  for await (const progress of cleaning(store, 'by_user', { pageSize: 5, shardsAtOnce: 1 }))
+  for await (const progress of tunedCleaning(store, 'by_user', { pageSize: 5, shardsAtOnce: 1 }))
     first ??= progress
   expect(first!.done).toBeGreaterThan(10)
   expect(await store.indexes()).toMatchObject([{ state: 'ready' }])
@@ -65,7 +65,7 @@ test('leaving the loop stops the work, and the next call resumes there', async (
 
 test('a slow loop does not delay the work, and gets the latest progress of each shard', async () => {
   const reports: CleanProgress[] = []
-  for await (const progress of cleaning(store, 'by_user', { pageSize: 5 })) {
+  for await (const progress of tunedCleaning(store, 'by_user', { pageSize: 5 })) {
     reports.push(progress)
     if (reports.length > 1) continue
     // The index would never become ready if the work waited for the loop.
@@ -86,7 +86,7 @@ test('an error of the work ends the loop', async () => {
       : undefined
   const reports: CleanProgress[] = []
   const loop = async (): Promise<void> => {
-    for await (const progress of cleaning(store, 'by_user')) reports.push(progress)
+    for await (const progress of tunedCleaning(store, 'by_user')) reports.push(progress)
   }
   await expect(loop()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
   expect(reports).toEqual([])
@@ -95,21 +95,21 @@ test('an error of the work ends the loop', async () => {
 test('a signal ends the loop', async () => {
   const controller = new AbortController()
   const loop = async (): Promise<void> => {
-    for await (const _ of cleaning(store, 'by_user', { pageSize: 5, signal: controller.signal }))
+    for await (const _ of tunedCleaning(store, 'by_user', { pageSize: 5, signal: controller.signal }))
       controller.abort()
   }
   await expect(loop()).rejects.toMatchObject({ code: 'ABORTED' })
 })
 
 test('`cleaning` sends no statement before the loop begins', async () => {
-  const steps = cleaning(store, 'by_user')
+  const steps = tunedCleaning(store, 'by_user')
   await turn()
   expect(await store.indexes()).toMatchObject([{ state: 'building' }])
   await steps.return(await cleanIndex(store, 'by_user'))
 })
 
 test('`cleaning` checks its options at the call', () => {
-  expect(() => cleaning(store, 'by_user', { onProgress: () => {} } as never)).toThrow(
+  expect(() => tunedCleaning(store, 'by_user', { onProgress: () => {} } as never)).toThrow(
     expect.objectContaining({ code: 'BAD_OPTION' }),
   )
 })
@@ -121,7 +121,7 @@ test('statements to busy shards are retried', async () => {
       ? { before: () => Promise.reject(new LooseleafError('SHARD_BUSY', 'A lock was not given in time.')) }
       : undefined
   const reports: CleanProgress[] = []
-  for await (const progress of cleaning(store, 'by_user', { pageSize: 10 })) reports.push(progress)
+  for await (const progress of tunedCleaning(store, 'by_user', { pageSize: 10 })) reports.push(progress)
   expect(busy).toBeLessThan(0)
   expect(reports.map(({ throttledBy }) => throttledBy)).toContain('lock waits')
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))

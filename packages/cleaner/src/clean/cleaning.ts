@@ -2,7 +2,8 @@ import { checkStore } from '@looseleaf/protocol/internal'
 import { checkNames } from '../pass/check-names.ts'
 import type { IndexName } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
-import { cleanIndex, cleanOptionKinds, type CleanOptions, type CleanResult } from './clean-index.ts'
+import { withoutTuning, type Tuned } from '../pass/tuning.ts'
+import { tunedCleanIndex, cleanOptionKinds, type CleanOptions, type CleanResult } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
 
 /** Options of `cleanIndex` without `onProgress`, which the loop replaces. */
@@ -21,6 +22,16 @@ export function cleaning(
   options: CleaningOptions = {},
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
   checkStore('cleaning', store, options, cleaningOptionKinds)
+  return tunedCleaning(store, names, options)
+}
+
+/** As `cleaning`, with a tuning. */
+export function tunedCleaning(
+  store: CleanerStore,
+  names?: IndexName | readonly IndexName[],
+  options: Tuned<CleaningOptions> = {},
+): AsyncGenerator<CleanProgress, CleanResult, undefined> {
+  checkStore('cleaning', store, withoutTuning(options), cleaningOptionKinds)
   checkNames('cleaning', names)
   return yieldProgress(store, names, options)
 }
@@ -28,7 +39,7 @@ export function cleaning(
 async function* yieldProgress(
   store: CleanerStore,
   names: IndexName | readonly IndexName[] | undefined,
-  options: CleaningOptions,
+  options: Tuned<CleaningOptions>,
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
   const loopEnd = new AbortController()
   const signal = options.signal ? AbortSignal.any([options.signal, loopEnd.signal]) : loopEnd.signal
@@ -36,7 +47,7 @@ async function* yieldProgress(
   const unyielded = new Map<string, CleanProgress>()
   let news = Promise.withResolvers<void>()
   let ended = false
-  const work = cleanIndex(store, names, {
+  const work = tunedCleanIndex(store, names, {
     ...options,
     signal,
     onProgress(progress) {

@@ -1,4 +1,5 @@
-import { isLooseleafError, LooseleafError, type CallOptions, type CatalogEntry } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { isInUse, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Returns the error to throw after a run failed: if a table is missing because its index was dropped, one that says so. */

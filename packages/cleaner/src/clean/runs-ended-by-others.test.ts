@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { byUser, openStore } from '../../test/stores.ts'
 import { leapingTime } from '../../test/times.ts'
 import { readCleanerReport } from '../report/cleaner-report.ts'
-import { cleanIndex, type CleanResult } from './clean-index.ts'
+import { cleanIndex, type CleanResult, tunedCleanIndex } from './clean-index.ts'
 import { partTask } from './part-lease.ts'
 import { runTask } from './run-record.ts'
 
@@ -88,7 +88,7 @@ it('a clean sends no statement while it waits for the part of another worker', a
   })
   const store = await openStore({ driver: watched, time, indexes: [byUser] })
   await driver.shards[0]!.tasks.claim(partTask(TABLE), 'another', 60_000)
-  const work = cleanIndex(store, 'by_user', { pollMs: POLL_MS, signal: controller.signal })
+  const work = tunedCleanIndex(store, 'by_user', { pollMs: POLL_MS, signal: controller.signal })
   const waitTurns = async (): Promise<void> => {
     for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
   }

@@ -1,8 +1,21 @@
-import { isLooseleafError, type CallOptions, type CatalogEntry } from '@looseleaf/core'
-import { distinctIds, idKey, throwIfAborted, withCallbacks, type PendingRow } from '@looseleaf/core/internal'
+import { isLooseleafError, type CallOptions } from '@looseleaf/core'
+import {
+  distinctIds,
+  idKey,
+  throwIfAborted,
+  withCallbacks,
+  type CatalogEntry,
+  type PendingRow,
+} from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { learnPolicies, mayBeLost, movedOrUndone, upTo } from '@looseleaf/protocol'
-import { checkStore, shardAt } from '@looseleaf/protocol/internal'
+import {
+  checkStore,
+  learnPolicies,
+  mayBeLost,
+  movedOrUndone,
+  shardAt,
+  upTo,
+} from '@looseleaf/protocol/internal'
 import { indexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'

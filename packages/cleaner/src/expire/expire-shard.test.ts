@@ -1,4 +1,5 @@
-import { systemTime, type Time } from '@looseleaf/core'
+import type { Time } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
@@ -6,7 +7,7 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { byUser, openStore, rowsIn } from '../../test/stores.ts'
 import { until } from '../../test/times.ts'
-import { startCleaner } from '../background/start-cleaner.ts'
+import { startTunedCleaner } from '../background/start-cleaner.ts'
 import { cleanIndex } from '../clean/clean-index.ts'
 import { createPass } from '../pass/pass.ts'
 import { deleteExpired } from './delete-expired.ts'
@@ -211,10 +212,10 @@ test('a cleaner deletes expired entities on the shards that it follows, with the
   const stays = await put(-MINUTE)
   const errors: unknown[] = []
   const options = { intervalMs: 5, idleIntervalMs: 5, onError: (error: unknown) => errors.push(error) }
-  const cleaner = startCleaner(store, options)
+  const cleaner = startTunedCleaner(store, options)
   onTestFinished(() => cleaner.stop())
   await until(() => cleaner.status().shards.every(({ isMine }) => isMine))
-  const idle = startCleaner(store, options)
+  const idle = startTunedCleaner(store, options)
   onTestFinished(() => idle.stop())
   await until(async () => (await rowsIn(store, 'sessions_expire')).length === 1)
   await until(async () => (await rowsIn(store, 'by_user')).length === 1)

@@ -1,5 +1,5 @@
-import { isLooseleafError, type CatalogEntry } from '@looseleaf/core'
-import type { EntityRow, IndexRow } from '@looseleaf/core/internal'
+import { isLooseleafError } from '@looseleaf/core'
+import type { CatalogEntry, EntityRow, IndexRow } from '@looseleaf/core/internal'
 import { isExpiring } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import { deriveEntity, expectedIn } from '../look/derive-entity.ts'

@@ -1,10 +1,10 @@
 import type { Bag } from '@looseleaf/core'
 import { isUndecodable, requireVersion, type EntityRow, type Key } from '@looseleaf/core/internal'
-import { shardOfRow } from '@looseleaf/index-engine'
 import {
   deriveEntryRows,
   includedBytes,
   keyIdentity,
+  shardOfRow,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'

@@ -1,5 +1,5 @@
 import { idKey } from '@looseleaf/core/internal'
-import { shardOfRow } from '@looseleaf/index-engine'
+import { shardOfRow } from '@looseleaf/index-engine/internal'
 import { idsByShard } from '@looseleaf/protocol/internal'
 import type { Pass } from '../pass/pass.ts'
 import type { TargetRow } from './dangling-among.ts'

@@ -1,4 +1,4 @@
-import { movedEntities } from '@looseleaf/protocol'
+import { movedEntities } from '@looseleaf/protocol/internal'
 import type { Pass } from '../pass/pass.ts'
 import type { DerivedEntity } from './derive-entity.ts'
 import type { MissingRow } from './inspect.ts'

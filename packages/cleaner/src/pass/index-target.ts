@@ -1,5 +1,5 @@
-import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
-import type { IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
+import { LooseleafError } from '@looseleaf/core'
+import type { CatalogEntry, IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
 import {
   isClaimsOf,
   isInUse,

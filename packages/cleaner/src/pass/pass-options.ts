@@ -30,8 +30,6 @@ export interface PassOptions {
   readonly graceMs?: number | undefined
   /** Largest number of entities and index rows read per second. Default: no limit. */
   readonly rowsPerSecond?: number | undefined
-  /** Largest number of rows per page. Default: 500. */
-  readonly pageSize?: number | undefined
   /** Called for every problem, possibly several times for one entity. */
   readonly onProblem?: ((problem: Problem) => void) | undefined
 }
@@ -45,6 +43,5 @@ export const passOptionKinds: OptionKinds<PassOptions> = {
   signal: optionKinds.signal,
   graceMs: optionKinds.milliseconds,
   rowsPerSecond: rate,
-  pageSize: optionKinds.count,
   onProblem: optionKinds.function,
 }

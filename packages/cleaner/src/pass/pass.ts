@@ -5,9 +5,9 @@ import type { IndexTarget } from './index-target.ts'
 import type { PassOptions, Problem } from './pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from './tally.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
+import { TUNING, type Tuned } from './tuning.ts'
 
 const DEFAULT_GRACE_MS = 60_000
-const DEFAULT_PAGE_SIZE = 500
 
 /** A piece of cleaning work: its store, its limits, and its counts so far. */
 export interface Pass {
@@ -27,7 +27,7 @@ export interface Pass {
 /** Creates a pass. Pass `throttle` to share one with other passes; default: a new one. */
 export function createPass(
   context: EngineContext,
-  options: PassOptions = {},
+  options: Tuned<PassOptions> = {},
   throttle: Throttle = createThrottle(context.time, options.rowsPerSecond),
 ): Pass {
   const tally = emptyTally()
@@ -37,7 +37,7 @@ export function createPass(
     signal: options.signal,
     graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
     throttle,
-    maxPage: Math.max(1, Math.min(options.pageSize ?? DEFAULT_PAGE_SIZE, throttle.maxPage)),
+    maxPage: Math.max(1, Math.min(options.pageSize ?? TUNING.pageSize, throttle.maxPage)),
     tally,
     tallyOf: () => tally,
     report({ id, ...problem }) {

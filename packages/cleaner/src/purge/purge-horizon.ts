@@ -1,7 +1,6 @@
 import type { CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { deleteDelayMs } from '@looseleaf/protocol'
-import { consumerPlaces, shardAt } from '@looseleaf/protocol/internal'
+import { consumerPlaces, deleteDelayMs, shardAt } from '@looseleaf/protocol/internal'
 
 /** Purges wait for slow consumers up to this multiple of the time for which tombstones are kept. */
 const CONSUMER_FACTOR = 4

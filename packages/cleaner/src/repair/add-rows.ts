@@ -1,4 +1,4 @@
-import { writeAgain } from '@looseleaf/protocol'
+import { writeAgain } from '@looseleaf/protocol/internal'
 import type { MissingRow } from '../look/inspect.ts'
 import { reportDuplicate } from '../look/report-duplicates.ts'
 import { tableOn } from '../pass/index-target.ts'

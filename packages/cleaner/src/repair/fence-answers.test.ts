@@ -1,7 +1,7 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { LooseleafError, parseId } from '@looseleaf/core'
 import { changeCatalog } from '@looseleaf/index-engine/internal'
-import { fence } from '@looseleaf/protocol'
+import { fence } from '@looseleaf/protocol/internal'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'

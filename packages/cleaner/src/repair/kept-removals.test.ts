@@ -14,9 +14,9 @@ import {
   shared,
 } from '../../test/stores.ts'
 import { leapingTime } from '../../test/times.ts'
-import { checkIndex } from '../check/check-index.ts'
-import { cleanIndex } from '../clean/clean-index.ts'
-import { sweep, sweepIndex } from '../sweep/sweep.ts'
+import { tunedCheckIndex } from '../check/check-index.ts'
+import { cleanIndex, tunedCleanIndex } from '../clean/clean-index.ts'
+import { sweepIndex, tunedSweep } from '../sweep/sweep.ts'
 
 const ada = { user_id: 'ada', published: 1 }
 const eve = { user_id: 'eve', published: 1 }
@@ -119,14 +119,16 @@ test('one wait covers any number of pages', async () => {
     const { id, version } = await store.put({ user_id: `user ${i}`, published: i })
     await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: i }, version))
   }
-  expect(await sweep(store, { pageSize: 4 })).toMatchObject({ removed: 40 })
+  expect(await tunedSweep(store, { pageSize: 4 })).toMatchObject({ removed: 40 })
   expect(pauses).toHaveLength(1)
   pauses.length = 0
   for (let i = 0; i < 40; i++) {
     const { id, version } = await store.put({ user_id: `user ${i}`, published: i })
     await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: i }, version))
   }
-  expect(await cleanIndex(store, 'by_user', { pageSize: 4, shardsAtOnce: 1 })).toMatchObject({ removed: 40 })
+  expect(await tunedCleanIndex(store, 'by_user', { pageSize: 4, shardsAtOnce: 1 })).toMatchObject({
+    removed: 40,
+  })
   expect(pauses.filter(({ milliseconds }) => milliseconds > QUERY_TIME_MS)).toHaveLength(1)
 })
 
@@ -206,5 +208,5 @@ test('a check does not count a kept row', async () => {
   const { store } = await watched()
   const { id } = await store.put(ada)
   await store.put(eve, { id })
-  expect(await checkIndex(store, 'by_user', { settleMs: 1 })).toMatchObject({ dangling: 0, missing: 0 })
+  expect(await tunedCheckIndex(store, 'by_user', { settleMs: 1 })).toMatchObject({ dangling: 0, missing: 0 })
 })

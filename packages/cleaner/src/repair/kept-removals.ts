@@ -1,7 +1,7 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { elapsedBy, isVersion, type IndexRowRemoval } from '@looseleaf/core/internal'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
-import { deleteDelayMs, learnPolicies, upTo, writeAgain } from '@looseleaf/protocol'
+import { deleteDelayMs, learnPolicies, upTo, writeAgain } from '@looseleaf/protocol/internal'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'

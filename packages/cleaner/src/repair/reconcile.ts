@@ -1,5 +1,5 @@
 import { distinctIds, type EntityRow } from '@looseleaf/core/internal'
-import { deleteDelayMs, movedEntities } from '@looseleaf/protocol'
+import { deleteDelayMs, movedEntities } from '@looseleaf/protocol/internal'
 import { deriveEntity } from '../look/derive-entity.ts'
 import { inspect, type DanglingRow } from '../look/inspect.ts'
 import { readDerived } from '../look/read-entities.ts'

@@ -1,5 +1,4 @@
-import { judgeDangling } from '@looseleaf/protocol'
-import type { Judged } from '@looseleaf/protocol/internal'
+import { judgeDangling, type Judged } from '@looseleaf/protocol/internal'
 import type { DanglingRow } from '../look/inspect.ts'
 import { countRemoved, type RepairPass } from './repair-pass.ts'
 

@@ -1,6 +1,7 @@
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { DanglingRow } from '../look/inspect.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
+import type { Tuned } from '../pass/tuning.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
 import { createKeptRemovals, type KeptRemovals, type RemovedRows } from './kept-removals.ts'
 
@@ -15,7 +16,7 @@ export interface RepairPass extends Pass {
 /** Creates a repair pass. Pass `throttle` or `removals` to share them with other passes; default: new ones. */
 export function createRepairPass(
   context: EngineContext,
-  options: PassOptions = {},
+  options: Tuned<PassOptions> = {},
   { throttle, removals }: Partial<Pick<RepairPass, 'throttle' | 'removals'>> = {},
 ): RepairPass {
   return { ...createPass(context, options, throttle), removals: removals ?? createKeptRemovals(context) }

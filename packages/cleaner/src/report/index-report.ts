@@ -1,4 +1,4 @@
-import type { CatalogEntry, IndexState } from '@looseleaf/core'
+import type { CatalogEntry, IndexState } from '@looseleaf/core/internal'
 import { phases, type Part, type Phase } from '../clean/part.ts'
 import type { RunRecord } from '../clean/run-record.ts'
 import { rowsLeft, rowsLeftOnAll, timeLeftMs } from '../clean/time-left.ts'

@@ -1,5 +1,5 @@
 import type { EntityRow } from '@looseleaf/core/internal'
-import { movedEntities, movedOrUndone } from '@looseleaf/protocol'
+import { movedEntities, movedOrUndone } from '@looseleaf/protocol/internal'
 import { derivedBatches, expectedIn, type DerivedEntity } from '../look/derive-entity.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'
 import { recheck } from '../look/recheck.ts'

@@ -8,6 +8,7 @@ import { checkNames } from '../pass/check-names.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import type { Tally } from '../pass/tally.ts'
+import { TUNING, withoutTuning, type Tuned } from '../pass/tuning.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { countRemoved, createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
@@ -27,20 +28,24 @@ const sweepOptionKinds: OptionKinds<SweepOptions> = {
   shard: optionKinds.elsewhere,
 }
 
-const SHARDS_AT_ONCE = 4
-
 /** Reads all entities, and adds their missing rows. Returns the counts. Throws `INDEX_NOT_FOUND` and errors of shards. */
-export async function sweepEntities(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
+export async function sweepEntities(store: CleanerStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
   return onShards('sweepEntities', store, options, entitiesToRows)
 }
 
 /** Reads all index rows, and deletes those that match no committed entity. Returns the counts. Throws like `sweepEntities`. */
-export async function sweepIndex(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
+export async function sweepIndex(store: CleanerStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
   return onShards('sweepIndex', store, options, rowsToEntities)
 }
 
 /** Runs `sweepEntities` and `sweepIndex` once, without progress or leases. To be able to resume, use `cleanIndex`. */
 export async function sweep(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
+  checkStore('sweep', store, options, sweepOptionKinds)
+  return tunedSweep(store, options)
+}
+
+/** As `sweep`, with a tuning. */
+export async function tunedSweep(store: CleanerStore, options: Tuned<SweepOptions> = {}): Promise<Tally> {
   return onShards('sweep', store, options, async (pass, targets, shard) => {
     await entitiesToRows(pass, targets, shard)
     await rowsToEntities(pass, targets, shard)
@@ -77,22 +82,26 @@ type SweepShard = (pass: RepairPass, targets: readonly IndexTarget[], shard: num
 async function onShards(
   call: string,
   store: CleanerStore,
-  options: SweepOptions,
+  options: Tuned<SweepOptions>,
   work: SweepShard,
 ): Promise<Tally> {
-  checkStore(call, store, options, sweepOptionKinds)
+  checkStore(call, store, withoutTuning(options), sweepOptionKinds)
   checkNames(call, options.indexes)
   return withCallbacks(options, (taken) => sweepShards(store.context, taken, work))
 }
 
-async function sweepShards(context: EngineContext, options: SweepOptions, work: SweepShard): Promise<Tally> {
+async function sweepShards(
+  context: EngineContext,
+  options: Tuned<SweepOptions>,
+  work: SweepShard,
+): Promise<Tally> {
   await context.catalog.reload({ signal: options.signal })
   const targets = indexesNamed(context, options.indexes).map((entry) => indexTarget(context, entry))
   const shards =
     options.shard === undefined ? context.driver.shards.map((_, shard) => shard) : [options.shard]
   for (const shard of shards) shardAt(context, shard)
   const pass = createRepairPass(context, options)
-  const limit = pLimit(SHARDS_AT_ONCE)
+  const limit = pLimit(TUNING.shardsAtOnce)
   await untilOneFails(
     options.signal,
     shards.map((shard) => (signal) => limit(() => work({ ...pass, signal }, targets, shard))),

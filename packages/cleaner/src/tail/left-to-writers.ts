@@ -1,7 +1,6 @@
 import { distinctIds, elapsedBy, idKey } from '@looseleaf/core/internal'
 import { keptRowsMs, keyIdentity, type EngineContext } from '@looseleaf/index-engine/internal'
-import { deleteDelayMs } from '@looseleaf/protocol'
-import { shardAt } from '@looseleaf/protocol/internal'
+import { deleteDelayMs, shardAt } from '@looseleaf/protocol/internal'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import type { IndexTarget } from '../pass/index-target.ts'

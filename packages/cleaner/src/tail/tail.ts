@@ -1,7 +1,6 @@
 import { elapsedBy, idKey, type EntityRow, type TaskTable } from '@looseleaf/core/internal'
 import { wholeRows, type EngineContext } from '@looseleaf/index-engine/internal'
-import { deleteDelayMs } from '@looseleaf/protocol'
-import { openedTo, shardAt } from '@looseleaf/protocol/internal'
+import { deleteDelayMs, openedTo, shardAt } from '@looseleaf/protocol/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'

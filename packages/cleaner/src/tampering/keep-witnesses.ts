@@ -1,5 +1,5 @@
-import { isLooseleafError, type CallOptions, type CatalogEntry } from '@looseleaf/core'
-import { elapsedBy, idKey, isOutage } from '@looseleaf/core/internal'
+import { isLooseleafError, type CallOptions } from '@looseleaf/core'
+import { elapsedBy, idKey, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
 import { changeCatalog, keyIdentity, type EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
 import { candidatesOf, confirm } from '../check/confirm.ts'

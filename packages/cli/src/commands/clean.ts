@@ -1,5 +1,6 @@
 import { counted } from '@looseleaf/core/internal'
-import { deleteExpired, lookForWentBack } from '@looseleaf/cleaner'
+import { deleteExpired } from '@looseleaf/cleaner'
+import { lookForWentBack } from '@looseleaf/cleaner/internal'
 import { isExpiring, isInUse } from '@looseleaf/index-engine/internal'
 import { checkText, cleanText } from '../indexes/clean-view.ts'
 import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../indexes/clean-and-report.ts'

@@ -1,4 +1,4 @@
-import type { StorePolicies } from '@looseleaf/core'
+import type { StorePolicies } from '@looseleaf/core/internal'
 import { InvalidArgumentError, Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { policiesText } from '../views/policies-text.ts'

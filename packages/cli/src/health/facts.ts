@@ -1,6 +1,8 @@
 import type { ConsumerReport } from '@looseleaf/changes'
-import type { CleanerReport, IndexReport, LostRows, ShardWentBack } from '@looseleaf/cleaner'
-import type { LooseleafError, StorePolicies } from '@looseleaf/core'
+import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
+import type { LostRows, ShardWentBack } from '@looseleaf/cleaner/internal'
+import type { LooseleafError } from '@looseleaf/core'
+import type { StorePolicies } from '@looseleaf/core/internal'
 import type { BodiesLook, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store/internal'
 
 /** An index of the config that the store lacks or defines differently. */

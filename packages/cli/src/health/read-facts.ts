@@ -1,5 +1,6 @@
 import { readConsumers } from '@looseleaf/changes'
-import { readCleanerReport, readLostRows, readWentBack, type CleanerReport } from '@looseleaf/cleaner'
+import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
+import { readLostRows, readWentBack } from '@looseleaf/cleaner/internal'
 import { isLooseleafError, type IndexDefinitionData, type LooseleafError } from '@looseleaf/core'
 import { isOutage, platformTime } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'

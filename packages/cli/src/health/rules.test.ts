@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import type { CleanerReport, IndexReport, LostRows, ShardWentBack } from '@looseleaf/cleaner'
-import type { ShardReport } from '@looseleaf/cleaner/internal'
-import type { ConsumerShardReport } from '@looseleaf/changes'
-import { LooseleafError, type StorePolicies } from '@looseleaf/core'
+import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
+import type { LostRows, ShardReport, ShardWentBack } from '@looseleaf/cleaner/internal'
+import type { ConsumerReport } from '@looseleaf/changes'
+import { LooseleafError } from '@looseleaf/core'
+import type { StorePolicies } from '@looseleaf/core/internal'
 import type { BodiesLook, BrokenDefinition, ReplicaReport } from '@looseleaf/store/internal'
 import { describe, expect, it, test } from 'vitest'
 import { callRuleCases } from '../../test/call-rule-cases.ts'
@@ -138,7 +139,7 @@ const replica = (fields: Partial<ReplicaReport>): Facts => ({
   replicas: [{ name: 'copy', primary: 'one', behindMs: 300, leftOut: undefined, ...fields }],
 })
 
-const consumer = (fields: Partial<ConsumerShardReport>): Facts => ({
+const consumer = (fields: Partial<ConsumerReport['shards'][number]>): Facts => ({
   ...well,
   consumers: [
     {

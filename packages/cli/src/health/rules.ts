@@ -1,4 +1,4 @@
-import type { ConsumerShardReport } from '@looseleaf/changes'
+import type { ConsumerReport } from '@looseleaf/changes'
 import type { PendingReport, ShardReport } from '@looseleaf/cleaner/internal'
 import type { LooseleafError } from '@looseleaf/core'
 import { counted, durationText, isOutage } from '@looseleaf/core/internal'
@@ -64,7 +64,7 @@ function pendingText({ rows, more }: PendingReport): string {
     : counted(rows, 'index row is', 'index rows are')
 }
 
-function sum(shards: readonly ConsumerShardReport[], of: 'processes' | 'failing' | 'deadLetters'): number {
+function sum(shards: ConsumerReport['shards'], of: 'processes' | 'failing' | 'deadLetters'): number {
   return shards.reduce((total, shard) => total + shard[of], 0)
 }
 

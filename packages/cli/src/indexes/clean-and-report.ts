@@ -5,9 +5,9 @@ import {
   type CleanOptions,
   type CleanProgress,
   type CleanResult,
-  type IndexName,
   type Problem,
 } from '@looseleaf/cleaner'
+import type { IndexName } from '@looseleaf/cleaner/internal'
 import { isCorrect, progressText } from './clean-view.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import type { Output } from '../output/output.ts'

@@ -1,6 +1,6 @@
 import type { Bag, CallOptions, EntityId, IndexDefinitionData } from '@looseleaf/core'
 import { counted, compareKeyValues } from '@looseleaf/core/internal'
-import { deriveRows } from '@looseleaf/index-engine'
+import { deriveRows } from '@looseleaf/index-engine/internal'
 import type { AnyKind } from '@looseleaf/kinds'
 import type { DataStore } from '@looseleaf/store'
 

@@ -1,4 +1,5 @@
-import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 
 /**

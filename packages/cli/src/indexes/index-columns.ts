@@ -1,6 +1,6 @@
-import type { Bag, IndexDefinitionData, IndexedProperty, PropertyValue } from '@looseleaf/core'
-import { deriveRows } from '@looseleaf/index-engine'
-import { fromKeyValue, tableSpec } from '@looseleaf/index-engine/internal'
+import type { Bag, IndexDefinitionData, PropertyValue } from '@looseleaf/core'
+import type { IndexedProperty } from '@looseleaf/core/internal'
+import { deriveRows, fromKeyValue, tableSpec } from '@looseleaf/index-engine/internal'
 
 /** A column that shows an indexed property of entities. */
 export interface IndexColumn {

@@ -1,9 +1,5 @@
-import {
-  LooseleafError,
-  type CallOptions,
-  type CatalogEntry,
-  type IndexDefinitionData,
-} from '@looseleaf/core'
+import { LooseleafError, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse, sameRows, type Catalog } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { Option, type Command } from 'commander'

@@ -1,5 +1,5 @@
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
-import type { CatalogEntry } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { predicateText } from '@looseleaf/index-engine/internal'
 import type { IndexStatus } from '@looseleaf/store'
 import type { Output } from '../output/output.ts'

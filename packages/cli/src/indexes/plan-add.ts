@@ -1,4 +1,5 @@
-import type { CallOptions, CatalogEntry, IndexDefinitionData, Shard } from '@looseleaf/core'
+import type { CallOptions, IndexDefinitionData, Shard } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import {
   entriesOf,
   isClaimsOf,

@@ -1,11 +1,5 @@
-import {
-  isId,
-  LooseleafError,
-  type ColumnType,
-  type IndexDefinitionData,
-  type IndexedProperty,
-} from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import { isId, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { describeKind, type ColumnType, type IndexedProperty } from '@looseleaf/core/internal'
 import type { Where } from '@looseleaf/index-engine'
 
 type Scalar = string | number | bigint | boolean | Date

@@ -1,5 +1,4 @@
-import type { StorePolicies } from '@looseleaf/core'
-import { grouped, durationText } from '@looseleaf/core/internal'
+import { durationText, grouped, type StorePolicies } from '@looseleaf/core/internal'
 
 /** Returns the policies of a store for people. */
 export function policiesText({ deleteDelayMs, onIndexFailure, keepTombstonesMs }: StorePolicies): string {

@@ -1,5 +1,5 @@
-import type { CallOptions, CatalogEntry, Shard } from '@looseleaf/core'
-import type { IndexRow } from '@looseleaf/core/internal'
+import type { CallOptions, Shard } from '@looseleaf/core'
+import type { CatalogEntry, IndexRow } from '@looseleaf/core/internal'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 
 /** Age of planted rows in microseconds, the unit of versions. A cleaning skips rows younger than a minute. */

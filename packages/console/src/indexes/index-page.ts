@@ -1,5 +1,4 @@
-import type { CatalogEntry } from '@looseleaf/core'
-import { bytesText } from '@looseleaf/core/internal'
+import { bytesText, type CatalogEntry } from '@looseleaf/core/internal'
 import type { ShardSizes } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { inspectIndexRows, type InspectedIndexRow, type InspectedIndexRows } from '@looseleaf/store/internal'

@@ -1,4 +1,5 @@
-import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
+import type { IndexDefinitionData } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 
 /** Returns a text such as `published time desc, tags string[]`. */
 export function columnsText({ properties }: CatalogEntry): string {

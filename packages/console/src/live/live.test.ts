@@ -1,5 +1,6 @@
 import { createServer, request, type IncomingMessage, type Server } from 'node:http'
 import { cleanIndex } from '@looseleaf/cleaner'
+import { tunedCleanIndex } from '@looseleaf/cleaner/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -90,7 +91,7 @@ test('an index is added, filled, and dropped after a question, and each act is l
   expect(await indexes()).toEqual(['by_name building'])
   expect(await page()).toMatch(/by_name: building[\s\S]*No cleaner runs now, so it is not being filled/)
 
-  await cleanIndex(store, 'by_name', { settleMs: 0 })
+  await tunedCleanIndex(store, 'by_name', { settleMs: 0 })
   const ready = await page()
   expect(ready).toMatch(/by_name: ready[\s\S]*3 rows added, 0 rows removed/)
   // One mark for the act, and one for the end of the filling.

@@ -1,14 +1,16 @@
 import { bytesText, durationText } from '@looseleaf/core/internal'
-import { readCleanerReport, readShardReports, type CleanerReport } from '@looseleaf/cleaner'
-import type { ShardReport } from '@looseleaf/cleaner/internal'
+import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
+import { readShardReports, type ShardReport } from '@looseleaf/cleaner/internal'
 import type { ShardSizes } from '@looseleaf/core/internal'
-import type { CacheStats, DataStore, ShardStats } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
 import {
   readFailures,
   readReplicas,
+  type CacheStats,
   type FailureReport,
   type ReplicaReport,
   type ReplicaStats,
+  type ShardStats,
 } from '@looseleaf/store/internal'
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { bucketMap } from './bucket-map.ts'

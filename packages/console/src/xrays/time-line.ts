@@ -1,5 +1,6 @@
 import { tableKind } from '@looseleaf/core'
-import type { Trace, TracedStatement } from '@looseleaf/store'
+import type { Trace } from '@looseleaf/store'
+import type { TracedStatement } from '@looseleaf/store/internal'
 import { markup, type Html } from '../html/html.ts'
 import { milliseconds } from '../html/text.ts'
 

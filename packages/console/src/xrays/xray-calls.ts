@@ -1,6 +1,7 @@
 import { hasFailed } from './failed-calls.ts'
 import { tableKind } from '@looseleaf/core'
-import type { Trace, TracedCall, TracedStatement } from '@looseleaf/store'
+import type { Trace } from '@looseleaf/store'
+import type { TracedCall, TracedStatement } from '@looseleaf/store/internal'
 import { markup, type Html } from '../html/html.ts'
 import { counted, milliseconds } from '../html/text.ts'
 

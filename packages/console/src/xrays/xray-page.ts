@@ -1,4 +1,5 @@
-import type { Trace, TracedStatement } from '@looseleaf/store'
+import type { Trace } from '@looseleaf/store'
+import type { TracedStatement } from '@looseleaf/store/internal'
 import { markup, type Html } from '../html/html.ts'
 import type { KeptTrace } from './kept-traces.ts'
 import { long, moment, table } from '../html/table.ts'

@@ -1,5 +1,5 @@
-import { createLane, type CallOptions } from '@looseleaf/core'
-import { throwIfAborted } from '@looseleaf/core/internal'
+import type { CallOptions } from '@looseleaf/core'
+import { createLane, throwIfAborted } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { TASK_TABLE } from '../database/table-names.ts'

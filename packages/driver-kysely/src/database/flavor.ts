@@ -1,5 +1,5 @@
-import type { ColumnType, ErrorCode } from '@looseleaf/core'
-import type { EntityReplace } from '@looseleaf/core/internal'
+import type { ErrorCode } from '@looseleaf/core'
+import type { ColumnType, EntityReplace } from '@looseleaf/core/internal'
 import type { RawBuilder } from 'kysely'
 import type { Call, Session } from './session.ts'
 

@@ -1,5 +1,4 @@
-import type { StatementListener } from '@looseleaf/core'
-import { platformTime } from '@looseleaf/core/internal'
+import { platformTime, type StatementListener } from '@looseleaf/core/internal'
 
 /** Reports the statements of one shard's connections to a listener. */
 export interface StatementTeller {

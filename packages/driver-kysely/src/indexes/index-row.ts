@@ -1,6 +1,6 @@
-import type { ColumnType } from '@looseleaf/core'
 import {
   arrayOf,
+  type ColumnType,
   type IndexRow,
   type IndexTableSpec,
   type Key,

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, insertLocked, settings } from '../../test/bench.ts'
 import { until } from '../../test/until.ts'
-import { mysqlShards } from '../mysql-shards.ts'
+import { mysqlShards, tunedMysqlShards } from '../mysql-shards.ts'
 import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard } from '../shard/connect-shard.ts'
 
@@ -45,7 +45,7 @@ test('calls to a stopped server are rejected after a few failures, and answered 
   cleanUp(() => first.stop())
   const url = first.urls[0] as string
   const told: [string, boolean][] = []
-  const driver = await mysqlShards([url], { breakerFailures: 3, breakerProbeMs: 50 }).connect({
+  const driver = await tunedMysqlShards([url], {}, { breakerFailures: 3, breakerProbeMs: 50 }).connect({
     onRefusing: (name, isRefusing) => told.push([name, isRefusing]),
   })
   cleanUp(() => driver.close())

@@ -3,7 +3,7 @@ import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { isLooseleafError, type LooseleafError } from '@looseleaf/core'
 import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { mysqlShards, type MysqlShardsOptions } from '../mysql-shards.ts'
+import { describeTuned, type BenchOptions } from '../../test/bench.ts'
 
 const { urls } = await freshShards(1)
 const { hostname: host, port, pathname } = new URL(urls[0] as string)
@@ -22,9 +22,9 @@ async function setPassword(password: string): Promise<void> {
   await admin.query(`ALTER USER '${user}'@'%' IDENTIFIED BY '${password}'`)
 }
 
-const factory = (password: () => unknown, options?: MysqlShardsOptions) =>
+const factory = (password: () => unknown, options: BenchOptions = {}) =>
   // A program in JavaScript may pass any function.
-  mysqlShards([{ host, port: Number(port), database, user, password: password as () => string }], options)
+  describeTuned([{ host, port: Number(port), database, user, password: password as () => string }], options)
 
 test('a function returns the password of each new connection, however long it takes', async () => {
   let current = 'first'

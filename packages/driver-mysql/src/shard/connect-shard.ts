@@ -1,4 +1,5 @@
-import { isLooseleafError, type ConnectionState } from '@looseleaf/core'
+import { isLooseleafError } from '@looseleaf/core'
+import type { ConnectionState } from '@looseleaf/core/internal'
 import type { StatementTeller } from '@looseleaf/driver-kysely/internal'
 import { createBreaker } from '../bounds/breaker.ts'
 import { createSilenceWatch } from '../bounds/silence-watch.ts'
@@ -7,15 +8,28 @@ import { openConnection } from '../connection/open-connection.ts'
 import type { ShardAddress } from '../connection/shard-address.ts'
 import { createPool, type Pool } from './pool.ts'
 
-export interface ShardSettings {
-  readonly poolSize: number
+/** Bounds that a program has no reason to choose. Tests choose others. */
+export interface ShardTuning {
+  /**
+   * Largest number of calls that wait for a connection; further ones reject with `SHARD_BUSY`. The lanes of the store bound what waits, so
+   * a queue as long as this means that the shard does not keep up.
+   */
   readonly maxQueue: number
+  /**
+   * Consecutive failures to reach the shard after which its calls are rejected without being sent: more than one lost connection, and less
+   * than a pool.
+   */
+  readonly breakerFailures: number
+  /** Milliseconds between two attempts to reach such a shard again: a connection per second and process is little for a server that starts. */
+  readonly breakerProbeMs: number
+}
+
+export interface ShardSettings extends ShardTuning {
+  readonly poolSize: number
   readonly deadlineMs: number
   readonly connectTimeoutMs: number
   readonly lockWaitSeconds: number
   readonly idleMs: number
-  readonly breakerFailures: number
-  readonly breakerProbeMs: number
 }
 
 export interface ShardPool extends Pool {

@@ -1,5 +1,5 @@
-import { LooseleafError, type CatalogEntry, type IndexState } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { LooseleafError } from '@looseleaf/core'
+import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'

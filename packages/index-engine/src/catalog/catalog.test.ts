@@ -1,5 +1,4 @@
-import type { CatalogEntry, IndexState } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { describe, expect, it } from 'vitest'
 import { defineIndex } from '../definitions/define-index.ts'
 import { mergeCatalogs } from './catalog.ts'

@@ -1,5 +1,11 @@
-import type { CatalogEntry, IndexState, LooseleafError, StorePolicies } from '@looseleaf/core'
-import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
+import type { LooseleafError } from '@looseleaf/core'
+import type {
+  CatalogEntry,
+  IndexState,
+  ShardCatalog,
+  StoreLayout,
+  StorePolicies,
+} from '@looseleaf/core/internal'
 import type { Placement } from './placement.ts'
 
 /**

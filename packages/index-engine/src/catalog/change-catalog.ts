@@ -1,5 +1,5 @@
-import { LooseleafError, type CallOptions, type CatalogEntry, type Driver, type Shard } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { LooseleafError, type CallOptions, type Driver, type Shard } from '@looseleaf/core'
+import type { CatalogEntry, ShardCatalog } from '@looseleaf/core/internal'
 import { mergeCatalogs, type Catalog } from './catalog.ts'
 import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 import { requirementsOf } from './requirements.ts'

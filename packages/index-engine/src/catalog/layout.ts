@@ -1,5 +1,5 @@
-import { LooseleafError, type Router, type RouterBuckets } from '@looseleaf/core'
-import type { StoreLayout } from '@looseleaf/core/internal'
+import { LooseleafError, type Router } from '@looseleaf/core'
+import type { RouterBuckets, StoreLayout } from '@looseleaf/core/internal'
 
 /** Returns the buckets of a router whose shards depend on buckets alone; undefined if its layout is fixed. */
 export function bucketsOf({ fingerprint, buckets }: Router): RouterBuckets | undefined {

@@ -1,4 +1,5 @@
-import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'

@@ -1,10 +1,5 @@
-import {
-  isLooseleafError,
-  type CallOptions,
-  type CatalogEntry,
-  type Driver,
-  type Shard,
-} from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type Driver, type Shard } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { tableSpec } from '../definitions/catalog-entries.ts'
 
 /** Returns the indexes whose table is missing on at least one shard. Reads at most one row per table. */

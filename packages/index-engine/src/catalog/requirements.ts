@@ -1,5 +1,5 @@
-import { LooseleafError, type IndexedProperty } from '@looseleaf/core'
-import type { Requirement, ShardCatalog } from '@looseleaf/core/internal'
+import { LooseleafError } from '@looseleaf/core'
+import type { IndexedProperty, Requirement, ShardCatalog } from '@looseleaf/core/internal'
 import { requireKey } from '../definitions/key-functions.ts'
 import { isPath } from '../definitions/property-value.ts'
 

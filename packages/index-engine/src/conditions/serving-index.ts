@@ -1,10 +1,5 @@
-import {
-  isLooseleafError,
-  type ColumnType,
-  type IndexDefinitionData,
-  type IndexedProperty,
-} from '@looseleaf/core'
-import { isDate, isPlainObject } from '@looseleaf/core/internal'
+import { isLooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { isDate, isPlainObject, type ColumnType, type IndexedProperty } from '@looseleaf/core/internal'
 import { definitionFromData } from '../definitions/define-index.ts'
 import { propertySpec } from '../definitions/parse-property.ts'
 

@@ -1,5 +1,5 @@
-import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
-import type { IndexTableSpec } from '@looseleaf/core/internal'
+import type { IndexDefinitionData } from '@looseleaf/core'
+import type { CatalogEntry, IndexTableSpec } from '@looseleaf/core/internal'
 import { definitionData } from './define-index.ts'
 import { isExpiring } from './expiring-index.ts'
 import { keyColumns } from './key-columns.ts'

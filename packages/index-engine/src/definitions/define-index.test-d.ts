@@ -3,13 +3,12 @@ import { expectTypeOf } from 'vitest'
 import {
   defineIndex,
   defineKey,
-  type GetAllOptions,
   type IndexDefinition,
   type IndexedEntity,
   type IndexProperties,
-  type IndexReader,
   type Where,
 } from '../index.ts'
+import type { GetAllOptions, IndexReader } from '../internal.ts'
 
 const entriesByUser = defineIndex('entries_by_user', {
   properties: { user_id: 'uuid', published: 'time' },

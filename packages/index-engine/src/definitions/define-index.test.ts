@@ -1,4 +1,4 @@
-import type { CatalogEntry } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
 import { defineIndex, definitionData, definitionFromData, type IndexDefinition } from './define-index.ts'

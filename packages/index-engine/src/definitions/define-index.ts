@@ -1,11 +1,11 @@
+import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 import {
-  LooseleafError,
+  describeKind,
+  STRING_KEY_BYTES,
   type ColumnType,
-  type IndexDefinitionData,
   type IndexedProperty,
   type IndexPredicate,
-} from '@looseleaf/core'
-import { describeKind, STRING_KEY_BYTES } from '@looseleaf/core/internal'
+} from '@looseleaf/core/internal'
 import { clip, isObject, refuse } from './bad-index.ts'
 import { keyColumns } from './key-columns.ts'
 import {

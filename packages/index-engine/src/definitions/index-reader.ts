@@ -1,4 +1,5 @@
-import type { LooseleafError, ReplicaReadOptions } from '@looseleaf/core'
+import type { LooseleafError } from '@looseleaf/core'
+import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { IndexDefinition } from './define-index.ts'
 import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
 

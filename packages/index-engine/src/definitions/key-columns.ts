@@ -1,5 +1,5 @@
-import type { ColumnType, IndexDefinitionData, IndexedProperty } from '@looseleaf/core'
-import type { IndexTableSpec } from '@looseleaf/core/internal'
+import type { IndexDefinitionData } from '@looseleaf/core'
+import type { ColumnType, IndexedProperty, IndexTableSpec } from '@looseleaf/core/internal'
 import { columnName } from './column-name.ts'
 import { requireKey } from './key-functions.ts'
 

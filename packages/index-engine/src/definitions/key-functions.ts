@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { LooseleafError, type ColumnType } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind, type ColumnType } from '@looseleaf/core/internal'
 import { clip, isObject } from './bad-index.ts'
 import type { ValueOf } from './property-types.ts'
 

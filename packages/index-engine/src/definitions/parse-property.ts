@@ -1,5 +1,5 @@
-import { LooseleafError, type ColumnType, type IndexedProperty } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
+import { LooseleafError } from '@looseleaf/core'
+import { describeKind, type ColumnType, type IndexedProperty } from '@looseleaf/core/internal'
 import { clip, isObject, refuse } from './bad-index.ts'
 import { COLUMN_TYPES, keyFunction } from './key-functions.ts'
 import type { PropertyOptions, PropertyType } from './property-types.ts'

@@ -1,4 +1,5 @@
-import type { Bag, IndexPredicate } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
+import type { IndexPredicate } from '@looseleaf/core/internal'
 import { describe, expect, it, test } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
 import { lastByteRouter } from '../../test/model.ts'

@@ -1,4 +1,5 @@
-import { LooseleafError, type Bag, type IndexPredicate, type PredicateValue } from '@looseleaf/core'
+import { LooseleafError, type Bag } from '@looseleaf/core'
+import type { IndexPredicate, PredicateValue } from '@looseleaf/core/internal'
 import { isObject, refuse } from './bad-index.ts'
 import { checkPropertyName } from './parse-property.ts'
 import { propertyValue } from './property-value.ts'

@@ -1,4 +1,5 @@
-import type { Bag, ColumnType, Entity, PropertyValue } from '@looseleaf/core'
+import type { Bag, Entity, PropertyValue } from '@looseleaf/core'
+import type { ColumnType } from '@looseleaf/core/internal'
 import type { BuiltInKey, KeyFunction } from './key-functions.ts'
 
 /** The type of an indexed property, or `type[]` for an array with a row per distinct element. */

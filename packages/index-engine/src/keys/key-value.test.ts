@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ColumnType } from '@looseleaf/core'
-import { compareKeyValues } from '@looseleaf/core/internal'
+import { compareKeyValues, type ColumnType } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromKeyValue, toKeyValue } from './key-value.ts'

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto'
-import { formatId, type ColumnType } from '@looseleaf/core'
+import { formatId } from '@looseleaf/core'
 import {
   describeKind,
   ID_BYTES,
   idBytes,
+  isBytes,
+  isDate,
   STRING_KEY_BYTES,
   STRING_PREFIX_BYTES,
+  type ColumnType,
   type KeyValue,
-  isDate,
-  isBytes,
 } from '@looseleaf/core/internal'
 
 /** The value as an index keeps it, or the reason why it cannot. The reason names kinds, never values. */

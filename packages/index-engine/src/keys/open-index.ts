@@ -1,5 +1,12 @@
-import type { Bag, ColumnType, IndexDefinitionData, IndexedProperty } from '@looseleaf/core'
-import { directionsOf, type Direction, type Key, type KeyValue } from '@looseleaf/core/internal'
+import type { Bag, IndexDefinitionData } from '@looseleaf/core'
+import {
+  directionsOf,
+  type ColumnType,
+  type Direction,
+  type IndexedProperty,
+  type Key,
+  type KeyValue,
+} from '@looseleaf/core/internal'
 import { keyColumns } from '../definitions/key-columns.ts'
 import { requireKey, type KeyFunction } from '../definitions/key-functions.ts'
 import { predicateOf } from '../definitions/predicate.ts'

@@ -1,14 +1,15 @@
 import { hash as digestOf } from 'node:crypto'
-import { LooseleafError, type ColumnType, type IndexDefinitionData } from '@looseleaf/core'
+import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 import {
   describeKind,
   ID_BYTES,
+  isBytes,
   STRING_KEY_BYTES,
+  type ColumnType,
   type Direction,
   type Key,
   type KeyRange,
   type KeyValue,
-  isBytes,
 } from '@looseleaf/core/internal'
 import { rangeOf } from '../conditions/key-ranges.ts'
 import type { ParsedWhere } from '../conditions/parse-where.ts'

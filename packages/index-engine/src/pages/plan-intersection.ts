@@ -1,5 +1,11 @@
-import { LooseleafError, type Bag, type IndexDefinitionData, type IndexedProperty } from '@looseleaf/core'
-import { compareKeys, compareKeyValues, type Key, type KeyRange } from '@looseleaf/core/internal'
+import { LooseleafError, type Bag, type IndexDefinitionData } from '@looseleaf/core'
+import {
+  compareKeys,
+  compareKeyValues,
+  type IndexedProperty,
+  type Key,
+  type KeyRange,
+} from '@looseleaf/core/internal'
 import type { Placement } from '../catalog/placement.ts'
 import {
   parseWhere,

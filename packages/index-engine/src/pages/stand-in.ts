@@ -1,4 +1,4 @@
-import type { CatalogEntry, IndexedProperty } from '@looseleaf/core'
+import type { CatalogEntry, IndexedProperty } from '@looseleaf/core/internal'
 import type { Placement } from '../catalog/placement.ts'
 import { sameProperty } from '../definitions/parse-property.ts'
 import { samePredicate } from '../definitions/predicate.ts'

@@ -1,6 +1,8 @@
-import { type ErrorCode, createLane, type Shard } from '@looseleaf/core'
+import type { ErrorCode, Shard } from '@looseleaf/core'
 import {
+  createLane,
   idKey,
+  platformTime,
   type BoundedRow,
   type EntityRow,
   type IndexRow,
@@ -10,9 +12,8 @@ import {
   type IndexTableSpec,
   type Lane,
   type LaneOptions,
-  platformTime,
 } from '@looseleaf/core/internal'
-import type { Commit } from '@looseleaf/protocol'
+import type { Commit } from '@looseleaf/protocol/internal'
 import type { Observing } from '../observing/observing.ts'
 
 /** The lanes of one shard: one per table and kind of statement. */

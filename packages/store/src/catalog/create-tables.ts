@@ -1,4 +1,5 @@
-import { isLooseleafError, type CallOptions, type CatalogEntry, type Shard } from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { hasIndexTable, tableSpec } from '@looseleaf/index-engine/internal'
 
 /*

@@ -1,4 +1,5 @@
-import type { CallOptions, CatalogEntry, IndexDefinitionData, IndexState, Shard } from '@looseleaf/core'
+import type { CallOptions, IndexDefinitionData, Shard } from '@looseleaf/core'
+import type { CatalogEntry, IndexState } from '@looseleaf/core/internal'
 import {
   changeCatalog,
   isInUse,

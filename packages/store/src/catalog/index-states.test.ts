@@ -1,5 +1,5 @@
-import type { CatalogEntry, DriverFactory, IndexState, Time } from '@looseleaf/core'
-import type { IndexTableSpec } from '@looseleaf/core/internal'
+import type { DriverFactory, Time } from '@looseleaf/core'
+import type { CatalogEntry, IndexState, IndexTableSpec } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalog, tableSpec } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan, type FaultyCall } from '@looseleaf/testkit'

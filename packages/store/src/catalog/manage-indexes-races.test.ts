@@ -1,4 +1,5 @@
-import type { Driver, IndexState } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
+import type { IndexState } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { changeCatalog, hasIndexTable } from '@looseleaf/index-engine/internal'

@@ -1,4 +1,5 @@
-import type { CallOptions, CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
+import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import {
   changeCatalog,
   entriesOf,

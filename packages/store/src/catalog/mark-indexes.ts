@@ -1,5 +1,5 @@
-import type { CallOptions, CatalogEntry } from '@looseleaf/core'
-import { checkOptions } from '@looseleaf/core/internal'
+import type { CallOptions } from '@looseleaf/core'
+import { checkOptions, type CatalogEntry } from '@looseleaf/core/internal'
 import { changeCatalog, isInUse, type EngineContext } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../call-options.ts'
 import { areClaimsOfAny, selectEntries, requireWhich, type WhichIndex } from './which-index.ts'

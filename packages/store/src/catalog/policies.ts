@@ -1,5 +1,5 @@
-import { LooseleafError, type CallOptions, type StorePolicies } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { ShardCatalog, StorePolicies } from '@looseleaf/core/internal'
 import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
 import { announceDeferring } from './deferring.ts'
 

@@ -2,12 +2,11 @@ import {
   isLooseleafError,
   LooseleafError,
   type CallOptions,
-  type CodecDefinitions,
   type Driver,
   type Shard,
   type Time,
 } from '@looseleaf/core'
-import type { Definition, StoredDefinition } from '@looseleaf/core/internal'
+import type { CodecDefinitions, Definition, StoredDefinition } from '@looseleaf/core/internal'
 import { changeCatalogContents, type CatalogHolder } from '@looseleaf/index-engine/internal'
 import { NOTICE_MS } from './catalog-watch.ts'
 

@@ -1,10 +1,5 @@
-import {
-  isLooseleafError,
-  LooseleafError,
-  type CatalogEntry,
-  type IndexDefinitionData,
-} from '@looseleaf/core'
-import { elapsedBy } from '@looseleaf/core/internal'
+import { isLooseleafError, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { elapsedBy, type CatalogEntry } from '@looseleaf/core/internal'
 import {
   findStandIn,
   isPaused,

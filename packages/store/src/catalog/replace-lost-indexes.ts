@@ -1,4 +1,5 @@
-import type { CallOptions, CatalogEntry } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import {
   indexesWithLostTables,
   isInUse,

@@ -1,5 +1,5 @@
-import { isLooseleafError, type CallOptions, type CatalogEntry, type Shard } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import type { CatalogEntry, ShardCatalog } from '@looseleaf/core/internal'
 import {
   isPaused,
   loadShardCatalog,

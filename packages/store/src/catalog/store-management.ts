@@ -1,5 +1,5 @@
-import { systemTime, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
-import { badArgument, checkOptions } from '@looseleaf/core/internal'
+import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
+import { badArgument, checkOptions, systemTime } from '@looseleaf/core/internal'
 import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../call-options.ts'
 import { createCallTally, type CallTally } from '../failures/call-tally.ts'

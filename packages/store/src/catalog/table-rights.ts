@@ -1,10 +1,5 @@
-import {
-  isLooseleafError,
-  LooseleafError,
-  type CallOptions,
-  type CatalogEntry,
-  type Shard,
-} from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { hasIndexTable } from '@looseleaf/index-engine/internal'
 
 /*

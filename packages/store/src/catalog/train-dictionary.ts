@@ -1,11 +1,5 @@
-import {
-  LooseleafError,
-  type Bag,
-  type CallOptions,
-  type Codec,
-  type CodecDefinitions,
-} from '@looseleaf/core'
-import { isUndecodable } from '@looseleaf/core/internal'
+import { LooseleafError, type Bag, type CallOptions, type Codec } from '@looseleaf/core'
+import { isUndecodable, type CodecDefinitions } from '@looseleaf/core/internal'
 import { bytesInHand, type EngineContext } from '@looseleaf/index-engine/internal'
 import { publishDefinitions } from './publish-definitions.ts'
 

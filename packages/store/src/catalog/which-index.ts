@@ -1,5 +1,5 @@
-import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
-import { isRecord } from '@looseleaf/core/internal'
+import type { IndexDefinitionData } from '@looseleaf/core'
+import { isRecord, type CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse, requireDefinition, sameRows } from '@looseleaf/index-engine/internal'
 
 /** Selects indexes: a name selects all of its generations, a definition its own generation, and `{ name, generation }` one. */

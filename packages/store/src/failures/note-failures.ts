@@ -1,5 +1,5 @@
-import { systemTime, type Shard, type Time } from '@looseleaf/core'
-import { inBackground, platformTime, untilAborted } from '@looseleaf/core/internal'
+import type { Shard, Time } from '@looseleaf/core'
+import { inBackground, platformTime, systemTime, untilAborted } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { editTask, processName } from '@looseleaf/protocol/internal'
 import type { CallFailures, CallTally } from './call-tally.ts'

@@ -1,12 +1,12 @@
 import { envelopeCodec } from '@looseleaf/codec'
 import {
   LooseleafError,
-  systemTime,
   type EndedCall,
   type Observer,
   type SentStatement,
   type StoreEvent,
 } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { isLooseleafError, type BegunCall, type Observer } from '@looseleaf/core'
 import {
-  isLooseleafError,
-  type BegunCall,
-  type Observer,
+  guardedMethod,
+  platformTime,
   type StatementListener,
   type StoreEvents,
-} from '@looseleaf/core'
-import { guardedMethod, type WorkFor, platformTime } from '@looseleaf/core/internal'
+  type WorkFor,
+} from '@looseleaf/core/internal'
 import { logStatement, type CallLog, type SlowCalls } from './slow-calls.ts'
 import { createTraceLog, type OpenCall, type Trace, type TraceLog } from './trace.ts'
 

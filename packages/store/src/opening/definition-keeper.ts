@@ -1,19 +1,13 @@
+import { isLooseleafError, type Driver, type LooseleafError, type Shard, type Time } from '@looseleaf/core'
 import {
-  isLooseleafError,
-  type LooseleafError,
-  type CodecDefinitions,
-  type Driver,
-  type Shard,
-  type StoreEvents,
-  type Time,
-} from '@looseleaf/core'
-import {
-  inBackground,
   describeKind,
   elapsedBy,
+  inBackground,
   isOutage,
+  type CodecDefinitions,
   type Definition,
   type StoredDefinition,
+  type StoreEvents,
 } from '@looseleaf/core/internal'
 import type { CatalogHolder } from '@looseleaf/index-engine/internal'
 import { publishDefinitions } from '../catalog/publish-definitions.ts'

@@ -1,4 +1,5 @@
-import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
+import type { IndexDefinitionData } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import {
   findStandIn,
   isClaimsOf,

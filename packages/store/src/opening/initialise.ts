@@ -1,13 +1,11 @@
 import {
   isLooseleafError,
-  systemRandomness,
-  type CatalogEntry,
   type Driver,
   type IndexDefinitionData,
   type Router,
   type Shard,
 } from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { systemRandomness, type CatalogEntry, type ShardCatalog } from '@looseleaf/core/internal'
 import {
   CATALOG_FORMAT,
   contentsOf,

@@ -1,11 +1,5 @@
-import {
-  isLooseleafError,
-  type CallOptions,
-  type Codec,
-  type CodecDefinitions,
-  type Shard,
-} from '@looseleaf/core'
-import { isOutage, type EntityPageRow } from '@looseleaf/core/internal'
+import { isLooseleafError, type CallOptions, type Codec, type Shard } from '@looseleaf/core'
+import { isOutage, type CodecDefinitions, type EntityPageRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { sampleBodies, type BodySample } from './body-sample.ts'
 import { decodingProblem, type Decoding } from './check-codec.ts'

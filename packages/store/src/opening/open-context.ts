@@ -1,6 +1,6 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { systemRandomness, systemTime, type Driver, type Shard } from '@looseleaf/core'
-import { checkNode, createVersionClock } from '@looseleaf/core/internal'
+import type { Driver, Shard } from '@looseleaf/core'
+import { checkNode, createVersionClock, systemRandomness, systemTime } from '@looseleaf/core/internal'
 import { createCatalogHolder, createClosing, type EngineContext } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes } from '../catalog/manage-indexes.ts'

@@ -1,11 +1,5 @@
-import {
-  LooseleafError,
-  type CatalogEntry,
-  type Driver,
-  type IndexDefinitionData,
-  type Router,
-} from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { LooseleafError, type Driver, type IndexDefinitionData, type Router } from '@looseleaf/core'
+import type { CatalogEntry, ShardCatalog } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec, type Catalog } from '@looseleaf/index-engine/internal'
 import { bucketRouter, moduloRouter } from '@looseleaf/router'

@@ -4,9 +4,8 @@ import {
   type IndexDefinitionData,
   type Router,
   type Shard,
-  type StoreEvents,
 } from '@looseleaf/core'
-import { isOutage, type ShardCatalog } from '@looseleaf/core/internal'
+import { isOutage, type ShardCatalog, type StoreEvents } from '@looseleaf/core/internal'
 import {
   askShards,
   changeCatalogContents,

@@ -1,18 +1,10 @@
-import {
-  isLooseleafError,
-  LooseleafError,
-  type CatalogEntry,
-  type Driver,
-  type EntityId,
-  type ErrorCode,
-  type IndexState,
-} from '@looseleaf/core'
-import type { ShardCatalog } from '@looseleaf/core/internal'
+import { isLooseleafError, LooseleafError, type Driver, type EntityId, type ErrorCode } from '@looseleaf/core'
+import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
-import { type FaultyCall, faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, type FaultyCall } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import type { DataStoreOptions } from '../types.ts'

@@ -1,8 +1,15 @@
 import { isLooseleafError, type LooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, isUndecodable, isUndone, isVersion } from '@looseleaf/core/internal'
 import { isPending, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
-import { catchUp, commit, movedOrUndone } from '@looseleaf/protocol'
-import type { CommitOutcome, EntityWrites, PlacedKey, RowFailure } from '@looseleaf/protocol/internal'
+import {
+  catchUp,
+  commit,
+  movedOrUndone,
+  type CommitOutcome,
+  type EntityWrites,
+  type PlacedKey,
+  type RowFailure,
+} from '@looseleaf/protocol/internal'
 import {
   committedAttempt,
   requireNoneUnsettled,

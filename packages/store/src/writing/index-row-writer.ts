@@ -1,6 +1,13 @@
 import type { EngineContext, Placement } from '@looseleaf/index-engine/internal'
-import { claimEarly, deleteLost, writeEarly } from '@looseleaf/protocol'
-import type { PlacedKey, RowFailure, RowLanesOf, TakeKey } from '@looseleaf/protocol/internal'
+import {
+  claimEarly,
+  deleteLost,
+  writeEarly,
+  type PlacedKey,
+  type RowFailure,
+  type RowLanesOf,
+  type TakeKey,
+} from '@looseleaf/protocol/internal'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /** Writes the claims and index rows of an entity through the lanes of their shards. */

@@ -1,7 +1,6 @@
-import { formatId, LooseleafError, type Bag, type CatalogEntry, type Codec } from '@looseleaf/core'
-import type { Key } from '@looseleaf/core/internal'
-import { diffRows } from '@looseleaf/index-engine'
-import { deriveEntryRows, includedBytes, type Catalog } from '@looseleaf/index-engine/internal'
+import { formatId, LooseleafError, type Bag, type Codec } from '@looseleaf/core'
+import type { CatalogEntry, Key } from '@looseleaf/core/internal'
+import { deriveEntryRows, diffRows, includedBytes, type Catalog } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'
 
 const NONE: readonly never[] = []

@@ -1,5 +1,5 @@
-import { systemTime, type Time } from '@looseleaf/core'
-import { inBackground } from '@looseleaf/core/internal'
+import type { Time } from '@looseleaf/core'
+import { inBackground, systemTime } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'

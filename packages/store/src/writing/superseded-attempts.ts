@@ -1,5 +1,5 @@
-import type { Bag, CatalogEntry } from '@looseleaf/core'
-import type { Key } from '@looseleaf/core/internal'
+import type { Bag } from '@looseleaf/core'
+import type { CatalogEntry, Key } from '@looseleaf/core/internal'
 import { deriveEntryRows, keyIdentity, type Catalog } from '@looseleaf/index-engine/internal'
 import type { PlacedKey } from '@looseleaf/protocol/internal'
 

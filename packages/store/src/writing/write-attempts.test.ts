@@ -1,4 +1,5 @@
-import { LooseleafError, parseId, systemTime, type Driver, type EntityId, type Time } from '@looseleaf/core'
+import { LooseleafError, parseId, type Driver, type EntityId, type Time } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { type Fault, type FaultPlan, faultyDriver, keepOpen, unknownOutcome } from '@looseleaf/testkit'

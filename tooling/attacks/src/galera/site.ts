@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkIndex, sweep } from '@looseleaf/cleaner'
+import { sweep } from '@looseleaf/cleaner'
+import { tunedCheckIndex } from '@looseleaf/cleaner/internal'
 import { isLooseleafError, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { checkIndexes, type IndexesCheck } from '../lab/check-indexes.ts'
@@ -73,7 +74,7 @@ export async function openSite(urls: readonly string[], callerCount: number): Pr
     while (running) {
       try {
         for (const { name } of allIndexes) {
-          const { missing } = await checkIndex(store, name, { settleMs: 100 })
+          const { missing } = await tunedCheckIndex(store, name, { settleMs: 100 })
           if (missing > 0) tally.wrongs.push(`${name}: ${missing} rows were missing under load`)
           else stillChecks++
         }
@@ -109,7 +110,7 @@ export async function openSite(urls: readonly string[], callerCount: number): Pr
       await Promise.all([...callers.values()].map((caller) => caller.look(store)))
       await checkCounters(store, counters, callers, tally)
       for (const { name } of allIndexes) {
-        const { missing } = await checkIndex(store, name, { settleMs: 0 })
+        const { missing } = await tunedCheckIndex(store, name, { settleMs: 0 })
         if (missing > 0) tally.wrongs.push(`${name}: ${missing} rows are missing`)
       }
     },

@@ -1,4 +1,4 @@
-import { checkIndex } from '@looseleaf/cleaner'
+import { tunedCheckIndex } from '@looseleaf/cleaner/internal'
 import type { DataStore } from '@looseleaf/store'
 
 /** Result of the cleaner's check of several indexes, added up. */
@@ -19,7 +19,7 @@ export async function checkIndexes(
 ): Promise<IndexesCheck> {
   const sum = { missing: 0, dangling: 0, unclaimed: 0, entities: 0, rows: 0 }
   for (const { name } of indexes) {
-    const found = await checkIndex(store, name, { settleMs: 0 })
+    const found = await tunedCheckIndex(store, name, { settleMs: 0 })
     sum.missing += found.missing + found.unsettled
     sum.dangling += found.dangling + found.misplaced
     sum.unclaimed += found.unclaimed

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemTime, type Driver } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
+import { systemTime } from '@looseleaf/core/internal'
 import { mysqlShards, type MysqlShardsOptions } from '@looseleaf/driver-mysql'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { through } from '@looseleaf-tooling/kit/changed-driver'

@@ -8,6 +8,8 @@ export interface Allowance {
   readonly node?: readonly string[]
   /** External packages that the built entry point must not load, even indirectly. */
   readonly neverReaches?: readonly string[] | 'anything'
+  /** False for a package that only its siblings use, and which has no entry ".". Default: true. */
+  readonly mainEntry?: false
   /** Entry points beside ".", by module name. */
   readonly moreEntries?: readonly string[]
 }
@@ -66,6 +68,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine'],
     thirdParty: [],
     neverReaches: 'anything',
+    mainEntry: false,
     moreEntries: ['internal'],
   },
   '@looseleaf/store': {

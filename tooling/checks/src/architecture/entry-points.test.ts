@@ -6,22 +6,22 @@ import { read, workspacePackages } from './repository.ts'
 describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
   '%s',
   (name, { folder, manifest }) => {
-    test('a package has the entry points "." and those of the table, for sources, types and builds', () => {
-      expect(manifest.exports).toEqual({
-        '.': exportOf('index'),
-        ...Object.fromEntries(
-          (packages[name]?.moreEntries ?? []).map((entry) => [`./${entry}`, exportOf(entry)]),
-        ),
-      })
+    const { mainEntry = true, moreEntries = [], neverReaches: forbidden = [] } = packages[name] ?? {}
+    const modules = [...(mainEntry ? ['index'] : []), ...moreEntries]
+
+    test('a package has the entry points of the table, for sources, types and builds', () => {
+      expect(manifest.exports).toEqual(
+        Object.fromEntries(modules.map((entry) => [entry === 'index' ? '.' : `./${entry}`, exportOf(entry)])),
+      )
     })
 
     test('entry points name every export and have no `export *`', () => {
-      expect(read(`${folder}/src/index.ts`)).not.toMatch(/^\s*export\s*(type\s*)?\*/m)
+      for (const entry of modules)
+        expect(read(`${folder}/src/${entry}.ts`)).not.toMatch(/^\s*export\s*(type\s*)?\*/m)
     })
 
-    const forbidden = packages[name]?.neverReaches ?? []
     test(`the built package does not reach ${typeof forbidden === 'string' ? forbidden : forbidden.join(', ')}`, async () => {
-      const reached = await reachedFrom(entryOf(name))
+      const reached = await reachedFrom(entryOf(mainEntry ? name : `${name}/${moreEntries[0]}`))
       const ways = [...reached].filter(([third]) => forbidden === 'anything' || forbidden.includes(third))
       expect(ways.map(([, way]) => way)).toEqual([])
     })

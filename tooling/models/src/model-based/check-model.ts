@@ -1,4 +1,5 @@
-import { checkIndex, sweep } from '@looseleaf/cleaner'
+import { sweep } from '@looseleaf/cleaner'
+import { tunedCheckIndex } from '@looseleaf/cleaner/internal'
 import fc from 'fast-check'
 import type { Backend } from './backend.ts'
 import { indexChanges } from './commands/index-changes.ts'
@@ -84,9 +85,13 @@ async function checkAtRest(model: Model, world: World): Promise<void> {
     if (state !== 'ready' || !isAlone) continue
     // A write that was refused for one key may leave the claim of another one behind.
     if (definition.unique) await sweep(world.store, { indexes: definition.name, graceMs: 0 })
-    const { missing, unclaimed, dangling, misplaced, rows } = await checkIndex(world.store, definition.name, {
-      settleMs: 0,
-    })
+    const { missing, unclaimed, dangling, misplaced, rows } = await tunedCheckIndex(
+      world.store,
+      definition.name,
+      {
+        settleMs: 0,
+      },
+    )
     const expected = model.oracle.rowCount(definition)
     if (missing + unclaimed + dangling + misplaced > 0 || rows !== expected) {
       world.fail(

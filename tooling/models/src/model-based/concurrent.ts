@@ -1,4 +1,5 @@
-import { checkIndex, cleanIndex, sweep } from '@looseleaf/cleaner'
+import { sweep } from '@looseleaf/cleaner'
+import { tunedCheckIndex, tunedCleanIndex } from '@looseleaf/cleaner/internal'
 import { isLooseleafError, metaOf, type Bag, type Entity } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
 import { withoutPauses } from '@looseleaf/testkit'
@@ -165,7 +166,7 @@ async function runClient(
       }
       case 'add index':
         await store.addIndex(more)
-        await cleanIndex(store, 'more', { settleMs: 0, pollMs: 1, graceMs: 0 })
+        await tunedCleanIndex(store, 'more', { settleMs: 0, pollMs: 1, graceMs: 0 })
     }
   }
 }
@@ -251,7 +252,9 @@ async function checkAtRest(stores: readonly [DataStore, DataStore], all: Shared)
   const oracle = new Oracle([])
   for await (const { id, ...bag } of store.scan()) oracle.entities.set(id, bag)
   for (const { name } of await store.indexes()) {
-    const { rows, missing, dangling, misplaced, entities } = await checkIndex(store, name, { settleMs: 0 })
+    const { rows, missing, dangling, misplaced, entities } = await tunedCheckIndex(store, name, {
+      settleMs: 0,
+    })
     const index = [...baseIndexes, more].find((definition) => definition.name === name)!
     const wanted = {
       rows: oracle.rowCount(index),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Bag, IndexDefinitionData, IndexedProperty } from '@looseleaf/core'
+import type { Bag, IndexDefinitionData } from '@looseleaf/core'
+import type { IndexedProperty } from '@looseleaf/core/internal'
 
 /** A column of a row: its sort key in the index, and its full value, which conditions compare. */
 interface Column {

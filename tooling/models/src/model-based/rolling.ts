@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { checkIndex, cleanIndex, type CleanOptions } from '@looseleaf/cleaner'
+import type { CleanOptions } from '@looseleaf/cleaner'
+import { tunedCheckIndex, tunedCleanIndex, type Tuned } from '@looseleaf/cleaner/internal'
 import { isLooseleafError, type DriverFactory, type Entity } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
@@ -73,7 +74,7 @@ interface Process {
   close(): Promise<void>
 }
 
-const CLEAN: CleanOptions = { settleMs: 5, pollMs: 5, checkpointMs: 10 }
+const CLEAN: Tuned<CleanOptions> = { settleMs: 5, pollMs: 5, checkpointMs: 10 }
 const OWNERS = ['ada', 'bob', 'cyd']
 const TAGS = ['red', 'green', 'blue']
 
@@ -203,7 +204,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
       // The deployer adds and fills the next version's indexes before that version starts.
       const deployer = await open(to)
       const building = (await deployer.indexes()).filter(({ state }) => state === 'building')
-      await cleanIndex(deployer, [...new Set(building.map(({ name }) => name))], CLEAN)
+      await tunedCleanIndex(deployer, [...new Set(building.map(({ name }) => name))], CLEAN)
       const next = await start(to)
       all.push(next)
       await Promise.all([old.go(), next.go()])
@@ -254,7 +255,11 @@ async function compare(store: DataStore, entities: readonly Known[]): Promise<st
   const kept = (await store.indexes()).filter(({ unique }) => !unique)
   const check = async (when: string, isExact: boolean): Promise<void> => {
     for (const { name, generation } of kept) {
-      const { missing, misplaced, dangling } = await checkIndex(store, { name, generation }, { settleMs: 5 })
+      const { missing, misplaced, dangling } = await tunedCheckIndex(
+        store,
+        { name, generation },
+        { settleMs: 5 },
+      )
       if (missing + misplaced + (isExact ? dangling : 0) > 0)
         wrong.push(
           `${when}, ${name} of generation ${generation}: ${missing} missing, ${misplaced} misplaced, ${dangling} dangling`,
@@ -262,7 +267,7 @@ async function compare(store: DataStore, entities: readonly Known[]): Promise<st
     }
   }
   await check('before a cleaning', false)
-  for (const { name, generation } of kept) await cleanIndex(store, { name, generation }, CLEAN)
+  for (const { name, generation } of kept) await tunedCleanIndex(store, { name, generation }, CLEAN)
   await check('after a cleaning', true)
   return wrong
 }

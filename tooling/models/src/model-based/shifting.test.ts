@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { checkIndex } from '@looseleaf/cleaner'
+import { tunedCheckIndex } from '@looseleaf/cleaner/internal'
 import { arbitraryBag } from '@looseleaf-tooling/kit/arbitrary-bag'
 import { isLooseleafError, type Bag } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
@@ -41,7 +41,7 @@ test(
           deepStrictEqual(await store.get(entity.id), entity)
         }
         for (const { name } of baseIndexes) {
-          const { missing, misplaced, undecodable } = await checkIndex(store, name, { settleMs: 0 })
+          const { missing, misplaced, undecodable } = await tunedCheckIndex(store, name, { settleMs: 0 })
           expect({ name, missing, misplaced, undecodable }).toEqual({
             name,
             missing: 0,

@@ -3,7 +3,7 @@ import { checkText, cleanText } from '../../indexes/clean-view.ts'
 import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../../indexes/clean-and-report.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
 import { addGenerationOption, generationsNamed } from '../../indexes/index-generations.ts'
-import type { IndexName } from '@looseleaf/cleaner'
+import type { IndexName } from '@looseleaf/cleaner/internal'
 import type { CommonOptions, Session } from '../../running/session.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from '../clean-help.ts'
 

@@ -1,5 +1,5 @@
 import type { LooseleafError } from '@looseleaf/core'
-import type { OnDamaged } from '@looseleaf/index-engine'
+import type { OnDamaged } from '@looseleaf/index-engine/internal'
 
 /**
  * Returns the function to call with the error of a damaged body; undefined if the error has to fail the read. A read of replicas always

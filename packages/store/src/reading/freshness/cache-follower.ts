@@ -1,7 +1,6 @@
 import { inBackground, elapsedBy, untilAborted, type UpdatedPlace } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { readableFloor } from '@looseleaf/protocol'
-import { openedTo, placeAt, shardAt } from '@looseleaf/protocol/internal'
+import { openedTo, placeAt, readableFloor, shardAt } from '@looseleaf/protocol/internal'
 
 /** Numbers of a cache that follows the changes of its shards. */
 export interface FollowedStats {

@@ -1,11 +1,10 @@
+import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
 import {
-  isLooseleafError,
-  LooseleafError,
+  elapsedBy,
+  isUndecodable,
   type ConnectionState,
   type ReplicaReadOptions,
-  type Shard,
-} from '@looseleaf/core'
-import { elapsedBy, isUndecodable } from '@looseleaf/core/internal'
+} from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { openedTo } from '@looseleaf/protocol/internal'
 import { createShardLanes, type LaneStats, type ShardLanes } from '../../calls/shard-lanes.ts'

@@ -1,11 +1,5 @@
-import {
-  metaOf,
-  type Driver,
-  type EntityId,
-  type SharedCache,
-  type SharedCacheAnswer,
-  type Time,
-} from '@looseleaf/core'
+import { metaOf, type Driver, type EntityId, type SharedCache, type Time } from '@looseleaf/core'
+import type { SharedCacheAnswer } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'

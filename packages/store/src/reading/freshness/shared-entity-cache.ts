@@ -1,12 +1,13 @@
 import { crc32 } from 'node:zlib'
+import { formatId, LooseleafError, type SharedCache } from '@looseleaf/core'
 import {
   createLane,
-  formatId,
-  LooseleafError,
-  type SharedCache,
+  elapsedBy,
+  idKey,
+  isError,
+  type EntityRow,
   type SharedCacheAnswer,
-} from '@looseleaf/core'
-import { elapsedBy, idKey, type EntityRow, isError } from '@looseleaf/core/internal'
+} from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
 import type { EntityCache } from './entity-cache.ts'

@@ -1,5 +1,5 @@
-import type { CatalogEntry, Driver, ReplicaReadOptions } from '@looseleaf/core'
-import type { IndexScan } from '@looseleaf/core/internal'
+import type { Driver } from '@looseleaf/core'
+import type { CatalogEntry, IndexScan, ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { QueryOptions } from '@looseleaf/index-engine'
 import { tableSpec, type QueryPlan } from '@looseleaf/index-engine/internal'
 

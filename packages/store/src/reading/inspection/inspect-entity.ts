@@ -4,21 +4,21 @@ import {
   LooseleafError,
   parseId,
   type Bag,
-  type BodyDescription,
   type CallOptions,
-  type CatalogEntry,
   type EntityId,
-  type IndexState,
   type Shard,
 } from '@looseleaf/core'
 import {
   isUndecodable,
+  platformTime,
   requireVersion,
   untilAborted,
+  type BodyDescription,
+  type CatalogEntry,
   type EntityRow,
   type IndexRow,
+  type IndexState,
   type IndexTableSpec,
-  platformTime,
 } from '@looseleaf/core/internal'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine/internal'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'

@@ -1,12 +1,5 @@
-import {
-  formatId,
-  type Bag,
-  type CallOptions,
-  type CatalogEntry,
-  type EntityId,
-  type Shard,
-} from '@looseleaf/core'
-import { isUndecodable, type BoundedRow } from '@looseleaf/core/internal'
+import { formatId, type Bag, type CallOptions, type EntityId, type Shard } from '@looseleaf/core'
+import { isUndecodable, type BoundedRow, type CatalogEntry } from '@looseleaf/core/internal'
 import { tableSpec, type EngineContext, type RowPlace } from '@looseleaf/index-engine/internal'
 import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
 

@@ -1,5 +1,6 @@
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { LooseleafError, parseId, type CatalogEntry } from '@looseleaf/core'
+import { LooseleafError, parseId } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'

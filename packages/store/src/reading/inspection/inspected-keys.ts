@@ -1,10 +1,10 @@
-import { formatId, type Bag, type CatalogEntry } from '@looseleaf/core'
-import type { Key } from '@looseleaf/core/internal'
-import { shardOfRow } from '@looseleaf/index-engine'
+import { formatId, type Bag } from '@looseleaf/core'
+import type { CatalogEntry, Key } from '@looseleaf/core/internal'
 import {
   deriveEntryRows,
   fromKeyValue,
   keyIdentity,
+  shardOfRow,
   tableSpec,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'

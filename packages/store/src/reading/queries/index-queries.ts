@@ -1,9 +1,10 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
-import type { GetAllOptions, IndexedEntity, QueryOptions, QueryPage } from '@looseleaf/index-engine'
+import type { IndexedEntity, QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import {
   MAX_PAGE_BYTES,
   toEntity,
   type EngineContext,
+  type GetAllOptions,
   type IntersectionPlan,
   type QueryPlan,
 } from '@looseleaf/index-engine/internal'

@@ -1,6 +1,7 @@
 import { LooseleafError, type Driver, type EntityId, type ErrorCode } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, type IndexConditions, type IndexProperties } from '@looseleaf/index-engine'
+import { defineIndex, type IndexProperties } from '@looseleaf/index-engine'
+import type { IndexConditions } from '@looseleaf/index-engine/internal'
 import { faultyDriver, keepOpen, withoutPauses, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../../data-store.ts'

@@ -1,11 +1,12 @@
 import { isLooseleafError, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
-import { planQuery, type QueryOptions } from '@looseleaf/index-engine'
+import type { QueryOptions } from '@looseleaf/index-engine'
 import {
   hideExpired,
   hideExpiredOfAny,
   isStandIn,
   planByStandIn,
   planIntersection,
+  planQuery,
   type EngineContext,
   type IntersectionPlan,
   type QueryPlan,

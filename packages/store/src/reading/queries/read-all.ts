@@ -1,7 +1,7 @@
-import type { GetAllOptions } from '@looseleaf/index-engine'
 import {
   forEachMatch,
   type EngineContext,
+  type GetAllOptions,
   type QueryPlan,
   type QueryPorts,
   type ReadEntity,

@@ -1,7 +1,5 @@
 import { checkOptions } from '@looseleaf/core/internal'
 import type {
-  GetAllOptions,
-  IndexConditions,
   IndexDefinition,
   IndexedEntity,
   IndexProperties,
@@ -10,7 +8,12 @@ import type {
   QueryPage,
   Where,
 } from '@looseleaf/index-engine'
-import { requireDefinition, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  requireDefinition,
+  type EngineContext,
+  type GetAllOptions,
+  type IndexConditions,
+} from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../../call-options.ts'
 import { takeConditions } from '../../calls/take-conditions.ts'
 import { takeWheres } from '../../calls/take-wheres.ts'

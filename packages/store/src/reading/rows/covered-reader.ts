@@ -1,5 +1,5 @@
-import type { Bag, CatalogEntry } from '@looseleaf/core'
-import type { IndexRow } from '@looseleaf/core/internal'
+import type { Bag } from '@looseleaf/core'
+import type { CatalogEntry, IndexRow } from '@looseleaf/core/internal'
 import {
   bodyRuns,
   bytesInHand,

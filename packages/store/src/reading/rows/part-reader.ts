@@ -1,4 +1,4 @@
-import type { CatalogEntry } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
 import { includedPart, type QueryPorts, type ReadEntity } from '@looseleaf/index-engine/internal'
 import type { ListCost } from './list-cost.ts'
 import type { RowReaderFrom } from './row-reader.ts'

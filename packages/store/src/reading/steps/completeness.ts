@@ -1,5 +1,4 @@
-import type { CatalogEntry } from '@looseleaf/core'
-import { elapsedBy, isOutage } from '@looseleaf/core/internal'
+import { elapsedBy, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { createAge } from '../../catalog/age.ts'
 import { createCatalogWatch } from '../../catalog/catalog-watch.ts'

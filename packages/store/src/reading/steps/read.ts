@@ -1,5 +1,5 @@
-import type { CallOptions, IndexDefinitionData, ReplicaReadOptions } from '@looseleaf/core'
-import { withCallbacks } from '@looseleaf/core/internal'
+import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
+import { withCallbacks, type ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { ServingEntry } from '@looseleaf/index-engine/internal'
 import type { ReadyIndexes } from '../../catalog/ready-indexes.ts'
 import type { StoreCalls } from '../../observing/store-calls.ts'

@@ -1,5 +1,4 @@
-import type { ColumnType } from '@looseleaf/core'
-import type { IndexRow, Key } from '@looseleaf/core/internal'
+import type { ColumnType, IndexRow, Key } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { row, plainClaim, type Fresh } from './claims-harness.ts'

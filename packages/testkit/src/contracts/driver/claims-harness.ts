@@ -1,5 +1,12 @@
-import type { ColumnType, Shard } from '@looseleaf/core'
-import type { ClaimTable, IndexRow, IndexTable, IndexTableSpec, Key } from '@looseleaf/core/internal'
+import type { Shard } from '@looseleaf/core'
+import type {
+  ClaimTable,
+  ColumnType,
+  IndexRow,
+  IndexTable,
+  IndexTableSpec,
+  Key,
+} from '@looseleaf/core/internal'
 import { comparable } from './index-rows.ts'
 import { hex, newName } from './harness.ts'
 

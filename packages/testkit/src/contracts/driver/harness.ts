@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { ColumnType, Driver, Shard } from '@looseleaf/core'
+import type { Driver, Shard } from '@looseleaf/core'
 import type {
+  ColumnType,
   EntityInsert,
   IndexRow,
   IndexTable,

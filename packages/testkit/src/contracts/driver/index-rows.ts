@@ -1,5 +1,4 @@
-import type { ColumnType } from '@looseleaf/core'
-import type { IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core/internal'
+import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import { seededRandom } from '../seeded-random.ts'
 import type { TestFunctions } from '../test-functions.ts'

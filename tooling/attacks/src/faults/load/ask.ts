@@ -1,4 +1,5 @@
-import type { Bag, ReplicaReadOptions } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
+import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import { moment } from '../../lab/records.ts'

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isLooseleafError, metaOf, type Bag, type ReplicaReadOptions } from '@looseleaf/core'
+import { isLooseleafError, metaOf, type Bag } from '@looseleaf/core'
+import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { DataStore, PutResult } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import { moment, type Recorder } from '../../lab/records.ts'

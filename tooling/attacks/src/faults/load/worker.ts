@@ -1,5 +1,5 @@
 /** A process of the load: one store with several callers that record everything. */
-import { startCleaner } from '@looseleaf/cleaner'
+import { startTunedCleaner } from '@looseleaf/cleaner/internal'
 import type { Driver } from '@looseleaf/core'
 import { runAsChild, type Child } from '../../lab/child.ts'
 import { openStore } from '../../lab/open-store.ts'
@@ -37,7 +37,7 @@ async function run(worker: Worker): Promise<void> {
   const cleaner =
     graceMs === undefined
       ? undefined
-      : startCleaner(store, {
+      : startTunedCleaner(store, {
           graceMs,
           intervalMs: 50,
           idleIntervalMs: 200,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readCleanerReport, startCleaner, type Cleaner } from '@looseleaf/cleaner'
+import { readCleanerReport, type Cleaner } from '@looseleaf/cleaner'
+import { startTunedCleaner } from '@looseleaf/cleaner/internal'
 import type { DataStore } from '@looseleaf/store'
 import { openStore } from '../../lab/open-store.ts'
 import { holdsWithin } from '../../lab/until.ts'
@@ -176,7 +177,7 @@ export const lateCommitsForTheTail: Scenario = forTheTail()
 
 async function startTail(stage: Stage): Promise<Tail> {
   const store = await openStore(stage.database.adminUrls())
-  const cleaner = startCleaner(store, {
+  const cleaner = startTunedCleaner(store, {
     graceMs: 50,
     intervalMs: 50,
     idleIntervalMs: 200,

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { planQuery } from '@looseleaf/index-engine'
-import { encodeCursor } from '@looseleaf/index-engine/internal'
+import { encodeCursor, planQuery } from '@looseleaf/index-engine/internal'
 import { byAge, byName, byScore, MARKER, refuses, type Case, type Fixture } from './refusals.ts'
 
 const all = { scatter: true }

@@ -225,7 +225,6 @@ refuses('options of mysqlShards', [
   ['a pool of 1.5', () => mysql([url], { poolSize: 1.5 }), 'BAD_OPTION', /poolSize/],
   ['a pool of 1,000,000', () => mysql([url], { poolSize: 1_000_000 }), 'BAD_OPTION', /poolSize/],
   ['a pool in digits', () => mysql([url], { poolSize: '10' }), 'BAD_OPTION', /poolSize.*a string/],
-  ['a queue of -1', () => mysql([url], { maxQueue: -1 }), 'BAD_OPTION', /maxQueue/],
   ['a deadline of 0', () => mysql([url], { deadlineMs: 0 }), 'BAD_OPTION', /deadlineMs/],
   [
     'a deadline without end',

@@ -1,4 +1,4 @@
-import { cleanIndex } from '@looseleaf/cleaner'
+import { tunedCleanIndex } from '@looseleaf/cleaner/internal'
 import fc from 'fast-check'
 import { passingIndexes } from '../indexes.ts'
 import { answerOf, type World } from '../world.ts'
@@ -23,7 +23,7 @@ const add = command('addIndex', numbers, async (number, model, world, text) => {
 
 const clean = command('cleanIndex', names, async (name, model, world, text) => {
   const actual = await change(world, async () => {
-    await cleanIndex(world.store, name, quickly)
+    await tunedCleanIndex(world.store, name, quickly)
   })
   const expected = await answerOf(() => model.oracle.clean(name))
   world.compare(text, actual, expected)
@@ -33,7 +33,7 @@ const addAndClean = command('addIndex and cleanIndex', numbers, async (number, m
   const definition = passingIndexes[number]!
   const actual = await change(world, async () => {
     await world.store.addIndex(definition)
-    await cleanIndex(world.store, definition.name, quickly)
+    await tunedCleanIndex(world.store, definition.name, quickly)
   })
   const expected = await answerOf(() => {
     model.oracle.addIndex(definition)

@@ -1,4 +1,4 @@
-import type { IndexedProperty } from '@looseleaf/core'
+import type { IndexedProperty } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import fc from 'fast-check'
 import { baseIndexes, indexesOfOne, passingIndexes } from '../indexes.ts'
