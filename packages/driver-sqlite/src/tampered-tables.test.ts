@@ -50,6 +50,16 @@ test.each([
     JSON.stringify({ ...catalog, indexes: [{ ...entry, table: 5 }] }),
     'not an index',
   ],
+  ...[
+    [],
+    { revision: 0 },
+    { revision: 0, shards: [{ buckets: '0-4095' }] },
+    { revision: 0, shards: [null] },
+  ].map((layout): [string, string, string] => [
+    `with the layout ${JSON.stringify(layout)}`,
+    JSON.stringify({ ...catalog, layout }),
+    'its layout is no list of shards',
+  ]),
   ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'not an index'],
 ])(
   'a catalog %s is CATALOG_DAMAGED, with its shard and the remedy, and still counts as a catalog',
