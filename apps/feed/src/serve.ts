@@ -6,6 +6,7 @@ import { openSite, type Site } from './model/site.ts'
 import { settingOnce } from './model/settings.ts'
 import { seedSample } from './sample/seed.ts'
 import type { Settings } from './settings.ts'
+import { createStage } from './stage/stage.ts'
 import { createApp } from './web/app.ts'
 
 const FIRST_PORT = 3000
@@ -24,14 +25,15 @@ export interface RunningSite {
 /** Opens the store, fills it if it is new, and listens. If the port is taken, it rejects before creating any data. */
 export async function serve(settings: Settings): Promise<RunningSite> {
   await checkPort(settings)
-  const site = await openSite({ shards: settings.shards })
+  const stage = createStage(settings.shards)
+  const site = await openSite(stage)
   try {
     const seeded = await seedSample(site.data)
     const secret = await settingOnce(site.data.settings, 'cookie secret', () =>
       randomBytes(32).toString('base64url'),
     )
     await warmUp(site, secret)
-    const app = await createApp({ site, secret, host: settings.host, origin: settings.origin })
+    const app = await createApp({ site, stage, secret, host: settings.host, origin: settings.origin })
     const url = await listen(app, settings)
     return {
       url,

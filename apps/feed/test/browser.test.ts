@@ -104,7 +104,7 @@ test.skipIf(!found)(
     await rows.getByText('40 rows').waitFor()
     const other = await context.newPage()
     await other.goto('/')
-    const { discarded } = site.site.rowCounts.of('entry_by_time')
+    const { discarded } = site.stage.rowCounts.of('entry_by_time')
     expect(discarded).toBeGreaterThan(10)
     await other.locator('footer a[href^="/store/xray/"]').first().click()
     await other.getByText(`${discarded} index rows led to nothing and were discarded`).waitFor()
@@ -113,7 +113,7 @@ test.skipIf(!found)(
     await rows.getByRole('button', { name: 'Clean entry_by_time' }).click()
     await rows.locator('dd', { hasText: '40 rows' }).nth(1).waitFor()
     await other.goto('/')
-    expect(site.site.rowCounts.of('entry_by_time').discarded).toBe(discarded)
+    expect(site.stage.rowCounts.of('entry_by_time').discarded).toBe(discarded)
   },
 )
 
@@ -128,7 +128,7 @@ test.skipIf(!found)('pages report a shard that was stopped in the window', async
     .getByText('The contents of memory 1 are unknown: The shard memory 1 is stopped on purpose')
     .waitFor()
   await page.getByRole('img', { name: 'Buckets of memory 0: 0 to 2,047' }).waitFor()
-  site.site.faults.refusals.clear()
+  site.stage.faults.refusals.clear()
   expect((await page.goto('/'))?.status()).toBe(200)
 })
 

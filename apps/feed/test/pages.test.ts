@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseFile } from '../src/import/parse-file.ts'
 import { postEntry } from '../src/model/entries.ts'
 import { personByName } from '../src/model/people.ts'
-import { indexPurposes } from '../src/web/index-purposes.ts'
+import { indexPurposes } from '../src/stage/index-purposes.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 let site: TestSite

@@ -1,13 +1,16 @@
 import { createApp } from '../src/web/app.ts'
-import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
+import type { Console } from '@looseleaf/console'
 import { cleanIndex, memoryShards, type DriverFactory } from 'looseleaf'
 import { offeredIndexes } from '../src/model/entities.ts'
 import { openSite, type Site } from '../src/model/site.ts'
 import { seedSample } from '../src/sample/seed.ts'
+import { createStage, type Stage } from '../src/stage/stage.ts'
 
 export interface TestSite {
   readonly app: FastifyInstance
   readonly site: Site
+  readonly stage: Stage
   /** Errors that the site answered with a page of status 500. */
   readonly errors: unknown[]
   close(): Promise<void>
@@ -24,17 +27,19 @@ export interface TestSiteOptions {
 
 /** Opens a whole site. Default of `shards`: two in memory. */
 export async function openTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
-  const site = await openSite({ shards: options.shards ?? memoryShards(2), cleaner: false })
+  const stage = createStage(options.shards ?? memoryShards(2))
+  const site = await openSite({ ...stage, cleaner: false })
   if (options.sample ?? true) await seedSample(site.data)
   if (options.offered ?? false) await addOffered(site)
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
   const secret = 'a secret of at least thirty-two bytes'
   const { origin, now = () => new Date() } = options
-  const app = await createApp({ site, secret, origin, now, onError, onAct: () => {} })
+  const app = await createApp({ site, stage, secret, origin, now, onError, onAct: () => {} })
   return {
     app,
     site,
+    stage,
     errors,
     async close() {
       await app.close()
@@ -105,6 +110,29 @@ export function createVisitor(app: FastifyInstance, remoteAddress: string = next
     },
   }
   return visitor
+}
+
+/** A browser that looks at pages of a console without the site. */
+export interface ConsoleVisitor {
+  text(path: string): Promise<string>
+  /** Loads the page at this path, and sends a form with its token. */
+  act(path: string, fields: Record<string, string>): Promise<LightMyRequestResponse>
+}
+
+export function visitConsole(pages: Console): ConsoleVisitor {
+  const app = fastify()
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!pages.handle(request.raw, reply.raw)) return done()
+    reply.hijack()
+  })
+  const visitor = createVisitor(app)
+  return {
+    text: async (path) => (await visitor.get(path)).body,
+    async act(path, fields) {
+      await visitor.get(path)
+      return visitor.post(path, fields)
+    },
+  }
 }
 
 /** Returns the approximate visible text of a page. */

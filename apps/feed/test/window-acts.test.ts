@@ -44,7 +44,7 @@ test('the page that the window names for a breakable index reads that index', as
       expect(await discarded()).toBe(0)
       expect((await window.post('/store/faults', { plant: index })).statusCode).toBe(303)
       expect(await discarded()).toBeGreaterThan(10)
-      expect(site.site.rowCounts.of(index).discarded).toBeGreaterThan(10)
+      expect(site.stage.rowCounts.of(index).discarded).toBeGreaterThan(10)
     }
   } finally {
     await site.close()

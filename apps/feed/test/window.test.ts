@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Refuse } from '@looseleaf/console'
+import type { Refuse } from '../src/stage/shard-faults.ts'
 import { LooseleafError } from 'looseleaf'
 import { beforeAll, afterAll, expect, test } from 'vitest'
 import { MAX_BODY_LENGTH } from '../src/import/parsed-feed.ts'
@@ -93,6 +93,13 @@ test('the window shows that a long article of the sample is stored compressed', 
   expect(titles.size).toBe(0)
 })
 
+test('the page of an entry links to its stored bytes and index rows', async () => {
+  const id = ids.get('entry')![0]!
+  const { body } = await site.app.inject(`/entries/${id}`)
+  const [, address = ''] = /<a href="([^"]+)">How this entry is stored</.exec(body) ?? []
+  expect(await page(address)).toContain(`<h1>Entity ${id}</h1>`)
+})
+
 test('no page of the window contains the cookie secret in any encoding', async () => {
   const asked = new Set([
     '/store',
@@ -162,7 +169,7 @@ test('a form that is answered with a page has one X-ray, linked from that page',
 test('the foot of a failed page shows its cost, and its X-ray shows the failure', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('mira')
-  const { refusals } = site.site.faults
+  const { refusals } = site.stage.faults
   const refuse: Refuse = ({ table, shard }) =>
     table.includes('entry_by_time')
       ? new LooseleafError('SHARD_UNAVAILABLE', `The shard ${shard} is down.`, { shard })

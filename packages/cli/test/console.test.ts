@@ -60,13 +60,14 @@ test('the console shows a store without values and without acts, and Ctrl-C ends
   const entity = await page(`${url}/entity/${id}`)
   expect(entity).toContain('✓ present')
   expect(entity).not.toContain('ada-of-1815')
+  expect(entity).toContain('start looseleaf console with --values')
   // The command makes no traces, so it has no X-rays.
   expect(await page(url)).not.toMatch(/X-ray/)
   expect((await fetch(`${url}/xray`)).status).toBe(404)
-  const live = await fetch(`${url}/live`)
-  expect(await live.text()).not.toContain('<button')
+  const offered = await fetch(`${url}/offered`)
+  expect(await offered.text()).not.toContain('<button')
   const body = new URLSearchParams({ drop: 'by_user', sure: 'yes' })
-  expect((await fetch(`${url}/live`, { method: 'POST', body })).status).toBe(405)
+  expect((await fetch(`${url}/offered`, { method: 'POST', body })).status).toBe(405)
   expect(await statusFor(url, 'evil.example.org')).toBe(421)
   stop()
   expect(await ended).toEqual({ code: 0, stderr: '' })
@@ -75,11 +76,11 @@ test('the console shows a store without values and without acts, and Ctrl-C ends
 test('--values shows values, and --acts allows dropping an index, with a line on stderr', async () => {
   const { url, id, ended, stop } = await served('--values', '--acts')
   expect(await page(`${url}/entity/${id}`)).toContain('ada-of-1815')
-  const live = await fetch(`${url}/live`)
-  const cookie = live.headers.getSetCookie()[0]!.split(';')[0]!
-  const token = /name="token" value="([^"]+)"/.exec(await live.text())![1]!
+  const offered = await fetch(`${url}/offered`)
+  const cookie = offered.headers.getSetCookie()[0]!.split(';')[0]!
+  const token = /name="token" value="([^"]+)"/.exec(await offered.text())![1]!
   const body = new URLSearchParams({ token, drop: 'by_user', sure: 'yes' })
-  const dropped = await fetch(`${url}/live`, {
+  const dropped = await fetch(`${url}/offered`, {
     method: 'POST',
     headers: { cookie },
     body,

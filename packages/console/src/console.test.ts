@@ -4,11 +4,10 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex, type Trace } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { serveConsole } from '../test/serve-console.ts'
+import { stoppable } from '../test/stoppable.ts'
 import { createConsole, type Console, type ConsoleOptions } from './console.ts'
-import { createRowCounts } from './faults/row-counts.ts'
-import { createLatencies } from './live/latencies.ts'
 import { purposeOf } from './indexes/purposes.ts'
-import { counted } from './html/text.ts'
+import { counted } from './kit/text.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
@@ -207,16 +206,15 @@ test('the first page suggests only pages that the console has', async () => {
     return [...list.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!)
   }
   const home = { href: '/home', label: 'Home' }
-  const live = { offer: [], latencies: createLatencies() }
   const acts = { onAct: () => {} }
-  const faults = { indexes: [], counts: createRowCounts() }
+  const page = stoppable('memory 0')
   expect(await triesOf({})).toEqual(['/store/entity'])
-  expect(await triesOf({ live })).toEqual(['/store/entity'])
-  expect(await triesOf({ home, live, acts, faults })).toEqual([
+  expect(await triesOf({ offer: [], pages: [page] })).toEqual(['/store/entity'])
+  expect(await triesOf({ home, offer: [], pages: [page], acts })).toEqual([
     '/home',
     '/store/xray',
-    '/store/live',
-    '/store/faults',
+    '/store/offered',
+    '/store/stops',
     '/store/entity',
   ])
 })
@@ -235,18 +233,16 @@ test('pages about an index show its description by the application', async () =>
   const page = { href: '/people?by=<name>', label: 'the <people>' }
   const options = {
     purposes: { by_name: { text: 'For <people>.', page } },
-    live: { offer: [byName], latencies: createLatencies() },
-    acts: { onAct: () => {} },
-    faults: { indexes: ['by_name'], counts: createRowCounts() },
+    offer: [byName],
   }
   const { text } = await serveConsole(createConsole({ store, base: '/store', ...options }))
-  for (const path of ['/store/live', '/store/faults', '/store/index/by_name'])
+  for (const path of ['/store/offered', '/store/index/by_name'])
     expect(await text(path)).toContain(
       'For &#60;people&#62;. See <a href="/people?by=&#60;name&#62;">the &#60;people&#62;</a>.',
     )
   expect(() =>
     createConsole({ store, base: '/store', purposes: { by_name: 'For people.' as never } }),
-  ).toThrow('createConsole takes { purposes }')
+  ).toThrow('The option purposes of createConsole has to be an object')
 })
 
 test('purposeOf returns undefined for an index without a description, and a description needs no page', () => {

@@ -1,28 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { LooseleafError } from '@looseleaf/core'
-import {
-  badArgument,
-  checkOptions,
-  describeKind,
-  isRecord,
-  optionKinds,
-  type OptionKinds,
-} from '@looseleaf/core/internal'
+import type { IndexDefinitionData } from '@looseleaf/core'
+import { badArgument, checkOptions, isRecord, optionKinds, type OptionKinds } from '@looseleaf/core/internal'
 import type { DataStore, Trace } from '@looseleaf/store'
-import type { ActPage } from './acts/act-page.ts'
+import { servePage, type ActPage } from './acts/act-page.ts'
 import { createActs, type ActsOptions } from './acts/acts.ts'
 import { entityPage } from './entities/entity-page.ts'
-import { footerOf } from './html/footer.ts'
 import { indexPage } from './indexes/index-page.ts'
 import { indexesPage } from './indexes/indexes-page.ts'
 import { createKeptPlaces } from './indexes/kept-places.ts'
 import { createKeptTraces } from './xrays/kept-traces.ts'
-import { createFaults, type FaultsOptions } from './faults/faults.ts'
-import { createLive, type LiveOptions } from './live/live.ts'
-import { overviewPage, suggestionsFor } from './overview-page.ts'
-import { page, pageHeaders, type Link } from './html/page.ts'
+import { offeredPage } from './offered/offered-page.ts'
+import { markup } from './kit/html.ts'
+import { overviewPage } from './overview-page.ts'
+import { page, type Link } from './kit/page.ts'
+import { footerOf } from './requests/footer.ts'
+import { pageHeaders } from './requests/headers.ts'
 import { answerTo, notFound, type Answer, type Page } from './requests/routes.ts'
-import { checkPurposes, type Purposes } from './indexes/purposes.ts'
+import type { Purposes } from './indexes/purposes.ts'
 import { shardsPage } from './shards/shards-page.ts'
 import type { MayShow } from './entities/visibility.ts'
 import { tracesPage, xrayPage } from './xrays/xray-page.ts'
@@ -41,10 +35,10 @@ export interface ConsoleOptions {
   readonly mayShow?: MayShow | undefined
   /** Largest number of kept traces. Default: 100. With 0 there is no page of X-rays. */
   readonly maxTraces?: number | undefined
-  /** Adds a page about indexes that the application offers, with the latency of calls. Default: no such page. */
-  readonly live?: LiveOptions | undefined
-  /** Adds a page that plants dangling index rows and cleans them, for demonstrations. Needs `acts`. Default: no such page. */
-  readonly faults?: FaultsOptions | undefined
+  /** Adds a page with the states and fillings of these indexes. With `acts` they can be added and dropped. Default: no such page. */
+  readonly offer?: readonly IndexDefinitionData[] | undefined
+  /** More pages, which the application renders by `@looseleaf/console/kit`. Default: none. */
+  readonly pages?: readonly ActPage[] | undefined
   /** Descriptions of indexes, shown next to them. Default: none. */
   readonly purposes?: Purposes | undefined
   /** Allows acts, such as adding an index, to every user of the console. Default: the console is read-only. */
@@ -75,15 +69,20 @@ const KINDS: OptionKinds<ConsoleOptions> = {
   },
   mayShow: {
     expected: 'a function that returns true or false',
-    fits: (value) => typeof value === 'function',
+    fits: optionKinds.function.fits,
   },
   maxTraces: {
     expected: 'a whole number, 0 or more',
     fits: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
   },
-  live: optionKinds.elsewhere,
-  faults: optionKinds.elsewhere,
-  purposes: optionKinds.elsewhere,
+  offer: optionKinds.array,
+  pages: optionKinds.array,
+  purposes: {
+    expected: 'an object with a { text } for the name of each index',
+    fits: (value) =>
+      isRecord(value) &&
+      Object.values(value).every((purpose) => isRecord(purpose) && typeof purpose['text'] === 'string'),
+  },
   acts: optionKinds.elsewhere,
 }
 
@@ -92,49 +91,42 @@ export function createConsole(options: ConsoleOptions): Console {
   checkOptions('createConsole', options, KINDS)
   const { store, base, home, mayShow, maxTraces = 100, purposes = {} } = options
   if (!isRecord(store)) throw badArgument('createConsole', '{ store }, a DataStore', store)
-  if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `createConsole takes { base }, a path such as /store; got ${describeKind(base)}.`,
-    )
-  }
-  checkPurposes(purposes)
+  if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base))
+    throw badArgument('createConsole', '{ base }, a path such as /store', base)
   const traces = createKeptTraces(maxTraces)
   const places = createKeptPlaces()
-  const pageLinks: readonly Link[] = [
+  const { offer, pages = [] } = options
+  const actPages = offer === undefined ? pages : [offeredPage({ store, offer, purposes }), ...pages]
+  const addressOf = ({ name }: ActPage): string => `${base}/${name}`
+  const links: readonly Link[] = [
+    ...(home === undefined ? [] : [home]),
     { href: base, label: 'The store' },
     ...(maxTraces === 0 ? [] : [{ href: `${base}/xray`, label: 'X-rays' }]),
-    ...(options.live === undefined ? [] : [{ href: `${base}/live`, label: 'Add an index' }]),
-    ...(options.faults === undefined ? [] : [{ href: `${base}/faults`, label: 'Break it' }]),
+    ...actPages.map((each) => ({ href: addressOf(each), label: each.label })),
     { href: `${base}/entity`, label: 'Entities' },
     { href: `${base}/index`, label: 'Indexes' },
     { href: `${base}/shards`, label: 'Shards' },
   ]
-  const links = home === undefined ? pageLinks : [home, ...pageLinks]
   const acts = options.acts && createActs(options.acts, base)
   const htmlAt =
     (current: string) =>
-    ({ title, body }: Answer): string =>
-      page(title, body, { links, current, footer: footerOf(store.context.driver) })
-  const actPages: ActPage[] = []
-  if (options.live !== undefined)
-    actPages.push(createLive(options.live, { store, base, purposes, acts, html: htmlAt(`${base}/live`) }))
-  if (options.faults !== undefined) {
-    if (acts === undefined)
-      throw new LooseleafError(
-        'BAD_OPTION',
-        'createConsole takes { faults } only with { acts }, because the page needs them.',
-      )
-    actPages.push(
-      createFaults(options.faults, { store, base, purposes, acts, html: htmlAt(`${base}/faults`) }),
-    )
-  }
-  const suggestions = suggestionsFor(base, {
-    home,
-    hasXrays: maxTraces > 0,
-    mayAdd: options.live !== undefined && acts !== undefined,
-    mayBreak: options.faults !== undefined,
+    ({ title, body }: Answer): string => {
+      const footer = footerOf(store.context.driver)
+      return page({ title: `${title} · store`, label: 'Store', links, current, footer }, body)
+    }
+  const served = actPages.map((each) => {
+    const path = addressOf(each)
+    return servePage(each, { path, acts, html: htmlAt(path) })
   })
+  const suggestions = [
+    ...(home === undefined || maxTraces === 0
+      ? []
+      : [
+          markup`Load <a href="${home.href}">a page of ${home.label}</a>, and find it in the <a href="${base}/xray">X-rays</a>: its few statements, and the shard of each.`,
+        ]),
+    ...actPages.flatMap((each) => (acts && each.suggestion?.(addressOf(each))) ?? []),
+    markup`<a href="${base}/entity">Open an entity</a>: its bag, its bytes, and its index rows on all shards.`,
+  ]
   const routes = new Map<string, Page>([
     ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats(), suggestions) })],
     ['shards', ({ signal }) => shardsPage({ store, base }, signal)],
@@ -175,7 +167,7 @@ export function createConsole(options: ConsoleOptions): Console {
       const [path = ''] = url.split('?', 1)
       const query = url.slice(path.length + 1)
       if (path !== base && !path.startsWith(`${base}/`)) return false
-      if (actPages.some((actPage) => actPage.handle(path, request, response))) return true
+      if (served.some((each) => each.handle(path, request, response))) return true
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain; charset=utf-8' })
         response.end('Only GET and HEAD.\n')
@@ -187,7 +179,7 @@ export function createConsole(options: ConsoleOptions): Console {
     keep: (trace, title) => `${base}/xray/${traces.keep(trace, title).id}`,
     close() {
       acts?.close()
-      actPages.forEach((actPage) => actPage.close())
+      served.forEach((each) => each.close())
     },
   }
 }

@@ -4,9 +4,7 @@ import { DataStore, defineIndex } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { serveConsole } from '../test/serve-console.ts'
 import { createConsole } from './console.ts'
-import { createRowCounts } from './faults/row-counts.ts'
-import { footerOf } from './html/footer.ts'
-import { createLatencies } from './live/latencies.ts'
+import { footerOf } from './requests/footer.ts'
 
 // Properties of all pages.
 
@@ -29,12 +27,11 @@ test('all pages write times in the same format', async () => {
   const pages = createConsole({
     store,
     base: '/store',
-    live: { offer: [byName], latencies: createLatencies() },
+    offer: [byName],
     acts: { onAct: () => {} },
-    faults: { indexes: ['by_name'], counts: createRowCounts() },
   })
   const { text, act } = await serveConsole(pages)
-  await act('/store/faults', { plant: 'by_name' })
+  await act('/store/offered', { add: 'by_name' })
   const cleaner = startCleaner(store, { intervalMs: 10 })
   await vi.waitFor(async () => expect(await text('/store/shards')).toContain('The cleaner’s report of'))
   await cleaner.stop()
@@ -43,7 +40,7 @@ test('all pages write times in the same format', async () => {
     return traced
   })
   const xray = pages.keep(trace, 'GET /people/ada')
-  const paths = ['live', 'faults', 'shards', 'entity', `entity/${id}`, 'xray'].map((path) => `/store/${path}`)
+  const paths = ['offered', 'shards', 'entity', `entity/${id}`, 'xray'].map((path) => `/store/${path}`)
   let times = 0
   for (const page of await Promise.all([...paths, xray].map(text))) {
     times += [...page.matchAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})? UTC/g)].length
@@ -57,23 +54,20 @@ test('all pages write times in the same format', async () => {
 
 test('every scrollable box has a role and a unique name on its page', async () => {
   const { id } = await store.put({ name: 'ada' })
-  const latencies = createLatencies()
-  latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
   const pages = createConsole({
     store,
     base: '/store',
-    live: { offer: [byName], latencies },
+    offer: [byName],
     acts: { onAct: () => {} },
-    faults: { indexes: ['by_name'], counts: createRowCounts() },
   })
   const { text, act } = await serveConsole(pages)
-  await act('/store/live', { add: 'by_name' })
+  await act('/store/offered', { add: 'by_name' })
   const trace = await store.trace(async (traced) => {
     await store.get(id)
     return traced
   })
   const xray = pages.keep(trace, 'GET /people/ada')
-  const paths = ['', '/live', '/faults', '/shards', '/entity', `/entity/${id}`, '/index', '/index/by_name']
+  const paths = ['', '/offered', '/shards', '/entity', `/entity/${id}`, '/index', '/index/by_name']
   let boxes = 0
   for (const path of [...paths.map((suffix) => `/store${suffix}`), '/store/xray', xray]) {
     const tags = [...((await text(path)).match(/<[a-z]+ [^>]*tabindex="0"[^>]*>/g) ?? [])]
@@ -88,11 +82,8 @@ test('every scrollable box has a role and a unique name on its page', async () =
 test('the footer of every page names the process and the store', async () => {
   const foot =
     /<\/main><footer><p class="soft">Process (\d+) made this page at [-\d]+ [:\d]+ UTC\. Its store has 2 shards: memory 0, memory 1\./
-  const latencies = createLatencies()
-  const { text } = await serveConsole(
-    createConsole({ store, base: '/store', live: { offer: [], latencies } }),
-  )
-  for (const path of ['', '/xray', '/live', '/entity', '/nothing'])
+  const { text } = await serveConsole(createConsole({ store, base: '/store', offer: [] }))
+  for (const path of ['', '/xray', '/offered', '/entity', '/nothing'])
     expect(foot.exec(await text(`/store${path}`))?.[1]).toBe(`${process.pid}`)
   const many = footerOf({ shards: Array.from({ length: 1_000 }, (_, n) => ({ name: `s${n}` })) } as never)
   expect(many.text).toContain('1,000 shards: s0, s1, s2, s3, 996 more.')

@@ -65,32 +65,56 @@ export async function runLiveIndex(
   }
 }
 
+type OnStep = (step: string) => void
+
+/** Does work under a load, which also runs alone before and after the work. */
+async function underLoad<T>(
+  side: LoadConfig['side'],
+  urls: readonly string[],
+  { posts, twins, rate, seconds }: LiveIndexSettings,
+  onStep: OnStep,
+  work: () => Promise<T>,
+): Promise<{ readonly phases: Phases; readonly seconds: number; readonly result: T }> {
+  const load = createLoad({ side, urls, posts, twins, rate, seed: 1 })
+  try {
+    await load.start()
+    onStep('the load alone')
+    await sleep(seconds * 1000)
+    const begin = Date.now()
+    const result = await work()
+    const end = Date.now()
+    onStep('the load alone again')
+    await sleep(seconds * 1000)
+    const { between, errors } = await load.stop()
+    const phases = {
+      before: between(begin - seconds * 1000, begin),
+      during: between(begin, end),
+      after: between(end, end + seconds * 1000),
+      errors,
+    }
+    return { phases, seconds: (end - begin) / 1000, result }
+  } finally {
+    load.kill()
+  }
+}
+
 async function runStore(
   urls: readonly string[],
   settings: LiveIndexSettings,
-  onStep: (step: string) => void,
+  onStep: OnStep,
 ): Promise<LiveIndexResult['looseleaf']> {
   const store = await DataStore.open({ shards: mysqlShards(urls), indexes: [postsByUser], migrate: true })
-  const load = createLoad(loadConfig('looseleaf', urls, settings))
   try {
     onStep(`${settings.posts} posts into the store`)
     await putPosts(store, settings)
-    await load.start()
-    onStep('the load alone')
-    await sleep(settings.seconds * 1000)
-
-    onStep('three indexes are added and filled')
-    const begin = Date.now()
-    const filling: FillerConfig = { urls, leaseMs: settings.leaseMs ?? 30_000 }
-    const kills: string[] = []
-    // One kill early in the entity phase, and one late in it.
-    for (const share of [0.3, 0.7]) kills.push(await fillUntil(filling, share, onStep))
-    const filled = await fill(filling)
-    const end = Date.now()
-
-    onStep('the load alone again')
-    await sleep(settings.seconds * 1000)
-    const { between, errors } = await load.stop()
+    const { phases, seconds, result } = await underLoad('looseleaf', urls, settings, onStep, async () => {
+      onStep('three indexes are added and filled')
+      const filling: FillerConfig = { urls, leaseMs: settings.leaseMs ?? 30_000 }
+      const kills: string[] = []
+      // One kill early in the entity phase, and one late in it.
+      for (const share of [0.3, 0.7]) kills.push(await fillUntil(filling, share, onStep))
+      return { kills, filled: await fill(filling) }
+    })
 
     onStep('duplicates are resolved')
     const resolving = performance.now()
@@ -103,20 +127,15 @@ async function runStore(
     )
     onStep('every row is compared')
     return {
-      before: between(begin - settings.seconds * 1000, begin),
-      during: between(begin, end),
-      after: between(end, end + settings.seconds * 1000),
-      errors,
-      fillSeconds: (end - begin) / 1000,
-      kills,
-      filled,
+      ...phases,
+      fillSeconds: seconds,
+      ...result,
       violations,
       resolveSeconds,
       states: Object.fromEntries(states),
       compared: await compareRows(urls),
     }
   } finally {
-    load.kill()
     await store.close()
   }
 }
@@ -124,31 +143,15 @@ async function runStore(
 async function runAlterTable(
   urls: readonly string[],
   settings: LiveIndexSettings,
-  onStep: (step: string) => void,
+  onStep: OnStep,
 ): Promise<LiveIndexResult['alterTable']> {
   onStep(`${settings.posts} posts into a JSON column`)
   await fillJsonTables(urls, settings.posts, settings.twins)
-  const load = createLoad(loadConfig('json', urls, settings))
-  try {
-    await load.start()
-    onStep('the load alone')
-    await sleep(settings.seconds * 1000)
+  const { phases, result } = await underLoad('json', urls, settings, onStep, () => {
     onStep('ALTER TABLE')
-    const begin = Date.now()
-    const altered = await alterJsonTables(urls)
-    const end = Date.now()
-    await sleep(settings.seconds * 1000)
-    const { between, errors } = await load.stop()
-    return {
-      before: between(begin - settings.seconds * 1000, begin),
-      during: between(begin, end),
-      after: between(end, end + settings.seconds * 1000),
-      errors,
-      altered,
-    }
-  } finally {
-    load.kill()
-  }
+    return alterJsonTables(urls)
+  })
+  return { ...phases, altered: result }
 }
 
 async function putPosts(store: DataStore, { posts, twins }: LiveIndexSettings): Promise<void> {
@@ -211,15 +214,6 @@ async function resolveViolations(store: DataStore): Promise<number> {
     await store.update(entity, (bag) => ({ ...bag, handle: `${String(bag['handle'])}, again` }))
   }
   return entities.length
-}
-
-function loadConfig(
-  side: LoadConfig['side'],
-  urls: readonly string[],
-  settings: LiveIndexSettings,
-): LoadConfig {
-  const { posts, twins, rate } = settings
-  return { side, urls, posts, twins, rate, seed: 1 }
 }
 
 async function databasesOf(servers: readonly string[], name: string): Promise<string[]> {

@@ -1,19 +1,14 @@
-import { bags } from './bags.ts'
 import { building } from './build.ts'
-import { callers } from './callers.ts'
 import { calls } from './calls.ts'
 import { following } from './changes.ts'
-import { entities, indexes, shards } from './growth.ts'
 import { importing } from './import.ts'
 import { network } from './network.ts'
 import { observing } from './observing.ts'
 import type { Part } from './part.ts'
 import type { PartName } from './part-names.ts'
-import { processes } from './processes.ts'
-import { rates } from './rates.ts'
 import { profiling } from './profile.ts'
-import { sqlite } from './sqlite.ts'
 import { sweeping } from './sweep.ts'
+import { bags, callers, entities, indexes, processes, rates, shards, sqlite } from './usual-parts.ts'
 
 /** All parts, in the order in which they run. */
 export const parts: Readonly<Record<PartName, Part>> = {

@@ -94,16 +94,6 @@ function versionOf(server: Readonly<Record<string, unknown>>): string {
 
 type Key = (row: ResultRow) => string
 
-/** Groups rows by the table line that they belong to, in the order in which they were measured. */
-function linesOf(rows: readonly ResultRow[], keyOf: Key): Map<string, ResultRow[]> {
-  const lines = new Map<string, ResultRow[]>()
-  for (const row of rows) {
-    const key = keyOf(row)
-    lines.set(key, [...(lines.get(key) ?? []), row])
-  }
-  return lines
-}
-
 const sidesOf = (rows: readonly ResultRow[]): Measured[] =>
   sideNames.filter((name) => rows.some(({ side }) => side === name))
 const isLooseleaf = ({ side }: Pick<ResultRow, 'side'>): boolean =>
@@ -112,7 +102,7 @@ const isLooseleaf = ({ side }: Pick<ResultRow, 'side'>): boolean =>
 /** Looseleaf's calls a second, and their ratio to those of each other side. */
 function ratioTable(rows: readonly ResultRow[], keyOf: Key = ({ scenario }) => scenario): string {
   const others = sidesOf(rows).filter((side) => !isLooseleaf({ side }))
-  const lines = [...linesOf(rows, keyOf)].map(([name, line]) => {
+  const lines = [...Map.groupBy(rows, keyOf)].map(([name, line]) => {
     const row = line.find(isLooseleaf)
     return [name, row === undefined ? '–' : formatNumber(row.opsPerSecond), ...ratioCells(rows, line, others)]
   })
@@ -137,7 +127,7 @@ function ratioCells(
 function limitTable(results: Results): string {
   const rows = rowsOf(results, 'calls')
   const peers = sidesOf(rows).filter((side) => !isNoPeer(side) && !isLooseleaf({ side }))
-  const lines = [...linesOf(rows, nameOf)]
+  const lines = [...Map.groupBy(rows, nameOf)]
     .filter(([, line]) => line.some(({ side }) => side === 'limit'))
     .map(([name, line]) => [name, ...ratioCells(rows, line, peers, ['limit'])])
   return markdownTable(["the limit's calls/s", ...peers.map((side) => `to ${titleOf(side)}`)], lines)
@@ -145,7 +135,7 @@ function limitTable(results: Results): string {
 
 function cpuTable(rows: readonly ResultRow[]): string {
   const sides = sidesOf(rows)
-  const lines = [...linesOf(rows, ({ scenario }) => scenario)].map(([name, line]) => [
+  const lines = [...Map.groupBy(rows, ({ scenario }) => scenario)].map(([name, line]) => [
     name,
     ...sides.map((side) => {
       const row = line.find((other) => other.side === side)
@@ -212,7 +202,7 @@ function runsTable({ parts, results }: Results): string {
 function rateTable(results: Results, part: PartName, variantOf: Key): string {
   const rows = rowsOf(results, part)
   const sides = sidesOf(rows)
-  const lines = [...linesOf(rows, (row) => `${row.scenario}, ${variantOf(row)}`)].map(([name, line]) => [
+  const lines = [...Map.groupBy(rows, (row) => `${row.scenario}, ${variantOf(row)}`)].map(([name, line]) => [
     name,
     ...sides.map((side) => formatMaybe(line.find((row) => row.side === side)?.opsPerSecond)),
   ])
@@ -223,7 +213,7 @@ function timeTable(results: Results): string {
   const rows = rowsOf(results, 'rates')
   const sides = sidesOf(rows)
   const lines = [
-    ...linesOf(rows, ({ scenario, rate }) => `${scenario}, ${formatNumber(rate ?? 0)} a second`),
+    ...Map.groupBy(rows, ({ scenario, rate }) => `${scenario}, ${formatNumber(rate ?? 0)} a second`),
   ].map(([name, line]) => [
     name,
     ...sides.map((side) => {
@@ -266,7 +256,7 @@ function changesTable(results: Results): string {
   const rows = rowsOf(results, 'changes')
   const sides = sidesOf(rows.filter(({ callers }) => callers > 1))
   const lines = [
-    ...linesOf(
+    ...Map.groupBy(
       rows.filter(({ callers }) => callers > 1),
       ({ scenario }) => scenario,
     ),

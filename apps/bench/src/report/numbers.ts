@@ -1,3 +1,4 @@
+import type { ResultRow } from './results.ts'
 import type { Spread } from '../measure/statistics.ts'
 
 /** Formats a number with three significant digits and separators: `12,300`, `1.23`. */
@@ -18,6 +19,13 @@ export function formatRatio({ median, min, max }: Spread): string {
 /** Formats a number, or a dash if it is unknown. */
 export function formatMaybe(value: number | undefined): string {
   return value === undefined ? '–' : formatNumber(value)
+}
+
+/** Formats the times, the CPU and the statements of a call for a row of a table. */
+export function formatCosts(row: ResultRow): string[] {
+  const { p50Ms, p99Ms, clientCpuUs, serverCpuUs, statementsPerOp } = row
+  const known = [p50Ms, p99Ms, clientCpuUs].map(formatNumber)
+  return [...known, formatMaybe(serverCpuUs ?? undefined), formatMaybe(statementsPerOp ?? undefined)]
 }
 
 /** Formats a count with its noun: `one caller`, `64 callers`. */

@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
 import { spreadOf, type Spread } from '../measure/statistics.ts'
-import { formatMaybe, formatNumber } from './numbers.ts'
+import { formatCosts, formatNumber } from './numbers.ts'
 import { ratioOf } from './ratios.ts'
 import type { ResultRow } from './results.ts'
 
@@ -35,11 +35,7 @@ export function formatPart(title: string, rows: readonly ResultRow[]): string {
         max: row.spread.opsPerSecond[1],
       }),
       ratio === undefined ? '' : formatSpread(spreadOf(ratio), '×'),
-      formatNumber(row.p50Ms),
-      formatNumber(row.p99Ms),
-      formatNumber(row.clientCpuUs),
-      formatMaybe(row.serverCpuUs ?? undefined),
-      formatMaybe(row.statementsPerOp ?? undefined),
+      ...formatCosts(row),
     ])
   }
   return `${title}\n${table.toString()}\nratio: Looseleaf's calls a second to this side's, round by round.`

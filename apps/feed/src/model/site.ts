@@ -1,13 +1,12 @@
 import {
-  createLatencies,
-  createRowCounts,
-  createShardFaults,
-  type HeldCleaner,
-  type Latencies,
-  type RowCounts,
-  type ShardFaults,
-} from '@looseleaf/console'
-import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory, type Trace } from 'looseleaf'
+  cleanIndex,
+  DataStore,
+  startCleaner,
+  type Cleaner,
+  type DriverFactory,
+  type Observer,
+  type Trace,
+} from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from './entities.ts'
 import { createReader, type Reader } from './reader.ts'
@@ -19,34 +18,34 @@ export interface Site {
   readonly store: DataStore
   readonly data: SiteData
   readonly parser: FileParser
-  /** Recent durations of the store's calls. */
-  readonly latencies: Latencies
-  /** Counts of index rows that pages discarded and that cleaners removed. */
-  readonly rowCounts: RowCounts
   /** Stops and starts this process's cleaner; undefined if it has none. */
   readonly cleaner: HeldCleaner | undefined
-  /** Makes shards fail for a while, for the window's demonstration of faults. */
-  readonly faults: ShardFaults
   /** Creates a reader for one page, with its own cost. Statements are counted by the trace of the request. */
   reader(trace?: Trace): Reader
   close(): Promise<void>
 }
 
+/** Stops and starts the cleaner of this process. */
+export interface HeldCleaner {
+  stop(): Promise<unknown>
+  /** Does nothing once the site is closed. */
+  start(): unknown
+}
+
 export interface SiteOptions {
   readonly shards: DriverFactory
+  /** Observer of the store. Default: none. */
+  readonly observer?: Observer
   /** Default: true. */
   readonly cleaner?: boolean
 }
 
 /** Opens the store, creates missing tables, upgrades old data, and fills new indexes. */
 export async function openSite(options: SiteOptions): Promise<Site> {
-  const latencies = createLatencies()
-  const rowCounts = createRowCounts()
-  const faults = createShardFaults(options.shards)
   const store = await DataStore.open({
-    shards: faults.shards,
+    shards: options.shards,
     indexes: siteIndexes,
-    observer: { callEnded: latencies.callEnded, happened: rowCounts.happened },
+    ...(options.observer && { observer: options.observer }),
     migrate: true,
   })
   let cleaner: Cleaner | undefined
@@ -69,9 +68,6 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       store,
       data,
       parser,
-      latencies,
-      rowCounts,
-      faults,
       cleaner: hasCleaner ? held : undefined,
       reader: (trace) => createReader(data, () => sentFor(trace)),
       async close() {

@@ -29,7 +29,11 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
   const { entry } = card
   const path = `/entries/${entry.id}`
   return (
-    <Layout ctx={ctx} title={`${entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}>
+    <Layout
+      ctx={ctx}
+      title={`${entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}
+      entryId={entry.id}
+    >
       <article class="entry whole" aria-labelledby="title">
         <EntryAvatar card={card} />
         <div class="entry-main">

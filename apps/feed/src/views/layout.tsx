@@ -13,6 +13,8 @@ export interface LayoutProps {
   readonly section?: Section
   /** Address of an Atom feed with the entries of this page; undefined if there is none. */
   readonly feed?: string | undefined
+  /** Id of the entry that the page is about; undefined if it is about none. */
+  readonly entryId?: string | undefined
   readonly children: ComponentChildren
 }
 
@@ -24,7 +26,7 @@ const TABS: readonly { readonly section: Section; readonly href: string; readonl
 ]
 
 /** The frame of every page: a sheet of a ring binder with its index tabs on top. */
-export function Layout({ ctx, title, section, feed, children }: LayoutProps): JSX.Element {
+export function Layout({ ctx, title, section, feed, entryId, children }: LayoutProps): JSX.Element {
   return (
     <html lang="en">
       <head>
@@ -68,6 +70,11 @@ export function Layout({ ctx, title, section, feed, children }: LayoutProps): JS
             <CostLine cost={ctx.cost} xray={ctx.xray} formXray={ctx.formXray} />
             {ctx.window === undefined ? null : (
               <p class="cost">
+                {entryId === undefined ? null : (
+                  <>
+                    <a href={`${ctx.window}/entity/${entryId}`}>How this entry is stored</a> ·{' '}
+                  </>
+                )}
                 <a href={ctx.window}>Look into the store</a>
               </p>
             )}

@@ -1,4 +1,4 @@
-import { createConsole, type Act, type Console } from '@looseleaf/console'
+import type { Act, Console } from '@looseleaf/console'
 import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import multipart from '@fastify/multipart'
@@ -6,9 +6,8 @@ import fastifyStatic from '@fastify/static'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fileURLToPath } from 'node:url'
 import { renderToString } from 'preact-render-to-string'
-import { isPublic, offeredIndexes } from '../model/entities.ts'
-import { indexPurposes } from './index-purposes.ts'
 import type { Site } from '../model/site.ts'
+import type { Stage } from '../stage/stage.ts'
 import { registerRoutes } from '../routes/index.ts'
 import { UnknownHostPage } from '../views/unknown-host-page.tsx'
 import { knownHosts } from './known-hosts.ts'
@@ -19,6 +18,8 @@ const PUBLIC_FOLDER = fileURLToPath(new URL('../../public/', import.meta.url))
 
 export interface AppOptions {
   readonly site: Site
+  /** Demonstrations on the store of the site. Default: no window into the store. */
+  readonly stage?: Stage
   /** Signs cookies and form tokens. */
   readonly secret: string
   /** Address to listen on. Default: 127.0.0.1. */
@@ -88,28 +89,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   }
 }
 
-/**
- * Creates the window into the store, if the site serves one machine only. Every visitor of the window may add and drop the offered
- * indexes; on one machine, that is its owner.
- */
+/** Opens the window into the store if the site serves one machine only: its visitors, who may act there, are then its owner. */
 function openWindow(options: AppOptions): Console | undefined {
   if (!isForOneMachine(options)) return undefined
-  const { store, latencies, rowCounts, cleaner, faults } = options.site
-  return createConsole({
-    store,
-    base: WINDOW,
-    home: { href: '/', label: 'Looseleaf' },
-    mayShow: isPublic,
-    purposes: indexPurposes,
-    live: { offer: offeredIndexes, latencies },
-    faults: {
-      indexes: ['entry_by_time', 'person_by_time'],
-      counts: rowCounts,
-      cleaner,
-      shards: faults,
-    },
-    acts: { onAct: options.onAct ?? logAct },
-  })
+  return options.stage?.openWindow(options.site, WINDOW, options.onAct ?? logAct)
 }
 
 function logAct({ name, about, at, durationMs, outcome, failure }: Act): void {

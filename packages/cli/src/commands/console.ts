@@ -42,8 +42,8 @@ machine who finds the port can read the pages. So values of entities need
 indexes of the config; each act is printed on stderr. A cleaner fills an added
 index: the cleaner of your application, or \`looseleaf clean\`.
 
-Latencies and statements on the pages are those of this command alone. Ctrl-C
-ends it with exit code 0.
+Statements on the pages are those of this command alone. Ctrl-C ends it with
+exit code 0.
 
 JSON, once the server listens:
   { "url" }`
@@ -51,8 +51,7 @@ JSON, once the server listens:
 async function serve(session: Session, { port = 0, values, acts }: ConsoleCommandOptions): Promise<void> {
   const { output, signal } = session
   // Imported here because the pages take long to load and only this command needs them.
-  const { createConsole, createLatencies } = await import('@looseleaf/console')
-  const latencies = createLatencies()
+  const { createConsole } = await import('@looseleaf/console')
   const { indexes, file } = await session.settings()
   if (acts === true && indexes.length === 0) {
     const reason =
@@ -64,14 +63,14 @@ async function serve(session: Session, { port = 0, values, acts }: ConsoleComman
       `--acts adds and drops the indexes of the config, and ${reason}; or leave --acts out.`,
     )
   }
-  const store = await session.store({ observer: latencies })
+  const store = await session.store()
   const pages = createConsole({
     store,
     base: BASE,
     // This command makes no traces.
     maxTraces: 0,
     ...(values === true && { mayShow: () => true }),
-    ...(indexes.length > 0 && { live: { offer: indexes, latencies } }),
+    ...(indexes.length > 0 && { offer: indexes }),
     ...(acts === true && { acts: { onAct: (act) => output.note(actText(act)) } }),
   })
   const server = createServer((request, response) => {

@@ -4,7 +4,6 @@ import {
   type Codec,
   type DriverFactory,
   type IndexDefinitionData,
-  type Observer,
   type Router,
 } from '@looseleaf/core'
 import { indexesOf, type AnyKind } from '@looseleaf/kinds'
@@ -47,7 +46,6 @@ export interface OpenOptions {
   readonly acceptEmptyShards?: boolean
   /** Prints the store's warnings. Default: true. */
   readonly warn?: boolean
-  readonly observer?: Observer
 }
 
 /** One run of one command: its store, opened once and closed at the end, and its output. */
@@ -69,7 +67,6 @@ export function createSession(console: Console, output: Output, options: CommonO
     migrate = false,
     acceptEmptyShards = false,
     warn = true,
-    observer,
   }: OpenOptions): Promise<DataStore> {
     const { shards, isFromConfig, indexes, router, codec, writing, file } = await session.settings(migrate)
     const { queryTimeMs, deleteDelayMs, onIndexFailure, ...others } = writing
@@ -86,7 +83,6 @@ export function createSession(console: Console, output: Output, options: CommonO
       acceptEmptyShards,
       // Without `migrate` the indexes come from the store's catalog.
       ...(migrate && { indexes }),
-      ...(observer && { observer }),
       ...(router && { router }),
       ...(codec && { codec }),
       ...others,

@@ -1,64 +1,116 @@
 import { isError } from '@looseleaf/core/internal'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Html, markup } from '../html/html.ts'
-import { headersWith } from '../html/page.ts'
+import { Html, markup } from '../kit/html.ts'
+import { capital } from '../kit/text.ts'
+import { headersWith } from '../requests/headers.ts'
 import type { Answer } from '../requests/routes.ts'
-import { capital, timeText } from '../html/text.ts'
-import type { Acts, RunningAct, PlannedAct } from './acts.ts'
+import { ACT_FORM, actState, END, idOf } from './act-button.ts'
+import type { Act, Acts, PlannedAct, RunningAct } from './acts.ts'
+import { actsPart, resultOf } from './acts-part.ts'
 import { LIVE_SCRIPT, LIVE_SCRIPT_HASH } from './live-script.ts'
 import { Refusal } from './refusal.ts'
 import { createStreams } from './streams.ts'
 
-/** A page that refreshes itself and has buttons for acts. */
+/** A page of the console that refreshes itself every second and has buttons for acts. */
 export interface ActPage {
+  /** Part of the address after the base of the console, such as `offered`. */
+  readonly name: string
+  /** Text of the links to the page. */
+  readonly label: string
+  readonly title: string
+  /** Introduction above the refreshed part. */
+  readonly lead: Html
+  /** Suggestion for the first page of the console, with a link to this address, if acts are allowed. Default: none. */
+  readonly suggestion?: ((address: string) => Html) | undefined
+  /** Names of the acts that its buttons request, such as `add`. The page lists only these acts. */
+  readonly acts: readonly string[]
+  /** Renders the refreshed part without the list of acts. */
+  part(acts: KnownActs): Promise<ActPagePart>
+  /** Returns the act that a button requests; undefined if there is none on this subject. */
+  plan(name: string, about: string): PlannedAct | undefined
+}
+
+/** Acts of all pages of a console. */
+export interface KnownActs {
+  /** True if the application allows acts. Without it, a page has no buttons. */
+  readonly isAllowed: boolean
+  /** The last acts that have ended, the newest first. */
+  readonly ended: readonly Act[]
+  readonly running: readonly RunningAct[]
+}
+
+export interface ActPagePart {
+  readonly body: Html
+  /** State of the page as a sentence for screen readers. Default: the last act. */
+  readonly news?: string | undefined
+}
+
+/** A page that answers requests. */
+export interface ServedPage {
   /** Answers a request if its path belongs to this page. Returns whether it did. */
   handle(path: string, request: IncomingMessage, response: ServerResponse): boolean
   close(): void
 }
 
-export interface ActPageOptions {
+export interface ServePageOptions {
+  /** Address of the page. */
   readonly path: string
-  readonly title: string
-  /** Introduction above the refreshed part. */
-  readonly lead: Html
   /** Undefined if acts are off. */
   readonly acts: Acts | undefined
-  /** Renders the refreshed part: one element whose attribute `data-news` has the news for screen readers. */
-  part(): Promise<Html>
-  /** Returns the act that a form requests. Throws `Refusal`. */
-  planAct(form: URLSearchParams): PlannedAct
   /** Renders a whole page. */
   html(answer: Answer): string
 }
 
-/** Id of the form that all buttons of the page submit. It stands outside the refreshed part. */
-export const ACT_FORM = 'act'
-/** Name of the field of a button that ends a running act. */
-const END = 'end'
+const READ_ONLY =
+  'This console is read-only. To allow acts, start looseleaf console with --acts, or pass acts to createConsole.'
 
 const HEADERS = headersWith({ scriptHash: LIVE_SCRIPT_HASH })
 
-export function createActPage({ path, title, lead, acts, part, planAct, html }: ActPageOptions): ActPage {
-  const streams = createStreams(async () => (await part()).text)
+/** Serves a page, the stream that refreshes it, and the forms of its acts. */
+export function servePage(page: ActPage, { path, acts, html }: ServePageOptions): ServedPage {
+  const { title, lead } = page
+  const streams = createStreams(async () => (await refreshed()).text)
+  const isOwn = ({ name }: Pick<Act, 'name'>): boolean => page.acts.includes(name)
+
+  async function refreshed(): Promise<Html> {
+    const known = {
+      isAllowed: acts !== undefined,
+      ended: acts?.list() ?? [],
+      running: acts?.underWay() ?? [],
+    }
+    const { body, news } = await page.part(known)
+    const ended = known.ended.filter(isOwn)
+    const [last] = ended
+    const others = known.running.filter((act) => !isOwn(act))
+    return markup`<div data-news="${news ?? (last === undefined ? '' : `${last.name} ${last.about}: ${resultOf(last)}`)}">
+${others.map((act) => markup`<p class="acts">${actState(act, `“${act.name} ${act.about}” is running`)}</p>`)}${body}${acts === undefined ? undefined : actsPart(ended, known.running.filter(isOwn))}</div>`
+  }
 
   async function bodyOf(token: string | undefined): Promise<Html> {
     return markup`<h1>${title}</h1>
-<p class="lead">${lead}${acts === undefined ? ' This console is read-only; the application can allow acts.' : ''}</p>
+<p class="lead">${lead}${acts === undefined ? ` ${READ_ONLY}` : ''}</p>
 ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" action="${path}"><input type="hidden" name="token" value="${token}"></form>`}
 <p role="status" id="news" class="unseen"></p>
-<div id="live" data-stream="${path}/events">${await part()}</div>
+<div id="live" data-stream="${path}/events">${await refreshed()}</div>
 <p><a href="${path}">Refresh</a></p>
 <script>${new Html(LIVE_SCRIPT)}</script>`
   }
 
+  function planOf(form: URLSearchParams): PlannedAct {
+    const name = page.acts.find((act) => form.has(act)) ?? ''
+    const planned = page.plan(name, form.get(name) ?? '')
+    if (planned === undefined) throw new Refusal(404, 'This page has no such act.')
+    return planned
+  }
+
   async function post(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (acts === undefined) throw new Refusal(405, 'This console is read-only: acts are off.')
+    if (acts === undefined) throw new Refusal(405, READ_ONLY)
     const form = await acts.take(request)
     const early = form.get(END)
     if (early !== null) {
       return redirectBack(response, await acts.end(early))
     }
-    const planned = planAct(form)
+    const planned = planOf(form)
     if (planned.question !== undefined && form.get('sure') !== 'yes') {
       const body = confirmation(planned, planned.question, acts.token(request, response))
       send(response, { status: 200, title: `${capital(planned.name)} ${planned.about}?`, body })
@@ -96,7 +148,8 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
       // Closes the connection instead of waiting for the rest of an unread form.
       response.setHeader('connection', 'close')
       const status = error instanceof Refusal ? error.status : 500
-      const body = markup`<h1>Not done</h1><p>${messageOf(error)}</p><p><a href="${path}">Back</a></p>`
+      const message = isError(error) ? error.message : 'An unknown error occurred.'
+      const body = markup`<h1>Not done</h1><p>${message}</p><p><a href="${path}">Back</a></p>`
       send(response, { status, title: 'Not done', body })
     }
   }
@@ -119,37 +172,4 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
     },
     close: () => streams.close(),
   }
-}
-
-/** Renders the button of an act. Its id depends only on the act and its subject, so the focus survives a refresh. */
-export function actButton(act: string, about: string, label: string): Html {
-  return markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${act}" value="${about}">${label}</button>`
-}
-
-/** Renders the button of an act; while that act runs, its state; and nothing while another act on the same subject runs. */
-export function actOrState(
-  running: readonly RunningAct[],
-  act: string,
-  about: string,
-  label: string,
-  runningLabel: string,
-): Html {
-  const current = running.find((each) => each.about === about)
-  if (current === undefined) return actButton(act, about, label)
-  return current.name === act ? actState(current, runningLabel) : markup``
-}
-
-/** Renders the state of a running act, with a button that ends it if it can be ended. */
-export function actState(running: RunningAct, label: string): Html {
-  const { name: act, about, at, progress, endLabel } = running
-  return markup`<span class="now"><strong>${label}</strong> since ${timeText(at)}${progress === '' ? '' : `: ${progress}`}. ${endLabel === undefined ? undefined : markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${END}" value="${about}">${endLabel}</button>`}</span>`
-}
-
-/** Returns the id of a button. An id has no spaces. */
-function idOf(act: string, about: string): string {
-  return `${act}-${about}`.replaceAll(/\s+/g, '-')
-}
-
-export function messageOf(error: unknown): string {
-  return isError(error) ? error.message : 'An unknown error occurred.'
 }

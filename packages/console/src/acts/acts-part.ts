@@ -1,7 +1,6 @@
-import { durationText } from '@looseleaf/core/internal'
-import { markup, type Html } from '../html/html.ts'
-import { milliseconds, timeText } from '../html/text.ts'
-import { long, moment, table } from '../html/table.ts'
+import { markup, type Html } from '../kit/html.ts'
+import { durationText, milliseconds, timeText } from '../kit/text.ts'
+import { long, moment, table } from '../kit/table.ts'
 import type { Act, RunningAct } from './acts.ts'
 
 /** Renders the running acts, and the acts that have ended, the newest first. */

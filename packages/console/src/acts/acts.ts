@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import { describeKind, guarded, platformTime, isError } from '@looseleaf/core/internal'
+import { isLooseleafError } from '@looseleaf/core'
+import { badArgument, guarded, platformTime, isError } from '@looseleaf/core/internal'
 import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'
 import { Refusal } from './refusal.ts'
-import { timeText } from '../html/text.ts'
+import { timeText } from '../kit/text.ts'
 
 /** A change that a user of the console made to the store. */
 export interface Act {
@@ -89,18 +89,14 @@ const LIMIT_MS = 600_000
 /** Creates the acts of a console. `path` is the prefix of all pages with forms. Throws `BAD_OPTION`. */
 export function createActs(options: ActsOptions, path: string): Acts {
   const { onAct, hosts } = options
-  if (typeof onAct !== 'function') {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `createConsole takes { acts: { onAct } }, a function for each act; got ${describeKind(onAct)}.`,
+  if (typeof onAct !== 'function')
+    throw badArgument('createConsole', '{ acts: { onAct } }, a function for each act', onAct)
+  if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every((host) => typeof host === 'string')))
+    throw badArgument(
+      'createConsole',
+      "{ acts: { hosts } }, an array of host names such as 'store.example.org:8080'",
+      hosts,
     )
-  }
-  if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every((host) => typeof host === 'string'))) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `createConsole takes { acts: { hosts } }, an array of host names such as 'store.example.org:8080'; got ${describeKind(hosts)}.`,
-    )
-  }
   const tokens = createFormTokens(path)
   const ended: Act[] = []
   const closing = new AbortController()

@@ -1,5 +1,4 @@
 import { isLooseleafError, type Bag } from '@looseleaf/core'
-import { bytesText } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import {
   inspectEntity,
@@ -8,13 +7,13 @@ import {
   type StoredEntity,
 } from '@looseleaf/store/internal'
 import { hexDump } from './hex-dump.ts'
-import { markup, type Html } from '../html/html.ts'
+import { markup, type Html } from '../kit/html.ts'
 import { recentEntities } from './recent-entities.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
-import { isShown, keyText, tableAddress, type MayShow } from './visibility.ts'
-import { capital, counted, cut, exactTimeText } from '../html/text.ts'
+import { hiddenReason, isShown, keyText, tableAddress, type MayShow } from './visibility.ts'
+import { bytesText, capital, counted, cut, exactTimeText } from '../kit/text.ts'
 import { typeOf, valueText } from './value-text.ts'
-import { long, noteOf, table } from '../html/table.ts'
+import { long, noteOf, table } from '../kit/table.ts'
 
 /** Largest numbers of shown bytes of the body, properties of the bag, and index rows. */
 const MAX_BYTES = 512
@@ -54,7 +53,12 @@ ${await recentEntities({ context: store.context, base, mayShow }, signal)}`
   return {
     status: 200,
     title: `Entity ${found.id}`,
-    body: entityBody(found, isPublic, base, store.context.router.buckets?.shards.length),
+    body: entityBody(
+      found,
+      isPublic ? undefined : hiddenReason(mayShow),
+      base,
+      store.context.router.buckets?.shards.length,
+    ),
   }
 }
 
@@ -65,13 +69,14 @@ function idForm(base: string, id: string): Html {
 
 function entityBody(
   { id, shard, bucket, stored, rows }: InspectedEntity,
-  isPublic: boolean,
+  hidden: string | undefined,
   base: string,
   buckets: number | undefined,
 ): Html {
+  const isPublic = hidden === undefined
   return markup`<h1>Entity ${id}</h1>
 <p class="lead">${stored === undefined ? 'Neither the entity nor a tombstone exists.' : leadOf(stored)}</p>
-${stored?.bag !== undefined && !isPublic ? markup`<p>Its values are not shown, because the application does not allow it.</p>` : undefined}
+${stored?.bag === undefined || hidden === undefined ? undefined : markup`<p>Its values are hidden. ${hidden}</p>`}
 <dl><dt>shard</dt><dd>${shard}</dd>${bucket === undefined ? undefined : markup`<dt>bucket</dt><dd>${bucket.toLocaleString('en-US')} of ${buckets?.toLocaleString('en-US')}</dd>`}
 ${stored === undefined ? undefined : markup`<dt>version</dt><dd>${stored.version} (${timeOf(stored.version / 1000)})</dd><dt>updated</dt><dd>${exactTimeText(stored.updated)} by the database’s clock</dd>`}</dl>
 ${stored?.bag === undefined ? undefined : bagSection(stored.bag, isPublic)}

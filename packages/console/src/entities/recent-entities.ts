@@ -1,12 +1,11 @@
 import { formatId, isLooseleafError, type Bag } from '@looseleaf/core'
-import { bytesText } from '@looseleaf/core/internal'
 import type { EntityPageRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { readPart } from '../requests/read-part.ts'
-import { markup, type Html } from '../html/html.ts'
+import { markup, type Html } from '../kit/html.ts'
 import { entityLink, isShown, type MayShow } from './visibility.ts'
-import { moment, noteOf, table } from '../html/table.ts'
-import { capital, counted, exactTimeText } from '../html/text.ts'
+import { moment, noteOf, table } from '../kit/table.ts'
+import { bytesText, capital, counted, exactTimeText } from '../kit/text.ts'
 import { valueText } from './value-text.ts'
 
 /** Length of the list. */
@@ -31,7 +30,7 @@ export async function recentEntities(
   { context, base, mayShow }: RecentOptions,
   signal: AbortSignal,
 ): Promise<Html> {
-  const { driver, bodies } = context
+  const { driver, codec } = context
   const shards = driver.shards.slice(0, MAX_SHARDS)
   const pages = await Promise.all(
     shards.map(({ entities }) =>
@@ -52,7 +51,6 @@ export async function recentEntities(
   const silent = pages.flatMap(({ failure }, i) =>
     failure === undefined ? [] : [`The writes on ${shards[i]?.name} are unknown: ${failure}`],
   )
-  const bags = await Promise.all(rows.map((row) => (mayShow === undefined ? undefined : bagOf(bodies, row))))
   const unreadShards = driver.shards.length - shards.length
   return markup`<h2>Latest writes</h2>
 ${
@@ -60,9 +58,9 @@ ${
     ? markup`<p>There were no writes yet.</p>`
     : table(
         ['entity', ...(mayShow === undefined ? [] : ['kind']), 'written', 'body', 'shard'],
-        rows.map((row, i) => {
+        rows.map((row) => {
           const id = formatId(row.id)
-          const kind = mayShow === undefined ? [] : [kindText(row, bags[i], mayShow)]
+          const kind = mayShow === undefined ? [] : [kindText(row, bagOf(codec, row), mayShow)]
           return [markup`<span class="id">${entityLink(base, id)}</span>`, ...kind, ...cells(row), row.shard]
         }),
         'Latest writes',
@@ -89,13 +87,10 @@ function cells({ updated, bodyBytes }: EntityPageRow): (Html | string)[] {
 }
 
 /** Decodes the body of a row. Returns undefined for a tombstone, a body that was too large to read, and an undecodable one. */
-async function bagOf(
-  bodies: DataStore['context']['bodies'],
-  { body, shard }: EntityPageRow & { readonly shard: string },
-): Promise<Bag | undefined> {
+function bagOf(codec: DataStore['context']['codec'], { body }: EntityPageRow): Bag | undefined {
   if (!body) return undefined
   try {
-    return await bodies.decode(body, shard)
+    return codec.decode(body)
   } catch (error) {
     if (isLooseleafError(error)) return undefined
     throw error

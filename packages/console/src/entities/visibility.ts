@@ -1,7 +1,7 @@
 import { LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
 import { describeKind, onRejected, isPromise } from '@looseleaf/core/internal'
 import type { InspectedValue } from '@looseleaf/store/internal'
-import { markup, type Html } from '../html/html.ts'
+import { markup, type Html } from '../kit/html.ts'
 import { valueText } from './value-text.ts'
 
 /** Tells whether the values of an entity may be shown. */
@@ -33,6 +33,13 @@ export function isShown(mayShow: MayShow | undefined, bag: Bag | undefined, id: 
     'BAD_OPTION',
     `The mayShow of this console has to return true or false, and not a promise; got ${describeKind(answer)}.`,
   )
+}
+
+/** Returns the reason why values of an entity are hidden, with the switch that shows them. */
+export function hiddenReason(mayShow: MayShow | undefined): string {
+  return mayShow === undefined
+    ? 'This console shows no values of entities. To show them, start looseleaf console with --values, or pass mayShow to createConsole.'
+    : 'The function mayShow, which the application has passed to createConsole, does not return true for it.'
 }
 
 /** Longest text that stays on one line: an id or a time with its name. */

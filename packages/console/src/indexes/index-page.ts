@@ -1,16 +1,22 @@
-import { bytesText, type CatalogEntry } from '@looseleaf/core/internal'
-import type { ShardSizes } from '@looseleaf/core/internal'
+import type { CatalogEntry, ShardSizes } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { inspectIndexRows, type InspectedIndexRow, type InspectedIndexRows } from '@looseleaf/store/internal'
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
-import { markup, type Html } from '../html/html.ts'
-import { columnsText, onText, stateText } from './index-text.ts'
+import { markup, type Html } from '../kit/html.ts'
+import { definitionFacts, stateText } from './index-text.ts'
 import type { KeptPlaces } from './kept-places.ts'
 import { purposeOf, type Purposes } from './purposes.ts'
 import { notFound, type Answer, type PageRequest } from '../requests/routes.ts'
-import { entityLink, isShown, keyText, tableAddress, type MayShow } from '../entities/visibility.ts'
-import { counted, cut } from '../html/text.ts'
-import { noteOf, table } from '../html/table.ts'
+import {
+  entityLink,
+  hiddenReason,
+  isShown,
+  keyText,
+  tableAddress,
+  type MayShow,
+} from '../entities/visibility.ts'
+import { bytesText, capital, counted, cut } from '../kit/text.ts'
+import { noteOf, table } from '../kit/table.ts'
 
 const PAGE_ROWS = 25
 const MAX_SHARDS = 64
@@ -83,15 +89,11 @@ ${rows.failure === undefined ? rowsPart(rows.value, options, `${address}&shard=$
 }
 
 function definition(entry: CatalogEntry, sizes: readonly PartResult<ShardSizes | undefined>[]): Html {
-  const { generation, table: name, shardOn, include, unique } = entry
+  const { generation, table: name, unique } = entry
   const known = sizes.flatMap(({ value }) => value?.tables.get(name) ?? [])
   const sum = (field: 'rows' | 'bytes'): number => known.reduce((total, size) => total + size[field], 0)
   return markup`<h2>${unique ? 'Claims' : 'Definition'}, generation ${generation}</h2>
-<dl><dt>columns</dt><dd>${columnsText(entry)}</dd><dt>state</dt><dd>${stateText(entry)}</dd><dt>table</dt><dd>${name}, on ${counted(sizes.length, 'shard')}</dd>
-<dt>row location</dt><dd>${shardOn === 'id' ? 'on the shard of their entity' : `on the shard of their ${shardOn}`}</dd>
-${entry.on === undefined ? undefined : markup`<dt>only for</dt><dd>${onText(entry)}</dd>`}
-${include === undefined ? undefined : markup`<dt>includes</dt><dd>${include.join(', ')}</dd>`}
-${unique ? markup`<dt>unique</dt><dd>one row per key names the entity that holds it</dd>` : undefined}
+<dl>${definitionFacts(entry)}<dt>state</dt><dd>${stateText(entry)}</dd><dt>table</dt><dd>${name}, on ${counted(sizes.length, 'shard')}</dd>
 <dt>size</dt><dd>${known.length === 0 ? 'unknown: the database has no statistics; SQLite would have to read its whole file' : `about ${counted(sum('rows'), 'row')} in ${bytesText(sum('bytes'))}, from the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
 }
 
@@ -133,7 +135,7 @@ function rowsPart(
     ]),
     'Rows',
   )}<p>${links.map((link) => markup`${link} `)}</p>
-${hidden === 0 ? undefined : markup`<p class="soft">${hidden === 1 ? 'One key is' : `${hidden} keys are`} not shown: their rows have no entity, or one that has another key now, or the application does not allow it.</p>`}`
+${hidden === 0 ? undefined : markup`<p class="soft">${capital(counted(hidden, 'key'))} ${hidden === 1 ? 'is' : 'are'} not shown. ${mayShow === undefined ? hiddenReason(mayShow) : 'A key is shown if its row leads to its entity and mayShow of the application returns true for that entity.'}</p>`}`
 }
 
 function leadsTo({ bag, isExpected }: InspectedIndexRow): Html {

@@ -1,13 +1,12 @@
-import { bytesText, type CatalogEntry } from '@looseleaf/core/internal'
-import type { ShardSizes } from '@looseleaf/core/internal'
+import type { CatalogEntry, ShardSizes } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { readSizes } from '../requests/read-part.ts'
-import { markup, type Html } from '../html/html.ts'
+import { markup, type Html } from '../kit/html.ts'
 import { columnsText, onText, stateText } from './index-text.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
 import { tableAddress } from '../entities/visibility.ts'
-import { capital, counted, cut } from '../html/text.ts'
-import { noteOf, table } from '../html/table.ts'
+import { bytesText, capital, counted, cut } from '../kit/text.ts'
+import { noteOf, table } from '../kit/table.ts'
 
 const MAX_INDEXES = 100
 const MAX_KINDS = 50
@@ -45,7 +44,7 @@ ${
         'Indexes',
       )
 }${noteOf(note)}
-<p class="soft">Rows and bytes are estimates from the databases’ statistics. “–” means that a database has none: SQLite would have to read its whole file.</p>
+<p class="soft">${values.some(({ tables }) => tables.size > 0) ? 'Rows and bytes are estimates from the databases’ statistics. “–” means that a database has none.' : 'The databases have no statistics of rows and bytes: SQLite would have to read its whole file.'}</p>
 ${kindsPart(indexes, base)}`
   return { status: 200, title: 'Indexes', body }
 }
@@ -58,14 +57,16 @@ function indexRow(
   const { name, generation, table: of, shardOn, unique } = entry
   const known = sizes.flatMap(({ tables }) => tables.get(of) ?? [])
   const isKnown = known.length > 0
+  // Empty columns are left out, so they are not full of dashes without any statistics.
+  const unknown = sizes.some(({ tables }) => tables.size > 0) ? '–' : ''
   return [
     markup`<a href="${tableAddress(base, name, of)}">${name}</a>${generation > 1 ? ` ${generation}` : ''}${unique ? ' (claims)' : ''}`,
     columnsText(entry),
     onText(entry),
     stateText(entry),
     shardOn,
-    isKnown ? known.reduce((sum, { rows }) => sum + rows, 0).toLocaleString('en-US') : '–',
-    isKnown ? bytesText(known.reduce((sum, { bytes }) => sum + bytes, 0)) : '–',
+    isKnown ? known.reduce((sum, { rows }) => sum + rows, 0).toLocaleString('en-US') : unknown,
+    isKnown ? bytesText(known.reduce((sum, { bytes }) => sum + bytes, 0)) : unknown,
   ]
 }
 

@@ -1,7 +1,5 @@
-import { LooseleafError } from '@looseleaf/core'
-import { describeKind } from '@looseleaf/core/internal'
-import { markup, type Html } from '../html/html.ts'
-import type { Link } from '../html/page.ts'
+import { markup, type Html } from '../kit/html.ts'
+import type { Link } from '../kit/page.ts'
 
 /** Description of the purpose of an index, written by the application. */
 export interface IndexPurpose {
@@ -13,17 +11,6 @@ export interface IndexPurpose {
 
 /** Descriptions by the name of the index. */
 export type Purposes = Readonly<Record<string, IndexPurpose>>
-
-/** Checks the option `purposes`. Throws `BAD_OPTION`. */
-export function checkPurposes(purposes: Purposes): void {
-  const isPurpose = (value: unknown): boolean =>
-    typeof value === 'object' && value !== null && typeof (value as Partial<IndexPurpose>).text === 'string'
-  if (typeof purposes === 'object' && purposes !== null && Object.values(purposes).every(isPurpose)) return
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `createConsole takes { purposes }, an object with a { text } for the name of each index; got ${describeKind(purposes)}.`,
-  )
-}
 
 /** Renders the description of an index; undefined without one. */
 export function purposeOf(purposes: Purposes, index: string): Html | undefined {

@@ -1,6 +1,6 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { platformTime, isError } from '@looseleaf/core/internal'
-import { markup, type Html } from '../html/html.ts'
+import { markup, type Html } from '../kit/html.ts'
 
 /** Request for a page. */
 export interface PageRequest {

@@ -1,6 +1,6 @@
-import { markup, type Html } from '../html/html.ts'
-import { counted, cut } from '../html/text.ts'
-import { noteOf, table } from '../html/table.ts'
+import { markup, type Html } from '../kit/html.ts'
+import { counted, cut } from '../kit/text.ts'
+import { noteOf, table } from '../kit/table.ts'
 
 const MAX_SHARDS = 64
 /** Largest number of drawn ranges on the page. More would be too fine to see. */

@@ -1,4 +1,3 @@
-import { bytesText, durationText } from '@looseleaf/core/internal'
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { readShardReports, type ShardReport } from '@looseleaf/cleaner/internal'
 import type { ShardSizes } from '@looseleaf/core/internal'
@@ -14,10 +13,10 @@ import {
 } from '@looseleaf/store/internal'
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { bucketMap } from './bucket-map.ts'
-import { markup, type Html } from '../html/html.ts'
+import { markup, type Html } from '../kit/html.ts'
 import type { Answer } from '../requests/routes.ts'
-import { capital, counted, cut, milliseconds, timeText } from '../html/text.ts'
-import { long, moment, noteOf, table } from '../html/table.ts'
+import { bytesText, capital, counted, cut, durationText, milliseconds, timeText } from '../kit/text.ts'
+import { long, moment, noteOf, table } from '../kit/table.ts'
 
 const MAX_SHARDS = 64
 /** Largest number of shards with lanes, and of lanes per shard. */

@@ -1,8 +1,9 @@
 import { tableKind } from '@looseleaf/core'
 import type { Trace } from '@looseleaf/store'
 import type { TracedStatement } from '@looseleaf/store/internal'
-import { markup, type Html } from '../html/html.ts'
-import { milliseconds } from '../html/text.ts'
+import { drawing, linearAxis, tenth } from '../kit/drawing.ts'
+import { markup, type Html } from '../kit/html.ts'
+import { milliseconds } from '../kit/text.ts'
 
 const WIDTH = 1000
 const LEFT = 8
@@ -26,7 +27,7 @@ export function tookMs({ startedAt, statements }: Trace): number {
 export function timeLine(trace: Trace): Html {
   const { startedAt, statements } = trace
   const end = Math.max(tookMs(trace), 0.1)
-  const across = (ms: number): number => LEFT + (ms / end) * (WIDTH - 2 * LEFT)
+  const axis = linearAxis([end], LEFT, WIDTH - LEFT)
   const drawn: Html[] = []
   let y = 0
   for (const [shard, sent] of shardsInOrder(statements)) {
@@ -39,13 +40,19 @@ export function timeLine(trace: Trace): Html {
       const found = lines.findIndex((until) => until <= from)
       const line = found === -1 ? lines.length : found
       lines[line] = from + statement.durationMs
-      drawn.push(bar(statement, across(from), across(from + statement.durationMs), y + line * ROW))
+      drawn.push(bar(statement, axis.place(from), axis.place(from + statement.durationMs), y + line * ROW))
     }
     y += lines.length * ROW + GAP
   }
   const label = `${statements.length} statements in ${milliseconds(end)}; the table below lists them`
-  return markup`<svg viewBox="0 0 ${WIDTH} ${y + 16}" role="img" aria-label="${label}">
-${drawn}<text x="${LEFT}" y="${y + 10}" class="soft">0</text><text x="${WIDTH - LEFT}" y="${y + 10}" class="soft" text-anchor="end">${milliseconds(end)}</text></svg>`
+  // The last tick has no label if it would touch the label of the end.
+  const ticks = axis.ticks.filter((tick) => tick < end * 0.92)
+  const labels = ticks.map(
+    (tick, i) =>
+      markup`<path class="rule" d="M${axis.place(tick)} 0V${y}"/><text x="${axis.place(tick)}" y="${y + 10}" class="soft"${i > 0 ? markup` text-anchor="middle"` : undefined}>${tick === 0 ? '0' : milliseconds(tick)}</text>`,
+  )
+  const endLabel = markup`<text x="${WIDTH - LEFT}" y="${y + 10}" class="soft" text-anchor="end">${milliseconds(end)}</text>`
+  return drawing({ width: WIDTH, height: y + 16, label }, labels, drawn, endLabel)
 }
 
 /** Groups statements by shard, ordered by name, so that the order is the same on each page. */
@@ -57,5 +64,5 @@ function shardsInOrder(statements: readonly TracedStatement[]): [string, TracedS
 function bar(statement: TracedStatement, from: number, to: number, y: number): Html {
   const { operation, table = '', durationMs, others } = statement
   const shared = others > 0 ? ', shared with other work' : ''
-  return markup`<g class="${kindOf(statement)}${others > 0 ? ' shared' : ''}"><title>${operation} ${table}: ${milliseconds(durationMs)}${shared}</title><rect x="${from.toFixed(1)}" y="${y}" width="${Math.max(3, to - from).toFixed(1)}" height="${ROW - 4}" rx="2"/></g>`
+  return markup`<g class="${kindOf(statement)}${others > 0 ? ' shared' : ''}"><title>${operation} ${table}: ${milliseconds(durationMs)}${shared}</title><rect x="${from}" y="${y}" width="${tenth(Math.max(3, to - from))}" height="${ROW - 4}" rx="2"/></g>`
 }

@@ -2,8 +2,8 @@ import { hasFailed } from './failed-calls.ts'
 import { tableKind } from '@looseleaf/core'
 import type { Trace } from '@looseleaf/store'
 import type { TracedCall, TracedStatement } from '@looseleaf/store/internal'
-import { markup, type Html } from '../html/html.ts'
-import { counted, milliseconds } from '../html/text.ts'
+import { markup, type Html } from '../kit/html.ts'
+import { counted, milliseconds } from '../kit/text.ts'
 
 /** Calls with the same name, index, error and statements. */
 export interface SameCalls {
@@ -21,15 +21,13 @@ export function sameCalls({ calls, statements }: Trace): readonly SameCalls[] {
       if (numbers === undefined) numbersOf.set(call, [i + 1])
       else numbers.push(i + 1)
     }
-  const groups = new Map<string, { calls: [TracedCall, ...TracedCall[]]; numbers: readonly number[] }>()
-  for (const call of calls) {
-    const numbers = numbersOf.get(call) ?? []
-    const key = JSON.stringify([call.name, call.index, call.failure, numbers])
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, { calls: [call], numbers })
-    else group.calls.push(call)
-  }
-  return [...groups.values()]
+  const numbersFor = (call: TracedCall): readonly number[] => numbersOf.get(call) ?? []
+  const groups = Map.groupBy(calls, (call) =>
+    JSON.stringify([call.name, call.index, call.failure, numbersFor(call)]),
+  )
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ calls: [first, ...others] as const, numbers: numbersFor(first) }],
+  )
 }
 
 /** Returns a text such as `query by_name`. */

@@ -1,9 +1,9 @@
 import type { Trace } from '@looseleaf/store'
 import type { TracedStatement } from '@looseleaf/store/internal'
-import { markup, type Html } from '../html/html.ts'
+import { markup, type Html } from '../kit/html.ts'
 import type { KeptTrace } from './kept-traces.ts'
-import { long, moment, table } from '../html/table.ts'
-import { capital, counted, cut, milliseconds, timeText } from '../html/text.ts'
+import { long, moment, scrolling, table } from '../kit/table.ts'
+import { capital, counted, cut, milliseconds, timeText } from '../kit/text.ts'
 import {
   failedCalls,
   failuresOf,
@@ -42,7 +42,7 @@ export function xrayPage({ title, at, trace }: KeptTrace): Html {
   const texts = new Map<string, number>()
   return markup`<h1>X-ray: ${title}</h1>
 <p class="lead">${failuresOf(trace)}${summary(trace)}</p>
-${trace.statements.length === 0 ? undefined : markup`<div class="scroll" tabindex="0" role="region" aria-label="Time line">${timeLine({ ...trace, statements: statements.shown })}</div>`}
+${trace.statements.length === 0 ? undefined : scrolling('Time line', timeLine({ ...trace, statements: statements.shown }))}
 <p class="keys">${Object.entries(KINDS).map(([kind, name]) => markup`<span class="key ${kind}"><i></i>${name}</span> `)}</p>
 <h2>Statements</h2>
 ${table(

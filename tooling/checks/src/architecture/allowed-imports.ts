@@ -93,6 +93,8 @@ export const packages: Readonly<Record<string, Allowance>> = {
     thirdParty: [],
     node: ['node:crypto', 'node:events', 'node:http', 'node:timers/promises'],
     neverReaches: noDriver,
+    // The parts of its pages, for programs that draw pages without a store.
+    moreEntries: ['kit'],
   },
   '@looseleaf/memcached': {
     workspace: ['@looseleaf/core'],
@@ -162,6 +164,18 @@ export const feed: Allowance = {
     'preact',
     'preact-render-to-string',
     'sanitize-html',
+  ],
+}
+
+/** The stage of the demo site breaks its store on purpose, so it also uses packages below. */
+export const stage: Allowance = {
+  ...feed,
+  workspace: [
+    '@looseleaf/cleaner',
+    '@looseleaf/console',
+    '@looseleaf/core',
+    '@looseleaf/index-engine',
+    'looseleaf',
   ],
 }
 

@@ -28,6 +28,10 @@ describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one
   },
 )
 
+test('the kit of the console reaches no external package, so it loads neither a store nor a cleaner', async () => {
+  expect([...(await reachedFrom(entryOf('@looseleaf/console/kit')))]).toEqual([])
+})
+
 test('the walk through built modules tells the entry points of a package apart', async () => {
   const reached = await reachedFrom('packages/looseleaf/dist/bin.js')
   expect(reached.get('commander')).toContain('@looseleaf/cli/main')

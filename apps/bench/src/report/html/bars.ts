@@ -1,48 +1,33 @@
+import { drawing, linearAxis, markup, tenth, type Html } from '@looseleaf/console/kit'
 import { formatNumber, shortNumber } from '../numbers.ts'
 import type { ResultRow } from '../results.ts'
 import { titleOf } from '../titles.ts'
-import { drawing, tag, text } from './svg.ts'
+import { classOf } from './style.ts'
 
-const WIDTH = 390
+const WIDTH = 320
+/** Room for the number at the end of the longest bar. */
 const RIGHT = 54
-/** Upper bound of the average width of a title's characters, at the largest font size of the page. */
-const CHARACTER = 7.2
-/** Distance between a title and its bar. */
-const GAP = 8
-/** Least width of the bars. A drawing with long titles becomes wider instead. */
-const LEAST_BARS = 100
-const ROW = 24
+/** Upper bound of the average width of a title's characters. */
+const CHARACTER = 8
+/** Height of a title with its bar below. */
+const ROW = 38
 const BAR = 13
 
 /** Draws the calls a second of each side as a bar from zero, with a line from the least to the greatest round. */
-export function bars(rows: readonly ResultRow[], label: string): string {
+export function bars(rows: readonly ResultRow[], label: string): Html {
   const greatest = Math.max(...rows.map(({ spread }) => spread.opsPerSecond[1]))
   const longest = Math.max(...rows.map(({ side }) => titleOf(side).length))
-  const left = Math.ceil(longest * CHARACTER) + GAP
-  const width = Math.max(WIDTH, left + LEAST_BARS + RIGHT)
-  const place = (value: number): number => left + (value / greatest) * (width - left - RIGHT)
-  const drawn = rows.map((row, i) => {
-    const middle = i * ROW + ROW / 2
-    const [low, high] = row.spread.opsPerSecond
-    return tag(
-      'g',
-      { class: `side ${row.side.replace(/\W/g, '-')}` },
-      tag(
-        'title',
-        {},
-        `${titleOf(row.side)}: ${formatNumber(row.opsPerSecond)}, ${formatNumber(low)} to ${formatNumber(high)}`,
-      ),
-      text(left - GAP, middle + 4, titleOf(row.side), { 'text-anchor': 'end' }),
-      tag('rect', {
-        x: left,
-        y: middle - BAR / 2,
-        width: Math.max(1, place(row.opsPerSecond) - left),
-        height: BAR,
-        rx: 2,
-      }),
-      tag('path', { class: 'spread', d: `M${place(low).toFixed(1)} ${middle}H${place(high).toFixed(1)}` }),
-      text(place(high) + 6, middle + 4, shortNumber(row.opsPerSecond), { class: 'value' }),
-    )
+  // Titles stand above their bars, so that a drawing is narrow enough for a small screen.
+  const width = Math.max(WIDTH, longest * CHARACTER)
+  const { place } = linearAxis([greatest], 0, width - RIGHT)
+  const drawn = rows.map(({ side, opsPerSecond, spread }, i) => {
+    const middle = i * ROW + 25
+    const [low, high] = spread.opsPerSecond
+    const title = titleOf(side)
+    return markup`<g class="${classOf(side)}"><title>${title}: ${formatNumber(opsPerSecond)}, ${formatNumber(low)} to ${formatNumber(high)}</title>
+<text class="soft" x="0" y="${middle - 11}">${title}</text>
+<rect x="0" y="${middle - BAR / 2}" width="${tenth(Math.max(1, place(opsPerSecond)))}" height="${BAR}" rx="2"/>
+<path class="spread" d="M${place(low)} ${middle}H${place(high)}"/><text x="${tenth(place(high) + 6)}" y="${middle + 4}">${shortNumber(opsPerSecond)}</text></g>`
   })
-  return drawing(width, rows.length * ROW, label, ...drawn)
+  return drawing({ width, height: rows.length * ROW, label }, drawn)
 }

@@ -1,11 +1,22 @@
+import {
+  drawing,
+  linearAxis,
+  linePath,
+  logAxis,
+  markup,
+  rules,
+  tenth,
+  type Html,
+  type Point,
+} from '@looseleaf/console/kit'
 import { formatNumber, shortNumber } from '../numbers.ts'
 import type { Measured } from '../results.ts'
 import { titleOf } from '../titles.ts'
-import { drawing, linearAxis, logAxis, tag, text } from './svg.ts'
+import { classOf } from './style.ts'
 
 export interface Line {
   readonly side: Measured
-  readonly points: readonly (readonly [x: number, y: number])[]
+  readonly points: readonly Point[]
 }
 
 export interface LinesOptions {
@@ -14,10 +25,8 @@ export interface LinesOptions {
   readonly y: string
   /** Default: logarithmic. */
   readonly xScale?: 'linear'
-  /** More values that the vertical axis has to cover, so that two drawings can be compared. */
-  readonly besides?: readonly number[]
-  /** The same for the horizontal axis. */
-  readonly besidesAcross?: readonly number[]
+  /** More points that the axes have to cover, so that two drawings can be compared. */
+  readonly besides?: readonly Point[]
   readonly isWide?: boolean
   /** Range of x to mark. */
   readonly marked?: readonly [number, number]
@@ -31,63 +40,41 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [52, 14, 24, 44]
 /** Draws lines. The vertical axis is logarithmic, and the horizontal one unless `xScale` says otherwise. */
 export function lines(
   all: readonly Line[],
-  { label, x, y, xScale, besides = [], besidesAcross = [], marked, isWide }: LinesOptions,
-): string {
+  { label, x, y, xScale, besides = [], marked, isWide }: LinesOptions,
+): Html {
   const width = isWide === true ? WIDE : WIDTH
-  const points = all.flatMap((line) => line.points)
+  const points = [...all.flatMap((line) => line.points), ...besides]
   const xs = points.map(([value]) => value)
-  const across = (xScale === 'linear' ? linearAxis : logAxis)([...xs, ...besidesAcross], LEFT, width - RIGHT)
-  const up = logAxis([...points.map(([, value]) => value), ...besides], HEIGHT - BOTTOM, TOP)
+  const across = (xScale === 'linear' ? linearAxis : logAxis)(xs, LEFT, width - RIGHT)
+  const up = logAxis(
+    points.map(([, value]) => value),
+    HEIGHT - BOTTOM,
+    TOP,
+  )
   // An axis with few values labels these instead of round numbers.
   const different = [...new Set(xs)].toSorted((a, b) => a - b)
   const named = xScale !== 'linear' && different.length <= 6 ? different : across.ticks
-  const grid = up.ticks.map((tick) => {
-    const at = up.place(tick)
-    return (
-      tag('path', { class: 'rule', d: `M${LEFT} ${at.toFixed(1)}H${width - RIGHT}` }) +
-      text(LEFT - 6, at + 4, shortNumber(tick), { 'text-anchor': 'end' })
-    )
-  })
   const drawn = all.map((line) => {
-    const path = line.points.map(([px, py]) => `${across.place(px).toFixed(1)} ${up.place(py).toFixed(1)}`)
-    const dots = line.points.map(([px, py]) =>
-      tag(
-        'circle',
-        { cx: across.place(px), cy: up.place(py), r: line.points.length > 12 ? 2 : 3 },
-        tag('title', {}, `${titleOf(line.side)}: ${formatNumber(py)} at ${formatNumber(px)}`),
-      ),
+    const title = titleOf(line.side)
+    const radius = line.points.length > 12 ? 2 : 3
+    const dots = line.points.map(
+      ([px, py]) =>
+        markup`<circle cx="${across.place(px)}" cy="${up.place(py)}" r="${radius}"><title>${title}: ${formatNumber(py)} at ${formatNumber(px)}</title></circle>`,
     )
-    return tag(
-      'g',
-      { class: `side line ${line.side.replace(/\W/g, '-')}` },
-      tag('title', {}, titleOf(line.side)),
-      tag('path', { d: `M${path.join('L')}` }),
-      ...dots,
-    )
+    return markup`<g class="${classOf(line.side)}"><title>${title}</title><path d="${linePath(line.points, across, up)}"/>${dots}</g>`
   })
   const band =
     marked &&
-    tag('rect', {
-      class: 'marked',
-      x: across.place(marked[0]),
-      y: TOP,
-      width: Math.max(2, across.place(marked[1]) - across.place(marked[0])),
-      height: HEIGHT - BOTTOM - TOP,
-    })
+    markup`<rect class="marked" x="${across.place(marked[0])}" y="${TOP}" width="${tenth(Math.max(2, across.place(marked[1]) - across.place(marked[0])))}" height="${HEIGHT - BOTTOM - TOP}"/>`
   return drawing(
-    width,
-    HEIGHT,
-    label,
-    band ?? '',
-    ...grid,
-    ...named.map((tick) =>
-      text(across.place(tick), HEIGHT - BOTTOM + 16, shortNumber(tick), { 'text-anchor': 'middle' }),
+    { width, height: HEIGHT, label, kind: 'plot' },
+    band,
+    rules(up, [LEFT, width - RIGHT], shortNumber),
+    named.map(
+      (tick) =>
+        markup`<text class="soft" x="${across.place(tick)}" y="${HEIGHT - BOTTOM + 16}" text-anchor="middle">${shortNumber(tick)}</text>`,
     ),
-    text(LEFT - 40, 15, `${y} (logarithmic)`, { class: 'axis' }),
-    text(width - RIGHT, HEIGHT - 6, xScale === 'linear' ? x : `${x} (logarithmic)`, {
-      class: 'axis',
-      'text-anchor': 'end',
-    }),
-    ...drawn,
+    markup`<text class="soft" x="${LEFT - 40}" y="15">${y} (logarithmic)</text><text class="soft" x="${width - RIGHT}" y="${HEIGHT - 6}" text-anchor="end">${xScale === 'linear' ? x : `${x} (logarithmic)`}</text>`,
+    drawn,
   )
 }
