@@ -21,14 +21,12 @@ import { createPendingTable } from './entities/pending-table.ts'
 import { createRowsOf } from './indexes/rows-of.ts'
 import { toNumber, toText } from './database/row-values.ts'
 import {
-  addMissingColumns,
   columnNames,
   INCLUDED,
   indexTableStatements,
   primaryKey,
   tableStatements,
 } from './schema/schema.ts'
-import { META_TABLE } from './database/table-names.ts'
 import { createSession, type Call, type FaultCodes, type Row } from './database/session.ts'
 import { sizesOf } from './schema/sizes-of.ts'
 import { createTaskTable } from './bookkeeping/task-table.ts'
@@ -120,14 +118,6 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     )
   }
 
-  /** Returns the statements that add the missing columns of the catalog table. */
-  async function missingColumns(call: CallOptions | undefined): Promise<readonly RawBuilder<unknown>[]> {
-    const statement = flavor.columnsOf.statement(META_TABLE).compile(db)
-    const { rows } = await session.run(statement, [], callOf(call, false))
-    const existing = rows.map((row) => toText(flavor.columnsOf.read(row).name))
-    return addMissingColumns(existing, flavor)
-  }
-
   return {
     name,
     entities: createEntityTable({ shardName: name, session, flavor, table: entityTable }),
@@ -152,16 +142,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
 
     rowsOf: createRowsOf(session, flavor),
 
-    async createTables(call) {
-      await sendAll(tableStatements(entityTable, flavor), call)
-      for (let missing = await missingColumns(call); missing.length > 0;) {
-        const count = missing.length
-        const failure = await sendAll(missing.slice(0, 1), call).catch((error: unknown) => ({ error }))
-        missing = await missingColumns(call)
-        // The statement also fails if another process has added the column at the same time.
-        if (failure !== undefined && missing.length === count) throw failure.error
-      }
-    },
+    createTables: (call) => sendAll(tableStatements(entityTable, flavor), call),
 
     async createIndexTable(spec, call) {
       await sendAll(indexTableStatements(spec, flavor), call)

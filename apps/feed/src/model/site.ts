@@ -11,7 +11,6 @@ import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from './entities.ts'
 import { createReader, type Reader } from './reader.ts'
 import { sentFor } from './sent.ts'
-import { upgradeOldData } from './upgrade-old-data.ts'
 
 /** The site's store, with its cleaner and a parser for imported files. */
 export interface Site {
@@ -57,7 +56,6 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     },
   }
   try {
-    await upgradeOldData(store)
     for (const index of await store.indexes())
       if (index.state === 'building') await cleanIndex(store, index.name)
     const hasCleaner = options.cleaner ?? true

@@ -181,7 +181,7 @@ function isShardTable(table: string | undefined): table is string {
 
 /** Message for a statement that names a column that its table does not have. */
 export const MISSING_COLUMN =
-  'a table has other columns than this version of Looseleaf expects. If an earlier version created the store, open it with `migrate: true`, or run `looseleaf init`, which adds them.'
+  'a table lacks a column that this version of Looseleaf expects. Another version of Looseleaf or another program made the table.'
 
 function missingTable(shard: string, table: string, cause: unknown): LooseleafError {
   return new LooseleafError(

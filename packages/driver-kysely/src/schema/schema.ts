@@ -31,7 +31,9 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
       column('id', types.integer, 'NOT NULL PRIMARY KEY'),
       column('epoch', types.integer, 'NOT NULL'),
       column('catalog', types.text, 'NOT NULL'),
-      ...Object.entries(addedColumns(flavor)).map(([name, type]) => column(name, type)),
+      column(FLOOR_COLUMN, types.floor),
+      column(PURGED_UPDATED_COLUMN, types.integer, 'NOT NULL DEFAULT 0'),
+      column(PURGED_VERSION_COLUMN, types.integer, 'NOT NULL DEFAULT 0'),
     ]),
     createTable(TASK_TABLE, flavor.tableOptions.keyed, [
       column('name', types.name, 'NOT NULL PRIMARY KEY'),
@@ -52,22 +54,6 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
       column('added', types.integer, 'NOT NULL'),
     ]),
   ]
-}
-
-/** Columns that catalog tables of earlier versions may lack, with their types. */
-function addedColumns({ types }: Flavor): Readonly<Record<string, string>> {
-  const bound = `${types.integer} NOT NULL DEFAULT 0`
-  return { [FLOOR_COLUMN]: types.floor, [PURGED_UPDATED_COLUMN]: bound, [PURGED_VERSION_COLUMN]: bound }
-}
-
-/** Returns the statements that add the missing columns to a catalog table that has `existing` columns. */
-export function addMissingColumns(
-  existing: readonly string[],
-  flavor: Flavor,
-): readonly RawBuilder<unknown>[] {
-  return Object.entries(addedColumns(flavor))
-    .filter(([name]) => !existing.includes(name))
-    .map(([name, type]) => sql`ALTER TABLE ${sql.table(META_TABLE)} ADD COLUMN ${column(name, type)}`)
 }
 
 /** Returns the columns of an index table's primary key. */

@@ -96,27 +96,6 @@ test('a raise that waits for a hanging write gives up soon, and the writes behin
   expect(await shard.entities.raiseFloor()).toBeGreaterThan(0)
 })
 
-test('a catalog table without a floor gets one, and keeps its row', async () => {
-  const { shard } = await bench.migrate()
-  const observer = await bench.observe()
-  await observer.query('ALTER TABLE looseleaf_meta DROP COLUMN floor')
-  const catalog = await shard.catalog.load()
-  await shard.createTables()
-  expect(await shard.catalog.load()).toEqual(catalog)
-  expect((await shard.entities.floor()).floor).toBe(0)
-})
-
-test('processes that add missing columns at the same time all succeed', async () => {
-  const { shard } = await bench.migrate()
-  const observer = await bench.observe()
-  for (let round = 0; round < 3; round++) {
-    for (const column of ['floor', 'purged_updated', 'purged_version'])
-      await observer.query(`ALTER TABLE looseleaf_meta DROP COLUMN ${column}`)
-    await Promise.all(Array.from({ length: 4 }, () => shard.createTables()))
-    expect(await shard.entities.floor()).toMatchObject({ floor: 0, purged: { updated: 0, version: 0 } })
-  }
-})
-
 test('a page of changes reads a range of the key, and sorts nothing', async () => {
   const { proxy, url } = await bench.behindProxy()
   const { shard } = await bench.migrate({}, url)

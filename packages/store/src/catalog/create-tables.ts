@@ -7,7 +7,7 @@ import { hasIndexTable, tableSpec } from '@looseleaf/index-engine/internal'
  * look whether an administrator has made the tables with the statements of `looseleaf schema`.
  */
 
-/** Creates the missing tables of a shard, other than those of indexes, and the missing columns of the catalog table. */
+/** Creates the missing tables of a shard, other than those of indexes. */
 export async function createTables(shard: Shard, options?: CallOptions): Promise<void> {
   await unlessPresent(shard.createTables(options), async () => {
     const looks = [
@@ -15,8 +15,6 @@ export async function createTables(shard: Shard, options?: CallOptions): Promise
       shard.tasks.load('', options),
       shard.pending.tables(options),
       shard.definitions.read([''], options),
-      // The catalog table of an earlier version lacks columns.
-      shard.catalog.load(options).then((catalog) => catalog && shard.entities.floor(options)),
     ]
     // Writing the catalog later fails if its table is missing.
     const answers = await Promise.allSettled(looks)
