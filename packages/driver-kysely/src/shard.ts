@@ -41,7 +41,6 @@ export interface KyselyShardOptions {
   readonly entityTable?: string | undefined
   /** Counts the statements in flight. The shards of a driver share it, so that `close` waits for all of them. */
   readonly gate?: Gate | undefined
-  /** Servers that replicate this one. */
   readonly replicas?: readonly Omit<KyselyShardOptions, 'gate' | 'replicas'>[] | undefined
   /** `connections` of the port. */
   readonly connections?: (() => ConnectionState) | undefined

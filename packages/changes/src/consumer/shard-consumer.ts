@@ -126,7 +126,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
 
   const idle = (): readonly HeldPartition[] => leases.held.filter(({ number }) => !busy.has(number))
 
-  /** Waits until this work has ended, up to `forMs` milliseconds. */
   async function waitUpTo(begun: readonly Promise<unknown>[], forMs: number): Promise<void> {
     if (begun.length > 0) await waitWithLeases(Promise.all(begun), forMs)
   }

@@ -4,7 +4,6 @@ import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/co
 export interface Failing {
   readonly id: string
   readonly version: number
-  /** Failed attempts so far. */
   readonly attempts: number
   /** Message of the last error, cut to 500 characters. */
   readonly error: string

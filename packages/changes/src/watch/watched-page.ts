@@ -15,7 +15,6 @@ export interface CurrentPage {
 }
 
 export interface PageSource {
-  /** Queries the store. */
   readonly read: () => Promise<{
     readonly items: readonly Entity[]
     readonly cost: { readonly complete: boolean }

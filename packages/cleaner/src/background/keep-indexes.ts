@@ -14,7 +14,6 @@ import { hasBegunSince } from '../tampering/swept-since.ts'
 
 export interface KeepOptions extends Tuned<CleanOptions> {
   readonly signal: AbortSignal
-  /** Time between the end of a sweep of an index and the next one, in milliseconds. */
   readonly sweepEveryMs: number
 }
 
@@ -27,9 +26,7 @@ export interface IndexKeeper {
   startDue(options: CallOptions, unsweptSince?: number): Promise<void>
   /** Resolves when all started work has ended. Never rejects. */
   ended(): Promise<void>
-  /** Names of the indexes that this process is filling. */
   readonly filling: readonly string[]
-  /** Names of the indexes that this process is sweeping. */
   readonly sweeping: readonly string[]
 }
 

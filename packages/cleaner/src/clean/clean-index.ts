@@ -125,7 +125,6 @@ export async function tunedCleanIndex(
 /** Resources that a cleaner shares among its runs. */
 export interface SharedByWork {
   readonly throttle?: Throttle
-  /** Called with the counts of each page. */
   readonly onWork?: (tally: Tally) => void
 }
 

@@ -16,9 +16,7 @@ export interface CleanJob {
   /** The indexes, each with the run that this worker joined. */
   readonly runs: ReadonlyMap<IndexTarget, RunRecord>
   readonly lease: LeaseOptions
-  /** Milliseconds between two looks at the parts of other workers. */
   readonly pollMs: number
-  /** Milliseconds between two looks of the check at a row that seems to be missing. */
   readonly settleMs: number
   readonly shardsAtOnce: number
   /** Called each time that this worker waits for others. */

@@ -31,9 +31,7 @@ export interface LeasedParts {
 export interface LeaseOptions {
   readonly owner: string
   readonly leaseMs: number
-  /** Milliseconds between two saves. */
   readonly checkpointMs: number
-  /** Called with the number of deleted rows of an index on a shard. */
   readonly onRemoved: (target: IndexTarget, shard: number, count: number) => void
   /** Returns the pace of the work on a shard, which is saved with its parts. */
   readonly paceOf: (shard: number) => Pace

@@ -10,7 +10,6 @@ export type Phase = (typeof phases)[number]
 export interface Part {
   /** Id of the run that the part belongs to. */
   run: string
-  /** The current phase. */
   phase: Phase | 'done'
   /** Last `addedId` done, in a phase over entities. */
   addedId: number

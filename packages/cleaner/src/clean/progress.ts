@@ -59,9 +59,7 @@ export interface ProgressMeter {
 export interface MeterOptions {
   readonly time: Time
   readonly throttle: Throttle
-  /** Number of shards. */
   readonly shards: number
-  /** The phases of the job. */
   readonly planned: readonly Phase[]
   readonly onProgress: ((progress: CleanProgress) => void) | undefined
   readonly onWork: ((target: IndexTarget, shard: number, tally: Tally) => void) | undefined

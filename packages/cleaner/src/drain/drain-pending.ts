@@ -24,7 +24,6 @@ import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.t
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { restamp } from './restamp.ts'
 
-/** Pending rows per page. */
 const PAGE = 200
 
 /**
@@ -118,7 +117,6 @@ async function drainRows(pass: RepairPass, shard: number, rows: readonly Pending
   return { removed, tables, error }
 }
 
-/** Outcome of writing the rows of a page. */
 interface WrittenRows {
   /** Tables of indexes that could not be written. */
   readonly tables: ReadonlySet<string>

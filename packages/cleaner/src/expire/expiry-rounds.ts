@@ -16,7 +16,6 @@ export interface ExpiryRounds {
   start(shard: number): void
   /** Resolves when every round has ended. Never rejects. */
   ended(): Promise<void>
-  /** Number of deleted entities. */
   readonly deleted: number
 }
 

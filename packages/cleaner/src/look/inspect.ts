@@ -17,7 +17,6 @@ export interface MissingRow {
 export interface DanglingRow {
   readonly entity: DerivedEntity
   readonly target: IndexTarget
-  /** The shard of the row. */
   readonly shard: number
   readonly row: IndexRow
   /** True if the row matches its entity but belongs on another shard. */

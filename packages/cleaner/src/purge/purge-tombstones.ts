@@ -12,7 +12,6 @@ import { purgeHorizon } from './purge-horizon.ts'
 import { recordFromText, recordToText, type PassedTombstones } from './purge-record.ts'
 
 export interface PurgeOptions {
-  /** Unique name of this cleaner. */
   readonly owner: string
   /** Milliseconds until another process may purge the shard after this one died. */
   readonly leaseMs: number
@@ -20,7 +19,6 @@ export interface PurgeOptions {
 }
 
 export interface PurgeOutcome {
-  /** Number of deleted tombstones. */
   readonly purged: number
   /** True if more tombstones may be due. */
   readonly more: boolean

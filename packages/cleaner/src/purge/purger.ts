@@ -6,7 +6,6 @@ import { purgeTombstones, type PurgeOptions } from './purge-tombstones.ts'
 export interface Purger {
   /** Purges a bounded number of tombstones on each shard where a purge is due. Never rejects. */
   purgeDue(): Promise<void>
-  /** Number of tombstones deleted so far. */
   readonly purged: number
 }
 

@@ -11,7 +11,6 @@ export interface LostRows {
   readonly generation: number
   /** Set for the claims of a unique index. */
   readonly unique?: true
-  /** Name of the shard. */
   readonly shard: string
   readonly foundAt: Date
   /** True once the index was filled again. */

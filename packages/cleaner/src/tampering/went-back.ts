@@ -17,7 +17,6 @@ export { wentBackText } from '@looseleaf/protocol/internal'
 
 /** A shard that lost commits, for example by a restore from a backup. */
 export interface ShardWentBack extends WentBack {
-  /** Name of the shard. */
   readonly shard: string
 }
 

@@ -2,13 +2,13 @@ import { counted, grouped } from '@looseleaf/core/internal'
 import type { StoredDefinition } from '@looseleaf/core/internal'
 import { brokenText, lookAtBodies } from '@looseleaf/store/internal'
 import type { Command } from 'commander'
-import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import { parseWhole } from '../running/parse-whole.ts'
 import type { Output } from '../output/output.ts'
 import type { Runner } from '../running/run-action.ts'
 import type { CommonOptions } from '../running/session.ts'
-import { printable } from '../output/text.ts'
+import { clip, printable } from '../output/text.ts'
 
 const SHOW_DETAILS = `A shape is a list of property names; bodies refer to it instead of repeating
 the names. A dictionary is common text by which bodies are compressed. Both stay
@@ -36,11 +36,7 @@ JSON: { "id", "bytes", "sample": number of entities used,
 
 /** Adds `looseleaf codec`, which shows shapes and dictionaries and trains dictionaries. */
 export const addCodecCommands: AddCommand = (program, run) => {
-  const group = program
-    .command('codec')
-    .summary('Show shapes and dictionaries, or train a dictionary')
-    .description('Show shapes and dictionaries, or train a dictionary.')
-    .helpCommand(false)
+  const group = defineGroup(program, 'codec', 'Show shapes and dictionaries, or train a dictionary')
   addShow(group, run)
   addTrain(group, run)
 }
@@ -124,17 +120,13 @@ function definitionTable(output: Output, shown: readonly ShownDefinition[], shar
       bytes === null ? '' : grouped(bytes),
       added ?? '',
       `${holders.length} of ${shards}${damagedOn.length === 0 ? '' : `, damaged on ${damagedOn.length}`}`,
-      names === undefined ? '' : printable(shortened(JSON.stringify(names))),
+      names === undefined ? '' : printable(clip(JSON.stringify(names), NAMES_WIDTH)),
     ]),
   )
 }
 
+/** Characters of the names of a shape. `--json` has all of them. */
 const NAMES_WIDTH = 100
-
-/** Shortens a text with an ellipsis. `--json` has the whole text. */
-function shortened(text: string): string {
-  return text.length <= NAMES_WIDTH ? text : `${text.slice(0, NAMES_WIDTH - 1)}…`
-}
 
 /** Returns the names of a shape; undefined for a dictionary or a damaged row. */
 function namesOf({ kind, bytes }: StoredDefinition): unknown {

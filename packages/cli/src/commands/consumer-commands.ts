@@ -10,7 +10,7 @@ import { counted } from '@looseleaf/core/internal'
 import type { Command } from 'commander'
 import { confirm } from '../running/confirm.ts'
 import { consumersJson, consumersText } from '../views/consumers-view.ts'
-import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { Runner } from '../running/run-action.ts'
 import type { CommonOptions } from '../running/session.ts'
@@ -43,11 +43,11 @@ JSON: { "dropped": name } | { "dropped": null }`
 
 /** Adds `looseleaf consumer`, which lists and drops consumers and handles their dead letters. */
 export const addConsumerCommands: AddCommand = (program, run) => {
-  const group = program
-    .command('consumer')
-    .summary('Show consumers of changes and their dead letters, or drop one')
-    .description('Show consumers of changes and their dead letters, or drop one.')
-    .helpCommand(false)
+  const group = defineGroup(
+    program,
+    'consumer',
+    'Show consumers of changes and their dead letters, or drop one',
+  )
   addList(group, run)
   addLetters(group, run)
   addDrop(group, run)

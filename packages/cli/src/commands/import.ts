@@ -7,6 +7,7 @@ import { counted, grouped, platformTime } from '@looseleaf/core/internal'
 import { deriveId } from '@looseleaf/store'
 import { InvalidArgumentError, Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { wholeNumber } from '../running/parse-whole.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import {
   importLines,
@@ -81,7 +82,12 @@ export const addImport: AddCommand = (program, run) => {
         .choices(['stop', 'skip'])
         .default('stop'),
     )
-    .option('--from-line <n>', 'start with this line', parseLine, 1)
+    .option(
+      '--from-line <n>',
+      'start with this line',
+      wholeNumber(1, Number.MAX_SAFE_INTEGER, 'a line number, from 1'),
+      1,
+    )
     .addOption(
       new Option('--lines <list>', 'only these lines, such as 7,12-20,31-')
         .argParser(parseLines)
@@ -228,12 +234,4 @@ function parseLines(text: string): readonly LineRange[] {
       'It has to be line numbers and ranges in their order, such as 7,12-20,31-.',
     )
   return lines
-}
-
-function parseLine(text: string): number {
-  const line = Number(text)
-  if (!/^\d+$/.test(text) || line < 1 || !Number.isSafeInteger(line)) {
-    throw new InvalidArgumentError('It has to be a line number, from 1.')
-  }
-  return line
 }

@@ -1,4 +1,4 @@
-import type { AddCommand } from '../running/define-command.ts'
+import { defineGroup, type AddCommand } from '../running/define-command.ts'
 import { addAddIndex } from './index/add.ts'
 import { addCheckIndex } from './index/check.ts'
 import { addDropIndex } from './index/drop.ts'
@@ -23,10 +23,6 @@ const COMMANDS: readonly AddCommand[] = [
 
 /** Adds `looseleaf index` with its commands. */
 export const addIndexCommands: AddCommand = (program, run) => {
-  const group = program
-    .command('index')
-    .summary('Add, fill, show, check, swap or drop indexes')
-    .description('Add, fill, show, check, swap or drop indexes.')
-    .helpCommand(false)
+  const group = defineGroup(program, 'index', 'Add, fill, show, check, swap or drop indexes')
   for (const add of COMMANDS) add(group, run)
 }

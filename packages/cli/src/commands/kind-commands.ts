@@ -1,7 +1,7 @@
 import { LooseleafError } from '@looseleaf/core'
 import { counted, grouped } from '@looseleaf/core/internal'
 import { upgradeKinds, type AnyKind, type UpgradeResult } from '@looseleaf/kinds'
-import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { CommonOptions, Settings } from '../running/session.ts'
 
@@ -23,11 +23,7 @@ JSON:
 
 /** Adds `looseleaf kind`, which upgrades stored entities. */
 export const addKindCommands: AddCommand = (program, run) => {
-  const group = program
-    .command('kind')
-    .summary('Upgrade entities in an old shape')
-    .description('Upgrade entities in an old shape.')
-    .helpCommand(false)
+  const group = defineGroup(program, 'kind', 'Upgrade entities in an old shape')
   defineCommand(group, {
     usage: 'upgrade [names...]',
     summary: 'Rewrite entities with an old shape, a former name or a missing default',

@@ -1,6 +1,7 @@
 import type { StorePolicies } from '@looseleaf/core/internal'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { wholeNumber } from '../running/parse-whole.ts'
 import { policiesText } from '../views/policies-text.ts'
 import type { CommonOptions } from '../running/session.ts'
 
@@ -51,8 +52,4 @@ export const addPolicies: AddCommand = (program, run) => {
     )
 }
 
-function parseMilliseconds(text: string): number {
-  if (!/^\d{1,12}$/.test(text))
-    throw new InvalidArgumentError('It has to be a whole number of milliseconds, 0 or more.')
-  return Number(text)
-}
+const parseMilliseconds = wholeNumber(0, 999_999_999_999, 'a whole number of milliseconds, 0 or more')

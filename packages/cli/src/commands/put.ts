@@ -1,6 +1,6 @@
 import { LooseleafError, type EntityId } from '@looseleaf/core'
-import { InvalidArgumentError } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { wholeNumber } from '../running/parse-whole.ts'
 import { kindCheck } from '../input/kind-check.ts'
 import { parseBag, readAll } from '../input/read-input.ts'
 import type { CommonOptions } from '../running/session.ts'
@@ -40,7 +40,7 @@ export const addPut: AddCommand = (program, run) => {
     .option(
       '--if-version <version>',
       'only if the entity still has this version; 0: only if there is no entity',
-      parseVersion,
+      wholeNumber(0, Number.MAX_SAFE_INTEGER, 'a whole number'),
     )
     .option('--no-check', 'do not check the entity against the schema of its kind')
     .action((json: string | undefined, options: PutCommandOptions) =>
@@ -71,11 +71,4 @@ export const addPut: AddCommand = (program, run) => {
         for (const warning of warnings) output.warn(warning)
       }),
     )
-}
-
-function parseVersion(text: string): number {
-  const version = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(version))
-    throw new InvalidArgumentError('It has to be a whole number.')
-  return version
 }

@@ -2,8 +2,9 @@ import type { Entity } from '@looseleaf/core'
 import { counted, grouped } from '@looseleaf/core/internal'
 import type { IndexCondition, QueryPage } from '@looseleaf/index-engine'
 import { definitionFromData, MAX_LIMIT } from '@looseleaf/index-engine/internal'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
+import { wholeNumber } from '../running/parse-whole.ts'
 import { bagText, entityJson, valueText } from '../views/entity-view.ts'
 import { findIndex } from '../indexes/find-index.ts'
 import { indexColumns, type IndexColumn } from '../indexes/index-columns.ts'
@@ -139,10 +140,4 @@ function pageText(output: Output, columns: readonly IndexColumn[], page: Page): 
   ].join('\n')
 }
 
-function parseLimit(text: string): number {
-  const limit = Number(text)
-  if (!/^\d+$/.test(text) || limit < 1 || limit > MAX_LIMIT) {
-    throw new InvalidArgumentError(`It has to be a whole number from 1 to ${MAX_LIMIT}.`)
-  }
-  return limit
-}
+const parseLimit = wholeNumber(1, MAX_LIMIT, `a whole number from 1 to ${MAX_LIMIT}`)

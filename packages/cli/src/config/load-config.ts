@@ -47,7 +47,7 @@ export async function loadConfig(file: string, signal?: AbortSignal): Promise<Lo
   return { file, config: checkConfig(module.default, basename(file)) }
 }
 
-/** Expectation and check of each property. */
+/** Expectation and check of each property that is given. */
 const PROPERTIES: {
   readonly [P in keyof Required<LooseleafConfig>]: {
     readonly expected: string
@@ -56,42 +56,41 @@ const PROPERTIES: {
 } = {
   shards: {
     expected: `a text such as 'mysql://…,mysql://…', or a result of mysqlShards(…) or sqliteShards(…)`,
-    accepts: (value) => value === undefined || typeof value === 'string' || hasMethods(value, ['connect']),
+    accepts: (value) => typeof value === 'string' || hasMethods(value, ['connect']),
   },
   indexes: {
     expected: 'an array of results of defineIndex(…)',
-    accepts: (value) => value === undefined || Array.isArray(value),
+    accepts: (value) => Array.isArray(value),
   },
   kinds: {
     expected: 'an array of results of defineKind(…)',
     accepts: (value) =>
-      value === undefined ||
-      (Array.isArray(value) &&
-        value.every((kind) => isObject(kind) && hasMethods(kind['shape'], ['isBehind']))),
+      Array.isArray(value) &&
+      value.every((kind) => isObject(kind) && hasMethods(kind['shape'], ['isBehind'])),
   },
   router: {
     expected: 'a result of bucketRouter(…) or moduloRouter(…)',
-    accepts: (value) => value === undefined || hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
+    accepts: (value) => hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
   },
   codec: {
     expected: 'a result of envelopeCodec(…)',
-    accepts: (value) => value === undefined || hasMethods(value, ['encode', 'decode']),
+    accepts: (value) => hasMethods(value, ['encode', 'decode']),
   },
   deleteDelayMs: {
     expected: 'a number of milliseconds, 0 or more',
-    accepts: (value) => value === undefined || (Number.isFinite(value) && (value as number) >= 0),
+    accepts: (value) => Number.isFinite(value) && (value as number) >= 0,
   },
   queryTimeMs: {
     expected: 'a whole number of milliseconds',
-    accepts: (value) => value === undefined || Number.isInteger(value),
+    accepts: (value) => Number.isInteger(value),
   },
   writeOrder: {
     expected: "'index-first' or 'entity-first'",
-    accepts: (value) => [undefined, 'index-first', 'entity-first'].includes(value as undefined),
+    accepts: (value) => value === 'index-first' || value === 'entity-first',
   },
   onIndexFailure: {
     expected: "'fail' or 'defer'",
-    accepts: (value) => [undefined, 'fail', 'defer'].includes(value as undefined),
+    accepts: (value) => value === 'fail' || value === 'defer',
   },
 }
 
@@ -111,7 +110,8 @@ export function checkConfig(config: unknown, file: string): LooseleafConfig {
   }
   for (const [name, { expected, accepts }] of Object.entries(PROPERTIES)) {
     const value = config[name]
-    if (!accepts(value)) throw bad(file, `${name} has to be ${expected}; got ${describeKind(value)}.`)
+    if (value !== undefined && !accepts(value))
+      throw bad(file, `${name} has to be ${expected}; got ${describeKind(value)}.`)
   }
   // Every property was checked above.
   const checked = config as unknown as LooseleafConfig

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@looseleaf/core'
 import { counted, grouped, durationText } from '@looseleaf/core/internal'
 import type { CallFailures } from '@looseleaf/store/internal'
-import { ageOf, type Facts, type Finding, type Rule } from './facts.ts'
+import { ageOf, type Facts, type Problem, type Rule } from './facts.ts'
 
 /** Age in milliseconds up to which a note counts. A process with failing calls writes a note each minute. */
 export const NOTED_MS: number = 3 * 60_000
@@ -38,9 +38,6 @@ const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
 
 const todoOf = (code: ErrorCode): string => INSTRUCTIONS[code] ?? 'do what the message says'
 
-const aboutShard = (shard: string | undefined): string | undefined =>
-  shard === undefined ? undefined : `shard ${shard}`
-
 export const writesRule: Rule = {
   name: 'writes',
   grade: 'act',
@@ -48,18 +45,12 @@ export const writesRule: Rule = {
   find({ probes, report, error }) {
     const isSilent = (name: string): boolean =>
       error?.shard === name || (report?.shards ?? []).some((shard) => shard.name === name && shard.error)
-    return probes.flatMap(({ name, error: refusal }) =>
+    return probes.map(({ name, error: refusal }) => {
       // The rule `shard` reports shards that do not answer.
-      refusal === undefined || isSilent(name)
-        ? []
-        : [
-            {
-              about: aboutShard(name),
-              what: `does not take a small write: ${refusal.code}: ${refusal.message}`,
-              todo: todoOf(refusal.code),
-            },
-          ],
-    )
+      if (refusal === undefined || isSilent(name)) return undefined
+      const what = `does not take a small write: ${refusal.code}: ${refusal.message}`
+      return { about: `shard ${name}`, what, todo: todoOf(refusal.code) }
+    })
   },
 }
 
@@ -106,18 +97,11 @@ function groupFailures(facts: Facts): readonly FailureGroup[] {
 const isUrgent = ({ failures: { code }, count, calls }: FailureGroup): boolean =>
   !TRANSIENT.has(code) || count >= calls * SHARE_TO_ACT
 
-function findingOf({
-  failures,
-  count,
-  calls,
-  processes,
-  periodMs,
-  ageMs,
-}: FailureGroup): Omit<Finding, 'rule' | 'grade' | 'see'> {
+function problemOf({ failures, count, calls, processes, periodMs, ageMs }: FailureGroup): Problem {
   const { code, shard, message } = failures
   const share = calls === 0 ? '' : ` (${shareText(count / calls)})`
   return {
-    about: aboutShard(shard),
+    about: shard === undefined ? undefined : `shard ${shard}`,
     what: `${grouped(count)} of ${counted(calls, 'call', 'calls')}${share} failed with ${code} in ${durationText(periodMs)}, in ${counted(processes, 'process', 'processes')}; noted ${durationText(ageMs)} ago: ${message}`,
     todo: todoOf(code),
   }
@@ -131,7 +115,7 @@ export const failingCallsRule: Rule = {
   name: 'failing calls',
   grade: 'act',
   see: 'When calls fail',
-  find: (facts) => groupFailures(facts).filter(isUrgent).map(findingOf),
+  find: (facts) => groupFailures(facts).filter(isUrgent).map(problemOf),
 }
 
 export const someCallsFailRule: Rule = {
@@ -141,5 +125,5 @@ export const someCallsFailRule: Rule = {
   find: (facts) =>
     groupFailures(facts)
       .filter((group) => !isUrgent(group))
-      .map(findingOf),
+      .map(problemOf),
 }

@@ -61,11 +61,15 @@ export interface Finding {
   readonly see: string
 }
 
+/** A finding without the fields that are the same for all findings of its rule. */
+export type Problem = Omit<Finding, 'rule' | 'grade' | 'see'>
+
 export interface Rule {
   readonly name: string
   readonly grade: Finding['grade']
   readonly see: string
-  find(facts: Facts): readonly Omit<Finding, 'rule' | 'grade' | 'see'>[]
+  /** Returns undefined for items without a problem. */
+  find(facts: Facts): readonly (Problem | undefined)[]
 }
 
 /** Largest difference between the clocks of processes and servers that rules tolerate, in milliseconds. */
@@ -84,6 +88,10 @@ export const lastRunOf = ({
 }: IndexReport): NonNullable<IndexReport['lastRun']>['tally'] | undefined => lastRun?.tally
 
 /** Returns a text such as `index by_user (generation 2) (unique)`. `unique` stands for the claims. */
-export function indexText({ index, generation, unique }: IndexReport): string {
+export function indexText({
+  index,
+  generation,
+  unique,
+}: Pick<IndexReport, 'index' | 'generation'> & { readonly unique?: true | undefined }): string {
   return `index ${index}${generation > 1 ? ` (generation ${generation})` : ''}${unique ? ' (unique)' : ''}`
 }

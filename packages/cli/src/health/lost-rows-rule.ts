@@ -1,5 +1,5 @@
 import { durationText } from '@looseleaf/core/internal'
-import { ageOf, type Rule } from './facts.ts'
+import { ageOf, indexText, type Rule } from './facts.ts'
 
 /** Milliseconds for which a refilled index stays a finding: the program that deleted its rows may do so again. */
 export const LOST_ROWS_NAMED_MS: number = 24 * 60 * 60_000
@@ -10,23 +10,20 @@ export const lostRowsRule: Rule = {
   grade: 'act',
   see: 'Backups',
   find: (facts) =>
-    facts.lostRows.flatMap(({ index, generation, unique, shard, foundAt, isFilled }) => {
+    facts.lostRows.map(({ index, generation, unique, shard, foundAt, isFilled }) => {
       const ageMs = ageOf(foundAt, facts) ?? 0
-      if (isFilled && ageMs > LOST_ROWS_NAMED_MS) return []
-      const about = `index ${index}${generation > 1 ? ` (generation ${generation})` : ''}${unique ? ' (unique)' : ''}`
+      if (isFilled && ageMs > LOST_ROWS_NAMED_MS) return undefined
       const until = isFilled
         ? 'and was filled again'
         : unique
           ? 'and is being filled; until then entities may get keys that others have'
           : 'and is being filled; until then its queries are refused'
-      return [
-        {
-          about,
-          what: `its table on shard ${shard} lost rows, as by TRUNCATE or DELETE, which was found ${durationText(ageMs)} ago, ${until}`,
-          todo: isFilled
-            ? 'find the program that writes past the store'
-            : `run a cleaner, or: looseleaf clean --index ${index}; find the program that writes past the store`,
-        },
-      ]
+      return {
+        about: indexText({ index, generation, unique }),
+        what: `its table on shard ${shard} lost rows, as by TRUNCATE or DELETE, which was found ${durationText(ageMs)} ago, ${until}`,
+        todo: isFilled
+          ? 'find the program that writes past the store'
+          : `run a cleaner, or: looseleaf clean --index ${index}; find the program that writes past the store`,
+      }
     }),
 }

@@ -59,9 +59,7 @@ const deleteDelayOf = ({ policies }: Facts): number => policies?.deleteDelayMs ?
 const IN_THE_FUTURE = 'at a time in the future, by a clock that was ahead'
 
 function pendingText({ rows, more }: PendingReport): string {
-  return more
-    ? `more than ${counted(rows, 'index row is', 'index rows are')}`
-    : counted(rows, 'index row is', 'index rows are')
+  return `${more ? 'more than ' : ''}${counted(rows, 'index row is', 'index rows are')}`
 }
 
 function sum(shards: ConsumerReport['shards'], of: 'processes' | 'failing' | 'deadLetters'): number {
@@ -97,10 +95,11 @@ export const rules: readonly Rule[] = [
     find(facts) {
       const { error } = facts
       if (error === undefined || isShardError(error, facts)) return []
+      const what = `the catalog cannot be read: ${error.code}: ${error.message}`
       return [
         {
           about: undefined,
-          what: `the catalog cannot be read: ${error.code}: ${error.message}`,
+          what,
           todo: 'do what the message says; until then no process can open the store',
         },
       ]
@@ -172,22 +171,20 @@ export const rules: readonly Rule[] = [
     see: 'Indexes on a live site',
     find(facts) {
       const allowedMs = STALLED_MS + deleteDelayOf(facts)
-      return indexesOf(facts).flatMap((index) => {
+      return indexesOf(facts).map((index) => {
         const { underWay, halted } = index
-        if (underWay === undefined || halted) return []
+        if (underWay === undefined || halted) return undefined
         const idleMs = ageOf(underWay.savedAt ?? underWay.startedAt, facts)
-        if (idleMs !== undefined && idleMs <= allowedMs) return []
+        if (idleMs !== undefined && idleMs <= allowedMs) return undefined
         const work = index.state === 'building' ? 'filling' : 'cleaning'
-        return [
-          {
-            about: indexText(index),
-            what:
-              idleMs === undefined
-                ? `its ${work} saved progress last ${IN_THE_FUTURE}`
-                : `its ${work} has saved no progress for ${durationText(idleMs)}`,
-            todo: `run a cleaner, or: looseleaf clean --index ${index.index}`,
-          },
-        ]
+        return {
+          about: indexText(index),
+          what:
+            idleMs === undefined
+              ? `its ${work} saved progress last ${IN_THE_FUTURE}`
+              : `its ${work} has saved no progress for ${durationText(idleMs)}`,
+          todo: `run a cleaner, or: looseleaf clean --index ${index.index}`,
+        }
       })
     },
   },
@@ -197,17 +194,15 @@ export const rules: readonly Rule[] = [
     grade: 'act',
     see: 'What a pager should know',
     find: (facts) =>
-      indexesOf(facts).flatMap((index) => {
+      indexesOf(facts).map((index) => {
         const missing = index.lastRun?.missing ?? 0
         // Deferred rows are missing for a while by design. The rule `pending rows` reports them.
-        if (missing === 0 || facts.policies?.onIndexFailure === 'defer') return []
-        return [
-          {
-            about: indexText(index),
-            what: `its last cleaning found ${counted(missing, 'row', 'rows')} missing, and added ${missing === 1 ? 'it' : 'them'}`,
-            todo: 'find the program that writes past the store, or the shard that has lost commits; then run: looseleaf clean --check',
-          },
-        ]
+        if (missing === 0 || facts.policies?.onIndexFailure === 'defer') return undefined
+        return {
+          about: indexText(index),
+          what: `its last cleaning found ${counted(missing, 'row', 'rows')} missing, and added ${missing === 1 ? 'it' : 'them'}`,
+          todo: 'find the program that writes past the store, or the shard that has lost commits; then run: looseleaf clean --check',
+        }
       }),
   },
   {
@@ -216,21 +211,19 @@ export const rules: readonly Rule[] = [
     see: 'An index shard is down',
     find(facts) {
       const allowedMs = PENDING_MS + deleteDelayOf(facts)
-      return (facts.report?.shards ?? []).flatMap(({ name, pending }) => {
-        if (pending?.oldestAt === undefined) return []
+      return (facts.report?.shards ?? []).map(({ name, pending }) => {
+        if (pending?.oldestAt === undefined) return undefined
         const ageMs = ageOf(pending.oldestAt, facts)
-        if (ageMs !== undefined && ageMs <= allowedMs) return []
+        if (ageMs !== undefined && ageMs <= allowedMs) return undefined
         const age =
           ageMs === undefined
             ? `written ${IN_THE_FUTURE}`
             : `the oldest for ${pending.more ? 'at least ' : ''}${durationText(ageMs)}`
-        return [
-          {
-            about: `shard ${name}`,
-            what: `${pendingText(pending)} pending, ${age}; queries of their indexes are not complete`,
-            todo: 'bring the index shards back, and run a cleaner',
-          },
-        ]
+        return {
+          about: `shard ${name}`,
+          what: `${pendingText(pending)} pending, ${age}; queries of their indexes are not complete`,
+          todo: 'bring the index shards back, and run a cleaner',
+        }
       })
     },
   },
@@ -240,16 +233,14 @@ export const rules: readonly Rule[] = [
     grade: 'look',
     see: 'Indexes on a live site',
     find: (facts) =>
-      indexesOf(facts).flatMap((index) => {
+      indexesOf(facts).map((index) => {
         const duplicates = lastRunOf(index)?.duplicates ?? 0
-        if (duplicates === 0) return []
-        return [
-          {
-            about: indexText(index),
-            what: `${counted(duplicates, 'entity has a key', 'entities have a key')} that another entity has`,
-            todo: `list them with: looseleaf index violations ${index.index}; change one entity of each pair`,
-          },
-        ]
+        if (duplicates === 0) return undefined
+        return {
+          about: indexText(index),
+          what: `${counted(duplicates, 'entity has a key', 'entities have a key')} that another entity has`,
+          todo: `list them with: looseleaf index violations ${index.index}; change one entity of each pair`,
+        }
       }),
   },
   damagedRule,
@@ -259,18 +250,16 @@ export const rules: readonly Rule[] = [
     grade: 'look',
     see: 'Reading from replicas',
     find: ({ replicas }) =>
-      replicas.flatMap(({ name, primary, behindMs = 0, leftOut }) => {
-        if (leftOut === undefined && behindMs <= REPLICA_LAG_MS) return []
-        return [
-          {
-            about: `replica ${name}`,
-            what:
-              leftOut === undefined
-                ? `is ${durationText(behindMs)} behind ${primary}`
-                : `is not read from: ${leftOut}`,
-            todo: 'check SHOW REPLICA STATUS there, and the address of the replica',
-          },
-        ]
+      replicas.map(({ name, primary, behindMs = 0, leftOut }) => {
+        if (leftOut === undefined && behindMs <= REPLICA_LAG_MS) return undefined
+        return {
+          about: `replica ${name}`,
+          what:
+            leftOut === undefined
+              ? `is ${durationText(behindMs)} behind ${primary}`
+              : `is not read from: ${leftOut}`,
+          todo: 'check SHOW REPLICA STATUS there, and the address of the replica',
+        }
       }),
   },
   {
@@ -278,27 +267,25 @@ export const rules: readonly Rule[] = [
     grade: 'look',
     see: 'Consumers of changes',
     find: ({ consumers }) =>
-      consumers.flatMap(({ name, shards }) => {
+      consumers.map(({ name, shards }) => {
         const behind = shards.filter(
           ({ error, lagMs }) => error === undefined && (lagMs ?? Infinity) > CONSUMER_LAG_MS,
         )
-        if (behind.length === 0) return []
+        if (behind.length === 0) return undefined
         const lags = behind.flatMap((shard) => shard.lagMs ?? [])
         const [processes, failing] = [sum(behind, 'processes'), sum(behind, 'failing')]
         const what =
           lags.length === 0
             ? 'is an unknown time behind, since the clock of a server was ahead'
             : `is ${lags.includes(Infinity) ? 'at its beginning' : `${durationText(Math.max(...lags))} behind`}`
-        return [
-          {
-            about: `consumer ${name}`,
-            what: `${what}; ${counted(processes, 'process works on it', 'processes work on it')}, ${counted(failing, 'change fails', 'changes fail')}`,
-            todo:
-              processes === 0
-                ? `start it, or drop it: looseleaf consumer drop ${name}`
-                : 'if changes fail, check the errors that its handler throws; otherwise give it more concurrency or processes',
-          },
-        ]
+        return {
+          about: `consumer ${name}`,
+          what: `${what}; ${counted(processes, 'process works on it', 'processes work on it')}, ${counted(failing, 'change fails', 'changes fail')}`,
+          todo:
+            processes === 0
+              ? `start it, or drop it: looseleaf consumer drop ${name}`
+              : 'if changes fail, check the errors that its handler throws; otherwise give it more concurrency or processes',
+        }
       }),
   },
   {
@@ -306,16 +293,14 @@ export const rules: readonly Rule[] = [
     grade: 'look',
     see: 'Consumers of changes',
     find: ({ consumers }) =>
-      consumers.flatMap(({ name, shards }) => {
+      consumers.map(({ name, shards }) => {
         const letters = sum(shards, 'deadLetters')
-        if (letters === 0) return []
-        return [
-          {
-            about: `consumer ${name}`,
-            what: `has ${counted(letters, 'dead letter', 'dead letters')}`,
-            todo: `list the errors with: looseleaf consumer letters ${name}; fix the handler, and replay them`,
-          },
-        ]
+        if (letters === 0) return undefined
+        return {
+          about: `consumer ${name}`,
+          what: `has ${counted(letters, 'dead letter', 'dead letters')}`,
+          todo: `list the errors with: looseleaf consumer letters ${name}; fix the handler, and replay them`,
+        }
       }),
   },
   tombstonesRule,
@@ -330,7 +315,7 @@ export const rules: readonly Rule[] = [
 export function findingsOf(facts: Facts): readonly Finding[] {
   return rules
     .flatMap(({ name, grade, see, find }) =>
-      find(facts).map((found) => ({ grade, rule: name, ...found, see })),
+      find(facts).flatMap((found) => (found === undefined ? [] : [{ grade, rule: name, ...found, see }])),
     )
     .toSorted((a, b) => Number(a.grade === 'look') - Number(b.grade === 'look'))
 }

@@ -7,17 +7,15 @@ export const tombstonesRule: Rule = {
   grade: 'look',
   see: 'Consumers of changes',
   find: ({ consumers, policies }) =>
-    consumers.flatMap(({ name, shards }) => {
+    consumers.map(({ name, shards }) => {
       const keptMs = policies?.keepTombstonesMs ?? Infinity
       const lags = shards.flatMap(({ error, lagMs }) => (error === undefined ? (lagMs ?? []) : []))
       const lagMs = Math.max(0, ...lags.filter(Number.isFinite))
-      if (lagMs <= keptMs) return []
-      return [
-        {
-          about: `consumer ${name}`,
-          what: `is ${durationText(lagMs)} behind, so tombstones are kept for it beyond the ${durationText(keptMs)} of keepTombstonesMs, up to four times as long; after that it must start over`,
-          todo: `start it, or drop it: looseleaf consumer drop ${name}`,
-        },
-      ]
+      if (lagMs <= keptMs) return undefined
+      return {
+        about: `consumer ${name}`,
+        what: `is ${durationText(lagMs)} behind, so tombstones are kept for it beyond the ${durationText(keptMs)} of keepTombstonesMs, up to four times as long; after that it must start over`,
+        todo: `start it, or drop it: looseleaf consumer drop ${name}`,
+      }
     }),
 }

@@ -26,6 +26,11 @@ export function defineCommand(program: Command, text: CommandText): Command {
   return addCommonOptions(command).addHelpText('after', `\nExamples:\n${examples}`)
 }
 
+/** Adds a command that only has commands of its own. */
+export function defineGroup(program: Command, name: string, summary: string): Command {
+  return program.command(name).summary(summary).description(`${summary}.`).helpCommand(false)
+}
+
 /** Adds the options that all commands have. The program itself has them too, so they may also precede the command's name. */
 export function addCommonOptions(command: Command): Command {
   return command

@@ -14,7 +14,6 @@ export interface Act {
   readonly name: string
   /** Object of the act, such as the name of an index. */
   readonly about: string
-  /** Start of the act. */
   readonly at: Date
   readonly durationMs: number
   /** Error that prevented or ended the act; undefined after success. */
@@ -30,7 +29,6 @@ export interface ActsOptions {
   readonly hosts?: readonly string[] | undefined
 }
 
-/** Context of a running act. */
 export interface ActContext {
   /** Aborts when the console is closed, when a user ends the act, and at the time limit. */
   readonly signal: AbortSignal
@@ -40,7 +38,6 @@ export interface ActContext {
   setOutcome(outcome: string): void
 }
 
-/** A running act. */
 export interface RunningAct extends Pick<Act, 'name' | 'about' | 'at'> {
   /** Text about the progress; empty until the first one. */
   readonly progress: string
@@ -79,7 +76,6 @@ export interface Acts {
   close(): void
 }
 
-/** Length of the list of acts. */
 const MAX_ACTS = 50
 /** Milliseconds for which an answer waits for the end of its act. */
 const ANSWER_MS = 1000

@@ -3,7 +3,6 @@ import { on } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from './refusal.ts'
 
-/** Largest size of a form. */
 const MAX_BYTES = 4096
 /** Time limit for the arrival of a form, in milliseconds. */
 const LIMIT_MS = 5000

@@ -8,13 +8,11 @@ import { moment, noteOf, table } from '../kit/table.ts'
 import { bytesText, capital, counted, exactTimeText } from '../kit/text.ts'
 import { valueText } from './value-text.ts'
 
-/** Length of the list. */
 const MAX_ENTITIES = 20
 /** Rows read per shard. It is larger than the list because many may be tombstones, which a cleaning writes for dangling rows. */
 const MAX_READ = 100
 /** Largest number of listed tombstones while there are other entities. */
 const MAX_DELETED = 5
-/** Largest number of shards that are read. */
 const MAX_SHARDS = 16
 /** Largest body that is read to find the kind, in bytes. The bodies of all shards are in memory together. */
 const MAX_BODY = 4096

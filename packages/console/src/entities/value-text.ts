@@ -1,7 +1,6 @@
 import type { PropertyValue } from '@looseleaf/core'
 import { isDate, isBytes } from '@looseleaf/core/internal'
 
-/** Largest number of shown characters of a value. */
 const MAX_TEXT = 400
 
 /** Returns the type of a value for people. */

@@ -10,7 +10,6 @@ import { noteOf, table } from '../kit/table.ts'
 
 const MAX_INDEXES = 100
 const MAX_KINDS = 50
-/** Largest number of shown indexes per kind. */
 const MAX_OF_KIND = 20
 
 export interface IndexesPageOptions {

@@ -2,7 +2,6 @@ import type { Driver } from '@looseleaf/core'
 import { markup, type Html } from '../kit/html.ts'
 import { counted, timeText } from '../kit/text.ts'
 
-/** Largest number of shards that the footer names. */
 const MAX_NAMES = 4
 
 /** Renders the footer of every page: the process and the store behind its numbers, and the document that explains them. */

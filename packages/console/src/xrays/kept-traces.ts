@@ -7,7 +7,6 @@ export interface KeptTrace {
   readonly id: string
   /** Name of the work, for people. */
   readonly title: string
-  /** Start of the work. */
   readonly at: Date
   readonly trace: Trace
 }

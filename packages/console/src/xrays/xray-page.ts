@@ -117,7 +117,6 @@ function statementRow(
   ]
 }
 
-/** Renders the list of traces. */
 export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
   return markup`<h1>X-rays</h1>
 <p class="lead">An X-ray shows the statements behind a page of the application. Every call becomes statements, and concurrent calls share them.</p>

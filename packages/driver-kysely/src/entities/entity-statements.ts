@@ -38,7 +38,6 @@ export interface EntityStatements {
   replaceOne(): RawBuilder<unknown>
   /** Parameters: version, id. */
   repairVersion(): RawBuilder<unknown>
-  /** No parameters. */
   epoch(): RawBuilder<unknown>
   /** Bodies as in `readBounded`. Parameters: the longest body in bytes, the `addedId` to start after, the limit. */
   pageByAdded(): RawBuilder<unknown>
@@ -52,7 +51,6 @@ export interface EntityStatements {
    * partitions their number and a bit mask of the selected ones; the limit.
    */
   pageOfChanges(inPartitions: boolean): RawBuilder<unknown>
-  /** No parameters. */
   floor(): RawBuilder<unknown>
   /** Selects `newest` as well: the latest `updated` of the table, null in an empty one. No parameters. */
   floorAndNewest(): RawBuilder<unknown>
@@ -65,7 +63,6 @@ export interface EntityStatements {
   raisePurged(): RawBuilder<unknown>
   /** Parameters: those of `read`. */
   purge(count: number): RawBuilder<unknown>
-  /** No parameters. */
   count(): RawBuilder<unknown>
 }
 

@@ -24,7 +24,6 @@ export interface BreakerOptions {
   readonly probe: () => Promise<void>
   /** Called when the breaker opens, and after each failed probe. */
   readonly onOpen: (refusal: LooseleafError) => void
-  /** Called when the breaker closes. */
   readonly onClose: () => void
 }
 
@@ -32,11 +31,9 @@ export interface BreakerOptions {
 export interface Breaker extends Health {
   /** Error for every call while the breaker is open; undefined while it is closed. */
   readonly refusal: LooseleafError | undefined
-  /** True while the breaker is open. */
   readonly isRefusing: boolean
   /** Time of the server's last answer, by `performance.now()`. */
   readonly lastAnswer: number
-  /** Ends the probing. */
   stop(): void
 }
 

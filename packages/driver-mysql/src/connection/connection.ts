@@ -37,7 +37,6 @@ const VERIFIED_MS = 1_000
 
 export interface ConnectionOptions {
   readonly client: ClientConnection
-  /** Token of the session. */
   readonly token: Buffer
   /** Largest statement in bytes. The server closes the connection on a larger one, and its outcome is unknown. */
   readonly maxPacketBytes: number

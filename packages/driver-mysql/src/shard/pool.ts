@@ -53,7 +53,6 @@ interface Idle {
 /** Idle time after which a connection is verified before its next use. */
 const TRUSTED_IDLE_MS = 5_000
 
-/** Timeout of that verification. */
 const VERIFY_MS = 1_000
 
 export function createPool(options: PoolOptions): Pool {

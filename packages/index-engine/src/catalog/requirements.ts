@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import type { IndexedProperty, Requirement, ShardCatalog } from '@looseleaf/core/internal'
+import type { CatalogEntry, IndexedProperty, Requirement, ShardCatalog } from '@looseleaf/core/internal'
 import { requireKey } from '../definitions/key-functions.ts'
 import { isPath } from '../definitions/property-value.ts'
 
@@ -8,87 +8,36 @@ export const CATALOG_FORMAT = 1
 
 type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs' | 'definitions' | 'layout'>
 
+type Feature = Requirement & { isRequired(contents: Contents): boolean }
+
 /** The features that a store may require of its processes. */
-const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean })[] = [
-  // Lost index rows stay for a time.
-  {
-    name: 'delete-delay',
-    since: '0.1.0',
-    isRequired: ({ deleteDelayMs = 0 }) => deleteDelayMs > 0,
-  },
-  // A layout that has changed. An older process goes by its router's map, which is right only until then.
-  {
-    name: 'layout',
-    since: '0.1.0',
-    isRequired: ({ layout }) => layout !== undefined && layout.revision > 0,
-  },
-  // Indexes of values within objects.
-  {
-    name: 'paths',
-    since: '0.1.0',
-    isRequired: (contents) => indexedProperties(contents).some(({ name }) => isPath(name)),
-  },
-  // Indexed properties with `of` or `key`.
-  {
-    name: 'keys',
-    since: '0.1.0',
-    isRequired: (contents) =>
-      indexedProperties(contents).some(({ of, key }) => of !== undefined || key !== undefined),
-  },
-  // Rows of entities with an absent property.
-  {
-    name: 'nulls',
-    since: '0.1.0',
-    isRequired: (contents) => indexedProperties(contents).some(({ nulls }) => nulls !== undefined),
-  },
-  // Properties in descending order.
-  {
-    name: 'descending',
-    since: '0.1.0',
-    isRequired: (contents) => indexedProperties(contents).some(({ order }) => order !== undefined),
-  },
-  // Covering indexes, whose rows every write of an entity rewrites.
-  {
-    name: 'include',
-    since: '0.1.0',
-    isRequired: ({ indexes }) => indexes.some(({ state, include }) => state !== 'dropped' && include),
-  },
-  // Partial indexes. An older process would write rows of all entities.
-  {
-    name: 'partial',
-    since: '0.1.0',
-    isRequired: ({ indexes }) => indexes.some(({ state, on }) => state !== 'dropped' && on),
-  },
-  // Lists in the `on` of partial indexes. An older process would take a list for a value that no entity has.
-  {
-    name: 'partial-lists',
-    since: '0.1.0',
-    isRequired: ({ indexes }) =>
-      indexes.some(({ state, on = {} }) => state !== 'dropped' && Object.values(on).some(Array.isArray)),
-  },
-  // Expiry of entities. An older process would show expired entities, and take the index for a plain one.
-  {
-    name: 'expires',
-    since: '0.1.0',
-    isRequired: ({ indexes }) => indexes.some(({ state, expires }) => state !== 'dropped' && expires),
-  },
-  // Shapes and dictionaries of the codec, without which bodies cannot be decoded.
-  {
-    name: 'definitions',
-    since: '0.1.0',
-    isRequired: ({ definitions }) => definitions === true,
-  },
-  // Claims, which writers have to take before they commit.
-  {
-    name: 'unique',
-    since: '0.1.0',
-    isRequired: ({ indexes }) => indexes.some(({ state, unique }) => state !== 'dropped' && unique),
-  },
+const KNOWN: readonly Feature[] = [
+  feature('delete-delay', ({ deleteDelayMs = 0 }) => deleteDelayMs > 0),
+  // A process without it goes by its router's map, which is right only until the layout changes.
+  feature('layout', ({ layout }) => layout !== undefined && layout.revision > 0),
+  ofProperties('paths', ({ name }) => isPath(name)),
+  ofProperties('keys', ({ of, key }) => of !== undefined || key !== undefined),
+  ofProperties('nulls', ({ nulls }) => nulls !== undefined),
+  ofProperties('descending', ({ order }) => order !== undefined),
+  ofIndexes('include', ({ include }) => include !== undefined),
+  ofIndexes('partial', ({ on }) => on !== undefined),
+  // A process without it would take a list for a value that no entity has.
+  ofIndexes('partial-lists', ({ on = {} }) => Object.values(on).some(Array.isArray)),
+  ofIndexes('expires', ({ expires }) => expires !== undefined),
+  feature('definitions', ({ definitions }) => definitions === true),
+  ofIndexes('unique', ({ unique }) => unique === true),
 ]
 
-/** Returns the properties of all indexes that are not dropped. */
-function indexedProperties({ indexes }: Contents): readonly IndexedProperty[] {
-  return indexes.flatMap(({ state, properties }) => (state === 'dropped' ? [] : properties))
+function feature(name: string, isRequired: Feature['isRequired']): Feature {
+  return { name, since: '0.1.0', isRequired }
+}
+
+function ofIndexes(name: string, uses: (index: CatalogEntry) => boolean): Feature {
+  return feature(name, ({ indexes }) => indexes.some((index) => index.state !== 'dropped' && uses(index)))
+}
+
+function ofProperties(name: string, uses: (property: IndexedProperty) => boolean): Feature {
+  return ofIndexes(name, ({ properties }) => properties.some(uses))
 }
 
 /** Returns the features that a store with this catalog requires of its processes; undefined if there are none. */
@@ -111,7 +60,10 @@ export function requireUnderstood(shardName: string, catalog: ShardCatalog): voi
     throw tooNew(shardName, `the store requires ${list(unknown)}, which this version does not know`)
   }
   // Last, because its advice differs: the program has to define its key functions, while the errors above need a newer version.
-  for (const { key } of indexedProperties(catalog)) if (key !== undefined) requireKey(key, shardName)
+  for (const { state, properties } of catalog.indexes) {
+    if (state === 'dropped') continue
+    for (const { key } of properties) if (key !== undefined) requireKey(key, shardName)
+  }
 }
 
 const list = (requires: readonly Requirement[]): string =>

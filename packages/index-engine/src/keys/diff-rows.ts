@@ -10,7 +10,6 @@ export interface RowDiff {
   readonly lost: readonly Key[]
   /** Whether the entity has a row in the index after the write. */
   readonly isIndexed: boolean
-  /** Misfits of the new bag. */
   readonly misfits: readonly Misfit[]
 }
 

@@ -36,9 +36,7 @@ export interface OpenProperty {
   readonly absent: Cells | undefined
   /** The mark before the column of a value, see `nulls`; empty without `nulls`. */
   readonly present: readonly KeyValue[]
-  /** Directions of its columns. */
   readonly directions: readonly Direction[]
-  /** Reads the value from a bag. */
   read(bag: Bag): unknown
   /** Converts a value to its columns, or tells why the index cannot hold it. */
   toCells(value: unknown): Cells | { readonly misfit: string }
@@ -47,9 +45,7 @@ export interface OpenProperty {
 /** An index prepared for use: it holds everything that does not depend on a row. */
 export interface OpenIndex {
   readonly properties: readonly OpenProperty[]
-  /** Types of all columns of the key. */
   readonly types: readonly ColumnType[]
-  /** Directions of all columns of the key. */
   readonly directions: readonly Direction[]
   /** The column that decides the shard of a row; undefined if a row stands on the shard of its entity. */
   readonly shardColumn: number | undefined

@@ -26,7 +26,6 @@ export interface FailureNote extends FailureReport {
 export const NOTES_TASK = 'failing calls'
 
 const MAX_PROCESSES = 20
-/** Failures per note. */
 const MAX_FAILURES = 10
 const KEPT_MS = 60 * 60_000
 

@@ -8,7 +8,6 @@ import { NOTES_TASK, notesFromText, notesToText, type FailureNote } from './fail
 export interface NoteFailuresOptions {
   /** Milliseconds from the first failure to its note, and between attempts to note while no shard takes the note. */
   readonly firstMs?: number | undefined
-  /** Milliseconds between two notes. */
   readonly everyMs?: number | undefined
   readonly time?: Time | undefined
 }

@@ -31,7 +31,6 @@ export interface SlowCalls {
   ended(call: EndedCall, log: CallLog): void
 }
 
-/** The statements of a call so far. */
 export interface CallLog {
   readonly statements: { readonly statement: SentStatement; readonly others: number }[]
   more: number

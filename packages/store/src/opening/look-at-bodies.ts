@@ -27,7 +27,6 @@ export interface BrokenDefinition {
 
 /** The result of a look at a sample of bodies. */
 export interface BodiesLook {
-  /** Number of bodies in the sample. */
   readonly bodies: number
   /** False if a shard did not answer, so that there may be more to find. */
   readonly isWhole: boolean

@@ -3,7 +3,6 @@ import { interceptShard } from '@looseleaf/core/internal'
 
 /** A call before it reaches the driver. */
 export interface FaultyCall {
-  /** Number of the shard. */
   readonly shard: number
   /** Number of the shard's replica; undefined for the primary. */
   readonly replica: number | undefined
@@ -16,11 +15,9 @@ export interface FaultyCall {
   readonly operation: string
   /** Number of the call, from 1, among those of this operation on this table of this shard. */
   readonly number: number
-  /** Arguments of the call. */
   readonly args: readonly unknown[]
 }
 
-/** The fault of one call. */
 export interface Fault {
   /** Runs before the call, which waits for it. If it throws, the call rejects with that error, and is not made. */
   readonly before?: () => void | Promise<void>

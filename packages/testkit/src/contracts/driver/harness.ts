@@ -131,7 +131,6 @@ export async function freshIndex(
   })
 }
 
-/** Creates the table of this spec. */
 export async function freshTable(shard: Shard, spec: IndexTableSpec): Promise<IndexTable> {
   await shard.createIndexTable(spec)
   const index = shard.index(spec)
