@@ -20,13 +20,7 @@ import { createIndexTable } from './indexes/index-table.ts'
 import { createPendingTable } from './entities/pending-table.ts'
 import { createRowsOf } from './indexes/rows-of.ts'
 import { toNumber, toText } from './database/row-values.ts'
-import {
-  columnNames,
-  INCLUDED,
-  indexTableStatements,
-  primaryKey,
-  tableStatements,
-} from './schema/schema.ts'
+import { columnNames, INCLUDED, indexTableStatements, primaryKey, tableStatements } from './schema/schema.ts'
 import { createSession, type Call, type FaultCodes, type Row } from './database/session.ts'
 import { sizesOf } from './schema/sizes-of.ts'
 import { createTaskTable } from './bookkeeping/task-table.ts'
