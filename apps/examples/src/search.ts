@@ -23,8 +23,5 @@ export function startSearch(store: DataStore, signal: AbortSignal): Search {
       if (entity !== undefined) engine.add({ id, title: entity['title'], text: entity['text'] })
     }
   }
-  const ended = follow().catch((error: unknown) => {
-    if (!signal.aborted) throw error
-  })
-  return { find: (words) => engine.search(words).map(({ id }) => id as EntityId), ended }
+  return { find: (words) => engine.search(words).map(({ id }) => id as EntityId), ended: follow() }
 }

@@ -22,6 +22,12 @@ test('consumer commands list consumers, replay and discard dead letters, and dro
     expect.stringContaining('The store has no consumer search; it has none.'),
   ])
 
+  for (const command of [['drop'], ['letters', '--discard']]) {
+    const { stderr } = await run('consumer', ...command, 'search')
+    expect(stderr).toContain('The store has no consumer search; it has none.')
+    expect(stderr).not.toContain('--yes')
+  }
+
   const ids = await Promise.all([1, 2, 3].map(async (n) => (await store.put({ n })).id))
   const refuse = (): void => {
     throw new Error('No\u001B[31m room')

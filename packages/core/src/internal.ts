@@ -52,6 +52,7 @@ export {
   throwIfAborted,
   untilAborted,
 } from './tools/time.ts'
+export { untilSignal } from './tools/until-signal.ts'
 export { MAX_DEPTH, MAX_VALUES } from './entities/bag.ts'
 export { copyEntity, type EntityCopy } from './entities/copy-bag.ts'
 export { distinctIds, ID_BYTES, idBytes, idKey } from './entities/entity-id.ts'

@@ -46,7 +46,7 @@ export { includedBytes, includedPart } from './keys/included-part.ts'
 export { keyIdentity } from './keys/key-identity.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './keys/key-value.ts'
 export { encodeCursor, type CursorScope, type PageStart, type RowPlace } from './pages/cursor.ts'
-export { hideExpired, hideExpiredOfAny, isExpired } from './pages/hide-expired.ts'
+export { expiryOf, hideExpired, hideExpiredOfAny, isExpired } from './pages/hide-expired.ts'
 export {
   MAX_CONDITIONS,
   planIntersection,

@@ -1,4 +1,5 @@
 import { isRecord } from '@looseleaf/core/internal'
+import { jsonSchemaOf, variantsOf, type JsonSchema } from './json-schema.ts'
 import type { Schema } from './schema.ts'
 
 /**
@@ -9,24 +10,6 @@ import type { Schema } from './schema.ts'
 export function absenceBySchema(schema: Schema): (path: string) => boolean {
   const root = jsonSchemaOf(schema)
   return (path) => root !== undefined && mayBeAbsent(root, root, path.split('.'))
-}
-
-type JsonSchema = Readonly<Record<string, unknown>>
-
-function jsonSchemaOf(schema: Schema): JsonSchema | undefined {
-  const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: unknown }
-  const output: unknown = isRecord(jsonSchema) ? jsonSchema['output'] : undefined
-  if (typeof output !== 'function') return undefined
-  try {
-    // JSON has no dates and no bigints. With this option zod describes them as any value, instead of throwing.
-    const described: unknown = output({
-      target: 'draft-2020-12',
-      libraryOptions: { unrepresentable: 'any' },
-    })
-    return isRecord(described) ? described : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function mayBeAbsent(root: JsonSchema, node: unknown, [head, ...rest]: readonly string[]): boolean {
@@ -40,28 +23,6 @@ function mayBeAbsent(root: JsonSchema, node: unknown, [head, ...rest]: readonly 
     if (!Array.isArray(required) || !required.includes(head)) return true
     return values.some((value) => mayBeAbsent(root, value, rest))
   })
-}
-
-/** Returns the alternatives of a node, each with one type. */
-function variantsOf(root: JsonSchema, node: unknown, depth = 0): JsonSchema[] {
-  // A reference that leads back to itself has no alternatives.
-  if (!isRecord(node) || depth > MAX_DEPTH) return []
-  const ref = node['$ref']
-  if (typeof ref === 'string') return variantsOf(root, resolveRef(root, ref), depth + 1)
-  const parts = ['anyOf', 'oneOf', 'allOf'].flatMap((name) => (Array.isArray(node[name]) ? node[name] : []))
-  if (parts.length > 0) return parts.flatMap((part: unknown) => variantsOf(root, part, depth + 1))
-  const { type } = node
-  return Array.isArray(type) ? type.map((each: unknown) => ({ ...node, type: each })) : [node]
-}
-
-const MAX_DEPTH = 20
-
-/** Resolves `#` or `#/$defs/name`. */
-function resolveRef(root: JsonSchema, ref: string): unknown {
-  return ref
-    .split('/')
-    .slice(1)
-    .reduce<unknown>((node, step) => (isRecord(node) ? node[step] : undefined), root)
 }
 
 function allowsNull({ type, enum: values, const: constant }: JsonSchema): boolean {

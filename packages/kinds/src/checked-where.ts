@@ -17,7 +17,8 @@ type SuggestedWhere<T, Keys extends readonly unknown[]> = Keys extends readonly 
 type Suggested<T, Key> = {
   readonly [K in keyof Key as NameOf<Key, K>]?: Key[K] extends IndexProperties[string]
     ? | ValueIn<T, K, Key[K]>
-      | NullOf<Key[K]>
+      // `ValueMistakes` reports null on an index without it, in a sentence.
+      | null
       | ValueList<ValueIn<T, K, Key[K]> | NullOf<Key[K]>>
       | RangeOf<TypeOf<Key[K]>>
     : never
@@ -33,7 +34,45 @@ export type CheckedWhere<T, Keys extends readonly unknown[], ShardOn, W, Scatter
       ? unknown
       : Mistake<ScatterMistake<NamesOf<Keys>, ShardOn, W, Scatter>>
     : Mistake<WhereMistake<NamesOf<Keys>, W>>) &
+  ValueMistakes<T, Keys, W> &
   SuggestedWhere<T, Keys>
+
+/** Accepts the values of a query that its index can find; a sentence for null on a property without it, and for a text that no entity has. */
+type ValueMistakes<T, Keys extends readonly unknown[], W> = Keys extends readonly [infer Key, ...infer Rest]
+  ? NullMistake<Key, W> & TextMistakes<T, Key, W> & ValueMistakes<T, Rest, W>
+  : unknown
+
+/** Without rows for null, a query by null would find nothing. */
+type NullMistake<Key, W> = {
+  [K in keyof Key & string]: MayBeNull<ValueOf<W, NameOf<Key, K>>> extends true
+    ? Key[K] extends IndexProperties[string]
+      ? [NullOf<Key[K]>] extends [never]
+        ? Mistake<`The index has no row for an entity whose ${K} is null or absent, so null cannot be given for ${NameOf<Key, K> & string}.`>
+        : unknown
+      : unknown
+    : unknown
+}[keyof Key & string]
+
+type MayBeNull<V> = IsAny<V> extends true ? false : [Extract<V, null>] extends [never] ? false : true
+
+type TextMistakes<T, Key, W> = {
+  readonly [
+    K in keyof Key & string as [UnknownText<T, Key, K, W>] extends [never] ? never : NameOf<Key, K>
+  ]: Mistake<`No entity has "${UnknownText<T, Key, K, W>}" as its ${K}.`>
+}
+
+/** A text of the query that is none of the texts which the type of the entities allows. */
+type UnknownText<T, Key, K extends keyof Key & string, W> = Key[K] extends IndexProperties[string]
+  ? Extract<ValueIn<T, K, Key[K]>, string> extends infer Allowed extends string
+    ? string extends Allowed
+      ? never
+      : Exclude<LiteralText<ValueOf<W, NameOf<Key, K>>>, Allowed>
+    : never
+  : never
+
+type LiteralText<V> = V extends string ? (string extends V ? never : V) : never
+
+type ValueOf<W, Name> = Name extends keyof W ? W[Name] : never
 
 /** Many queries of an index. The second list gives the callback of a `map` the values of union types. */
 export type CheckedWheres<T, Keys extends readonly unknown[], ShardOn, W, Scatter> = readonly CheckedWhere<
@@ -82,16 +121,20 @@ type FirstGiven<Names extends readonly string[], W> = Names extends readonly [
     : Name
   : never
 
-/** The condition of a query on a property. */
+/** The condition of a query on a property. `any` counts as a value. */
 type GivenAs<W, Name extends string> = Name extends keyof W
-  ? [Exclude<W[Name], undefined>] extends [never]
-    ? 'none'
-    : [Exclude<W[Name], undefined>] extends [AnyRange]
-      ? 'range'
-      : undefined extends W[Name]
-        ? 'unsure'
-        : 'value'
+  ? IsAny<W[Name]> extends true
+    ? 'value'
+    : [Exclude<W[Name], undefined>] extends [never]
+      ? 'none'
+      : [Exclude<W[Name], undefined>] extends [AnyRange]
+        ? 'range'
+        : undefined extends W[Name]
+          ? 'unsure'
+          : 'value'
   : 'none'
+
+type IsAny<V> = 0 extends 1 & V ? true : false
 
 /** A range with values of any type. Excludes strings, which have a method `startsWith`. */
 type AnyRange = object & { readonly in?: never } & (

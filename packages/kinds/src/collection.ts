@@ -109,7 +109,7 @@ export interface Entities<In, Out> {
   deleteMany(of: readonly Reference[], options: FateOptions): Promise<Fate<boolean>[]>
   deleteMany(of: readonly Reference[], options?: ValueOptions): Promise<boolean[]>
   /**
-   * Iterates over the changes of entities of this kind, like `store.changes`. Includes every deletion of the store, because a tombstone
+   * Iterates over the changes of entities of this kind, like `store.changes`, until the loop is left or the signal fires. Includes every deletion of the store, because a tombstone
    * has no kind. Ends with `SCHEMA_MISMATCH` at an entity that cannot become an item; the cursor of the change before it is still valid.
    */
   changes(options?: ChangesOptions): AsyncIterable<ItemChange<Out>>
@@ -126,7 +126,7 @@ export interface ItemChange<T> extends Omit<EntityChange, 'entity'> {
   readonly item: Item<T> | undefined
 }
 
-/** A page of items, in the order of the index. `cursor` and `previous` lead to the next page and to the page before, see `QueryPage`. */
+/** A page of items of `T`, the type of an entity without id and version: see `PageOf`. In the order of the index. `cursor` and `previous` lead to the next page and to the page before, see `QueryPage`. */
 export interface Page<T> {
   readonly items: readonly Item<T>[]
   readonly cursor?: string
@@ -218,7 +218,8 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never, S
     options?: Scattered<QueryIdsOptions, Scatter>,
   ): Promise<IdPage>
   /**
-   * Iterates over the matching items from `cursor` on. Reads a page when the loop reaches it. If the loop moves an item ahead in the index,
+   * Iterates over all matching items from `cursor` on. Reads a page when the loop reaches it; `limit` is the size of these pages, and does
+   * not bound the number of items: leave the loop for that, or use `page`. If the loop moves an item ahead in the index,
    * it comes again; if such a move never leaves the range, the loop never ends. To change each item once, use `updateWhere`.
    */
   each<const W extends object, Scatter extends boolean | undefined = undefined>(

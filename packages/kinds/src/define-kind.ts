@@ -18,7 +18,7 @@ import { absenceBySchema } from './absence-by-schema.ts'
 import type { CheckedExpiry, TimeOf } from './checked-expiry.ts'
 import type { CheckedIndex } from './checked-index.ts'
 import type { Changes } from './checked-patch.ts'
-import type { Collection } from './collection.ts'
+import type { Collection, Page } from './collection.ts'
 import { createEntities, type UntypedEntities } from './entities.ts'
 import { addedInclude, expiryIndex, ofKind, withTime } from './expiry-index.ts'
 import { createFillWarning } from './fill-warning.ts'
@@ -107,6 +107,9 @@ type PlainIndex = Omit<KindIndex<object>, 'by' | 'include'> & {
 
 /** The type of the kind's items: `ItemOf<typeof Issue>`. */
 export type ItemOf<K extends { readonly schema: Schema }> = Item<SchemaOutput<K['schema']>>
+
+/** The type of a page of the kind's items: `PageOf<typeof Issue>`. */
+export type PageOf<K extends { readonly schema: Schema }> = Page<SchemaOutput<K['schema']>>
 
 /** The type of the kind's patches in object form: `ChangesOf<typeof Issue>`. */
 export type ChangesOf<K extends { readonly schema: Schema }> = Changes<SchemaOutput<K['schema']>>

@@ -131,7 +131,7 @@ export function createEntities(
   async function update(of: unknown, patch: unknown, options: CallOptions = {}): Promise<AnyItem> {
     checkOptions('update', options, CALL)
     const { id, version } = parseReference('update', of)
-    const { mayBeOutput, ...parsed } = parsePatch('update', patch)
+    const { mayBeOutput, ...parsed } = parsePatch('update', patch, shape)
     if (parsed.id !== undefined && parsed.id !== id) {
       throw new LooseleafError('BAD_ID', `The patch given for ${name} ${id} has another id.`, { entity: id })
     }
@@ -187,7 +187,7 @@ export function createEntities(
     options: CallOptions = {},
   ): Promise<AnyItem> {
     checkOptions('upsert', options, CALL)
-    parsePatch('upsert', patch)
+    parsePatch('upsert', patch, shape)
     const { version, properties } = parseValue('upsert', value)
     const toBag = shape.toBag(properties, { entity: id, mayBeOutput: version !== undefined })
     return changeOrInsert(
@@ -265,7 +265,7 @@ export function createEntities(
     putMany: (values, options) => eachOf('putMany', values, options, put, isIdempotentPut),
     async updateMany(of, patch, options) {
       // An invalid patch rejects the whole call, before it becomes the fate of each entity.
-      parsePatch('updateMany', patch)
+      parsePatch('updateMany', patch, shape)
       return eachOf(
         'updateMany',
         of,

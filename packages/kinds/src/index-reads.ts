@@ -1,5 +1,6 @@
 import type { Fate } from '@looseleaf/core'
 import {
+  badArgument,
   checkOptions,
   KIND_PROPERTY,
   optionKinds,
@@ -10,7 +11,7 @@ import {
 import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
 import { MAX_LIMIT, type GetAllOptions } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
-import type { QueryManyOptions } from '@looseleaf/store/internal'
+import { optionsOf, type QueryManyOptions } from '@looseleaf/store/internal'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
 import { createItemReader } from './matching-items.ts'
@@ -41,8 +42,8 @@ export function createIndexReads(
 ): IndexOf<object, readonly never[]> {
   const readerFor = createItemReader(shape, definition)
 
-  /** Reads a page. The store checks `where`. */
-  async function page(where: unknown, options: QueryOptions = {}): Promise<Page<object>> {
+  /** Reads a page. The store checks `where` and the options. */
+  async function readPage(where: unknown, options: QueryOptions): Promise<Page<object>> {
     const itemsOf = readerFor(where)
     const found = await store.query(definition, where as object, options)
     return { ...found, items: itemsOf(found.items) }
@@ -52,7 +53,9 @@ export function createIndexReads(
     wheres: readonly unknown[],
     options: QueryManyOptions = {},
   ): Promise<PageWithCount<object>[]> {
-    const readers = Array.isArray(wheres) ? wheres.map((where) => readerFor(where)) : []
+    checkOptions('pageMany', options, optionsOf.queryMany)
+    if (!Array.isArray(wheres)) throw badArgument('pageMany', 'an array of conditions', wheres)
+    const readers = wheres.map((where) => readerFor(where))
     const pages = await store.queryMany(definition, wheres as readonly object[], options)
     // With `count: true` the pages have counts; the type of the call tells.
     return pages.map((found, i) => ({
@@ -61,11 +64,11 @@ export function createIndexReads(
     })) as unknown as PageWithCount<object>[]
   }
 
-  async function first(where: unknown, options: GetAllOptions = {}): Promise<Item<object> | undefined> {
+  async function first(where: unknown, options: GetAllOptions): Promise<Item<object> | undefined> {
     let cursor: string | undefined
     let limit = 1
     do {
-      const found = await page(where, { ...options, limit, ...(cursor !== undefined && { cursor }) })
+      const found = await readPage(where, { ...options, limit, ...(cursor !== undefined && { cursor }) })
       if (found.items.length > 0) return found.items[0]
       // A page may be empty although items follow: it reached a bound, or no item on it matches as it is read.
       cursor = found.cursor
@@ -85,7 +88,7 @@ export function createIndexReads(
     return store.holdOpen(() =>
       withCallbacks(options, (wrapped) =>
         changeWhere(
-          (paging) => page(where, paging),
+          (paging) => readPage(where, paging),
           (found) => work(found, each),
           wrapped,
         ),
@@ -96,17 +99,25 @@ export function createIndexReads(
   return {
     definition,
     isReady: () => store.isReady(definition),
-    page,
+    async page(where, options = {}) {
+      checkOptions('page', options, optionsOf.query)
+      return readPage(where, options)
+    },
     pageMany,
     async all(where, options = {}) {
+      checkOptions('all', options, optionsOf.getAll)
       const itemsOf = readerFor(where)
       return itemsOf(await store.getAll(definition, where as object, options))
     },
-    first: (where, options) => store.holdOpen(() => first(where, options)),
+    async first(where, options = {}) {
+      checkOptions('first', options, optionsOf.getAll)
+      return store.holdOpen(() => first(where, options))
+    },
     async *each(where, options = {}) {
+      checkOptions('each', options, optionsOf.query)
       let { cursor } = options
       do {
-        const found = await page(where, { ...options, ...(cursor !== undefined && { cursor }) })
+        const found = await readPage(where, { ...options, ...(cursor !== undefined && { cursor }) })
         yield* found.items
         cursor = found.cursor
       } while (cursor !== undefined)
@@ -123,12 +134,15 @@ export function createIndexReads(
         ),
       }
     },
-    ids: (where, options = {}) => store.queryIds(definition, where as object, options),
+    async ids(where, options = {}) {
+      checkOptions('ids', options, optionsOf.queryIds)
+      return store.queryIds(definition, where as object, options)
+    },
     count: (where, options = {}) => store.count(definition, where as object, options),
     countMany: (wheres, options = {}) => store.countMany(definition, wheres as readonly object[], options),
     explain: (where, options = {}) => store.explain(definition, where as object, options),
     async updateWhere(where, patch, options = {}) {
-      parsePatch('updateWhere', patch)
+      parsePatch('updateWhere', patch, shape)
       return change('updateWhere', where, options, async (found, each) => {
         const fates = (await writes.updateMany(found, patch, each)) as Fate<Item<object>>[]
         // An unchanged entity keeps its version.

@@ -19,6 +19,7 @@ export {
   type ItemOf,
   type Kind,
   type KindOptions,
+  type PageOf,
 } from './define-kind.ts'
 export { indexesOf } from './indexes-of.ts'
 export type { Failure } from './fate.ts'

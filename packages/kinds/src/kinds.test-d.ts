@@ -2,7 +2,17 @@
 import type { EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
-import { defineKind, typed, unset, type Entities, type Fate, type Item, type Patch } from './index.ts'
+import {
+  defineKind,
+  typed,
+  unset,
+  type Entities,
+  type Fate,
+  type Item,
+  type ItemOf,
+  type PageOf,
+  type Patch,
+} from './index.ts'
 
 declare const store: DataStore
 
@@ -80,13 +90,22 @@ export async function results(id: EntityId): Promise<[string, Date | undefined, 
   return [first.id, first.due, version, saved.status]
 }
 
+/** `PageOf` is the type of a page, with items of the type `ItemOf`. */
+export async function pages(): Promise<ItemOf<typeof Issues>[]> {
+  const page: PageOf<typeof Issues> = await issues.byLabel.page({ labels: 'a' })
+  const [counted] = await issues.byLabel.pageMany([{ labels: 'a' }], { count: true })
+  const others: PageOf<typeof Issues>[] = counted === undefined ? [] : [counted]
+  return [page, ...others].flatMap(({ items }) => items)
+}
+
 interface OfProject {
   readonly project: string
 }
 
 /** Queries whose parts come from variables compile. */
-export async function queries(filter: OfProject, everywhere: boolean): Promise<number> {
+export async function queries(filter: OfProject, everywhere: boolean, json: string): Promise<number> {
   await issues.byStatus.all(filter)
+  await issues.byStatus.all({ project: JSON.parse(json), status: JSON.parse(json) })
   await issues.byStatus.all({ project: 'p', status: { in: [] } })
   await issues.byStatus.all({}, { scatter: everywhere })
   await issues.byStatus.countMany(['p', 'q'].map((project) => ({ project, status: { in: ['open'] } })))

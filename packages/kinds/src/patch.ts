@@ -2,6 +2,7 @@ import { copyBag, LooseleafError } from '@looseleaf/core'
 import { badArgument, isPlainObject, isPromise } from '@looseleaf/core/internal'
 import { unchanged } from '@looseleaf/store'
 import { parseValue } from './reference.ts'
+import type { Shape } from './shape.ts'
 import { unset } from './unset.ts'
 
 /** A checked patch: a copy of the object form, or an edit. */
@@ -14,8 +15,11 @@ export interface ParsedPatch {
   of(show: () => object): object | undefined
 }
 
-/** Checks a patch. Throws `BAD_OPTION` for an invalid one, and `BAD_PROPERTY` for undefined and for values that cannot be stored. */
-export function parsePatch(call: string, patch: unknown): ParsedPatch {
+/**
+ * Checks a patch. Throws `BAD_OPTION` for an invalid one, and `BAD_PROPERTY` for undefined, for values that cannot be stored, and for an
+ * object whose names are all unknown to the kind.
+ */
+export function parsePatch(call: string, patch: unknown, shape: Pick<Shape, 'requireNames'>): ParsedPatch {
   if (typeof patch === 'function') {
     const edit = patch as (shown: object) => unknown
     return {
@@ -27,6 +31,7 @@ export function parsePatch(call: string, patch: unknown): ParsedPatch {
   }
   const { id, version, properties } = parseValue(call, patch)
   const copy = unlessEmpty(call, properties) && copyPatch(properties)
+  if (copy !== undefined) shape.requireNames(copy)
   return { id, version, mayBeOutput: version !== undefined, of: () => copy }
 }
 

@@ -38,7 +38,12 @@ export function parseValue(
   if (!isPlainObject(value)) throw badArgument(call, 'an object of properties', value)
   const { id, version, ...properties } = value as { readonly id?: unknown; readonly version?: unknown }
   if (id !== undefined) parseId(id)
-  else if ('version' in value) throw badArgument(call, 'an id beside a version', id)
+  else if ('version' in value) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `${call} got a value with a version and without an id. To write a copy of an item, leave out its version, too; to write the item itself, give both.`,
+    )
+  }
   return {
     id: id as EntityId | undefined,
     version: 'version' in value ? parseVersion(call, version) : undefined,

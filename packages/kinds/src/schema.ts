@@ -92,13 +92,11 @@ function mismatch(
     const path = steps.map((step) => (typeof step === 'object' ? step.key : step))
     return { message: withoutValue(message, valueAt(value, path)), path }
   })
-  const [first] = issues
-  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
-  return new LooseleafError(
-    'SCHEMA_MISMATCH',
-    `${failure}: ${first?.path.map(String).join('.') || 'the whole'}: ${first?.message}${more}.`,
-    { issues, entity },
-  )
+  const shown = issues
+    .slice(0, MAX_SHOWN)
+    .map(({ message, path }) => `${path.map(String).join('.') || 'the whole'}: ${message}`)
+  const more = issues.length > MAX_SHOWN ? ` (and ${issues.length - MAX_SHOWN} more)` : ''
+  return new LooseleafError('SCHEMA_MISMATCH', `${failure}: ${shown.join('; ')}${more}.`, { issues, entity })
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
@@ -117,6 +115,9 @@ function withoutValue(message: string, value: unknown): string {
   const digits = String(value).replaceAll(/[.+]/g, '\\$&')
   return message.replaceAll(new RegExp(`(?<![\\w.])${digits}(?!\\w|\\.\\d)`, 'g'), '…')
 }
+
+/** Issues in a message; the error has all of them. */
+const MAX_SHOWN = 10
 
 /** Shorter values are only removed in quotes, because they may be part of any word. */
 const LONG_VALUE = 4

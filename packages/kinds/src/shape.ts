@@ -11,6 +11,7 @@ import { KIND_PROPERTY as KIND, setMeta, isPromise } from '@looseleaf/core/inter
 import { agrees, applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { createKnownNames } from './known-names.ts'
 import { knownOfMisfit } from './known-of-misfit.ts'
+import { createPatchNames } from './patch-names.ts'
 import { copied, sameValue } from './same-value.ts'
 import { addedNames, filledIn, knownPart, settled, type Outputs } from './schema-output.ts'
 import { validated, validatedAgain, validatedIfFit, type Schema } from './schema.ts'
@@ -57,7 +58,12 @@ export interface Shape {
    * equals the stored one stays, so that the schema does not change it again. Both throw `SCHEMA_MISMATCH`.
    */
   toBag(value: object, origin: Origin): (stored: Bag | undefined) => Bag
-  /** Applies a patch to a bag; unknown properties stay. Undefined if the patch changes nothing. Throws `SCHEMA_MISMATCH`. */
+  /** Throws `BAD_PROPERTY` if the schema would drop every name of a patch. */
+  requireNames(patch: object): void
+  /**
+   * Applies a patch to a bag; unknown properties stay. Undefined if the patch changes nothing. Throws `SCHEMA_MISMATCH`, and `BAD_PROPERTY`
+   * for a name that the schema would drop, unless the bag has it.
+   */
   patched(bag: Bag, patchOf: (show: () => object) => object | undefined, origin: Origin): Bag | undefined
   /** Returns the bag in the newest shape, with defaults. Throws `SCHEMA_MISMATCH` if it does not fit the schema. */
   upgraded(bag: Bag, entity: EntityId): Bag
@@ -88,6 +94,7 @@ export function createShape(options: ShapeOptions): Shape {
   const { name, formerly, expires, schema, upgrades, checkReads, onFill } = options
   const names: readonly unknown[] = [name, ...formerly]
   const knownNames = createKnownNames()
+  const patchNames = createPatchNames(schema, RESERVED)
   const subjectOf = (entity: EntityId | undefined): string =>
     entity === undefined ? `The ${name}` : `The ${name} ${entity}`
 
@@ -223,6 +230,7 @@ export function createShape(options: ShapeOptions): Shape {
       return output === undefined || filledIn(properties, output) !== properties
     },
     requireKnown,
+    requireNames: (patch) => patchNames.requireAny(patch, `The kind ${name}`),
     toBag(value, origin) {
       const { entity, mayBeOutput } = origin
       const { once, twice } = outputsFor(value, entity)
@@ -248,6 +256,7 @@ export function createShape(options: ShapeOptions): Shape {
         ),
       )
       if (patch === undefined) return undefined
+      patchNames.requireAll(patch, before, subjectOf(entity))
       const known = fitting
         ? (knownPart(before, fitting) as Bag)
         : knownOfMisfit(before, patch as Bag, (repaired) => validatedIfFit(schema, repaired))

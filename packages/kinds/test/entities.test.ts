@@ -356,6 +356,21 @@ test('changes include the entities of the kind, and all deletions', async () => 
   }
 })
 
+test('a signal ends the changes of a kind without an error, before the first one and during a wait', async () => {
+  const store = await openStore(Issue)
+  const issues = Issue.in(store)
+  await issues.insert(fresh)
+  const seen: unknown[] = []
+  for await (const { item } of issues.changes({ from: 'beginning', signal: AbortSignal.abort() }))
+    seen.push(item)
+  const aborter = new AbortController()
+  for await (const { item } of issues.changes({ from: 'beginning', pollMs: 10, signal: aborter.signal })) {
+    seen.push(item?.title)
+    setTimeout(() => aborter.abort(), 30)
+  }
+  expect(seen).toEqual([fresh.title])
+})
+
 test('itemOf makes the upgraded item of an entity of the kind, and of no other', async () => {
   const Old = defineKind('note', { schema: typed<{ text: string }>() })
   const New = defineKind('note', {

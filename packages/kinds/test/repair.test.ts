@@ -102,5 +102,5 @@ test('a repair removes known properties as it says, and gives no other object un
     phone,
     visitor: { id: 'j', name: 'Di' },
   })
-  expect(await repaired({}, { phone, misspelt: 1 })).toEqual({ phone })
+  expect(await repaired({ misspelt: 0 }, { phone, misspelt: 1 })).toEqual({ phone, misspelt: 1 })
 })

@@ -194,6 +194,21 @@ const mistakes: readonly Mistake[] = [
     'The value of project may be undefined, which would ask for all of them',
   ],
   [
+    'a text that no entity has',
+    `issues.byState.page({ state: 'opne' })`,
+    'No entity has \\"opne\\" as its state.',
+  ],
+  [
+    'null for a property without rows for it',
+    `issues.byAssignee.page({ assignee: null })`,
+    'The index has no row for an entity whose assignee is null or absent, so null cannot be given for assignee.',
+  ],
+  [
+    'null for a property that is never null',
+    `issues.byProject.page({ project: null })`,
+    'The index has no row for an entity whose project is null or absent, so null cannot be given for project.',
+  ],
+  [
     'many queries that skip a property',
     `issues.byProject.countMany(['x'].map((title) => ({ title })))`,
     'title cannot be given without a value of project, which stands before it in the index.',
@@ -211,6 +226,7 @@ interface Issue {
   due?: Date
   made: Date
   review?: { by: string }
+  state: 'open' | 'closed'
 }
 const Issues = defineKind('issue', {
   schema: typed<Issue>(),
@@ -218,6 +234,8 @@ const Issues = defineKind('issue', {
     byProject: { by: [{ project: 'string' }, { title: 'string' }, { due: { type: 'time', nulls: 'last' } }] },
     byTitle: { by: [{ title: 'string' }, { project: 'string' }], shardOn: 'project' },
     byTime: { by: [{ made: 'time' }], shardOn: 'id' },
+    byState: { by: [{ state: 'string' }] },
+    byAssignee: { by: [{ assignee: { type: 'string', nulls: 'skip' } }] },
   },
 })
 declare const issues: ReturnType<typeof Issues.in>

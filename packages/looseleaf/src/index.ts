@@ -165,6 +165,7 @@ export {
   type Scattered,
   type KindOptions,
   type Page,
+  type PageOf,
   type PageWithCount,
   type Patch,
   type Reference,

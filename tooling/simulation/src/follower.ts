@@ -1,4 +1,4 @@
-import { formatId, isLooseleafError, type EntityId } from '@looseleaf/core'
+import { formatId, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { Checker } from './checks.ts'
@@ -35,20 +35,16 @@ export function createFollower(driver: ReferenceDriver, { check }: Checker): Fol
   return {
     async follow(store, signal) {
       const from = cursor ?? 'beginning'
-      try {
-        for await (const change of store.changes({ from, pollMs: POLL_MS, signal })) {
-          const { id, version } = change
-          const known = handed.get(id) ?? 0
-          check(
-            'changes of an entity never go back to an older version',
-            !hasFailedOver && version < known && `${id} came at ${version} after ${known}`,
-          )
-          handed.set(id, version)
-          // Stored together with the state that it stands for.
-          cursor = change.cursor
-        }
-      } catch (error) {
-        if (!isLooseleafError(error, 'ABORTED')) throw error
+      for await (const change of store.changes({ from, pollMs: POLL_MS, signal })) {
+        const { id, version } = change
+        const known = handed.get(id) ?? 0
+        check(
+          'changes of an entity never go back to an older version',
+          !hasFailedOver && version < known && `${id} came at ${version} after ${known}`,
+        )
+        handed.set(id, version)
+        // Stored together with the state that it stands for.
+        cursor = change.cursor
       }
     },
     serverCrashed() {

@@ -81,6 +81,23 @@ describe('a consumer', () => {
     expect(handled.map(({ id }) => id)).toEqual([second.id, third.id])
   })
 
+  it('a second consumer of a name on one store is refused until the first is stopped', async () => {
+    const first = start()
+    expect(() => consume(store, 'search', () => {}, { from: 'beginning' })).toThrow(
+      expect.objectContaining({
+        code: 'BAD_OPTION',
+        message: expect.stringMatching(/consumer search already runs .*a name of its own.*`concurrency`/),
+      }),
+    )
+    const { id } = await store.put({ n: 1 })
+    await until(() => handled.some((change) => change.id === id))
+    const stopping = first.stop()
+    const second = start()
+    const later = await store.put({ n: 2 })
+    await until(() => handled.some((change) => change.id === later.id))
+    await Promise.all([stopping, second.stop()])
+  })
+
   it('a new consumer without `from` is refused with both choices, handles nothing and registers nothing', async () => {
     await store.put({ n: 1 })
     const errors: unknown[] = []

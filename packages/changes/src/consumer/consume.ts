@@ -11,6 +11,7 @@ import { createPartitionLeases } from './partition-leases.ts'
 import { createReplays } from './replays.ts'
 import { createRetrySlots } from './retry-slots.ts'
 import { createRowHandler, type HandledCounts, type Handler } from './row-handler.ts'
+import { reserveName } from './running-names.ts'
 import { createShardConsumer } from './shard-consumer.ts'
 
 export interface Consumer {
@@ -54,7 +55,8 @@ const LAST_RETRY_MS = 2_000
  * processes share the work. A name that the store does not know needs the option `from`. Versions of one entity arrive in order, one at a
  * time; a version that was replaced before it was read is skipped. If the function throws or rejects, the change is retried while others
  * proceed, and after `maxAttempts` failures it becomes a dead letter.
- * Throws `BAD_OPTION` for bad arguments. Later errors go to `onError` and are retried, except those that end the consumer. The consumer ends
+ * Throws `BAD_OPTION` for bad arguments, and if this store object already runs a consumer of this name: two handlers would get a part of the
+ * changes each. `concurrency` sets the number of handlers in flight. Later errors go to `onError` and are retried, except those that end the consumer. The consumer ends
  * with its store. `store.close()` waits up to five seconds for handlers in flight but rejects their calls, so stop the consumer first if
  * handlers use the store.
  */
@@ -71,6 +73,7 @@ export function consume(
   const { context } = store
   const controller = new AbortController()
   const { signal } = controller
+  reserveName(context, name, signal)
 
   const report = (error: unknown, change?: ChangedEntity): void =>
     void guarded(

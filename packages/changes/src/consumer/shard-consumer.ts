@@ -312,7 +312,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       const { updated } = oldestOf(leases.held.map(empty.endFor))
       // If everything up to the floor is handled, nothing was late at that read, even with a clock behind the floor.
       const lagMs = updated >= floor && floor > now ? 0 : lagOf(updated, now)
-      return lagMs === undefined ? undefined : Math.max(0, lagMs + elapsed() - readAt)
+      return lagMs === undefined ? undefined : Math.round(Math.max(0, lagMs + elapsed() - readAt))
     },
     async settled() {
       const all = Promise.all(busy.values())

@@ -1,5 +1,5 @@
-import type { CallOptions, Entity } from '@looseleaf/core'
-import { optionKinds, type OptionKinds } from '@looseleaf/core/internal'
+import type { Entity } from '@looseleaf/core'
+import { optionKinds, untilSignal, type OptionKinds } from '@looseleaf/core/internal'
 import type {
   IndexDefinition,
   IndexedEntity,
@@ -13,7 +13,10 @@ import type { DataStore } from '@looseleaf/store'
 import type { ChangesStore } from '../changes-store.ts'
 import { createCurrentPage, versionOf, type CurrentPage } from './watched-page.ts'
 
-export interface WatchOptions extends CallOptions, Pick<QueryOptions, 'order' | 'limit' | 'scatter'> {}
+export interface WatchOptions extends Pick<QueryOptions, 'order' | 'limit' | 'scatter'> {
+  /** Ends the loop without an error when it fires. A signal that has fired before yields nothing. */
+  readonly signal?: AbortSignal | undefined
+}
 
 /** The current page, and its difference to the page that this loop got before. */
 export interface WatchedPage<P extends IndexProperties> {
@@ -40,9 +43,11 @@ const watchOptionKinds: OptionKinds<WatchOptions> = {
 const watched = new WeakMap<ChangesStore['context'], Map<string, CurrentPage>>()
 
 /**
- * Yields the first page of a query, and the page again whenever it has changed, until the loop ends or the signal fires. A write shows within
- * about half a second. A slow loop skips pages; its next one is the latest, compared with the last one that it got. Loops in one process
- * that watch the same page share its queries. Throws the errors of `query`, except retryable ones, after which it queries again.
+ * Yields the first page of a query, and the page again whenever it has changed, until the loop is left or the signal fires. A write shows
+ * within about half a second; an item leaves the page when it expires, by the clock of the process. A slow loop skips pages; its next one is
+ * the latest, compared with the last one that it got. Loops in one process that watch the same page share its queries. Throws the errors of
+ * `query`, except retryable ones, after which it queries again, and `CLOSED` when the store is closed. The signal ends the loop without an
+ * error.
  */
 export async function* watch<const P extends IndexProperties>(
   store: WatchStore,
@@ -52,7 +57,16 @@ export async function* watch<const P extends IndexProperties>(
 ): AsyncGenerator<WatchedPage<P>, void, undefined> {
   checkStore('watch', store, options, watchOptionKinds)
   requireDefinition('watch', index)
-  const page = pageOf(store, index, where, options)
+  yield* untilSignal(options.signal, pagesOf(store, index, where, options))
+}
+
+async function* pagesOf<const P extends IndexProperties>(
+  store: WatchStore,
+  index: IndexDefinition<P>,
+  where: Where<P>,
+  options: WatchOptions,
+): AsyncGenerator<WatchedPage<P>, void, undefined> {
+  const page = currentPageOf(store, index, where, options)
   const { signal } = options
   page.enter()
   try {
@@ -80,7 +94,7 @@ export async function* watch<const P extends IndexProperties>(
   }
 }
 
-function pageOf<const P extends IndexProperties>(
+function currentPageOf<const P extends IndexProperties>(
   store: WatchStore,
   index: IndexDefinition<P>,
   where: Where<P>,
@@ -114,6 +128,7 @@ function pageOf<const P extends IndexProperties>(
       {
         read: () => store.query(index, ownWhere, query),
         matches: plan.matches,
+        expires: index.expires,
       },
       () => {
         if (pages.get(key) === created) pages.delete(key)

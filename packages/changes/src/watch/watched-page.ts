@@ -2,6 +2,7 @@ import { formatId, isLooseleafError, metaOf, type Bag, type Entity, type EntityI
 import { abortedError, type EntityRow } from '@looseleaf/core/internal'
 import { decodeBody, isPending, type EngineContext } from '@looseleaf/index-engine/internal'
 import { hubOf, type ChangeListener } from './change-hub.ts'
+import { createExpiryTimer } from './expiry-timer.ts'
 
 /** A page that is queried again whenever a change may concern it, once for all of its watchers. */
 export interface CurrentPage {
@@ -21,13 +22,15 @@ export interface PageSource {
   }>
   /** Tells whether an entity with this bag matches the query. */
   readonly matches: (bag: Bag) => boolean
+  /** The path of the time from which the query hides an item. */
+  readonly expires: string | undefined
 }
 
 const RETRY_MS = 1_000
 
 export function createCurrentPage(
   context: EngineContext,
-  { read, matches }: PageSource,
+  { read, matches, expires }: PageSource,
   onEmpty: () => void,
 ): CurrentPage {
   const hub = hubOf(context)
@@ -41,6 +44,13 @@ export function createCurrentPage(
   const waiting = new Set<{ readonly resolve: () => void; readonly reject: (error: unknown) => void }>()
   /** Entities that changed during the query in flight; its result may be older. */
   const changedDuringRead = new Set<EntityId>()
+  // A query hides an item from the time of its expiry, which is no change of the entity.
+  const expiry = createExpiryTimer(context.time, expires, queryAgain)
+
+  function queryAgain(): void {
+    isStale = true
+    void refresh()
+  }
 
   function concerns(row: EntityRow, shard: string): boolean {
     if (ids.has(formatId(row.id))) return true
@@ -66,10 +76,12 @@ export function createCurrentPage(
 
   function end(): void {
     hub.leave(listener)
+    expiry.stop()
     onEmpty()
   }
 
   function take(found: readonly Entity[]): void {
+    expiry.await(found)
     const isSame =
       generation > 0 &&
       found.length === items.length &&
@@ -112,10 +124,7 @@ export function createCurrentPage(
       if (!isStale && rows.some((row) => concerns(row, shard))) isStale = true
       if (isStale) void refresh()
     },
-    missed() {
-      isStale = true
-      void refresh()
-    },
+    missed: queryAgain,
     failed: fail,
   }
 

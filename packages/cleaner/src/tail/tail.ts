@@ -122,7 +122,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       return window !== undefined
     },
     get lagMs() {
-      return window?.gap === undefined ? 0 : (window.seenUntil - window.gap.since) / 1000
+      return window?.gap === undefined ? 0 : Math.round((window.seenUntil - window.gap.since) / 1000)
     },
     async round(roundPass, targets) {
       const pass: RepairPass = { ...roundPass, removals, leaves: leftToWriters.leaves }

@@ -7,6 +7,7 @@ import {
 } from '@looseleaf/changes'
 import { LooseleafError, type EntityId } from '@looseleaf/core'
 import { counted } from '@looseleaf/core/internal'
+import type { DataStore } from '@looseleaf/store'
 import type { Command } from 'commander'
 import { confirm } from '../running/confirm.ts'
 import { consumersJson, consumersText } from '../views/consumers-view.ts'
@@ -109,6 +110,7 @@ function addLetters(group: Command, run: Runner): void {
               selected === undefined
                 ? 'all dead letters'
                 : counted(selected.length, 'dead letter', 'dead letters')
+            await requireConsumer(store, consumer, signal)
             const isConfirmed = await confirm(session, `Delete ${which} of ${consumer}?`, yes)
             const discarded = isConfirmed
               ? await discardDeadLetters(store, consumer, selected, { signal })
@@ -149,15 +151,23 @@ function addDrop(group: Command, run: Runner): void {
     .option('--yes', 'do not ask')
     .action((consumer: string, { yes, ...options }: CommonOptions & { readonly yes?: boolean }) =>
       run(options, async (session) => {
+        const { signal } = session
+        const store = await session.store()
+        await requireConsumer(store, consumer, signal)
         const isConfirmed = await confirm(
           session,
           `Drop the consumer ${consumer}, its position and its dead letters?`,
           yes,
         )
-        if (isConfirmed) await dropConsumer(await session.store(), consumer, { signal: session.signal })
+        if (isConfirmed) await dropConsumer(store, consumer, { signal })
         session.output.result({ dropped: isConfirmed ? consumer : null }, () =>
           isConfirmed ? `The consumer ${printable(consumer)} is dropped.` : 'Nothing was changed.',
         )
       }),
     )
+}
+
+/** Throws `NOT_FOUND` if the store has no such consumer, before a question about it. */
+async function requireConsumer(store: DataStore, consumer: string, signal: AbortSignal): Promise<void> {
+  await readDeadLetters(store, consumer, { signal })
 }

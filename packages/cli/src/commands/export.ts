@@ -13,10 +13,11 @@ interface ExportCommandOptions extends CommonOptions {
 /** Characters that are gathered before they are written. */
 const CHUNK = 64 * 1024
 
-const DETAILS = `\`looseleaf import\` restores the lines exactly. An export is not a snapshot: each
-entity has the state of the moment when it was read. The lines are JSON with and
-without --json. The last line on stderr says whether the export is complete;
-only then the exit code is 0.
+const DETAILS = `\`looseleaf import --no-check\` restores the lines exactly. Without --no-check and
+with kinds in the config, the import checks entities by their schemas and adds
+defaults. An export is not a snapshot: each entity has the state of the moment
+when it was read. The lines are JSON with and without --json. The last line on
+stderr says whether the export is complete; only then the exit code is 0.
 
 With --output the lines first go to <file>.….part, which replaces the file when
 it is complete. An export that fails or is stopped leaves the old file

@@ -4,11 +4,15 @@ import { propertyValue } from '../definitions/property-value.ts'
 import type { QueryPlan } from './plan-query.ts'
 import type { PagePlan } from './row-source.ts'
 
-/** Tells whether an entity has expired by `now`, in milliseconds since 1970. An entity without a Date under the path never expires. */
-export function isExpired(bag: Bag, expires: string | undefined, now: number): boolean {
-  if (expires === undefined) return false
+/** Returns the time at which an entity expires, in milliseconds since 1970. An entity without a Date under the path never expires: `Infinity`. */
+export function expiryOf(bag: Bag, expires: string): number {
   const time = propertyValue(bag, expires)
-  return isDate(time) && time.getTime() <= now
+  return isDate(time) ? time.getTime() : Infinity
+}
+
+/** Tells whether an entity has expired by `now`, in milliseconds since 1970. */
+export function isExpired(bag: Bag, expires: string | undefined, now: number): boolean {
+  return expires !== undefined && expiryOf(bag, expires) <= now
 }
 
 /** Returns a plan that leaves out entities which have expired by `now`, in milliseconds since 1970. */

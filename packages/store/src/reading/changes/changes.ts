@@ -1,12 +1,14 @@
-import { formatId, type CallOptions, type Entity, type EntityId, type LooseleafError } from '@looseleaf/core'
-import { guarded } from '@looseleaf/core/internal'
+import { formatId, type Entity, type EntityId, type LooseleafError } from '@looseleaf/core'
+import { guarded, untilSignal } from '@looseleaf/core/internal'
 import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine/internal'
 import { followChanges, placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol/internal'
 import { changeCursor, placesOf } from './change-cursor.ts'
 import { damagedHandler } from '../entities/damaged-handler.ts'
 import type { EntityReader } from '../entities/entity-reader.ts'
 
-export interface ChangesOptions extends CallOptions {
+export interface ChangesOptions {
+  /** Ends the loop without an error when it fires. A signal that has fired before yields nothing. */
+  readonly signal?: AbortSignal | undefined
   /**
    * The beginning of the changes: `beginning` for every entity of the store, `now` for changes from the start of the loop on, or the
    * `cursor` of a change. `now` needs every shard to answer. Default: `now`. An explicit undefined is rejected, because a cursor that
@@ -55,11 +57,19 @@ const BEGINNING: FollowedPlace = { ...placeAt(0), since: 0 }
 
 const begunAt = (floor: number): FollowedPlace => ({ ...placeAt(floor), since: floor })
 
+/** Yields the changes of all shards until the signal fires. */
+export function changesOf(
+  ...args: Parameters<typeof followAll>
+): AsyncGenerator<EntityChange, void, undefined> {
+  const [, , { signal }] = args
+  return untilSignal(signal, followAll(...args))
+}
+
 /**
  * Yields the changes of all shards, those of one shard in the order of `updated`. Reads more from a shard once its last changes were
  * taken, so that a slow consumer holds at most some MiB of each shard in memory.
  */
-export async function* changesOf(
+async function* followAll(
   context: EngineContext,
   reader: EntityReader,
   options: ChangesOptions,

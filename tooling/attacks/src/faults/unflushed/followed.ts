@@ -1,4 +1,4 @@
-import { isLooseleafError, type Driver } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
 import { changed } from '@looseleaf-tooling/kit/changed-driver'
 import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
@@ -36,9 +36,7 @@ export const followed: Experiment = {
     const following = (async () => {
       const options = { from: 'beginning', pollMs: POLL_MS, signal: ended.signal } as const
       for await (const change of reading.changes(options)) given.set(change.id, change.version)
-    })().catch((error: unknown) => {
-      if (!isLooseleafError(error, 'ABORTED')) throw error
-    })
+    })()
     await atPage.promise
     let seen: number | undefined
 
