@@ -4,7 +4,7 @@ import { tableSpec } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
 import { cleanIndex, readCleanerReport } from '../src/index.ts'
-import { readLostRows, startTunedCleaner } from '../src/internal.ts'
+import { readEmptiedTables, startTunedCleaner } from '../src/internal.ts'
 import { createWitnessKeeper, type WitnessKeeper } from '../src/tampering/keep-witnesses.ts'
 import { loadWitnesses } from '../src/tampering/witness-record.ts'
 import { byTag, byUser, expectedRows, openStore, rowsIn } from './stores.ts'
@@ -78,9 +78,9 @@ test.each([0, 1])(
       'LooseleafWarning',
     )
     const lost = { index: 'by_user', shard: `memory ${shard}`, foundAt: new Date(time.now()) }
-    expect(await readLostRows(store)).toMatchObject([{ ...lost, isFilled: false }])
+    expect(await readEmptiedTables(store)).toMatchObject([{ ...lost, isFilled: false }])
     expect(await cleanIndex(store, 'by_user')).toMatchObject({ complete: true })
-    expect(await readLostRows(store)).toMatchObject([{ ...lost, isFilled: true }])
+    expect(await readEmptiedTables(store)).toMatchObject([{ ...lost, isFilled: true }])
     expect(await states()).toEqual(ALL_READY)
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
     await looks(keeperOf(), 2)

@@ -159,7 +159,7 @@ describe('a writer that was fenced', () => {
     await isHeldUp.promise
 
     heldUpFor = 2 * DELAY_MS
-    expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, waiting: 1 })
+    expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, postponed: 1 })
     const fenced = metaOf((await store.get(id))!)!.version
     await failOver(store, id, fenced, version, 'one')
     resume.resolve()
@@ -178,8 +178,8 @@ describe('a writer that was fenced', () => {
     const early = { key: [Buffer.from('two')], entityId: parseId(id), version: version + 1 }
     await table.upsert([early])
     heldUpFor = 2 * DELAY_MS
-    expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, waiting: 1 })
-    expect(await sweep(store)).toMatchObject({ fenced: 0, removed: 1, waiting: 0 })
+    expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, postponed: 1 })
+    expect(await sweep(store)).toMatchObject({ fenced: 0, removed: 1, postponed: 0 })
   })
 })
 

@@ -31,7 +31,7 @@ test('codec train stores a dictionary, codec show lists it and the shards that l
     link: `https://example.com/${n}`,
   })
   for (let n = 0; n < 40; n++) await store.put(bagOf(n) as { title: string })
-  await expect.poll(async () => (await store.context.driver.shards[1]!.definitions.all()).length).toBe(1)
+  await expect.poll(async () => (await store.context.driver.shards[1]!.codecEntries.all()).length).toBe(1)
 
   const trained = await runInside(['codec', 'train', '--sample', '80', '--bytes', '512', '--json'], { cwd })
   const { id, sample } = trained.json<{ id: string; sample: number }>()

@@ -136,7 +136,7 @@ test('an export with every type of value is imported exactly', async () => {
     refused: 0,
     ended: 'all',
     nextLine: 53,
-    left: null,
+    remainingLines: null,
     errors: [],
     warnings: [],
   })
@@ -181,7 +181,7 @@ test('an import reports bad lines with their numbers, and stores the others', as
     refused: 1,
     ended: 'refused',
     nextLine: 3,
-    left: '3-',
+    remainingLines: '3-',
   })
   const told = await runInside(['import', '-'], { cwd, input })
   expect(told.stdout).toContain(
@@ -308,7 +308,7 @@ test.each([
   const store = await openStore(cwd)
   const doneSoFar = async (): Promise<number> => {
     const { indexes } = await readCleanerReport(store)
-    return Math.max(0, ...(indexes[0]?.underWay?.shards.map((shard) => shard.done) ?? []))
+    return Math.max(0, ...(indexes[0]?.inProgress?.shards.map((shard) => shard.done) ?? []))
   }
 
   // Slow enough that the clean is far from its end when its first progress is read.
@@ -345,7 +345,7 @@ test('status --json has the documented shape', async () => {
     added: 0,
     removed: 0,
     fenced: 0,
-    waiting: 0,
+    postponed: 0,
     misplaced: 0,
     misfits: 0,
     duplicates: 0,
@@ -362,7 +362,7 @@ test('status --json has the documented shape', async () => {
     warnings: [],
     error: null,
   }
-  const index = { generation: 1, state: 'ready', underWay: null }
+  const index = { generation: 1, state: 'ready', inProgress: null }
   const followed = {
     name: shard.name,
     isFollowed: false,
@@ -376,8 +376,8 @@ test('status --json has the documented shape', async () => {
     grade: 'look',
     rule: 'no cleaner',
     about: expect.stringContaining('shard-'),
-    what: expect.any(String),
-    todo: expect.any(String),
+    problem: expect.any(String),
+    instruction: expect.any(String),
     see: 'The cleaner',
   }
   expect(status.json()).toEqual({

@@ -34,7 +34,7 @@ test('consumer commands list consumers, replay and discard dead letters, and dro
   }
   const options = { from: 'beginning', pollMs: 10, retryMs: 1, maxAttempts: 2 } as const
   const consumer = consume(store, 'search', refuse, options)
-  await vi.waitUntil(() => consumer.status().givenUp === 3, { timeout: 10_000 })
+  await vi.waitUntil(() => consumer.status().deadLettered === 3, { timeout: 10_000 })
 
   // The consumer saves its progress once a second.
   const failing = async (): Promise<number> =>

@@ -63,7 +63,7 @@ test('status --check finds bodies that cannot be read before any cleaning', asyn
     findings: [
       {
         rule: 'damaged',
-        what: expect.stringMatching(/^2 of the 7 bodies .*; the error of one: A stored body /),
+        problem: expect.stringMatching(/^2 of the 7 bodies .*; the error of one: A stored body /),
       },
     ],
   })

@@ -34,7 +34,7 @@ const openStore = (): Promise<DataStore> =>
 interface Checked {
   readonly ok: boolean
   readonly grade: string
-  readonly findings: readonly { readonly rule: string; readonly about: string; readonly what: string }[]
+  readonly findings: readonly { readonly rule: string; readonly about: string; readonly problem: string }[]
 }
 
 /** Runs `status --check act`. `first` is the URL of the first shard. */
@@ -64,7 +64,7 @@ test('status --check finds a read-only server and names the setting', async () =
     const { code, checked } = await check(site)
     expect(code).toBe(1)
     expect(checked.findings).toMatchObject([
-      { rule: 'writes', what: expect.stringMatching(/read-only .*set read_only to OFF/) as string },
+      { rule: 'writes', problem: expect.stringMatching(/read-only .*set read_only to OFF/) as string },
     ])
   } finally {
     await sendStatement(urls[0], 'SET GLOBAL read_only = OFF')
@@ -76,7 +76,7 @@ test('status --check finds a user without the right to write and names the right
   const { code, checked } = await check(site)
   expect(code).toBe(1)
   expect(checked.findings).toMatchObject([
-    { rule: 'writes', what: expect.stringMatching(/SHARD_DENIED: .*UPDATE/) as string },
+    { rule: 'writes', problem: expect.stringMatching(/SHARD_DENIED: .*UPDATE/) as string },
   ])
 })
 
@@ -110,7 +110,7 @@ test('status --check of another process finds writes that fail on a full disk, w
   expect(checked).toMatchObject({ ok: false, grade: 'act' })
   const found = checked.findings.find(({ rule }) => rule === 'failing calls')
   expect(found?.about).toBe(`shard ${new URL(urls[0]).host}/feed`)
-  expect(found?.what).toMatch(/ calls \(\d+ %\) failed with SHARD_FULL in \d+ s.*, in 1 process/)
+  expect(found?.problem).toMatch(/ calls \(\d+ %\) failed with SHARD_FULL in \d+ s.*, in 1 process/)
   const shown = await runCommand(['status'], { cwd: projectFolder(), env: { LOOSELEAF_SHARDS: urls.join() } })
   expect(shown.stdout).toMatch(/^Act: /)
   expect(shown.stdout).not.toContain('work as promised')

@@ -66,12 +66,15 @@ test.each([[[]], [['--ids-from', "Ada's file"]]])(
     const again = await runInside(['import', '-', ...words.split('\n'), '--json'], { cwd, input })
     // The shard fails again. The lines printed now include everything that remains.
     expect(again.code).toBe(3)
-    const { left, created } = again.json<{ left: string; created: number }>()
+    const { remainingLines, created } = again.json<{ remainingLines: string; created: number }>()
     expect(await numbersIn(cwd)).toHaveLength(stored.length + created)
     writeFileSync(join(cwd, 'answered'), 'Infinity')
-    const last = await runInside(['import', '-', '--lines', left, ...options, '--json'], { cwd, input })
+    const last = await runInside(['import', '-', '--lines', remainingLines, ...options, '--json'], {
+      cwd,
+      input,
+    })
     expect(last).toMatchObject({ code: 0 })
-    expect(last.json()).toMatchObject({ ended: 'all', left: null })
+    expect(last.json()).toMatchObject({ ended: 'all', remainingLines: null })
     expect(await numbersIn(cwd)).toEqual(Array.from({ length: COUNT }, (_, i) => i + 1))
   },
 )

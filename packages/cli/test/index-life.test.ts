@@ -459,7 +459,7 @@ test('show prints the definition, state and filling of an index', async () => {
   const filling = run('clean --index by_name', { stop: stop.signal })
   await expect
     .poll(async () => (await run('index show by_name --generation 2 --json')).json(), { timeout: 10_000 })
-    .toMatchObject({ generations: [{ rows: { underWay: { workers: 1 } } }] })
+    .toMatchObject({ generations: [{ rows: { inProgress: { workers: 1 } } }] })
   stop.abort()
   await filling
   const { stdout } = await run('index show by_name')

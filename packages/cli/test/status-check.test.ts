@@ -70,8 +70,8 @@ export default { shards }
   const name = shown.json<{ shards: [{ name: string }] }>().shards[0].name
   expect(shown.json()).toMatchObject({
     replicas: [
-      { name: 'copy', primary: name, behindMs: 0, leftOut: null },
-      { name: 'lost', primary: name, behindMs: null, leftOut: 'It has no tables.' },
+      { name: 'copy', primary: name, behindMs: 0, exclusionReason: null },
+      { name: 'lost', primary: name, behindMs: null, exclusionReason: 'It has no tables.' },
     ],
     findings: [{ rule: 'replica', about: 'replica lost', see: 'Reading from replicas' }],
   })

@@ -1,13 +1,13 @@
-import type { Definition } from '@looseleaf/core/internal'
+import type { CodecEntry } from '@looseleaf/core/internal'
 import type { StoreCodec } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { envelopeCodec, jsonCodec, msgpackZlibCodec } from './index.ts'
 
 const bag = { title: 'Something new', text: 'again and '.repeat(150) }
 
-function give(codec: StoreCodec, definition: Definition): void {
-  codec.definitions.learn({ ...definition, added: 1 })
-  codec.definitions.confirm(definition.id)
+function give(codec: StoreCodec, definition: CodecEntry): void {
+  codec.codecEntries.learn({ ...definition, added: 1 })
+  codec.codecEntries.confirm(definition.id)
 }
 
 test('describe returns the layout of a body', () => {
@@ -31,11 +31,11 @@ test('describe returns the layout of a body', () => {
 test('describe returns the shape and dictionary of a body, known or not', () => {
   const codec = envelopeCodec({ shapes: true, dictionary: true }).forStore!()
   for (let i = 0; i < 40; i++) codec.encode(bag)
-  const [shape] = codec.definitions.wanted()
+  const [shape] = codec.codecEntries.wanted()
   give(codec, shape!)
   const shaped = { format: 'msgpack', headerBytes: 16, shape: shape!.id, dictionary: undefined }
   expect(codec.describe!(codec.encode(bag))).toMatchObject({ ...shaped, compression: 'zlib' })
-  const dictionary = codec.definitions.train(
+  const dictionary = codec.codecEntries.train(
     Array.from({ length: 40 }, () => bag),
     512,
   )

@@ -21,11 +21,11 @@ import {
 } from './envelope-options.ts'
 import { jsonFormat } from './json-format.ts'
 import {
-  createKnownDefinitions,
+  createKnownCodecEntries,
   idOf,
-  type KnownDefinitions,
+  type KnownCodecEntries,
   type KnownDictionary,
-} from './known-definitions.ts'
+} from './known-codec-entries.ts'
 import { msgpackFormat } from './msgpack-format.ts'
 import { packMsgpack } from './msgpack-pack.ts'
 import { readShaped } from './msgpack-read.ts'
@@ -65,12 +65,12 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
 export function tunedEnvelopeCodec(options: EnvelopeCodecOptions, minCompressBytes: number): Codec {
   const settings = { ...checkEnvelopeOptions(options), minCompressBytes }
   const forStore = (): StoreCodec => {
-    const definitions = createKnownDefinitions({
+    const codecEntries = createKnownCodecEntries({
       ...settings,
       references,
       pack: (bag, values) => pack(settings.format, bag, values),
     })
-    return { ...createCodec(settings, definitions), definitions }
+    return { ...createCodec(settings, codecEntries), codecEntries }
   }
   // Not enumerable. Otherwise a codec made by spreading this one, such as to encrypt, would have a `forStore` that bypasses its `encode`.
   return Object.defineProperty(createCodec(settings, undefined), 'forStore', { value: forStore })
@@ -80,7 +80,7 @@ interface CodecSettings extends EnvelopeSettings {
   readonly minCompressBytes: number
 }
 
-function createCodec(settings: CodecSettings, known: KnownDefinitions | undefined): Codec {
+function createCodec(settings: CodecSettings, known: KnownCodecEntries | undefined): Codec {
   const { format, formats, compression, minCompressBytes, maxBodyBytes } = settings
 
   function encode(bag: Bag): Uint8Array {
@@ -152,9 +152,9 @@ function createCodec(settings: CodecSettings, known: KnownDefinitions | undefine
   function requireEntry<Kind extends 'shape' | 'dictionary'>(
     kind: Kind,
     number: number,
-  ): NonNullable<ReturnType<KnownDefinitions[Kind]>> {
+  ): NonNullable<ReturnType<KnownCodecEntries[Kind]>> {
     const entry = known?.[kind](number)
-    if (entry !== undefined) return entry as NonNullable<ReturnType<KnownDefinitions[Kind]>>
+    if (entry !== undefined) return entry as NonNullable<ReturnType<KnownCodecEntries[Kind]>>
     const remedy =
       known === undefined
         ? 'which only a store can look up. Read it through a store'

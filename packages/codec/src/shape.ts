@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { MAX_DEPTH, type Definition } from '@looseleaf/core/internal'
+import { MAX_DEPTH, type CodecEntry } from '@looseleaf/core/internal'
 
 /** Names of an object's properties in their order, with the shapes of nested objects. */
 export interface Shape {
@@ -23,7 +23,7 @@ export const MAX_SHAPE_BYTES: number = 16 * 1024
 export const MAX_DICTIONARY_BYTES: number = 32 * 1024
 
 /** Creates a codec entry. Its id is the beginning of the SHA-256 of the kind, a zero byte and the content. */
-export function definitionOf(kind: string, bytes: Uint8Array): Definition {
+export function codecEntryOf(kind: string, bytes: Uint8Array): CodecEntry {
   const id = createHash('sha256')
     .update(`${kind}\0`)
     .update(bytes)
@@ -35,8 +35,8 @@ export function definitionOf(kind: string, bytes: Uint8Array): Definition {
 /**
  * Creates the codec entry of a shape: a JSON list with an item per property, either its name or `[name, 'object' | 'elements', shape]`.
  */
-export function shapeDefinition(shape: Shape): Definition {
-  return definitionOf(SHAPE_KIND, Buffer.from(JSON.stringify(toJson(shape))))
+export function shapeEntry(shape: Shape): CodecEntry {
+  return codecEntryOf(SHAPE_KIND, Buffer.from(JSON.stringify(toJson(shape))))
 }
 
 type ShapeJson = readonly (string | readonly [string, 'object' | 'elements', ShapeJson])[]

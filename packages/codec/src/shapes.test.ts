@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { deflateRawSync } from 'node:zlib'
 import { copyBag, isLooseleafError, type Bag, type StoreCodec } from '@looseleaf/core'
-import { MAX_DEPTH, MAX_VALUES, type Definition } from '@looseleaf/core/internal'
+import { MAX_DEPTH, MAX_VALUES, type CodecEntry } from '@looseleaf/core/internal'
 import { decode as decodeElsewhere } from '@msgpack/msgpack'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import { readShaped } from './msgpack-read.ts'
 import { packMsgpack } from './msgpack-pack.ts'
 import { createShapeCandidates } from './shape-candidates.ts'
 import { valuesOf } from './shape-values.ts'
-import { definitionOf, readShape, shapeDefinition, type Shape } from './shape.ts'
+import { codecEntryOf, readShape, shapeEntry, type Shape } from './shape.ts'
 
 const entry: Bag = {
   user: 'f48b0440',
@@ -32,17 +32,17 @@ function forStore(options: EnvelopeCodecOptions = { shapes: true }): StoreCodec 
   return envelopeCodec(options).forStore!()
 }
 
-function give(codec: StoreCodec, definitions: readonly Definition[], confirm = true): void {
+function give(codec: StoreCodec, definitions: readonly CodecEntry[], confirm = true): void {
   for (const definition of definitions) {
-    expect(codec.definitions.learn({ ...definition, added: 1 })).toBe(true)
-    if (confirm) codec.definitions.confirm(definition.id)
+    expect(codec.codecEntries.learn({ ...definition, added: 1 })).toBe(true)
+    if (confirm) codec.codecEntries.confirm(definition.id)
   }
 }
 
 /** Encodes a bag this often. Returns the shapes that the codec wants then. */
-function wantedAfter(codec: StoreCodec, bag: Bag, times = 32): readonly Definition[] {
+function wantedAfter(codec: StoreCodec, bag: Bag, times = 32): readonly CodecEntry[] {
   for (let i = 0; i < times; i++) codec.encode(bag)
-  return codec.definitions.wanted()
+  return codec.codecEntries.wanted()
 }
 
 /** Creates a codec that writes this bag by its shape. */
@@ -62,7 +62,7 @@ describe('stored bytes with shapes', () => {
 
   test('a shaped body is the bytes of the README, and does not change', () => {
     const codec = shapedBy(entry)
-    const [known] = codec.definitions.known()
+    const [known] = codec.codecEntries.known()
     expect([known?.id, known?.kind, String(Buffer.from(known!.bytes))]).toEqual([id, 'shape', shape])
     expect(Buffer.from(codec.encode(entry)).toString('hex')).toBe(body)
   })
@@ -89,7 +89,7 @@ describe('stored bytes with shapes', () => {
     const codec = shapedBy(entry)
     expect(readIndependently(Buffer.from(codec.encode(odd)), stored)).toStrictEqual(odd)
     const both = shapedBy(entry, { shapes: true, dictionary: true })
-    const dictionary = definitionOf(
+    const dictionary = codecEntryOf(
       'dictionary',
       Buffer.from('We just launched nice blog post f48b0440'.repeat(3)),
     )
@@ -114,9 +114,9 @@ describe('a codec with shapes', () => {
     expect(codec.encode(entry)[0]).toBe(1)
     give(codec, wanted, false)
     expect(codec.encode(entry)[0]).toBe(1)
-    codec.definitions.confirm(wanted[0]!.id)
+    codec.codecEntries.confirm(wanted[0]!.id)
     expect(codec.encode(entry)[0]).toBe(3)
-    expect(codec.definitions.wanted()).toEqual([])
+    expect(codec.codecEntries.wanted()).toEqual([])
   })
 
   test('a codec with shapes returns every bag, whether it fits the shape or not', () => {
@@ -165,12 +165,12 @@ describe('a codec with shapes', () => {
     ] as const) {
       const codec = forStore()
       for (let i = 0; i < 40; i++) codec.encode({ user: 'x', at: values[i % values.length] } as Bag)
-      expect(codec.definitions.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([expected])
+      expect(codec.codecEntries.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([expected])
     }
   })
 
   test('a shape with more nested names is preferred, in either order of confirmation', () => {
-    const plain = shapeDefinition({
+    const plain = shapeEntry({
       names: Object.keys(entry),
       nested: Object.keys(entry).map(() => undefined),
     })
@@ -188,10 +188,10 @@ describe('a codec with shapes', () => {
   test('bags whose names are data get no shape, and cost bounded memory', () => {
     const codec = forStore()
     for (let i = 0; i < 3000; i++) codec.encode({ [`name ${i}`]: 1, [`other ${i}`]: 2 })
-    expect(codec.definitions.wanted()).toEqual([])
+    expect(codec.codecEntries.wanted()).toEqual([])
     // A nested object with such names gets no nested shape, and its bag still gets one.
     for (let i = 0; i < 64; i++) codec.encode({ user: 'x', votes: { [`user ${i}`]: 1 } })
-    expect(codec.definitions.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([
+    expect(codec.codecEntries.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([
       '["user","votes"]',
     ])
   })
@@ -212,9 +212,9 @@ describe('a codec with shapes', () => {
       const bag = long(i)
       for (let n = 0; n < 32; n++) codec.encode(bag)
     }
-    expect(codec.definitions.wanted()).toEqual([])
+    expect(codec.codecEntries.wanted()).toEqual([])
     for (let n = 0; n < 64; n++) codec.encode(entry)
-    expect(codec.definitions.wanted()).toEqual([])
+    expect(codec.codecEntries.wanted()).toEqual([])
   })
 
   test('a codec made by spreading another has no forStore, which would bypass its encode', () => {
@@ -227,19 +227,19 @@ describe('a codec with shapes', () => {
   test('a codec wants at most 256 shapes', () => {
     const codec = forStore()
     for (let i = 0; i < 300; i++) wantedAfter(codec, { [`name ${i}`]: 1 }, 32)
-    expect(codec.definitions.wanted()).toHaveLength(256)
+    expect(codec.codecEntries.wanted()).toHaveLength(256)
   })
 
   test('a codec names the missing shape of a body', () => {
     const writer = shapedBy(entry)
     const body = writer.encode(entry)
-    const [known] = writer.definitions.known()
+    const [known] = writer.codecEntries.known()
     const reader = forStore({})
-    expect(reader.definitions.missing(body)).toEqual([known!.id])
+    expect(reader.codecEntries.missing(body)).toEqual([known!.id])
     expect(codeOf(() => reader.decode(body))).toBe('BODY_UNKNOWN')
     expect(() => reader.decode(body)).toThrow(known!.id)
     give(reader, [known!])
-    expect(reader.definitions.missing(body)).toEqual([])
+    expect(reader.codecEntries.missing(body)).toEqual([])
     expect(reader.decode(body)).toStrictEqual(entry)
     expect(reader.encode(entry)[0]).toBe(1)
     for (const bytes of [
@@ -248,16 +248,16 @@ describe('a codec with shapes', () => {
       Uint8Array.of(3, 2, 0),
       new Uint8Array(30).fill(3),
     ])
-      expect(forStore().definitions.missing(bytes)).toEqual([])
+      expect(forStore().codecEntries.missing(bytes)).toEqual([])
   })
 
   test('a codec refuses entries whose id does not match, or whose content is not valid', () => {
-    const { definitions } = forStore()
+    const { codecEntries } = forStore()
     const [good] = wantedAfter(forStore(), entry)
     const bad = [
       { ...good!, bytes: Buffer.from('["other"]') },
       { ...good!, kind: 'dictionary' },
-      definitionOf('other kind', Buffer.from('["a"]')),
+      codecEntryOf('other kind', Buffer.from('["a"]')),
       ...[
         '{',
         '{}',
@@ -272,14 +272,14 @@ describe('a codec with shapes', () => {
         '[["a","object","b"]]',
         '["\\ud800"]',
         'null',
-      ].map((text) => definitionOf('shape', Buffer.from(text))),
-      definitionOf('shape', Buffer.from(JSON.stringify(['x'.repeat(20_000)]))),
-      definitionOf('dictionary', Buffer.alloc(40_000)),
+      ].map((text) => codecEntryOf('shape', Buffer.from(text))),
+      codecEntryOf('shape', Buffer.from(JSON.stringify(['x'.repeat(20_000)]))),
+      codecEntryOf('dictionary', Buffer.alloc(40_000)),
     ]
-    for (const each of bad) expect(definitions.learn({ ...each, added: 1 })).toBe(false)
-    expect(definitions.known()).toEqual([])
+    for (const each of bad) expect(codecEntries.learn({ ...each, added: 1 })).toBe(false)
+    expect(codecEntries.known()).toEqual([])
     // Confirmed ids of refused entries are ignored.
-    for (const { id } of bad) definitions.confirm(id)
+    for (const { id } of bad) codecEntries.confirm(id)
     expect(forStore().encode(entry)[0]).toBe(1)
   })
 
@@ -295,9 +295,9 @@ describe('a codec with shapes', () => {
 
 describe('hostile bodies that refer to a shape', () => {
   const codec = shapedBy(entry)
-  const shape = readShape(codec.definitions.known()[0]!.bytes)!
+  const shape = readShape(codec.codecEntries.known()[0]!.bytes)!
   const values = Buffer.from(codec.encode(entry)).subarray(16)
-  const id = Buffer.from(codec.definitions.known()[0]!.id, 'hex')
+  const id = Buffer.from(codec.codecEntries.known()[0]!.id, 'hex')
   const decode = (bytes: Uint8Array, rawLength = bytes.length): Bag =>
     codec.decode(envelope({ format: 3, rawLength, payload: Buffer.concat([id, bytes]) }))
 
@@ -379,7 +379,7 @@ describe('hostile bodies that refer to a shape', () => {
 
   test('a body compressed by a dictionary takes no more memory than it announces', () => {
     const packer = forStore({ dictionary: true })
-    const dictionary = definitionOf('dictionary', Buffer.alloc(1000, 'abc'))
+    const dictionary = codecEntryOf('dictionary', Buffer.alloc(1000, 'abc'))
     give(packer, [dictionary])
     const number = Buffer.from(dictionary.id, 'hex')
     const bomb = deflateRawSync(Buffer.alloc(50_000_000), { dictionary: dictionary.bytes })
@@ -414,28 +414,28 @@ describe('dictionaries', () => {
 
   test('a dictionary has text that many bags share, and nothing of a single bag', () => {
     const codec = forStore({ dictionary: true })
-    const dictionary = codec.definitions.train(bags, 2048)
+    const dictionary = codec.codecEntries.train(bags, 2048)
     const text = Buffer.from(dictionary.bytes).toString('latin1')
     expect(text).toContain('https://example.com/entries/'.slice(0, 20))
     expect(dictionary.bytes.length).toBeLessThanOrEqual(2048)
     for (const [i, { secret }] of bags.entries()) {
       if (i > 110) expect(text).not.toContain(secret.slice(11, 30))
     }
-    expect(codec.definitions.train([], 2048).bytes).toHaveLength(0)
+    expect(codec.codecEntries.train([], 2048).bytes).toHaveLength(0)
     // The codec knows a dictionary only after `learn`.
-    expect(codec.definitions.known()).toEqual([])
+    expect(codec.codecEntries.known()).toEqual([])
   })
 
   test('the newest dictionary compresses small bodies, and older bodies are still read', () => {
     const codec = forStore({ dictionary: true, shapes: true })
     const bag = { ...bags[5]!, secret: 'x' }
     const plain = codec.encode(bag)
-    const first = codec.definitions.train(bags, 512)
-    const second = codec.definitions.train(bags, 4096)
-    codec.definitions.learn({ ...second, added: 2 })
-    codec.definitions.confirm(second.id)
-    codec.definitions.learn({ ...first, added: 1 })
-    codec.definitions.confirm(first.id)
+    const first = codec.codecEntries.train(bags, 512)
+    const second = codec.codecEntries.train(bags, 4096)
+    codec.codecEntries.learn({ ...second, added: 2 })
+    codec.codecEntries.confirm(second.id)
+    codec.codecEntries.learn({ ...first, added: 1 })
+    codec.codecEntries.confirm(first.id)
     const packed = codec.encode(bag)
     expect(packed.length).toBeLessThan(plain.length * 0.7)
     expect(Buffer.from(packed).toString('hex', 10, 16)).toBe(second.id)
@@ -443,6 +443,6 @@ describe('dictionaries', () => {
     expect(codec.name).toBe('msgpack+shapes+dictionary')
     // This body would not become smaller.
     expect(codec.encode({ a: 1 })[1]).toBe(0)
-    expect(forStore({}).definitions.missing(packed)).toEqual([second.id])
+    expect(forStore({}).codecEntries.missing(packed)).toEqual([second.id])
   })
 })

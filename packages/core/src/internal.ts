@@ -80,7 +80,7 @@ export type {
 } from './ports/catalog-table.ts'
 export type { LayoutShard, StoreLayout } from './ports/layout.ts'
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
-export type { Definition, DefinitionTable, StoredDefinition } from './ports/definition-table.ts'
+export type { CodecEntry, CodecEntryTable, StoredCodecEntry } from './ports/codec-entry-table.ts'
 export type { ConnectionState, ConnectOptions, RunningStatement, ShardSizes } from './ports/driver.ts'
 export type {
   BoundedRow,
@@ -95,7 +95,7 @@ export type {
   PageOptions,
   Partitions,
   UpdatedPlace,
-  WriteOptions,
+  EpochWriteOptions,
 } from './ports/entity-table.ts'
 export {
   STRING_KEY_BYTES,
@@ -117,7 +117,7 @@ export { compareKeys, compareKeyValues, directionsOf, type Direction } from './t
 export { interceptShard, wrapShard, type ShardCall, type ShardParts } from './tables/wrap-shard.ts'
 export { systemRandomness } from './platform/randomness.ts'
 export type { FateOptions, ReplicaReadOptions, ValueOptions } from './ports/call.ts'
-export type { BodyDescription, CodecDefinitions } from './ports/codec.ts'
+export type { BodyDescription, CodecEntries } from './ports/codec.ts'
 export type { RouterBuckets } from './ports/router.ts'
 export type { SharedCacheAnswer } from './ports/shared-cache.ts'
 export type { StatementListener } from './ports/statement-listener.ts'

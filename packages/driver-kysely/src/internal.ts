@@ -11,11 +11,11 @@ export {
   type HintedQuery,
   type Row,
   type Session,
-  type Shape,
+  type CompiledStatement,
   type StatementHints,
 } from './database/session.ts'
 export type { QueryRows } from './shard.ts'
-export { MAX_WRITE_ROWS, slot, slotRows, slots } from './database/sql-parts.ts'
+export { MAX_WRITE_ROWS, parameter, parameterRows, parameterList } from './database/sql-parts.ts'
 export { statementTeller, type StatementTeller } from './database/statement-teller.ts'
 export { checkEntityTable } from './database/table-names.ts'
 export type { KyselyDriverOptions } from './driver.ts'

@@ -12,7 +12,7 @@ import {
 import { DummyDriver, Kysely, sql, type Dialect, type RawBuilder } from 'kysely'
 import { createCatalogTable } from './bookkeeping/catalog-table.ts'
 import { createClaimTable } from './claims/claim-table.ts'
-import { createDefinitionTable } from './bookkeeping/definition-table.ts'
+import { createCodecEntryTable } from './bookkeeping/codec-entry-table.ts'
 import { createEntityTable } from './entities/entity-table.ts'
 import type { Flavor } from './database/flavor.ts'
 import { createFlush } from './bookkeeping/flush.ts'
@@ -117,7 +117,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     catalog: createCatalogTable(name, session),
     tasks: createTaskTable(session, flavor),
     pending: createPendingTable(session, flavor),
-    definitions: createDefinitionTable(session, flavor),
+    codecEntries: createCodecEntryTable(session, flavor),
 
     index(spec) {
       let table = indexTables.get(spec.table)

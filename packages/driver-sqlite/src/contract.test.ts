@@ -10,7 +10,7 @@ driverContract(
   vitest,
   'SQLite in memory',
   async () => ({ driver: await memoryShards().connect(), cleanUp: async () => {} }),
-  { alone: 'a database in memory has one connection' },
+  { singleConnectionReason: 'a database in memory has one connection' },
 )
 
 driverContract(vitest, 'SQLite files', async () => {

@@ -1,7 +1,7 @@
 import { idKey } from '@looseleaf/core/internal'
 import type { Flavor } from '@looseleaf/driver-kysely'
 import type { BatchedSwap, SwapTable } from '@looseleaf/driver-kysely/internal'
-import { slotRows } from '@looseleaf/driver-kysely/internal'
+import { parameterRows } from '@looseleaf/driver-kysely/internal'
 import { sql, type RawBuilder } from 'kysely'
 import { sqliteFault } from './errors.ts'
 
@@ -73,7 +73,7 @@ export const sqliteFlavor: Flavor = {
 function batchedSwap({ session, table, fence, updated }: SwapTable): BatchedSwap {
   const entities = sql.table(table)
   const statement = (count: number): RawBuilder<unknown> => sql`
-    WITH n (id, base, version, body) AS (VALUES ${slotRows(count, 4)})
+    WITH n (id, base, version, body) AS (VALUES ${parameterRows(count, 4)})
     UPDATE ${entities} SET version = n.version, body = n.body, updated = ${updated}
     FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base AND ${fence}
     RETURNING id`

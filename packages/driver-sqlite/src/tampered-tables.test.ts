@@ -83,7 +83,7 @@ test('a catalog of a later format is returned unchanged, for the check of its fo
 test.each([
   ['looseleaf_tasks', () => shard.tasks.load('a')],
   ['looseleaf_pending', () => shard.pending.tables()],
-  ['looseleaf_codec', () => shard.definitions.all()],
+  ['looseleaf_codec', () => shard.codecEntries.all()],
   [
     'looseleaf_meta',
     () => shard.entities.insert([{ id: Buffer.alloc(16), version: 1, body: Buffer.from('b') }], { epoch: 1 }),

@@ -10,5 +10,5 @@ driverContract(
     const driver = await memoryShards(2).connect()
     return { driver, cleanUp: async () => {} }
   },
-  { alone: 'a database in memory has one connection' },
+  { singleConnectionReason: 'a database in memory has one connection' },
 )

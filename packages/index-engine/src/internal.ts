@@ -86,7 +86,7 @@ export {
   contentsOf,
   propagateCatalog,
 } from './catalog/change-catalog.ts'
-export { hasIndexTable, indexesWithLostTables } from './catalog/missing-tables.ts'
+export { hasIndexTable, indexesWithMissingTables } from './catalog/missing-tables.ts'
 export {
   askShards,
   loadCatalog,

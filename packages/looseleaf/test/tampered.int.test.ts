@@ -3,7 +3,7 @@ import type { Time } from '@looseleaf/core'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
 import { cleanIndex, DataStore, defineIndex, mysqlShards } from '../src/index.ts'
-import { lookForWentBack, readWentBack, startTunedCleaner } from '@looseleaf/cleaner/internal'
+import { checkRewinds, readRewinds, startTunedCleaner } from '@looseleaf/cleaner/internal'
 
 const byUser = defineIndex('by_user', {
   properties: { user: 'string', published: 'integer' },
@@ -107,13 +107,13 @@ test('open warns of a database that was restored from a copy, until all indexes 
   const time = leapingTime()
   const before = await open(urls, time)
   const written = await before.store.putMany(users)
-  await lookForWentBack(before.store)
+  await checkRewinds(before.store)
   const name = new URL(urls[0]!).pathname.slice(1)
   const connection = await connect(urls[0]!)
   onTestFinished(() => void connection.query(`DROP DATABASE IF EXISTS \`${name}_copy\``))
   await copy(connection, name, `${name}_copy`)
   time.leap(MINUTE)
-  await lookForWentBack(before.store)
+  await checkRewinds(before.store)
   await Promise.all(
     written.map(({ id }, i) => before.store.put({ user: `user ${(i + 1) % 5}`, published: i }, { id })),
   )
@@ -124,8 +124,8 @@ test('open warns of a database that was restored from a copy, until all indexes 
   const { store, warnings } = await open(urls, time)
   expect(warnings).toEqual([expect.stringContaining(`${name} has gone back in time`)])
   expect(await found(store)).toBeLessThan(30)
-  await lookForWentBack(store)
+  await checkRewinds(store)
   await cleanIndex(store, undefined, { restart: true })
   expect(await found(store)).toBe(30)
-  expect(await readWentBack(store)).toMatchObject([{ isSwept: true }])
+  expect(await readRewinds(store)).toMatchObject([{ isSwept: true }])
 })

@@ -20,11 +20,11 @@ export function createConsumerMetrics(meter: Meter): ConsumerMetrics {
   })
 
   return {
-    count({ consumer, shard, handled, failed, givenUp, lagMs }) {
+    count({ consumer, shard, handled, failed, deadLettered, lagMs }) {
       const attributes = { 'looseleaf.consumer': consumer, 'looseleaf.shard': shard }
       // The lag is undefined at the start, and not finite while times of writing are ahead of the clock.
       if (lagMs !== undefined && Number.isFinite(lagMs)) lag.record(lagMs / 1_000, attributes)
-      for (const [outcome, count] of Object.entries({ handled, failed, given_up: givenUp }))
+      for (const [outcome, count] of Object.entries({ handled, failed, dead_lettered: deadLettered }))
         if (count > 0) changes.add(count, { ...attributes, 'looseleaf.outcome': outcome })
     },
   }

@@ -11,7 +11,11 @@ export interface EventCounters {
 export function createEventCounters(meter: Meter): EventCounters {
   const counter = (name: string, unit: string, description: string): Counter =>
     meter.createCounter(name, { description, unit })
-  const attempts = counter('looseleaf.write.lost_attempts', '{attempt}', 'Superseded attempts of writes.')
+  const attempts = counter(
+    'looseleaf.write.superseded_attempts',
+    '{attempt}',
+    'Superseded attempts of writes.',
+  )
   const discarded = counter(
     'looseleaf.query.discarded_rows',
     '{row}',

@@ -50,7 +50,7 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
   )
 
   const replicaAge = now('looseleaf.replica.age', 's', 'Time since which a replica may lack writes.')
-  const leftOut = now('looseleaf.replica.left_out', '{replica}', '1 while a replica is not read.')
+  const leftOut = now('looseleaf.replica.excluded', '{replica}', '1 while a replica is not read.')
 
   function observeServer(
     result: BatchObservableResult,
@@ -77,15 +77,15 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
   }
 
   function collect(result: BatchObservableResult): void {
-    const { callsUnderWay, shards, removals, cache }: StoreStats = store.stats()
-    result.observe(active, callsUnderWay)
+    const { callsInFlight, shards, removals, cache }: StoreStats = store.stats()
+    result.observe(active, callsInFlight)
     result.observe(rows, removals.kept)
     for (const shard of shards) {
       observeServer(result, shard)
       for (const replica of shard.replicas) {
         observeServer(result, replica)
         const attributes = { 'looseleaf.shard': replica.name }
-        result.observe(leftOut, replica.leftOut === undefined ? 0 : 1, attributes)
+        result.observe(leftOut, replica.exclusionReason === undefined ? 0 : 1, attributes)
         if (replica.ageMs !== undefined) result.observe(replicaAge, replica.ageMs / 1000, attributes)
       }
     }

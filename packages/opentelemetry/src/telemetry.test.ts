@@ -176,8 +176,16 @@ describe('metrics', () => {
         removedByIndex: new Map([['by_name', 1]]),
       },
       { kind: 'cleaner_failed', code: 'UNKNOWN' },
-      { kind: 'consumed', consumer: 'search', shard, handled: 3, failed: 2, givenUp: 1, lagMs: 250 },
-      { kind: 'consumed', consumer: 'search', shard, handled: 1, failed: 0, givenUp: 0, lagMs: Infinity },
+      { kind: 'consumed', consumer: 'search', shard, handled: 3, failed: 2, deadLettered: 1, lagMs: 250 },
+      {
+        kind: 'consumed',
+        consumer: 'search',
+        shard,
+        handled: 1,
+        failed: 0,
+        deadLettered: 0,
+        lagMs: Infinity,
+      },
     ]
     for (const event of events) happened(event, [])
     await reader.forceFlush()
@@ -214,7 +222,7 @@ describe('metrics', () => {
       'looseleaf.cleaner.lag': { [`{${on}}`]: 1 },
       'looseleaf.consumer.lag': { [`{"looseleaf.consumer":"search",${on}}`]: 1 },
       'looseleaf.consumer.changes': Object.fromEntries(
-        Object.entries({ handled: 4, failed: 2, given_up: 1 }).map(([outcome, count]) => [
+        Object.entries({ handled: 4, failed: 2, dead_lettered: 1 }).map(([outcome, count]) => [
           `{"looseleaf.consumer":"search",${on},"looseleaf.outcome":"${outcome}"}`,
           count,
         ]),
@@ -298,7 +306,7 @@ describe('metrics', () => {
     expect(points(collected, 'looseleaf.replica.age')).toEqual({
       '{"looseleaf.shard":"replica"}': expect.any(Number),
     })
-    expect(points(collected, 'looseleaf.replica.left_out')).toEqual({
+    expect(points(collected, 'looseleaf.replica.excluded')).toEqual({
       '{"looseleaf.shard":"replica"}': 0,
       '{"looseleaf.shard":"dead"}': 1,
     })

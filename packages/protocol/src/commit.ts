@@ -19,7 +19,7 @@ export interface EntityWrites {
  *
  * After `lost` and `stale` the entity was not written by this attempt, and never will be.
  */
-export type CommitOutcome = 'won' | 'lost' | 'unsettled' | 'stale'
+export type CommitOutcome = 'won' | 'superseded' | 'unsettled' | 'stale'
 
 /**
  * Law 2: writes the entity only if it still has the version that was read, the base. The new version is unique to the attempt and greater
@@ -34,10 +34,10 @@ export async function commit(
 ): Promise<CommitOutcome> {
   try {
     if (row.base === 0) await insert(row)
-    else if (!(await replace(row))) return 'lost'
+    else if (!(await replace(row))) return 'superseded'
     return 'won'
   } catch (error) {
-    if (isLooseleafError(error, 'ALREADY_EXISTS')) return 'lost'
+    if (isLooseleafError(error, 'ALREADY_EXISTS')) return 'superseded'
     if (isLooseleafError(error, 'STALE_EPOCH')) return 'stale'
     if (isLooseleafError(error) && error.unknownOutcome) {
       onUnsettled?.(error)

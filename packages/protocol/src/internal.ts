@@ -25,11 +25,11 @@ export {
   markFromText,
   markToText,
   NOTE_TASK,
-  wentBackOf,
-  wentBackText,
+  rewindOf,
+  rewindText,
   type MarkLook,
   type ShardMark,
-  type WentBack,
+  type Rewind,
 } from './shard-marks.ts'
 export { idsByShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'

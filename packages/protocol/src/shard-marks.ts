@@ -18,10 +18,10 @@ export interface ShardMark {
   /** Time of the mark in milliseconds since 1970, by the clock of the process that raised it; 0 before the first mark. */
   readonly at: number
   /** The last known time when the shard went back. */
-  readonly wentBack?: WentBack | undefined
+  readonly wentBack?: Rewind | undefined
 }
 
-export interface WentBack {
+export interface Rewind {
   /** Commits between these two times are lost (milliseconds since 1970, to about a minute); 0 if unknown. */
   readonly to: number
   readonly from: number
@@ -77,7 +77,7 @@ async function readBoth(
 }
 
 /** Returns when a shard went back: by this reading if it detects that, otherwise by the record. */
-export function wentBackOf({ own, noted }: MarkLook, now: number): WentBack | undefined {
+export function rewindOf({ own, noted }: MarkLook, now: number): Rewind | undefined {
   return own.mark < noted.mark
     ? { to: earlier(own), from: noted.at, foundAt: now, isSwept: false }
     : own.wentBack
@@ -111,7 +111,7 @@ export function markFromText(text: string): ShardMark {
 }
 
 /** Describes the lost commits of a shard. */
-export function wentBackText({ to, from }: Pick<WentBack, 'to' | 'from'>): string {
+export function rewindText({ to, from }: Pick<Rewind, 'to' | 'from'>): string {
   const timeText = (time: number): string =>
     time === 0 ? 'an unknown time' : new Date(time).toISOString().replace(/\.\d+Z$/, 'Z')
   return `has gone back in time, as after a restore or a failover: its commits between ${timeText(to)} and ${timeText(from)} are lost, to about a minute`

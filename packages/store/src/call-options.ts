@@ -23,7 +23,7 @@ import type { ChangesOptions } from './reading/changes/changes.ts'
 import type { ListOptions } from './reading/queries/list-page.ts'
 import { isSessionToken } from './reading/freshness/session-tokens.ts'
 import type {
-  ChangeOptions,
+  WriteOptions,
   DataStoreOptions,
   ExistsOptions,
   GetManyOptions,
@@ -41,7 +41,7 @@ interface OptionsOf {
   readonly newId: OptionKinds<NewIdOptions>
   readonly put: OptionKinds<PutOptions>
   readonly insert: OptionKinds<InsertOptions>
-  readonly change: OptionKinds<ChangeOptions>
+  readonly change: OptionKinds<WriteOptions>
   readonly call: OptionKinds<CallOptions>
   readonly bulk: OptionKinds<BulkOptions>
   readonly exists: OptionKinds<ExistsOptions>

@@ -5,7 +5,7 @@ import { faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import { unchanged } from './unchanged.ts'
-import type { Change, DataStoreOptions, PutResult } from './types.ts'
+import type { Edit, DataStoreOptions, PutResult } from './types.ts'
 
 const byUser = defineIndex('entries_by_user', {
   properties: { user_id: 'uuid', published: 'time' },
@@ -133,7 +133,7 @@ describe('update', () => {
     const store = await openStore()
     const { id, version } = await store.put({ n: 1 })
     // A program without types may change the bag in place, and return nothing.
-    const forgetful = ((bag: { n: number }) => void (bag.n = 2)) as unknown as Change
+    const forgetful = ((bag: { n: number }) => void (bag.n = 2)) as unknown as Edit
     await expect(store.update(id, forgetful)).rejects.toMatchObject({
       code: 'BAD_OPTION',
       message: expect.stringMatching(/return the new bag, or `unchanged`.*returned nothing/),

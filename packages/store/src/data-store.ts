@@ -36,7 +36,7 @@ import { createReplicaReads, type ReplicaReads } from './reading/freshness/repli
 import {
   createEntityWriter,
   type EntityWriter,
-  type WriteOptions,
+  type EntityWriteOptions,
   type WriteOutcome,
 } from './writing/entity-writer.ts'
 import { StoreQueries } from './reading/queries/store-queries.ts'
@@ -53,8 +53,8 @@ import { scanDamaged, scanEntities } from './reading/entities/scan-entities.ts'
 import { createShardLanes, type ShardLanes } from './calls/shard-lanes.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
-  Change,
-  ChangeOptions,
+  Edit,
+  WriteOptions,
   DamagedEntity,
   DataStoreOptions,
   ExistsOptions,
@@ -158,20 +158,20 @@ export class DataStore extends StoreQueries {
    */
   async update<B extends object>(
     id: EntityId,
-    edit: Change<B>,
-    options: ChangeOptions = noOptions,
+    edit: Edit<B>,
+    options: WriteOptions = noOptions,
   ): Promise<PutResult> {
     checkOptions('update', options, optionsOf.change)
     if (typeof edit !== 'function') throw badArgument('update', 'a function from bag to bag', edit)
     const bytes = parseId(id)
     const { signal, ifVersion } = options
-    const decide = toUpdate(bytes, edit as Change, ifVersion)
+    const decide = toUpdate(bytes, edit as Edit, ifVersion)
     const addsUp = ifVersion === undefined
     return this.#putResult(bytes, await this.#call('update', bytes, decide, { signal, addsUp }))
   }
 
   /** Deletes an entity, and returns false if there was none. Leaves a tombstone, so that a late statement cannot bring it back. */
-  async delete(id: EntityId, options: ChangeOptions = noOptions): Promise<boolean> {
+  async delete(id: EntityId, options: WriteOptions = noOptions): Promise<boolean> {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
     const decide = toDelete(bytes, options.ifVersion)
@@ -295,7 +295,7 @@ export class DataStore extends StoreQueries {
   /** Returns numbers of this store since it was opened. Asks no database. */
   stats(): StoreStats {
     return {
-      callsUnderWay: this.calls.underWay,
+      callsInFlight: this.calls.inFlight,
       calls: this.tally.calls,
       failures: this.tally.failures(),
       shards: this.context.driver.shards.map((shard, number) => ({
@@ -348,11 +348,11 @@ export class DataStore extends StoreQueries {
   }
 
   /** Makes a call that writes one entity. */
-  #call(name: string, id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
+  #call(name: string, id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome> {
     return this.calls.pass(name, () => this.#write(id, decide, options))
   }
 
-  async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
+  async #write(id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome> {
     if (this.#removals.isFull) await this.#removals.room()
     try {
       const outcome = await this.#writer.write(id, decide, options)

@@ -47,8 +47,8 @@ export type { IdPage } from './reading/queries/id-page.ts'
 export type { CountedPage } from './reading/queries/counts.ts'
 export type { QueryExplanation } from './reading/inspection/explain.ts'
 export type {
-  Change,
-  ChangeOptions,
+  Edit,
+  WriteOptions,
   DamagedEntity,
   DataStoreOptions,
   GetOptions,

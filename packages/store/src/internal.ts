@@ -3,7 +3,12 @@
  */
 export { optionsOf } from './call-options.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
-export { brokenText, lookAtBodies, type BodiesLook, type BrokenDefinition } from './opening/look-at-bodies.ts'
+export {
+  brokenText,
+  inspectBodies,
+  type BodyInspection,
+  type BrokenCodecEntry,
+} from './opening/inspect-bodies.ts'
 export { repairVersion } from './writing/repair-version.ts'
 export type { CallFailures } from './failures/call-tally.ts'
 export type { FailureReport } from './failures/failure-note.ts'
@@ -28,7 +33,7 @@ export type { ShardStats } from './store-stats.ts'
 export type { SlowStatement } from './observing/slow-calls.ts'
 export type { TracedCall, TracedStatement } from './observing/trace.ts'
 export type { RemovalStats } from './writing/row-removals.ts'
-export type { WhichIndex } from './catalog/which-index.ts'
+export type { IndexSelector } from './catalog/index-selector.ts'
 export type { LaneStats } from './calls/shard-lanes.ts'
 export type { FollowedStats } from './reading/freshness/cache-follower.ts'
 export type { CacheStats } from './reading/freshness/entity-cache.ts'

@@ -16,11 +16,11 @@ test('stats have the lanes, the cache and the calls in progress of a store', asy
   })
   onTestFinished(() => store.close())
   expect(store.stats()).toEqual({
-    callsUnderWay: 0,
+    callsInFlight: 0,
     calls: 0,
     failures: [],
     shards: [{ name: 'memory 0', connections: undefined, lanes: [], replicas: [] }],
-    removals: { kept: 0, underWay: 0 },
+    removals: { kept: 0, inFlight: 0 },
     cache: {
       entities: 0,
       bytes: 0,
@@ -35,7 +35,7 @@ test('stats have the lanes, the cache and the calls in progress of a store', asy
   await store.getMany(ids)
   await store.getMany(ids)
   const reading = store.query(byName, { name: 'ada' })
-  expect(store.stats().callsUnderWay).toBe(1)
+  expect(store.stats().callsInFlight).toBe(1)
   await reading
 
   const { shards, cache: cached, removals } = store.stats()
@@ -53,7 +53,7 @@ test('stats have the lanes, the cache and the calls in progress of a store', asy
     'index_by_name scan': [1, 1, 0],
   })
   expect(cached).toMatchObject({ entities: 3, hits: 3, misses: 3 })
-  expect(removals).toEqual({ kept: 0, underWay: 0 })
+  expect(removals).toEqual({ kept: 0, inFlight: 0 })
 
   await store.update(ids[0]!, () => ({ name: 'eve' }))
   expect(store.stats().removals.kept).toBe(1)

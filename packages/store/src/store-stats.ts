@@ -8,7 +8,7 @@ import type { RemovalStats } from './writing/row-removals.ts'
 /** Numbers of a store of this process since it was opened. Reading them asks no database. */
 export interface StoreStats {
   /** Calls in progress. */
-  readonly callsUnderWay: number
+  readonly callsInFlight: number
   /** Calls that have ended, including failed ones. Each bag of `putMany` counts as one more call. */
   readonly calls: number
   /** Calls that failed because of a shard, by code and shard, most frequent first. Mistakes of the caller do not count. */

@@ -120,7 +120,7 @@ export interface InsertOptions extends CallOptions {
   readonly id?: EntityId | undefined
 }
 
-export interface ChangeOptions extends CallOptions {
+export interface WriteOptions extends CallOptions {
   /**
    * Writes only if the entity has this version, and rejects with `VERSION_MISMATCH` otherwise. Leave it out to write in any case. An explicit
    * undefined is rejected, so that a missing form field does not switch the check off.
@@ -176,7 +176,7 @@ export interface PutResult {
 }
 
 /** Edits the bag of an entity. Returns the new bag, or `unchanged` to write nothing. */
-export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | typeof unchanged
+export type Edit<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | typeof unchanged
 
 export interface StoreStatus {
   readonly storeId: string

@@ -36,14 +36,14 @@ type StoreCodec = ReturnType<NonNullable<Codec['forStore']>>
 /** Returns a codec that has learned the shape of these bags and a dictionary trained on them, as the options say. */
 function supplied(bags: readonly Bag[], options: { shapes?: boolean; dictionary?: boolean }): StoreCodec {
   const codec = envelopeCodec(options).forStore?.() as StoreCodec
-  const { definitions } = codec
+  const { codecEntries } = codec
   for (const bag of bags.slice(0, 100)) codec.encode(bag)
-  const give = (definition: ReturnType<typeof definitions.train>): void => {
-    definitions.learn({ ...definition, added: 1 })
-    definitions.confirm(definition.id)
+  const give = (definition: ReturnType<typeof codecEntries.train>): void => {
+    codecEntries.learn({ ...definition, added: 1 })
+    codecEntries.confirm(definition.id)
   }
-  definitions.wanted().forEach(give)
-  if (options.dictionary === true) give(definitions.train(bags, 4096))
+  codecEntries.wanted().forEach(give)
+  if (options.dictionary === true) give(codecEntries.train(bags, 4096))
   return codec
 }
 

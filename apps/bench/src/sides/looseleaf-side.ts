@@ -137,7 +137,7 @@ export function sideOf(store: DataStore): Side {
     count: (user) => store.count(byUser, { user_id: user }, { exact: false }),
     settled: () => store.settled(),
     async caughtUp() {
-      while (store.stats().removals.underWay > 0) await sleep(1)
+      while (store.stats().removals.inFlight > 0) await sleep(1)
     },
     close: () => store.close(),
   }

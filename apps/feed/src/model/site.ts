@@ -18,14 +18,14 @@ export interface Site {
   readonly data: SiteData
   readonly parser: FileParser
   /** Stops and starts this process's cleaner; undefined if it has none. */
-  readonly cleaner: HeldCleaner | undefined
+  readonly cleaner: CleanerControl | undefined
   /** Creates a reader for one page, with its own cost. Statements are counted by the trace of the request. */
   reader(trace?: Trace): Reader
   close(): Promise<void>
 }
 
 /** Stops and starts the cleaner of this process. */
-export interface HeldCleaner {
+export interface CleanerControl {
   stop(): Promise<unknown>
   /** Does nothing once the site is closed. */
   start(): unknown
@@ -49,7 +49,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
   })
   let cleaner: Cleaner | undefined
   let isClosed = false
-  const held: HeldCleaner = {
+  const held: CleanerControl = {
     stop: async () => cleaner?.stop(),
     start() {
       if (!isClosed) cleaner = startCleaner(store)

@@ -11,7 +11,7 @@ import {
 import { readShardReports } from '@looseleaf/cleaner/internal'
 import { cleanIndex, type DataStore } from 'looseleaf'
 import type { CatalogEntry } from '@looseleaf/core/internal'
-import type { HeldCleaner } from '../model/site.ts'
+import type { CleanerControl } from '../model/site.ts'
 import { BROKEN_MS, crashPoints, killNextWrite, stopShard, type CrashPoint } from './break-shards.ts'
 import { HOLD_MS, holdCleaner } from './hold-cleaner.ts'
 import { plantRows } from './plant-rows.ts'
@@ -25,7 +25,7 @@ export interface FaultsPageOptions {
   /** Observer of the store. */
   readonly counts: RowCounts
   /** The cleaner of this process. Default: no button that holds it. */
-  readonly cleaner?: HeldCleaner | undefined
+  readonly cleaner?: CleanerControl | undefined
   /** Faults with whose `shards` the store was opened. Default: no buttons that stop shards or kill writes. */
   readonly shards?: ShardFaults | undefined
   /** Descriptions of the indexes. Default: none. */

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ActContext } from '@looseleaf/console'
 import { timeText } from '@looseleaf/console/kit'
-import type { HeldCleaner } from '../model/site.ts'
+import type { CleanerControl } from '../model/site.ts'
 
 /** Milliseconds for which a cleaner is held. */
 export const HOLD_MS = 60_000
 
 /** Stops the cleaner, and starts it again after `ms` or when the signal aborts. */
 export async function holdCleaner(
-  cleaner: HeldCleaner,
+  cleaner: CleanerControl,
   ms: number,
   { signal, showProgress, setOutcome }: ActContext,
 ): Promise<void> {

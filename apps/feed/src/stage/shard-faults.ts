@@ -5,7 +5,7 @@ import type { Driver, DriverFactory, LooseleafError, Shard } from 'looseleaf'
 export interface ShardCall {
   /** The shard's name. */
   readonly shard: string
-  /** `entities`, `catalog`, `tasks`, `pending`, `definitions`, the name of an index table, or `shard` for methods of the shard itself. */
+  /** `entities`, `catalog`, `tasks`, `pending`, `codecEntries`, the name of an index table, or `shard` for methods of the shard itself. */
   readonly table: string
   /** The method of the port, such as `insert` or `remove`. */
   readonly operation: string
@@ -41,7 +41,7 @@ export function createShardFaults(shards: DriverFactory): ShardFaults {
   }
 }
 
-const TABLES: readonly string[] = ['entities', 'catalog', 'tasks', 'pending', 'definitions']
+const TABLES: readonly string[] = ['entities', 'catalog', 'tasks', 'pending', 'codecEntries']
 /** Methods that return a table without a statement. */
 const OPENING: readonly string[] = ['index', 'claims']
 /** Methods without a statement. */

@@ -63,7 +63,7 @@ describe('a consumer', () => {
     })
     expect(handled.find(({ id, entity }) => id === ids[1] && entity === undefined)).toBeDefined()
     await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
-    expect(consumer.status()).toMatchObject({ isRunning: true, handled: 32, failed: 0, givenUp: 0 })
+    expect(consumer.status()).toMatchObject({ isRunning: true, handled: 32, failed: 0, deadLettered: 0 })
   })
 
   it('a restarted consumer resumes at its place, and a new one with `now` skips stored entities', async () => {
@@ -214,7 +214,13 @@ describe('a consumer', () => {
     await until(() => handled.length === 1)
     await until(() => events.length > 3)
     expect(events).toContainEqual(
-      expect.objectContaining({ kind: 'consumed', consumer: 'search', handled: 1, failed: 0, givenUp: 0 }),
+      expect.objectContaining({
+        kind: 'consumed',
+        consumer: 'search',
+        handled: 1,
+        failed: 0,
+        deadLettered: 0,
+      }),
     )
     await Promise.all(search.consumers.map((consumer) => consumer.stop()))
     await observed.close()

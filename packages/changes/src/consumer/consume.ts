@@ -144,7 +144,7 @@ export function consume(
         const done = {
           handled: rows.counts.handled - before.handled,
           failed: rows.counts.failed - before.failed,
-          givenUp: rows.counts.givenUp - before.givenUp,
+          deadLettered: rows.counts.deadLettered - before.deadLettered,
         }
         // Handled changes are reported even if the partitions were lost during the round.
         if (leases.held.length > 0 || Object.values(done).some((count) => count > 0)) {
@@ -197,7 +197,7 @@ export function consume(
         isRunning: !signal.aborted,
         handled: total('handled'),
         failed: total('failed'),
-        givenUp: total('givenUp'),
+        deadLettered: total('deadLettered'),
         shards: statuses,
       }
     },

@@ -42,7 +42,7 @@ it('a shard that does not accept dead letters takes no handlers from the changes
   release()
   await until(async () => (await readDeadLetters(store, 'search')).length === bad.length)
   expect((await readDeadLetters(store, 'search')).map(({ id }) => id).toSorted()).toEqual(bad.toSorted())
-  expect(consumer.status()).toMatchObject({ givenUp: bad.length, failed: bad.length })
+  expect(consumer.status()).toMatchObject({ deadLettered: bad.length, failed: bad.length })
 })
 
 it('dead letters of a partition that arise at the same time share a write', async () => {

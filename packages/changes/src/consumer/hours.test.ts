@@ -187,7 +187,7 @@ it('an engine that is down for an hour causes no dead letters, and has every cha
   isDown = false
   await hours.pass(5 * MINUTE + 30 * SECOND)
   expect(last().size).toBe(2_500)
-  expect(consumer.status()).toMatchObject({ handled: 2_500, givenUp: 0 })
+  expect(consumer.status()).toMatchObject({ handled: 2_500, deadLettered: 0 })
   expect(await readDeadLetters(processA.store, 'search')).toEqual([])
 })
 

@@ -37,7 +37,7 @@ export interface HandledCounts {
   /** Failed attempts, including retries. */
   readonly failed: number
   /** Changes that became dead letters. */
-  readonly givenUp: number
+  readonly deadLettered: number
 }
 
 /** Largest number of failing changes per partition. A full partition waits until some are handled. */
@@ -64,7 +64,7 @@ export function createRowHandler(
   const { leases, limit, retrySlots, signal, report, retryMs, maxAttempts } = options
   const elapsed = elapsedBy(context.time)
   const dueAt = new WeakMap<Failing, number>()
-  const counts = { handled: 0, failed: 0, givenUp: 0 }
+  const counts = { handled: 0, failed: 0, deadLettered: 0 }
 
   /** Returns the time of the next attempt. For a change taken over from another process the pause starts now. */
   function dueTime(failing: Failing): number {
@@ -104,7 +104,7 @@ export function createRowHandler(
       if (!signal.aborted) report(error)
       return
     }
-    counts.givenUp++
+    counts.deadLettered++
     if (partition.failing.get(failing.id) === failing) partition.failing.delete(failing.id)
   }
 

@@ -43,7 +43,7 @@ function watching(limit: number) {
     async next() {
       const { value } = await pages.next()
       if (value === undefined) throw new Error('There are no more pages.')
-      return { items: value.items.map(({ n }) => n), left: value.left.map(({ n }) => n) }
+      return { items: value.items.map(({ n }) => n), left: value.removed.map(({ n }) => n) }
     },
   }
 }

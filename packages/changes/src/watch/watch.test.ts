@@ -43,8 +43,8 @@ async function next(pages: AsyncGenerator<Page, void, undefined>): Promise<Page>
 }
 
 const numbers = (items: Page['items']): number[] => items.map(({ n }) => Number(n))
-const summaryOf = ({ items, came, changed, left }: Page): number[][] =>
-  [items, came, changed, left].map(numbers)
+const summaryOf = ({ items, added, changed, removed }: Page): number[][] =>
+  [items, added, changed, removed].map(numbers)
 
 it('`watch` yields the current page, then the page after each change, with items that came, changed and left', async () => {
   const id = await put(1)
@@ -57,7 +57,7 @@ it('`watch` yields the current page, then the page after each change, with items
   await Promise.all([put(4), put(5)])
   let page = await next(pages)
   // The two writes show in one page or in two.
-  if (page.came.length === 1) page = await next(pages)
+  if (page.added.length === 1) page = await next(pages)
   expect(numbers(page.items)).toEqual([5, 4, 3])
   await store.delete(id)
   expect(summaryOf(await next(pages))).toEqual([[5, 4, 2], [2], [], [3]])
@@ -100,13 +100,13 @@ it('an item that moves into a full page, or out of it behind its last item, chan
   await put(6, ids.get(1))
   expect(summaryOf(await next(pages))).toEqual([[6, 5, 4], [6], [], [3]])
   await put(5, ids.get(2))
-  expect((await next(pages)).came).toMatchObject([{ id: ids.get(2) }])
+  expect((await next(pages)).added).toMatchObject([{ id: ids.get(2) }])
   // An item leaves the page, and the one behind the last item moves up.
   await put(0, ids.get(1))
   const moved = await next(pages)
   expect(numbers(moved.items)).toEqual([5, 5, 4])
-  expect(moved.left).toMatchObject([{ id: ids.get(1), n: 6 }])
-  expect(moved.came).toMatchObject([{ id: ids.get(4) }])
+  expect(moved.removed).toMatchObject([{ id: ids.get(1), n: 6 }])
+  expect(moved.added).toMatchObject([{ id: ids.get(4) }])
   await store.delete(ids.get(5)!)
   expect(summaryOf(await next(pages))).toEqual([[5, 4, 3], [3], [], [5]])
   // A move behind the page does not change it.
@@ -133,7 +133,7 @@ it('many loops that watch one page share its queries, and a slow loop gets the l
   await put(2)
   for (const pages of others) expect(numbers((await next(pages)).items)).toEqual([2, 1])
   await put(3)
-  for (const pages of others) expect(numbers((await next(pages)).came)).toEqual([3])
+  for (const pages of others) expect(numbers((await next(pages)).added)).toEqual([3])
   expect(summaryOf(await next(slow!))).toEqual([[3, 2, 1], [3, 2], [], []])
   expect(queries).toBe(3)
   await Promise.all(many.map((pages) => pages.return()))

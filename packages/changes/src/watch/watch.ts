@@ -22,11 +22,11 @@ export interface WatchOptions extends Pick<QueryOptions, 'order' | 'limit' | 'sc
 export interface WatchedPage<P extends IndexProperties> {
   readonly items: readonly IndexedEntity<P>[]
   /** Items that the page before did not have; all items of the first page. */
-  readonly came: readonly IndexedEntity<P>[]
+  readonly added: readonly IndexedEntity<P>[]
   /** Items that the page before had with another version. */
   readonly changed: readonly IndexedEntity<P>[]
   /** Items that only the page before had, as they were then. */
-  readonly left: readonly IndexedEntity<P>[]
+  readonly removed: readonly IndexedEntity<P>[]
 }
 
 export type WatchStore = ChangesStore & Pick<DataStore, 'query'>
@@ -78,12 +78,12 @@ async function* pagesOf<const P extends IndexProperties>(
       const now = new Map(items.map((item) => [item.id as string, item]))
       const difference = {
         items,
-        came: items.filter(({ id }) => !before.has(id)),
+        added: items.filter(({ id }) => !before.has(id)),
         changed: items.filter((item) => {
           const was = before.get(item.id)
           return was !== undefined && versionOf(was) !== versionOf(item)
         }),
-        left: [...before.values()].filter(({ id }) => !now.has(id)),
+        removed: [...before.values()].filter(({ id }) => !now.has(id)),
       }
       before = now
       // Every item matched a row of the index, so it has the indexed properties.

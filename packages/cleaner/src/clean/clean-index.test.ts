@@ -162,7 +162,7 @@ test('a clean resumes at the saved progress of the last worker', async () => {
   expect(report.indexes.find(({ index }) => index === 'by_user')).toMatchObject({
     state: 'building',
     lastRun: undefined,
-    underWay: { shards: [{ shard: 0, phase: 'entities', done: 20, total: 30 }] },
+    inProgress: { shards: [{ shard: 0, phase: 'entities', done: 20, total: 30 }] },
   })
 
   const pages: number[] = []
@@ -185,7 +185,7 @@ test('a clean resumes at the saved progress of the last worker', async () => {
   expect((await readCleanerReport(store)).indexes[0]).toMatchObject({
     state: 'ready',
     lastRun: { tally: { added: 30 } },
-    underWay: undefined,
+    inProgress: undefined,
   })
 })
 
@@ -437,7 +437,7 @@ test('a restart begins from the start even after an interrupted run, and ends th
   await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag as Record<string, string>, 0))
   expect(await tunedCleanIndex(store, 'by_user', { ...options, restart: true })).toMatchObject({ added: 20 })
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
-  expect((await readCleanerReport(store)).indexes).toMatchObject([{ underWay: undefined }])
+  expect((await readCleanerReport(store)).indexes).toMatchObject([{ inProgress: undefined }])
 })
 
 test.each([

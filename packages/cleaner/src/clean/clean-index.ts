@@ -77,7 +77,7 @@ export interface CleanResult {
   /** Entities fenced, over all indexes. */
   readonly fenced: number
   /** Dangling rows left for later, over all indexes. */
-  readonly waiting: number
+  readonly postponed: number
   /**
    * False if an index is not complete: its filling was halted, entities share keys of a unique index (`duplicates`), or an entity could not
    * be decoded (`undecodable`).
@@ -210,9 +210,9 @@ async function cleanActive(
     return { index, generation, state, ...(unique && { unique }), halted: true, ...emptyTally() }
   })
   const indexes = [...worked, ...skipped]
-  const { added, removed, fenced, waiting, duplicates, undecodable } = sumTallies(indexes)
+  const { added, removed, fenced, postponed, duplicates, undecodable } = sumTallies(indexes)
   const complete = duplicates + undecodable === 0 && !indexes.some(({ halted }) => halted)
-  return { indexes, added, removed, fenced, waiting, complete }
+  return { indexes, added, removed, fenced, postponed, complete }
 }
 
 /**

@@ -26,7 +26,7 @@ const turn = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve
 /** Returns the number of entities that the filling has read so far. */
 async function readSoFar(): Promise<number> {
   const { indexes } = await readCleanerReport(store)
-  return (indexes[0]!.underWay?.shards ?? []).reduce((sum, { done }) => sum + done, 0)
+  return (indexes[0]!.inProgress?.shards ?? []).reduce((sum, { done }) => sum + done, 0)
 }
 
 test('`cleaning` yields its progress, and the index is ready when the loop ends', async () => {

@@ -10,7 +10,7 @@ const partOf = (seen: number, total: number, added: number): Part => ({
   ...freshPart('run'),
   seen,
   total,
-  tally: { ...emptyTally(), added, removed: 2 * added, fenced: 3, waiting: 4, misfits: 5, undecodable: 6 },
+  tally: { ...emptyTally(), added, removed: 2 * added, fenced: 3, postponed: 4, misfits: 5, undecodable: 6 },
 })
 
 function meterOf(options: Partial<MeterOptions> = {}): {
@@ -46,7 +46,7 @@ describe('progress', () => {
     expect(reports).toEqual([
       {
         phase: 'entities',
-        toCome: ['dangling', 'check'],
+        remainingPhases: ['dangling', 'check'],
         indexes: ['a', 'b'],
         shard: 1,
         done: 9,
@@ -54,7 +54,7 @@ describe('progress', () => {
         added: 3,
         removed: 6,
         fenced: 9,
-        waiting: 12,
+        postponed: 12,
         misfits: 15,
         undecodable: 18,
         rate: 20,
@@ -71,8 +71,8 @@ describe('progress', () => {
     meter.count(0, 3)
     meter.report('ready', 0, [])
     expect(reports).toMatchObject([
-      { done: 8, total: 8, rate: 0, toCome: [] },
-      { phase: 'ready', done: 0, total: 0, rate: 3_000, toCome: [], timeLeftMs: 0 },
+      { done: 8, total: 8, rate: 0, remainingPhases: [] },
+      { phase: 'ready', done: 0, total: 0, rate: 3_000, remainingPhases: [], timeLeftMs: 0 },
     ])
   })
 
@@ -103,7 +103,7 @@ describe('progress', () => {
     meter.count(0, 100)
     time.leap(1_000)
     meter.report('entities', 0, [{ index: 'a', part }])
-    expect(reports[0]).toMatchObject({ toCome: ['dangling'], timeLeftMs: 1_500 })
+    expect(reports[0]).toMatchObject({ remainingPhases: ['dangling'], timeLeftMs: 1_500 })
   })
 
   it('progress and pace report the reason for waits', () => {

@@ -18,7 +18,7 @@ export interface CleanProgress extends Throttled {
   /** The current phase: entities to rows, rows to entities, the final check; `ready` at the end. */
   readonly phase: Phase | 'ready'
   /** The phases after this one. */
-  readonly toCome: readonly Phase[]
+  readonly remainingPhases: readonly Phase[]
   /** The indexes that are cleaned together on this shard. */
   readonly indexes: readonly string[]
   /** The number of the shard, from 0. */
@@ -31,7 +31,7 @@ export interface CleanProgress extends Throttled {
   readonly added: number
   readonly removed: number
   readonly fenced: number
-  readonly waiting: number
+  readonly postponed: number
   readonly misfits: number
   readonly undecodable: number
   /** Entities and rows that this process read per second in the last 15 seconds, over all shards. */
@@ -109,12 +109,12 @@ export function createProgressMeter({
     report(phase, shard, parts) {
       if (onProgress === undefined) return
       const done = Math.max(0, ...parts.map(({ part }) => part.seen))
-      const { added, removed, fenced, waiting, misfits, undecodable }: Tally = sumTallies(
+      const { added, removed, fenced, postponed, misfits, undecodable }: Tally = sumTallies(
         parts.map(({ part }) => part.tally),
       )
       onProgress({
         phase,
-        toCome: phase === 'ready' ? [] : phasesAfter(phase, planned),
+        remainingPhases: phase === 'ready' ? [] : phasesAfter(phase, planned),
         indexes: [...new Set(parts.map(({ index }) => index))],
         shard,
         done,
@@ -122,7 +122,7 @@ export function createProgressMeter({
         added,
         removed,
         fenced,
-        waiting,
+        postponed,
         misfits,
         undecodable,
         rate: Math.round(rate.perSecond()),

@@ -90,9 +90,9 @@ async function workOnPage(
     part.addedId = last.addedId
     part.seen += rows.length
     const tally = tallyFor(target)
-    const { added, removed, fenced, waiting, misplaced } = tally
+    const { added, removed, fenced, postponed, misplaced } = tally
     // The first phase has counted the problems; the check only meets them again.
-    addTally(part.tally, phase === 'check' ? { added, removed, fenced, waiting, misplaced } : tally)
+    addTally(part.tally, phase === 'check' ? { added, removed, fenced, postponed, misplaced } : tally)
     job.meter.addWork(target, shard, tally)
   }
 }

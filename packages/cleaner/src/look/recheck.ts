@@ -21,7 +21,7 @@ export async function recheck<P extends Pass, T>(pass: P, work: (silentPass: P) 
   try {
     return await work(silentPass)
   } finally {
-    for (const [tally, { added, removed, fenced, waiting }] of scratch)
-      addTally(tally, { added, removed, fenced, waiting })
+    for (const [tally, { added, removed, fenced, postponed }] of scratch)
+      addTally(tally, { added, removed, fenced, postponed })
   }
 }

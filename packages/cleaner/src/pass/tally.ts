@@ -11,7 +11,7 @@ export interface Tally {
   /** Entities that were fenced: their version was raised, or a tombstone was inserted, to end attempts in flight. */
   fenced: number
   /** Dangling rows left for later, because they may belong to a writer in flight. */
-  waiting: number
+  postponed: number
   /** Rows that match their entity but are on the wrong shard. */
   misplaced: number
   /** Values that their index cannot hold. */
@@ -28,7 +28,7 @@ const names = [
   'added',
   'removed',
   'fenced',
-  'waiting',
+  'postponed',
   'misplaced',
   'misfits',
   'duplicates',
@@ -42,7 +42,7 @@ export function emptyTally(): Tally {
     added: 0,
     removed: 0,
     fenced: 0,
-    waiting: 0,
+    postponed: 0,
     misplaced: 0,
     misfits: 0,
     duplicates: 0,

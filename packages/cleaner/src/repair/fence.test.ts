@@ -14,10 +14,10 @@ test('a row stamped later than its entity is left alone during the grace period,
   const { id, version } = await store.put({ user_id: 'ada', published: 1 })
   await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + 10))
 
-  expect(await sweepIndex(store)).toMatchObject({ waiting: 1, removed: 0, fenced: 0 })
+  expect(await sweepIndex(store)).toMatchObject({ postponed: 1, removed: 0, fenced: 0 })
   expect(await rowsIn(store, 'by_user')).toHaveLength(2)
   time.leap(61_000)
-  expect(await sweepIndex(store)).toMatchObject({ waiting: 0, removed: 1, fenced: 1 })
+  expect(await sweepIndex(store)).toMatchObject({ postponed: 0, removed: 1, fenced: 1 })
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 
   const { driver, router } = store.context
@@ -43,7 +43,7 @@ test('a tombstone is the fence of an id without an entity', async () => {
   const store = await openStore()
   const id = store.newId()
   await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, Date.now() * 1000))
-  expect(await sweepIndex(store)).toMatchObject({ waiting: 1, fenced: 0 })
+  expect(await sweepIndex(store)).toMatchObject({ postponed: 1, fenced: 0 })
   expect(await sweepIndex(store, { graceMs: 0 })).toMatchObject({ fenced: 1, removed: 1 })
   expect(await rowsIn(store, 'by_user')).toEqual([])
   const { driver, router } = store.context

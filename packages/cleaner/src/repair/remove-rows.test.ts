@@ -55,7 +55,7 @@ describe('a row that the entity does not have', () => {
     const outcome = await removeRows(careful, found, updated / 1000)
     expect(outcome).toEqual({ waiting: found, moved: [] })
     expect(pass.removals.isEmpty).toBe(true)
-    expect(pass.tally).toMatchObject({ waiting: 2, fenced: 0, removed: 0 })
+    expect(pass.tally).toMatchObject({ postponed: 2, fenced: 0, removed: 0 })
   })
 
   it('a dangling row is returned as moved if its entity was written before the flush', async () => {
@@ -72,7 +72,7 @@ describe('a row that the entity does not have', () => {
     const found = await dangling(version + 2 * YEAR, version + YEAR)
     expect(await removeRows(pass, found, time.now())).toEqual({ waiting: [], moved: [] })
     await settle()
-    expect(pass.tally).toMatchObject({ fenced: 1, removed: 2, waiting: 0 })
+    expect(pass.tally).toMatchObject({ fenced: 1, removed: 2, postponed: 0 })
     expect(await rowsIn(store, 'by_user')).toHaveLength(1)
   })
 

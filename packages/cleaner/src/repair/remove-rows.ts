@@ -25,7 +25,7 @@ export async function removeRows(
     onCleared: (found, version) => removals.add(found, version),
     onFenced: ({ target }) => void pass.tallyOf(target).fenced++,
   })
-  for (const { target } of judged.waiting) pass.tallyOf(target).waiting++
+  for (const { target } of judged.waiting) pass.tallyOf(target).postponed++
   countRemoved(pass, await removals.sendDue(signal))
   return judged
 }

@@ -51,7 +51,7 @@ describe('the report of an index', () => {
         generation: 1,
         state: 'ready',
         lastRun: undefined,
-        underWay: undefined,
+        inProgress: undefined,
         misfits: undefined,
       },
     ])
@@ -64,7 +64,7 @@ describe('the report of an index', () => {
     refuse(new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
     const { indexes } = await readCleanerReport(store)
     const idle = { worker: undefined, rate: 0, throttledBy: undefined, waited: 0 }
-    expect(indexes[0]!.underWay).toEqual({
+    expect(indexes[0]!.inProgress).toEqual({
       startedAt: new Date(record.startedAt),
       savedAt: undefined,
       rate: 0,
@@ -93,14 +93,14 @@ describe('the report of an index', () => {
     await savePart(0, { ...part, pace: paceOf(30, savedAt) }, 5_000)
     await savePart(1, { ...part, pace: paceOf(10, savedAt - 7) }, 5_000)
     await savePart(2, { ...part, pace: paceOf(99, savedAt - 9) })
-    const { underWay } = (await readCleanerReport(store)).indexes[0]!
+    const { inProgress } = (await readCleanerReport(store)).indexes[0]!
     // A ready index is swept, without a check. On each shard 90 entities remain, and by estimate 100 rows.
-    expect(underWay).toMatchObject({
+    expect(inProgress).toMatchObject({
       savedAt: new Date(savedAt),
       rate: 40,
       timeLeftMs: ((3 * 190) / 40) * 1_000,
     })
-    expect(underWay!.shards).toMatchObject([
+    expect(inProgress!.shards).toMatchObject([
       { worker: 'host:30', rate: 30, throttledBy: 'latency', waited: 0.5 },
       { worker: 'host:10', rate: 10 },
       { worker: undefined, rate: 0, throttledBy: undefined, waited: 0 },
@@ -129,7 +129,7 @@ describe('the report of an index', () => {
     await savePart(1, { ...freshPart(run), tally, pace: { ...pace, savedAt: 4_000 } })
     const misfits = async () => (await readCleanerReport(store)).indexes[0]!.misfits
     expect(await misfits()).toEqual({ count: 6, countedAt: new Date(5_000) })
-    expect((await readCleanerReport(store)).indexes[0]!.underWay!.undecodable).toBe(4)
+    expect((await readCleanerReport(store)).indexes[0]!.inProgress!.undecodable).toBe(4)
     await cleanIndex(store, 'by_user')
     await joinRuns(store.context, [TABLE], WORKER, {})
     expect((await misfits())!.countedAt.getTime()).toBeGreaterThan(5_000)
@@ -159,7 +159,11 @@ describe('the report of an index', () => {
     await joinRuns(store.context, [TABLE], WORKER, {})
     refuse(refusal)
     const { indexes, shards } = await readCleanerReport(store)
-    expect(indexes[0]!.underWay!.shards.map(({ phase }) => phase)).toEqual(['waiting', 'waiting', 'unknown'])
+    expect(indexes[0]!.inProgress!.shards.map(({ phase }) => phase)).toEqual([
+      'waiting',
+      'waiting',
+      'unknown',
+    ])
     expect(shards.map(({ error }) => error?.code)).toEqual([undefined, undefined, refusal.code])
   })
 
@@ -179,7 +183,7 @@ describe('the report of an index', () => {
   it('the report has the end and the counts of the last run', async () => {
     await cleanIndex(store, 'by_user')
     const [report] = (await readCleanerReport(store)).indexes
-    expect(report).toMatchObject({ lastRun: { tally: { added: 0 } }, underWay: undefined })
+    expect(report).toMatchObject({ lastRun: { tally: { added: 0 } }, inProgress: undefined })
     expect(report!.lastRun!.finishedAt.getTime()).toBeLessThanOrEqual(time.now())
   })
 

@@ -18,7 +18,7 @@ export interface IndexReport {
   /** The last complete cleaning; undefined before the first. */
   readonly lastRun: LastRun | undefined
   /** The current cleaning, or an interrupted one that waits for a worker. */
-  readonly underWay: RunUnderWay | undefined
+  readonly inProgress: RunInProgress | undefined
   /** Values that the index cannot hold and leaves out, as last counted; undefined before the first count. */
   readonly misfits: { readonly count: number; readonly countedAt: Date } | undefined
 }
@@ -30,7 +30,7 @@ export interface LastRun {
   readonly missing: number
 }
 
-export interface RunUnderWay {
+export interface RunInProgress {
   readonly startedAt: Date
   /** Time of the last save by a worker, by its clock; undefined before the first. */
   readonly savedAt: Date | undefined
@@ -69,16 +69,16 @@ export function reportIndex(
   const report = { index: name, generation, state, ...(unique && { unique }), ...(halted && { halted }) }
   const lastRun = record === undefined || record.finishedAt === 0 ? undefined : reportLast(record)
   if (record?.state !== 'running') {
-    return { ...report, lastRun, underWay: undefined, misfits: lastRun && misfitsOf(lastRun) }
+    return { ...report, lastRun, inProgress: undefined, misfits: lastRun && misfitsOf(lastRun) }
   }
   const parts = onShards.flatMap((onShard) => {
     const found = onShard === 'unknown' ? undefined : onShard.get(table)
     return found?.part.run === record.run ? [found.part] : []
   })
   const { misfits, undecodable } = sumTallies(parts.map(({ tally }) => tally))
-  const underWay = { ...reportRun(record, table, state, onShards), undecodable }
-  const counted = underWay.savedAt && { count: misfits, countedAt: underWay.savedAt }
-  return { ...report, lastRun, underWay, misfits: lastRun ? misfitsOf(lastRun) : counted }
+  const inProgress = { ...reportRun(record, table, state, onShards), undecodable }
+  const counted = inProgress.savedAt && { count: misfits, countedAt: inProgress.savedAt }
+  return { ...report, lastRun, inProgress, misfits: lastRun ? misfitsOf(lastRun) : counted }
 }
 
 function reportLast({ finishedAt, tally, filled }: RunRecord): LastRun {
@@ -94,7 +94,7 @@ function reportRun(
   table: string,
   state: IndexState,
   onShards: readonly PartsOnShard[],
-): Omit<RunUnderWay, 'undecodable'> {
+): Omit<RunInProgress, 'undecodable'> {
   // Sweeps have no check phase.
   const planned = state === 'building' ? phases : phases.filter((phase) => phase !== 'check')
   const found = onShards.map((onShard) => {

@@ -155,7 +155,7 @@ describe('an entity with a row too young to be judged', () => {
       await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + 1_000))
     }
     const tail = tailOf()
-    expect(await roundOf(tail)).toMatchObject({ looked: 101, waiting: 101 })
+    expect(await roundOf(tail)).toMatchObject({ looked: 101, postponed: 101 })
     time.leap(20_000)
     expect(await roundOf(tail)).toMatchObject({ looked: 0 })
     time.leap(39_999)

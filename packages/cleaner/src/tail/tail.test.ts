@@ -104,7 +104,7 @@ test('a row that is too young to be judged is revisited', async () => {
   const { id, version } = await store.put({ user_id: 'ada', published: 1 })
   await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: 1 }, version + 1))
   const tail = tailOf(store)
-  expect(await roundOf(store, tail)).toMatchObject({ waiting: 1, removed: 0 })
+  expect(await roundOf(store, tail)).toMatchObject({ postponed: 1, removed: 0 })
   time.leap(30_000)
   expect(await roundOf(store, tail)).toMatchObject({ looked: 0 })
   time.leap(31_000)

@@ -9,11 +9,11 @@ import {
   markToText,
   NOTE_TASK,
   shardAt,
-  wentBackOf,
-  wentBackText,
+  rewindOf,
+  rewindText,
   type MarkLook,
   type ShardMark,
-  type WentBack,
+  type Rewind,
 } from '@looseleaf/protocol/internal'
 import { isSweptSince } from './swept-since.ts'
 
@@ -41,11 +41,7 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     return known !== undefined && known.mark > noted.mark ? known : noted
   }
 
-  async function raise(
-    look: MarkLook,
-    isSwept: boolean,
-    options: CallOptions,
-  ): Promise<WentBack | undefined> {
+  async function raise(look: MarkLook, isSwept: boolean, options: CallOptions): Promise<Rewind | undefined> {
     const { shard } = look
     const { name, tasks } = shardAt(context, shard)
     let next = look.own
@@ -55,7 +51,7 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
       const own = markFromText(text)
       const noted = latestOf(look)
       const now = context.time.now()
-      const found = wentBackOf({ shard, own, noted }, now)
+      const found = rewindOf({ shard, own, noted }, now)
       // Another process may have found a later step back since this look, and no sweep has followed that one.
       const isSame = found === own.wentBack && found?.foundAt === look.own.wentBack?.foundAt
       const wentBack = found && { ...found, isSwept: found.isSwept || (isSwept && isSame) }
@@ -81,7 +77,7 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     await editTask(tasks, NOTE_TASK, raiseNote, { owner, ...options })
   }
 
-  async function keep(look: MarkLook, options: CallOptions): Promise<WentBack | undefined> {
+  async function keep(look: MarkLook, options: CallOptions): Promise<Rewind | undefined> {
     const { own, noted } = look
     const isBack = own.mark < latestOf(look).mark
     const isDue = Math.abs(context.time.now() - own.at) >= RAISE_MS || noted.mark < own.mark
@@ -118,9 +114,9 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
   }
 }
 
-function warn(name: string, found: WentBack): void {
+function warn(name: string, found: Rewind): void {
   process.emitWarning(
-    `Shard ${name} ${wentBackText(found)}. A sweep of all indexes begins now; until it ends, queries may lack entities.`,
+    `Shard ${name} ${rewindText(found)}. A sweep of all indexes begins now; until it ends, queries may lack entities.`,
     'LooseleafWarning',
   )
 }

@@ -1,6 +1,6 @@
 import { counted } from '@looseleaf/core/internal'
 import { deleteExpired } from '@looseleaf/cleaner'
-import { lookForWentBack } from '@looseleaf/cleaner/internal'
+import { checkRewinds } from '@looseleaf/cleaner/internal'
 import { isExpiring, isInUse } from '@looseleaf/index-engine/internal'
 import { checkText, cleanText } from '../indexes/clean-view.ts'
 import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../indexes/clean-and-report.ts'
@@ -75,14 +75,14 @@ async function clean(
   const store = await session.store()
   for (const name of names ?? []) findIndex(store, name)
   const { signal } = session
-  await lookForWentBack(store, { signal })
+  await checkRewinds(store, { signal })
   const expired = await deleteExpiredOf(session, names, rate)
   const result = await cleanAndReport(session, names, {
     restart,
     rowsPerSecond: rate,
     leaseMs: lease && lease * 1000,
   })
-  await lookForWentBack(store, { signal })
+  await checkRewinds(store, { signal })
   output.result({ ...result, expired }, () =>
     [
       ...(expired === 0 ? [] : [`${counted(expired, 'expired entity', 'expired entities')} deleted.`]),

@@ -1,6 +1,6 @@
 import { counted, grouped } from '@looseleaf/core/internal'
-import type { StoredDefinition } from '@looseleaf/core/internal'
-import { brokenText, lookAtBodies } from '@looseleaf/store/internal'
+import type { StoredCodecEntry } from '@looseleaf/core/internal'
+import { brokenText, inspectBodies } from '@looseleaf/store/internal'
 import type { Command } from 'commander'
 import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
@@ -68,13 +68,13 @@ function addShow(group: Command, run: Runner): void {
       const store = await session.store()
       const { shards } = store.context.driver
       const onShards = await Promise.all(
-        shards.map(async ({ name, definitions }) => {
-          const rows = await definitions.all({ signal })
+        shards.map(async ({ name, codecEntries }) => {
+          const rows = await codecEntries.all({ signal })
           return rows.map((row) => [name, row] as const)
         }),
       )
       const byId = Map.groupBy(onShards.flat(), ([, { id }]) => id)
-      const look = await lookAtBodies(store.context, { rows: BODIES, signal })
+      const look = await inspectBodies(store.context, { rows: BODIES, signal })
       const stored = Array.from(byId.values(), (rows): ShownDefinition => {
         const [, first] = rows[0] as (typeof rows)[number]
         const { id, kind, bytes, added } = first
@@ -100,8 +100,8 @@ function addShow(group: Command, run: Runner): void {
           : [
               definitionTable(output, shown, shards.length),
               ...look.broken.map((definition) => {
-                const { about, what, todo } = brokenText(definition, look)
-                return `${output.colors.red('Error:')} ${printable(about)}: ${what}. To do: ${todo}.`
+                const { about, problem, instruction } = brokenText(definition, look)
+                return `${output.colors.red('Error:')} ${printable(about)}: ${problem}. To do: ${instruction}.`
               }),
             ].join('\n'),
       )
@@ -129,7 +129,7 @@ function definitionTable(output: Output, shown: readonly ShownDefinition[], shar
 const NAMES_WIDTH = 100
 
 /** Returns the names of a shape; undefined for a dictionary or a damaged row. */
-function namesOf({ kind, bytes }: StoredDefinition): unknown {
+function namesOf({ kind, bytes }: StoredCodecEntry): unknown {
   if (kind !== 'shape') return undefined
   try {
     return JSON.parse(Buffer.from(bytes).toString())

@@ -60,7 +60,7 @@ were made in between. Give each file its own name, and do not change its lines.
 JSON:
   { "lines", "created", "replaced", "refused",
     "ended": "all" | "refused" | "interrupted" | "failed", "nextLine",
-    "left": the lines to continue with, for --lines | null after "all",
+    "remainingLines": the lines to continue with, for --lines | null after "all",
     "errors": [{ "line", "code", "message" }], "warnings": [text] }
 "errors" lists the first 1,000.`
 
@@ -104,8 +104,8 @@ export const addImport: AddCommand = (program, run) => {
         const [{ from } = { from: 1 }] = linesOf(options)
         // Line 1 of an empty file is the start of an import of all lines.
         const isBeyond = result.ended === 'all' && from > 1 && from >= result.nextLine
-        const { failure, remaining: left = null, ...counts } = result
-        output.result({ ...counts, left, errors, warnings }, () =>
+        const { failure, remaining: remainingLines = null, ...counts } = result
+        output.result({ ...counts, remainingLines, errors, warnings }, () =>
           isBeyond
             ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
             : summary(result, options, seconds),

@@ -2,7 +2,7 @@ import type { Driver } from '@looseleaf/core'
 import type { IndexTableSpec } from '@looseleaf/core/internal'
 import {
   entriesOf,
-  indexesWithLostTables,
+  indexesWithMissingTables,
   loadShardCatalog,
   nextGenerations,
   sameEntry,
@@ -62,7 +62,7 @@ async function indexTables(
   const [first] = driver.shards
   const catalog = first && (await loadShardCatalog(first, { signal }))
   const known = catalog?.indexes.filter(({ state }) => state === 'building' || state === 'ready') ?? []
-  const withoutTable = new Set(await indexesWithLostTables(driver, known, { signal }))
+  const withoutTable = new Set(await indexesWithMissingTables(driver, known, { signal }))
   const kept = known.filter((entry) => !withoutTable.has(entry))
   const added = settings.indexes
     .flatMap(entriesOf)

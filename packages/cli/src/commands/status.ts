@@ -72,7 +72,7 @@ JSON:
     "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
       "lastCleaned": { "finishedAt", "missing", "added", "removed", … } | null,
       "misfits": { "count", "countedAt" } | null,
-      "underWay": { "startedAt", "savedAt" | null, "rate", "timeLeftMs" | null,
+      "inProgress": { "startedAt", "savedAt" | null, "rate", "timeLeftMs" | null,
         "undecodable", "shards": [{ "shard", "phase", "done", "total", "rate",
           "worker" | null, "throttledBy" | null, "waited" }] } | null }],
     "cleaner": { "updatedAt" | null, "lastFoundAt" | null,
@@ -82,7 +82,7 @@ JSON:
       "shards": [{ "name", "isFollowed", "worker" | null,
         "lastRoundAt" | null, "lagMs" | null, "isFallingBehind",
         "pending": { "rows", "more", "oldestAt" | null } | null }] } | null,
-    "replicas": [{ "name", "primary", "behindMs" | null, "leftOut" | null }],
+    "replicas": [{ "name", "primary", "behindMs" | null, "exclusionReason" | null }],
     "consumers": as in consumer list,
     "failures": [{ "process", "at", "isOver", "periodMs", "calls",
       "failures": [{ "code", "shard" | null, "count", "lastAt", "message" }] }],
@@ -90,8 +90,8 @@ JSON:
 "cleaner" is null while shard 0 does not answer or refuses. "timeLeftMs" is an
 estimate.
 With --check:
-  { "ok", "grade", "findings": [{ "grade", "rule", "about" | null, "what",
-    "todo", "see" }] }`
+  { "ok", "grade", "findings": [{ "grade", "rule", "about" | null, "problem",
+    "instruction", "see" }] }`
 
 async function show(session: Session): Promise<ExitCode | undefined> {
   const { output, signal } = session

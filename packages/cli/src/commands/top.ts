@@ -49,7 +49,7 @@ JSON, one line per look:
   { "at", "grade", "shards": [{ "name", "answersInMs" | null, "error" | null,
       "entities" | null, "writtenPerSecond" | null, "lagMs" | null,
       "pending" | null, "worker" | null, "bytes" | null, "bytesPerDay" | null }],
-    "indexes": [{ "index", "generation", "unique", "state", "underWay" | null }],
+    "indexes": [{ "index", "generation", "unique", "state", "inProgress" | null }],
     "findings": [finding] }`
 
 async function watch(session: Session, { every, looks = Infinity }: TopOptions): Promise<void> {

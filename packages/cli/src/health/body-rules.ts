@@ -15,7 +15,7 @@ function sampleText({ bodies }: Facts): string | undefined {
 function cleaningText(facts: Facts): string | undefined {
   const counts = indexesOf(facts).flatMap((index) => [
     lastRunOf(index)?.undecodable ?? 0,
-    index.underWay?.undecodable ?? 0,
+    index.inProgress?.undecodable ?? 0,
   ])
   const most = Math.max(0, ...counts)
   return most === 0 ? undefined : `${counted(most, 'entity', 'entities')} could not be decoded by a cleaning`
@@ -34,10 +34,12 @@ export const damagedRule: Rule = {
   grade: 'act',
   see: 'A damaged body',
   find: (facts) => {
-    const what = [sampleText(facts), cleaningText(facts), cleanerText(facts)].find(
+    const problem = [sampleText(facts), cleaningText(facts), cleanerText(facts)].find(
       (text) => text !== undefined,
     )
-    return what === undefined ? [] : [{ about: undefined, what, todo: 'list them with: looseleaf damaged' }]
+    return problem === undefined
+      ? []
+      : [{ about: undefined, problem, instruction: 'list them with: looseleaf damaged' }]
   },
 }
 
@@ -52,8 +54,8 @@ export const definitionsRule: Rule = {
     if (more === 0) return named
     const rest = {
       about: undefined,
-      what: `${counted(more, 'more shape or dictionary is', 'more shapes or dictionaries are')} lost or damaged`,
-      todo: 'list all with: looseleaf codec show',
+      problem: `${counted(more, 'more shape or dictionary is', 'more shapes or dictionaries are')} lost or damaged`,
+      instruction: 'list all with: looseleaf codec show',
     }
     return [...named, rest]
   },

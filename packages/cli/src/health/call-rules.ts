@@ -36,7 +36,7 @@ const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
   'CACHE_UNAVAILABLE',
 ])
 
-const todoOf = (code: ErrorCode): string => INSTRUCTIONS[code] ?? 'do what the message says'
+const instructionFor = (code: ErrorCode): string => INSTRUCTIONS[code] ?? 'do what the message says'
 
 export const writesRule: Rule = {
   name: 'writes',
@@ -48,8 +48,8 @@ export const writesRule: Rule = {
     return probes.map(({ name, error: refusal }) => {
       // The rule `shard` reports shards that do not answer.
       if (refusal === undefined || isSilent(name)) return undefined
-      const what = `does not take a small write: ${refusal.code}: ${refusal.message}`
-      return { about: `shard ${name}`, what, todo: todoOf(refusal.code) }
+      const problem = `does not take a small write: ${refusal.code}: ${refusal.message}`
+      return { about: `shard ${name}`, problem, instruction: instructionFor(refusal.code) }
     })
   },
 }
@@ -102,8 +102,8 @@ function problemOf({ failures, count, calls, processes, periodMs, ageMs }: Failu
   const share = calls === 0 ? '' : ` (${shareText(count / calls)})`
   return {
     about: shard === undefined ? undefined : `shard ${shard}`,
-    what: `${grouped(count)} of ${counted(calls, 'call', 'calls')}${share} failed with ${code} in ${durationText(periodMs)}, in ${counted(processes, 'process', 'processes')}; noted ${durationText(ageMs)} ago: ${message}`,
-    todo: todoOf(code),
+    problem: `${grouped(count)} of ${counted(calls, 'call', 'calls')}${share} failed with ${code} in ${durationText(periodMs)}, in ${counted(processes, 'process', 'processes')}; noted ${durationText(ageMs)} ago: ${message}`,
+    instruction: instructionFor(code),
   }
 }
 

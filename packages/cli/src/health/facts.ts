@@ -1,9 +1,9 @@
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
-import type { LostRows, ShardWentBack } from '@looseleaf/cleaner/internal'
+import type { EmptiedTable, ShardRewind } from '@looseleaf/cleaner/internal'
 import type { LooseleafError } from '@looseleaf/core'
 import type { StorePolicies } from '@looseleaf/core/internal'
-import type { BodiesLook, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store/internal'
+import type { BodyInspection, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store/internal'
 
 /** An index of the config that the store lacks or defines differently. */
 export interface ConfigIndex {
@@ -24,7 +24,7 @@ export interface Facts {
   /** Policies of the catalog; undefined if it could not be read. */
   readonly policies: StorePolicies | undefined
   /** State of a sample of stored bodies; undefined if it could not be read. */
-  readonly bodies: BodiesLook | undefined
+  readonly bodies: BodyInspection | undefined
   /** Empty if they could not be read, which other rules report. */
   readonly consumers: readonly ConsumerReport[]
   /** Replicas of the shards. */
@@ -34,9 +34,9 @@ export interface Facts {
   /** Failing calls of the last hour, from the notes of the store's processes. */
   readonly failures: readonly FailureReport[]
   /** Shards that have gone back in time; empty if they could not be read. */
-  readonly wentBack: readonly ShardWentBack[]
+  readonly wentBack: readonly ShardRewind[]
   /** Tables that have lost rows; empty if they could not be read. */
-  readonly lostRows: readonly LostRows[]
+  readonly lostRows: readonly EmptiedTable[]
   /** Empty without a config, and while a shard is silent. */
   readonly configIndexes: readonly ConfigIndex[]
 }
@@ -54,9 +54,9 @@ export interface Finding {
   readonly rule: string
   /** The shard, index, consumer or codec entry in question; undefined for the whole store. */
   readonly about: string | undefined
-  readonly what: string
+  readonly problem: string
   /** Instruction for the operator. */
-  readonly todo: string
+  readonly instruction: string
   /** Heading of docs/operations.md with details. */
   readonly see: string
 }

@@ -21,13 +21,13 @@ test.each([
   ['noted 9 s ago: one: the server …', 'noted 9 s ago: one: the server …'],
 ])(
   'the problem in a line ends with one full stop, or with the … of a shortened message: %s',
-  (what, expected) => {
+  (problem, expected) => {
     const found = {
       grade: 'act',
       rule: 'shard',
       about: 'shard one',
-      what,
-      todo: 'look',
+      problem,
+      instruction: 'look',
       see: 'Here',
     } as const
     expect(findingsText(output, [found])).toEqual([

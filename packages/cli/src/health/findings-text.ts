@@ -22,10 +22,10 @@ export function findingsJson(findings: readonly Finding[]): unknown {
 
 /** Returns one line per finding for people, with its instruction. */
 export function findingsText({ colors }: Output, findings: readonly Finding[]): readonly string[] {
-  return findings.map(({ grade, rule, about, what, todo, see }) => {
+  return findings.map(({ grade, rule, about, problem, instruction, see }) => {
     const subject = about === undefined ? '' : `${about}: `
     const color = grade === 'act' ? colors.red : colors.yellow
-    return `${color(`${grade}: ${rule}:`)} ${subject}${sentence(what)} To do: ${sentence(todo)} (operations.md, "${see}")`
+    return `${color(`${grade}: ${rule}:`)} ${subject}${sentence(problem)} To do: ${sentence(instruction)} (operations.md, "${see}")`
   })
 }
 

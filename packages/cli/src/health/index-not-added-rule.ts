@@ -8,9 +8,9 @@ export const indexNotAddedRule: Rule = {
   find: ({ configIndexes }) =>
     configIndexes.map(({ index, isInStore, differs }) => ({
       about: `index ${index}`,
-      what: isInStore
+      problem: isInStore
         ? `differs between the store and the config: ${differs.join('; ')}`
         : 'is in the config and not in the store',
-      todo: `${isInStore ? 'update the config of this check if it is outdated, or run: ' : ''}looseleaf index add ${index} --fill`,
+      instruction: `${isInStore ? 'update the config of this check if it is outdated, or run: ' : ''}looseleaf index add ${index} --fill`,
     })),
 }

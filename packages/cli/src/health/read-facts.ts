@@ -1,15 +1,15 @@
 import { readConsumers } from '@looseleaf/changes'
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
-import { readLostRows, readWentBack } from '@looseleaf/cleaner/internal'
+import { readEmptiedTables, readRewinds } from '@looseleaf/cleaner/internal'
 import { isLooseleafError, type IndexDefinitionData, type LooseleafError } from '@looseleaf/core'
 import { isOutage, platformTime } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import {
-  lookAtBodies,
+  inspectBodies,
   probeShards,
   readFailures,
   readReplicas,
-  type BodiesLook,
+  type BodyInspection,
   type ShardProbe,
 } from '@looseleaf/store/internal'
 import { planIndexes } from '../indexes/plan-add.ts'
@@ -63,8 +63,8 @@ export async function readMore(
     readReplicas(store.context, { signal }),
     probesOf(session),
     readFailures(store.context, { signal }),
-    undefinedOnStoreError(readWentBack(store, { signal })),
-    undefinedOnStoreError(readLostRows(store, { signal })),
+    undefinedOnStoreError(readRewinds(store, { signal })),
+    undefinedOnStoreError(readEmptiedTables(store, { signal })),
   ])
   return {
     bodies,
@@ -96,9 +96,9 @@ export async function probe({ store, signal }: Session): Promise<readonly ShardP
   return probeShards(context, { signal })
 }
 
-export async function readBodies({ store, signal }: Session): Promise<BodiesLook | undefined> {
+export async function readBodies({ store, signal }: Session): Promise<BodyInspection | undefined> {
   const { context } = await store({ warn: false })
-  return undefinedOnStoreError(lookAtBodies(context, { rows: BODIES, signal }))
+  return undefinedOnStoreError(inspectBodies(context, { rows: BODIES, signal }))
 }
 
 async function undefinedOnStoreError<T>(reading: Promise<T>): Promise<T | undefined> {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
-import type { LostRows, ShardReport, ShardWentBack } from '@looseleaf/cleaner/internal'
+import type { EmptiedTable, ShardReport, ShardRewind } from '@looseleaf/cleaner/internal'
 import type { ConsumerReport } from '@looseleaf/changes'
 import { LooseleafError } from '@looseleaf/core'
 import type { StorePolicies } from '@looseleaf/core/internal'
-import type { BodiesLook, BrokenDefinition, ReplicaReport } from '@looseleaf/store/internal'
+import type { BodyInspection, BrokenCodecEntry, ReplicaReport } from '@looseleaf/store/internal'
 import { describe, expect, it, test } from 'vitest'
 import { callRuleCases } from '../../test/call-rule-cases.ts'
 import type { Facts, Finding } from './facts.ts'
@@ -32,7 +32,7 @@ const tally = {
   added: 0,
   removed: 3,
   fenced: 0,
-  waiting: 0,
+  postponed: 0,
   misplaced: 0,
   misfits: 12,
   duplicates: 0,
@@ -56,7 +56,7 @@ const index: IndexReport = {
   generation: 1,
   state: 'ready',
   lastRun,
-  underWay: undefined,
+  inProgress: undefined,
   misfits: undefined,
 }
 const report: CleanerReport = {
@@ -99,7 +99,7 @@ const withIndex = (fields: Partial<IndexReport>): Facts => ({
 })
 const withRun = (fields: Partial<NonNullable<IndexReport['lastRun']>>): Facts =>
   withIndex({ lastRun: { ...lastRun, ...fields } })
-const underWay = (savedMsAgo: number | undefined, startedMsAgo = DAY): IndexReport['underWay'] => ({
+const inProgress = (savedMsAgo: number | undefined, startedMsAgo = DAY): IndexReport['inProgress'] => ({
   startedAt: ago(startedMsAgo),
   savedAt: savedMsAgo === undefined ? undefined : ago(savedMsAgo),
   rate: 0,
@@ -111,23 +111,23 @@ const away = new LooseleafError('SHARD_UNAVAILABLE', 'Connection refused.', { sh
 const refusal = new LooseleafError('STATEMENT_FAILED', 'The table is gone.', { shard: 'one' })
 const pending = (msAgo: number, more = false) => ({ rows: more ? 500 : 4, more, oldestAt: ago(msAgo) })
 
-const back = (fields: Partial<ShardWentBack>): Facts => ({
+const back = (fields: Partial<ShardRewind>): Facts => ({
   ...well,
   wentBack: [
     { shard: 'one', to: NOW - DAY, from: NOW - DAY / 2, foundAt: NOW - 60_000, isSwept: false, ...fields },
   ],
 })
 const search = (registeredAt: Date | undefined) => ({ name: 'search', registeredAt, shards: [] })
-const lostRows = (fields: Partial<LostRows>): Facts => ({
+const lostRows = (fields: Partial<EmptiedTable>): Facts => ({
   ...well,
   lostRows: [
     { index: 'by_user', generation: 1, shard: 'one', foundAt: ago(60_000), isFilled: false, ...fields },
   ],
 })
 
-const look: BodiesLook = { bodies: 40, isWhole: true, broken: [], undecodable: 0, why: undefined }
+const look: BodyInspection = { bodies: 40, isWhole: true, broken: [], undecodable: 0, why: undefined }
 const dictionary = { id: '0a1b', kind: 'dictionary', damagedOn: [], isLost: true, bodies: 7 }
-const lost = (fields: Partial<BrokenDefinition>): Facts => ({
+const lost = (fields: Partial<BrokenCodecEntry>): Facts => ({
   ...well,
   bodies: { ...look, broken: [{ ...dictionary, ...fields }] },
 })
@@ -136,7 +136,7 @@ const met = (msAgo: number): Facts => ({ ...well, report: { ...report, lastUndec
 
 const replica = (fields: Partial<ReplicaReport>): Facts => ({
   ...well,
-  replicas: [{ name: 'copy', primary: 'one', behindMs: 300, leftOut: undefined, ...fields }],
+  replicas: [{ name: 'copy', primary: 'one', behindMs: 300, exclusionReason: undefined, ...fields }],
 })
 
 const consumer = (fields: Partial<ConsumerReport['shards'][number]>): Facts => ({
@@ -233,7 +233,7 @@ const cases: Readonly<
     ],
     well: [
       withRun({ finishedAt: ago(SWEEPS_MISSED * DAY) }),
-      withIndex({ lastRun: undefined, underWay: underWay(0) }),
+      withIndex({ lastRun: undefined, inProgress: inProgress(0) }),
       withIndex({ lastRun: undefined, state: 'building' }),
       {
         ...well,
@@ -249,20 +249,23 @@ const cases: Readonly<
   'run stalls': {
     found: [
       [
-        withIndex({ state: 'building', underWay: underWay(STALLED_MS + 1) }),
+        withIndex({ state: 'building', inProgress: inProgress(STALLED_MS + 1) }),
         'index by_user',
         'filling',
         '10 min',
       ],
-      [withIndex({ generation: 2, underWay: underWay(undefined) }), '(generation 2)', 'cleaning', '24 h'],
-      [withIndex({ unique: true, underWay: underWay(undefined) }), '(unique)'],
-      [withIndex({ underWay: underWay(-2 * HOUR) }), 'at a time in the future', 'clock that was ahead'],
+      [withIndex({ generation: 2, inProgress: inProgress(undefined) }), '(generation 2)', 'cleaning', '24 h'],
+      [withIndex({ unique: true, inProgress: inProgress(undefined) }), '(unique)'],
+      [withIndex({ inProgress: inProgress(-2 * HOUR) }), 'at a time in the future', 'clock that was ahead'],
     ],
     well: [
-      withIndex({ underWay: underWay(STALLED_MS) }),
-      withIndex({ state: 'building', halted: true, underWay: underWay(STALLED_MS + 1) }),
-      withIndex({ underWay: underWay(undefined, 1_000) }),
-      { ...withIndex({ underWay: underWay(STALLED_MS + 1) }), policies: { ...policies, deleteDelayMs: 1 } },
+      withIndex({ inProgress: inProgress(STALLED_MS) }),
+      withIndex({ state: 'building', halted: true, inProgress: inProgress(STALLED_MS + 1) }),
+      withIndex({ inProgress: inProgress(undefined, 1_000) }),
+      {
+        ...withIndex({ inProgress: inProgress(STALLED_MS + 1) }),
+        policies: { ...policies, deleteDelayMs: 1 },
+      },
     ],
   },
   'missing rows': {
@@ -297,7 +300,7 @@ const cases: Readonly<
   damaged: {
     found: [
       [withRun({ tally: { ...tally, undecodable: 1 } }), '1 entity', 'looseleaf damaged'],
-      [withIndex({ underWay: { ...underWay(0)!, undecodable: 2 } }), '2 entities'],
+      [withIndex({ inProgress: { ...inProgress(0)!, undecodable: 2 } }), '2 entities'],
       [met(3_600_000), 'a cleaner has met', '60 min ago'],
       [
         { ...well, bodies: { ...look, undecodable: 3, why: 'Format 9.' } },
@@ -316,7 +319,7 @@ const cases: Readonly<
         'is 90 s behind one',
         'SHOW REPLICA STATUS',
       ],
-      [replica({ behindMs: undefined, leftOut: 'It hangs.' }), 'is not read from: It hangs.'],
+      [replica({ behindMs: undefined, exclusionReason: 'It hangs.' }), 'is not read from: It hangs.'],
     ],
     well: [replica({}), replica({ behindMs: REPLICA_LAG_MS }), replica({ behindMs: undefined })],
   },
@@ -407,10 +410,10 @@ test('many lost definitions become a few findings and a count of the others', ()
   const broken = Array.from({ length: 9 }, (_, n) => ({ ...dictionary, id: `${n}` }))
   const found = findingsOf({ ...well, bodies: { ...look, broken } })
   expect(found).toHaveLength(6)
-  expect(found[5]!.what).toBe('4 more shapes or dictionaries are lost or damaged')
+  expect(found[5]!.problem).toBe('4 more shapes or dictionaries are lost or damaged')
 })
 
-const textOf = ({ about, what, todo }: Finding): string => [about, what, todo].join(' ')
+const textOf = ({ about, problem, instruction }: Finding): string => [about, problem, instruction].join(' ')
 
 test('every rule has cases in this test', () => {
   expect(rules.map(({ name }) => name)).toEqual(Object.keys(cases))
@@ -421,7 +424,7 @@ describe.each(Object.entries(cases))('%s', (name, { found, well: nothing }) => {
     const findings = findingsOf(facts).filter(({ rule }) => rule === name)
     expect(findings).toHaveLength(1)
     for (const word of words) expect(textOf(findings[0]!)).toContain(word)
-    expect(findings[0]!.todo).not.toBe('')
+    expect(findings[0]!.instruction).not.toBe('')
   })
 
   it('the rule finds nothing within its bounds', () => {

@@ -5,8 +5,8 @@ import { counted, durationText, isOutage } from '@looseleaf/core/internal'
 import { damagedRule, definitionsRule } from './body-rules.ts'
 import { failingCallsRule, someCallsFailRule, writesRule } from './call-rules.ts'
 import { indexNotAddedRule } from './index-not-added-rule.ts'
-import { lostRowsRule } from './lost-rows-rule.ts'
-import { consumerRule, wentBackRule } from './went-back-rules.ts'
+import { emptiedTablesRule } from './emptied-tables-rule.ts'
+import { consumerRule, rewindRule } from './rewind-rules.ts'
 import {
   ageOf,
   indexesOf,
@@ -81,8 +81,8 @@ export const rules: readonly Rule[] = [
         error !== undefined && isShardError(error, facts) ? [{ name: error.shard, cause: error }] : []
       return [...reported, ...whole].map(({ name, cause }) => ({
         about: name === undefined ? undefined : `shard ${name}`,
-        what: `${cause.code}: ${cause.message}`,
-        todo: isOutage(cause)
+        problem: `${cause.code}: ${cause.message}`,
+        instruction: isOutage(cause)
           ? 'bring the server back, or check its address'
           : 'do what the message says; check the tables, the user and its rights',
       }))
@@ -95,12 +95,12 @@ export const rules: readonly Rule[] = [
     find(facts) {
       const { error } = facts
       if (error === undefined || isShardError(error, facts)) return []
-      const what = `the catalog cannot be read: ${error.code}: ${error.message}`
+      const problem = `the catalog cannot be read: ${error.code}: ${error.message}`
       return [
         {
           about: undefined,
-          what,
-          todo: 'do what the message says; until then no process can open the store',
+          problem,
+          instruction: 'do what the message says; until then no process can open the store',
         },
       ]
     },
@@ -118,13 +118,13 @@ export const rules: readonly Rule[] = [
         .filter(isAbandoned)
         .map(({ name, sinceLastRoundMs, lastRoundAt, worker }) => ({
           about: `shard ${name}`,
-          what:
+          problem:
             sinceLastRoundMs === undefined
               ? lastRoundAt === undefined
                 ? 'no cleaner has followed its writes so far'
                 : `the clock of its server was ahead, so it is unknown how long ago a cleaner followed its writes; the last was ${worker ?? 'unknown'}`
               : `no cleaner has followed its writes for ${durationText(sinceLastRoundMs)}; the last was ${worker ?? 'unknown'}`,
-          todo: 'run startCleaner in a process of the store',
+          instruction: 'run startCleaner in a process of the store',
         })),
   },
   {
@@ -136,8 +136,8 @@ export const rules: readonly Rule[] = [
         .filter((shard) => !isAbandoned(shard) && (shard.lagMs ?? Infinity) > LAG_MS)
         .map(({ name, lagMs, isFallingBehind }) => ({
           about: `shard ${name}`,
-          what: `the cleaner is ${lagMs === undefined ? 'an unknown time (the clock of its server was ahead)' : durationText(lagMs)} behind the writes, and ${isFallingBehind ? 'falls further behind' : 'catches up'}`,
-          todo: isFallingBehind
+          problem: `the cleaner is ${lagMs === undefined ? 'an unknown time (the clock of its server was ahead)' : durationText(lagMs)} behind the writes, and ${isFallingBehind ? 'falls further behind' : 'catches up'}`,
+          instruction: isFallingBehind
             ? 'raise rowsPerRound, or give the cleaner a process of its own'
             : 'wait; look again in some minutes',
         })),
@@ -152,16 +152,16 @@ export const rules: readonly Rule[] = [
       if (report?.updatedAt === undefined) return []
       const allowedMs = SWEEPS_MISSED * (report.sweepEveryMs ?? SWEEP_EVERY_MS)
       return indexesOf(facts)
-        .filter(({ state, underWay }) => state === 'ready' && underWay === undefined)
+        .filter(({ state, inProgress }) => state === 'ready' && inProgress === undefined)
         .map((index) => ({ index, ageMs: index.lastRun && ageOf(index.lastRun.finishedAt, facts) }))
         .filter(({ ageMs }) => ageMs === undefined || ageMs > allowedMs)
         .map(({ index, ageMs }) => ({
           about: indexText(index),
-          what:
+          problem:
             index.lastRun === undefined
               ? 'was never swept'
               : `was swept last ${ageMs === undefined ? IN_THE_FUTURE : `${durationText(ageMs)} ago`}`,
-          todo: `check the cleaner's last error in looseleaf status, or run: looseleaf clean --index ${index.index}`,
+          instruction: `check the cleaner's last error in looseleaf status, or run: looseleaf clean --index ${index.index}`,
         }))
     },
   },
@@ -172,18 +172,18 @@ export const rules: readonly Rule[] = [
     find(facts) {
       const allowedMs = STALLED_MS + deleteDelayOf(facts)
       return indexesOf(facts).map((index) => {
-        const { underWay, halted } = index
-        if (underWay === undefined || halted) return undefined
-        const idleMs = ageOf(underWay.savedAt ?? underWay.startedAt, facts)
+        const { inProgress, halted } = index
+        if (inProgress === undefined || halted) return undefined
+        const idleMs = ageOf(inProgress.savedAt ?? inProgress.startedAt, facts)
         if (idleMs !== undefined && idleMs <= allowedMs) return undefined
         const work = index.state === 'building' ? 'filling' : 'cleaning'
         return {
           about: indexText(index),
-          what:
+          problem:
             idleMs === undefined
               ? `its ${work} saved progress last ${IN_THE_FUTURE}`
               : `its ${work} has saved no progress for ${durationText(idleMs)}`,
-          todo: `run a cleaner, or: looseleaf clean --index ${index.index}`,
+          instruction: `run a cleaner, or: looseleaf clean --index ${index.index}`,
         }
       })
     },
@@ -200,8 +200,9 @@ export const rules: readonly Rule[] = [
         if (missing === 0 || facts.policies?.onIndexFailure === 'defer') return undefined
         return {
           about: indexText(index),
-          what: `its last cleaning found ${counted(missing, 'row', 'rows')} missing, and added ${missing === 1 ? 'it' : 'them'}`,
-          todo: 'find the program that writes past the store, or the shard that has lost commits; then run: looseleaf clean --check',
+          problem: `its last cleaning found ${counted(missing, 'row', 'rows')} missing, and added ${missing === 1 ? 'it' : 'them'}`,
+          instruction:
+            'find the program that writes past the store, or the shard that has lost commits; then run: looseleaf clean --check',
         }
       }),
   },
@@ -221,8 +222,8 @@ export const rules: readonly Rule[] = [
             : `the oldest for ${pending.more ? 'at least ' : ''}${durationText(ageMs)}`
         return {
           about: `shard ${name}`,
-          what: `${pendingText(pending)} pending, ${age}; queries of their indexes are not complete`,
-          todo: 'bring the index shards back, and run a cleaner',
+          problem: `${pendingText(pending)} pending, ${age}; queries of their indexes are not complete`,
+          instruction: 'bring the index shards back, and run a cleaner',
         }
       })
     },
@@ -238,8 +239,8 @@ export const rules: readonly Rule[] = [
         if (duplicates === 0) return undefined
         return {
           about: indexText(index),
-          what: `${counted(duplicates, 'entity has a key', 'entities have a key')} that another entity has`,
-          todo: `list them with: looseleaf index violations ${index.index}; change one entity of each pair`,
+          problem: `${counted(duplicates, 'entity has a key', 'entities have a key')} that another entity has`,
+          instruction: `list them with: looseleaf index violations ${index.index}; change one entity of each pair`,
         }
       }),
   },
@@ -250,15 +251,15 @@ export const rules: readonly Rule[] = [
     grade: 'look',
     see: 'Reading from replicas',
     find: ({ replicas }) =>
-      replicas.map(({ name, primary, behindMs = 0, leftOut }) => {
-        if (leftOut === undefined && behindMs <= REPLICA_LAG_MS) return undefined
+      replicas.map(({ name, primary, behindMs = 0, exclusionReason }) => {
+        if (exclusionReason === undefined && behindMs <= REPLICA_LAG_MS) return undefined
         return {
           about: `replica ${name}`,
-          what:
-            leftOut === undefined
+          problem:
+            exclusionReason === undefined
               ? `is ${durationText(behindMs)} behind ${primary}`
-              : `is not read from: ${leftOut}`,
-          todo: 'check SHOW REPLICA STATUS there, and the address of the replica',
+              : `is not read from: ${exclusionReason}`,
+          instruction: 'check SHOW REPLICA STATUS there, and the address of the replica',
         }
       }),
   },
@@ -274,14 +275,14 @@ export const rules: readonly Rule[] = [
         if (behind.length === 0) return undefined
         const lags = behind.flatMap((shard) => shard.lagMs ?? [])
         const [processes, failing] = [sum(behind, 'processes'), sum(behind, 'failing')]
-        const what =
+        const problem =
           lags.length === 0
             ? 'is an unknown time behind, since the clock of a server was ahead'
             : `is ${lags.includes(Infinity) ? 'at its beginning' : `${durationText(Math.max(...lags))} behind`}`
         return {
           about: `consumer ${name}`,
-          what: `${what}; ${counted(processes, 'process works on it', 'processes work on it')}, ${counted(failing, 'change fails', 'changes fail')}`,
-          todo:
+          problem: `${problem}; ${counted(processes, 'process works on it', 'processes work on it')}, ${counted(failing, 'change fails', 'changes fail')}`,
+          instruction:
             processes === 0
               ? `start it, or drop it: looseleaf consumer drop ${name}`
               : 'if changes fail, check the errors that its handler throws; otherwise give it more concurrency or processes',
@@ -298,16 +299,16 @@ export const rules: readonly Rule[] = [
         if (letters === 0) return undefined
         return {
           about: `consumer ${name}`,
-          what: `has ${counted(letters, 'dead letter', 'dead letters')}`,
-          todo: `list the errors with: looseleaf consumer letters ${name}; fix the handler, and replay them`,
+          problem: `has ${counted(letters, 'dead letter', 'dead letters')}`,
+          instruction: `list the errors with: looseleaf consumer letters ${name}; fix the handler, and replay them`,
         }
       }),
   },
   tombstonesRule,
   definitionsRule,
-  wentBackRule,
+  rewindRule,
   consumerRule,
-  lostRowsRule,
+  emptiedTablesRule,
   indexNotAddedRule,
 ]
 

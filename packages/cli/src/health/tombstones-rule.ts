@@ -14,8 +14,8 @@ export const tombstonesRule: Rule = {
       if (lagMs <= keptMs) return undefined
       return {
         about: `consumer ${name}`,
-        what: `is ${durationText(lagMs)} behind, so tombstones are kept for it beyond the ${durationText(keptMs)} of keepTombstonesMs, up to four times as long; after that it must start over`,
-        todo: `start it, or drop it: looseleaf consumer drop ${name}`,
+        problem: `is ${durationText(lagMs)} behind, so tombstones are kept for it beyond the ${durationText(keptMs)} of keepTombstonesMs, up to four times as long; after that it must start over`,
+        instruction: `start it, or drop it: looseleaf consumer drop ${name}`,
       }
     }),
 }

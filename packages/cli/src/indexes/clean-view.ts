@@ -17,13 +17,13 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
   const rows = indexes.map((index) => [
     indexName(output, index),
     stateText(output, index),
-    ...[index.entities, index.added, index.removed, index.waiting, index.misfits].map(grouped),
+    ...[index.entities, index.added, index.removed, index.postponed, index.misfits].map(grouped),
     bad(output, index.duplicates),
     bad(output, index.undecodable),
   ])
   const names = indexes.filter(({ duplicates }) => duplicates > 0).map(({ index }) => index)
   const halted = indexes.filter((index) => index.halted).map(({ index }) => index)
-  const waiting = indexes.reduce((sum, index) => sum + index.waiting, 0)
+  const waiting = indexes.reduce((sum, index) => sum + index.postponed, 0)
   return [
     output.table(
       ['INDEX', 'STATE', 'ENTITIES', 'ADDED', 'REMOVED', 'WAITING', 'MISFITS', 'DUPLICATES', 'UNDECODABLE'],
@@ -49,9 +49,9 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
 
 /** Returns the speed of a cleaning, its remaining time, its current and next phases, and the cause of any throttling. */
 export function progressText(at: CleanProgress): string {
-  const { rate, timeLeftMs, phase, toCome, throttledBy, waited } = at
+  const { rate, timeLeftMs, phase, remainingPhases, throttledBy, waited } = at
   const remaining = timeLeftMs === undefined ? [] : [`about ${durationText(timeLeftMs)} left`]
-  const phases = toCome.length === 0 ? phase : `${phase}, then ${toCome.join(', ')}`
+  const phases = remainingPhases.length === 0 ? phase : `${phase}, then ${remainingPhases.join(', ')}`
   const throttling =
     throttledBy === undefined ? [] : [`waits ${Math.round(waited * 100)}% of the time: ${throttledBy}`]
   return [`${grouped(rate)}/s`, ...remaining, phases, ...throttling].join(', ')

@@ -27,7 +27,7 @@ test('progress without a terminal is a line every five seconds', () => {
 test('the progress of a clean has its speed, its remaining time, the next phases and the cause of throttling', () => {
   const at = {
     phase: 'entities',
-    toCome: ['dangling', 'check'],
+    remainingPhases: ['dangling', 'check'],
     indexes: ['by_user'],
     shard: 0,
     done: 5,
@@ -35,7 +35,7 @@ test('the progress of a clean has its speed, its remaining time, the next phases
     added: 0,
     removed: 0,
     fenced: 0,
-    waiting: 0,
+    postponed: 0,
     misfits: 0,
     undecodable: 0,
     rate: 1_234,
@@ -46,6 +46,6 @@ test('the progress of a clean has its speed, its remaining time, the next phases
   expect(progressText(at)).toBe(
     '1,234/s, about 3 min left, entities, then dangling, check, waits 26% of the time: latency',
   )
-  const plain = { ...at, toCome: [], timeLeftMs: undefined, throttledBy: undefined, waited: 0 }
+  const plain = { ...at, remainingPhases: [], timeLeftMs: undefined, throttledBy: undefined, waited: 0 }
   expect(progressText(plain)).toBe('1,234/s, entities')
 })

@@ -40,13 +40,15 @@ export function topJson({ at, shards, report, probes, findings }: Look): unknown
         ...sizeJson(probes, name),
       }
     }),
-    indexes: (report?.indexes ?? []).map(({ index, generation, unique = false, state, underWay }) => ({
+    indexes: (report?.indexes ?? []).map(({ index, generation, unique = false, state, inProgress }) => ({
       index,
       generation,
       unique,
       state,
-      underWay:
-        underWay === undefined ? null : { rate: underWay.rate, timeLeftMs: underWay.timeLeftMs ?? null },
+      inProgress:
+        inProgress === undefined
+          ? null
+          : { rate: inProgress.rate, timeLeftMs: inProgress.timeLeftMs ?? null },
     })),
     findings: findingsJson(findings),
   }
@@ -54,7 +56,7 @@ export function topJson({ at, shards, report, probes, findings }: Look): unknown
 
 export function topText(output: Output, { at, shards, report, probes, findings }: Look): string {
   const indexes = report?.indexes ?? []
-  const busy = indexes.filter(({ state, underWay }) => state !== 'ready' || underWay !== undefined)
+  const busy = indexes.filter(({ state, inProgress }) => state !== 'ready' || inProgress !== undefined)
   return [
     `${gradeText(output, findings)}  ${output.colors.dim(at.toISOString().slice(11, 19))}`,
     '',

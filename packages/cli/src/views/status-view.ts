@@ -51,14 +51,14 @@ export function statusJson(view: StatusView): unknown {
             ? null
             : { finishedAt: lastRun.finishedAt, missing: lastRun.missing, ...lastRun.tally },
         misfits: cleaning?.misfits ?? null,
-        underWay: underWayJson(cleaning),
+        inProgress: inProgressJson(cleaning),
       }
     }),
     cleaner: report === undefined ? null : cleanerJson(report),
-    replicas: replicas.map(({ behindMs = null, leftOut = null, ...replica }) => ({
+    replicas: replicas.map(({ behindMs = null, exclusionReason = null, ...replica }) => ({
       ...replica,
       behindMs,
-      leftOut,
+      exclusionReason,
     })),
     consumers: consumersJson(consumers),
     failures: failures.map(({ failures: failuresOfProcess, ...note }) => ({
@@ -73,9 +73,9 @@ export function statusJson(view: StatusView): unknown {
   }
 }
 
-function underWayJson(report: IndexReport | undefined): unknown {
-  if (report?.underWay === undefined) return null
-  const { startedAt, savedAt = null, rate, timeLeftMs = null, undecodable, shards } = report.underWay
+function inProgressJson(report: IndexReport | undefined): unknown {
+  if (report?.inProgress === undefined) return null
+  const { startedAt, savedAt = null, rate, timeLeftMs = null, undecodable, shards } = report.inProgress
   const parts = shards.map(({ worker = null, throttledBy = null, ...part }) => ({
     ...part,
     worker,
@@ -167,8 +167,8 @@ function failuresText(output: Output, reports: readonly FailureReport[]): readon
   return ['', output.table(['PROCESS', 'SHARD', 'CALLS FAILED WITH', 'HOW MANY', 'NOTED'], rows)]
 }
 
-function replicaCells({ name, primary, behindMs, leftOut }: ReplicaReport): string[] {
-  return [name, primary, leftOut ?? (behindMs === undefined ? '?' : durationText(behindMs))]
+function replicaCells({ name, primary, behindMs, exclusionReason }: ReplicaReport): string[] {
+  return [name, primary, exclusionReason ?? (behindMs === undefined ? '?' : durationText(behindMs))]
 }
 
 function indexLines(output: Output, status: StoreStatus, report: CleanerReport | undefined): string[] {
@@ -232,7 +232,7 @@ function sweptText({ indexes }: CleanerReport): string | undefined {
   const damaged = Math.max(...last.map(({ tally }) => tally.undecodable))
   const found = [
     `${sum(({ missing }) => missing)} missing`,
-    `${sum(({ tally }) => tally.removed + tally.waiting)} dangling`,
+    `${sum(({ tally }) => tally.removed + tally.postponed)} dangling`,
     `${sum(({ tally }) => tally.duplicates)} duplicates`,
     `${grouped(damaged)} damaged`,
   ]
@@ -242,7 +242,7 @@ function sweptText({ indexes }: CleanerReport): string | undefined {
 function lastRunText(report: IndexReport | undefined): string {
   if (report?.lastRun === undefined) return 'never'
   const { finishedAt, tally } = report.lastRun
-  const counts = (['added', 'removed', 'waiting', 'duplicates', 'undecodable'] as const)
+  const counts = (['added', 'removed', 'postponed', 'duplicates', 'undecodable'] as const)
     .filter((name) => tally[name] > 0)
     .map((name) => `${grouped(tally[name])} ${name}`)
   return `${time(finishedAt)}: ${counts.join(', ') || 'nothing to do'}`
@@ -255,8 +255,8 @@ export function pendingText(pending: PendingReport | undefined): string {
 
 /** Returns progress, speed and throttling of a filling or cleaning; empty without one. */
 export function underWayText(report: IndexReport | undefined): string {
-  if (report?.underWay === undefined) return ''
-  const { startedAt, shards, rate, timeLeftMs } = report.underWay
+  if (report?.inProgress === undefined) return ''
+  const { startedAt, shards, rate, timeLeftMs } = report.inProgress
   const phases = shards.map(({ phase, done, total }) =>
     total === 0 ? phase : `${phase} ${grouped(done)}/${grouped(total)}`,
   )

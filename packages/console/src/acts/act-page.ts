@@ -76,7 +76,7 @@ export function servePage(page: ActPage, { path, acts, html }: ServePageOptions)
     const known = {
       isAllowed: acts !== undefined,
       ended: acts?.list() ?? [],
-      running: acts?.underWay() ?? [],
+      running: acts?.inProgress() ?? [],
     }
     const { body, news } = await page.part(known)
     const ended = known.ended.filter(isOwn)

@@ -18,7 +18,7 @@ test('a long act continues after its answer, is listed, blocks other acts on its
     },
   }
   await acts.begin(long)
-  expect(acts.underWay()).toMatchObject([{ name: 'clean', about: 'by_name', progress: 'half of it' }])
+  expect(acts.inProgress()).toMatchObject([{ name: 'clean', about: 'by_name', progress: 'half of it' }])
   expect(ended).toEqual([])
   const quick = { name: 'plant', run: async () => {} }
   await expect(acts.begin({ ...quick, about: 'by_name' })).rejects.toMatchObject({
@@ -28,7 +28,7 @@ test('a long act continues after its answer, is listed, blocks other acts on its
   await acts.begin({ ...quick, about: 'by_n' })
   expect(acts.list()).toMatchObject([{ name: 'plant', about: 'by_n', failure: undefined }])
   acts.close()
-  await expect.poll(() => acts.underWay()).toEqual([])
+  await expect.poll(() => acts.inProgress()).toEqual([])
   expect(acts.list()).toMatchObject([{ name: 'clean', failure: 'cut off' }, { name: 'plant' }])
   expect(ended).toHaveLength(2)
   await expect(acts.begin({ ...quick, about: 'by_n' })).rejects.toMatchObject({ status: 503 })

@@ -69,7 +69,7 @@ export interface Acts {
   begin(planned: PlannedAct): Promise<void>
   /** Returns the last acts that have ended, the newest first. */
   list(): readonly Act[]
-  underWay(): readonly RunningAct[]
+  inProgress(): readonly RunningAct[]
   /** Ends the running act on a subject, and waits like `begin`. Throws `Refusal` if no act runs that can be ended. */
   end(about: string): Promise<RunningAct>
   /** Aborts the running acts, and refuses new ones. */
@@ -176,7 +176,7 @@ export function createActs(options: ActsOptions, path: string): Acts {
       return current.act
     },
     list: () => ended,
-    underWay: () => [...running.values()].map(({ act }) => act),
+    inProgress: () => [...running.values()].map(({ act }) => act),
     close: () => closing.abort(),
   }
 }

@@ -335,8 +335,14 @@ test('the page of shards shows replicas, and the reason why one is not read', as
   const lane = { table: 'entities', kind: 'read', statements: 7, items: 21, waiting: 0 }
   const replica = { connections: undefined, lanes: [lane] }
   const replicas = [
-    { ...replica, name: 'copy <1>', ageMs: 312.4, leftOut: undefined },
-    { ...replica, name: 'copy 2', ageMs: undefined, leftOut: 'It does not answer in time.', lanes: [] },
+    { ...replica, name: 'copy <1>', ageMs: 312.4, exclusionReason: undefined },
+    {
+      ...replica,
+      name: 'copy 2',
+      ageMs: undefined,
+      exclusionReason: 'It does not answer in time.',
+      lanes: [],
+    },
   ]
   store.stats = () => {
     const all = stats()
@@ -367,7 +373,7 @@ test('the page of shards shows the lag or the error of a replica from which the 
     const replicas = ['copy 1', 'copy 2'].map((name) => ({
       name,
       ageMs: undefined,
-      leftOut: undefined,
+      exclusionReason: undefined,
       connections: undefined,
       lanes: [],
     }))

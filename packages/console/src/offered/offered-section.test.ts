@@ -17,7 +17,7 @@ test.each([
     throttledBy: undefined,
     waited: 0,
   }
-  const report = { underWay: { rate: 500, timeLeftMs, shards: [part] } } as never
+  const report = { inProgress: { rate: 500, timeLeftMs, shards: [part] } } as never
   const offered = { definition, hasCleaner: true, generations: [{ status, report }] }
   const { text } = offeredSection(offered, undefined, false)
   expect(text).toContain(`</progress> ${expected}</p>`)

@@ -1,4 +1,4 @@
-import type { PartReport, RunUnderWay } from '@looseleaf/cleaner/internal'
+import type { PartReport, RunInProgress } from '@looseleaf/cleaner/internal'
 import { actButton } from '../acts/act-button.ts'
 import { markup, type Html } from '../kit/html.ts'
 import { definitionFacts } from '../indexes/index-text.ts'
@@ -42,14 +42,14 @@ function generationPart({ status, report }: Generation, hasCleaner: boolean): Ht
   if (state === 'retiring')
     return markup`<p>${title}: queries no longer read it, and its tables are being dropped.</p>`
   const halted = hidden ? ' It is hidden: written, and not queried.' : paused ? ' Its filling is paused.' : ''
-  const underWay = report?.underWay
-  if (state === 'ready' && underWay === undefined)
+  const inProgress = report?.inProgress
+  if (state === 'ready' && inProgress === undefined)
     return markup`<p>${title}: ready.${halted} ${lastText(report?.lastRun)}</p>`
   const stateSentence =
     state === 'ready'
       ? 'ready, and being swept.'
       : 'building. Every write adds its rows, and queries are refused until it has all rows.'
-  return markup`<p>${title}: ${stateSentence}${halted}</p>${underWay === undefined ? markup`<p>${hasCleaner ? 'A cleaner of the store starts to fill it within seconds.' : 'No cleaner runs now, so it is not being filled. Start one in the application, or run looseleaf clean.'}</p>` : fillingPart(underWay, `Work on ${name}, ${title.toLowerCase()}`)}`
+  return markup`<p>${title}: ${stateSentence}${halted}</p>${inProgress === undefined ? markup`<p>${hasCleaner ? 'A cleaner of the store starts to fill it within seconds.' : 'No cleaner runs now, so it is not being filled. Start one in the application, or run looseleaf clean.'}</p>` : fillingPart(inProgress, `Work on ${name}, ${title.toLowerCase()}`)}`
 }
 
 function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
@@ -57,7 +57,7 @@ function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
   return `Its last filling or sweep ended at ${timeText(last.finishedAt)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
 }
 
-function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay, label: string): Html {
+function fillingPart({ rate, timeLeftMs, shards }: RunInProgress, label: string): Html {
   const fraction = fractionOf(shards)
   const percent = `${Math.floor(fraction * 100)} %`
   const hasPace = timeLeftMs !== undefined && timeLeftMs >= LEAST_PACE_MS

@@ -35,7 +35,7 @@ export interface ShardsPageOptions {
 
 /** Renders the page about the shards: their contents, their cleaner, and the statements of this process. */
 export async function shardsPage({ store, base }: ShardsPageOptions, signal: AbortSignal): Promise<Answer> {
-  const { callsUnderWay, shards, removals, cache } = store.stats()
+  const { callsInFlight, shards, removals, cache } = store.stats()
   const { driver, catalog } = store.context
   const [report, followed, sizes, replicas, failing] = await Promise.all([
     readPart((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
@@ -55,7 +55,7 @@ ${failingCalls(failing)}
 ${cleanerLine(report)}
 ${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id always belongs to the same one of ${buckets.length.toLocaleString('en-US')} buckets, and every bucket is on one shard.</p>${bucketMap(buckets, names)}`}
 <h2>Statements of this process</h2>
-<p>The counts begin when it opened the store. ${capital(counted(callsUnderWay, 'call'))} ${callsUnderWay === 1 ? 'is' : 'are'} in flight. ${capital(counted(removals.kept, 'lost index row'))} ${removals.kept === 1 ? 'is' : 'are'} kept until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
+<p>The counts begin when it opened the store. ${capital(counted(callsInFlight, 'call'))} ${callsInFlight === 1 ? 'is' : 'are'} in flight. ${capital(counted(removals.kept, 'lost index row'))} ${removals.kept === 1 ? 'is' : 'are'} kept until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
 ${cache === undefined ? undefined : markup`<p>${cacheText(cache)} It answered ${cache.hits.toLocaleString('en-US')} of ${counted(cache.hits + cache.misses, 'look-up')}.</p>`}
 ${shards.slice(0, MAX_WITH_LANES).map((shard) => shardSection(shard, replicas))}
 ${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${capital(counted(shards.length - MAX_WITH_LANES, 'more shard'))} not shown.</p>` : undefined}`
@@ -145,16 +145,16 @@ ${shown.map((replica) => markup`<h4>${replica.name}, a replica</h4><p>${lagOf(re
 function lagOf({ name }: ReplicaStats, { value, failure }: PartResult<readonly ReplicaReport[]>): string {
   if (failure !== undefined) return `Its lag is unknown: ${failure}`
   const report = value.find((replica) => replica.name === name)
-  if (report?.leftOut !== undefined) return `It cannot be read: ${report.leftOut}`
+  if (report?.exclusionReason !== undefined) return `It cannot be read: ${report.exclusionReason}`
   const { behindMs } = report ?? {}
   if (behindMs === undefined) return 'Its lag behind its primary is unknown.'
   const lag = behindMs < MANY_MS ? milliseconds(behindMs) : durationText(behindMs)
   return `It is ${lag} behind its primary, measured by the floor, which cleaners, consumers and readers of replicas raise.`
 }
 
-function stateOf({ ageMs, leftOut }: ReplicaStats): string {
+function stateOf({ ageMs, exclusionReason }: ReplicaStats): string {
   return ageMs === undefined
-    ? `This process does not read from it: ${leftOut ?? 'it has not checked it yet.'}`
+    ? `This process does not read from it: ${exclusionReason ?? 'it has not checked it yet.'}`
     : `This process knows that it has all writes acknowledged ${milliseconds(ageMs)} ago.`
 }
 

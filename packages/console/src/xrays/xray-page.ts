@@ -62,7 +62,7 @@ ${table(
   ]),
   'Calls',
 )}
-<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Started at ${timeText(at)}. ${trace.leftOut > 0 ? `${counted(trace.leftOut, 'more call, statement or event', 'more calls, statements and events')} ${trace.leftOut === 1 ? 'was' : 'were'} not kept. ` : ''}The texts of statements have placeholders instead of values.</p>`
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Started at ${timeText(at)}. ${trace.omitted > 0 ? `${counted(trace.omitted, 'more call, statement or event', 'more calls, statements and events')} ${trace.omitted === 1 ? 'was' : 'were'} not kept. ` : ''}The texts of statements have placeholders instead of values.</p>`
 }
 
 function discardedRows({ events }: Trace): number {

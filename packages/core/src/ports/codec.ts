@@ -1,5 +1,5 @@
 import type { Bag } from '../entities/bag.ts'
-import type { Definition, StoredDefinition } from './definition-table.ts'
+import type { CodecEntry, StoredCodecEntry } from './codec-entry-table.ts'
 
 /** Encodes bags to stored bodies, and decodes them. */
 export interface Codec {
@@ -47,30 +47,30 @@ export interface BodyDescription {
   readonly headerBytes: number
   /** Uncompressed bytes of the payload. */
   readonly plainBytes: number
-  /** Ids of the codec entries that the body refers to, as in `DefinitionTable`. */
+  /** Ids of the codec entries that the body refers to, as in `CodecEntryTable`. */
   readonly shape: string | undefined
   readonly dictionary: string | undefined
 }
 
 /** A codec with the codec entries of one store. Starts without entries. */
 export interface StoreCodec extends Codec {
-  readonly definitions: CodecDefinitions
+  readonly codecEntries: CodecEntries
 }
 
 /** The codec entries that a store exchanges with its codec. All methods are synchronous and do no I/O. */
-export interface CodecDefinitions {
+export interface CodecEntries {
   /** Whether `wanted` may ever return entries, for which the store then prepares. */
   readonly writes: boolean
   /** Returns the unknown ids that a body refers to. Called for a body that is `BODY_UNKNOWN`. Never throws. */
   missing(body: Uint8Array): readonly string[]
   /** Adds a stored entry for reading. Returns false if its id does not match its content, or if this codec does not know its kind. */
-  learn(definition: StoredDefinition): boolean
+  learn(definition: StoredCodecEntry): boolean
   /** Lets bodies refer to an entry. The caller has stored it on every shard, and every process can look it up. */
   confirm(id: string): void
   /** Returns the entries that bodies would refer to if they were confirmed. */
-  wanted(): readonly Definition[]
+  wanted(): readonly CodecEntry[]
   /** Builds a dictionary of at most this many bytes from the common text of these bags. The codec uses it only once it was learned. */
-  train(bags: readonly Bag[], bytes: number): Definition
+  train(bags: readonly Bag[], bytes: number): CodecEntry
   /** Returns all known entries. */
-  known(): readonly StoredDefinition[]
+  known(): readonly StoredCodecEntry[]
 }

@@ -1,7 +1,7 @@
 import type { CallOptions } from './call.ts'
 import type { CatalogTable } from './catalog-table.ts'
 import type { ClaimTable } from './claim-table.ts'
-import type { DefinitionTable } from './definition-table.ts'
+import type { CodecEntryTable } from './codec-entry-table.ts'
 import type { EntityTable } from './entity-table.ts'
 import type { IndexRow, IndexTable, IndexTableSpec } from './index-table.ts'
 import type { PendingTable } from './pending-table.ts'
@@ -17,7 +17,7 @@ export interface Shard {
   readonly catalog: CatalogTable
   readonly tasks: TaskTable
   readonly pending: PendingTable
-  readonly definitions: DefinitionTable
+  readonly codecEntries: CodecEntryTable
   /** Returns the table of an index, the same object for the same table name. Does no I/O. */
   index(spec: IndexTableSpec): IndexTable
   /**

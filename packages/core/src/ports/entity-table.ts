@@ -31,7 +31,7 @@ export interface EntityReplace extends EntityInsert {
   readonly base: number
 }
 
-export interface WriteOptions extends CallOptions {
+export interface EpochWriteOptions extends CallOptions {
   /** Epoch of the writer. If the shard has another one, nothing is written and the call rejects with `STALE_EPOCH`. */
   readonly epoch: number
 }
@@ -109,9 +109,9 @@ export interface EntityTable {
    * Inserts all rows. Rejects with `ALREADY_EXISTS` and inserts none if there is a row under one of the ids, even a tombstone.
    * Rejects with `STALE_EPOCH` and inserts none if a version is below the bound of purged tombstones. Ids must not repeat.
    */
-  insert(rows: readonly EntityInsert[], options: WriteOptions): Promise<void>
+  insert(rows: readonly EntityInsert[], options: EpochWriteOptions): Promise<void>
   /** Replaces each row by compare-and-swap: true if the row still had its base version. Ids must not repeat. */
-  replace(rows: readonly EntityReplace[], options: WriteOptions): Promise<readonly boolean[]>
+  replace(rows: readonly EntityReplace[], options: EpochWriteOptions): Promise<readonly boolean[]>
   /**
    * Gives this version to the entity's row if its present version is not one of a write (see `isVersion`). Returns whether it did.
    * `updated` becomes the present time, as with a write; the body stays.
@@ -166,7 +166,7 @@ export interface EntityTable {
    * Raises the bounds of the purged tombstones; never lowers them. Waits for inserts in flight; a later insert below the version
    * bound is rejected. The bounds are durable before any delete of `purge`.
    */
-  raisePurged(to: PurgeBounds, options: WriteOptions): Promise<void>
+  raisePurged(to: PurgeBounds, options: EpochWriteOptions): Promise<void>
   /** Deletes the tombstones of these ids that are within the raised bounds. Returns how many. */
   purge(ids: readonly Uint8Array[], options?: CallOptions): Promise<number>
   /** Counts the rows of the shard exactly. Slow on a large table. */

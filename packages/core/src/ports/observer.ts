@@ -22,14 +22,14 @@ export interface EndedCall extends BegunCall {
 export type StoreEvent =
   /**
    * An attempt of a write did not commit.
-   * - `lost`: another write of the entity came first.
+   * - `superseded`: another write of the entity came first.
    * - `stale`: the shard has another epoch, because the catalog has changed.
    * - `undone`: the database rolled back one of its statements, after a deadlock or a lock wait timeout.
    * - `unsettled`: the answer of the commit did not arrive.
    */
   | {
       readonly kind: 'attempt'
-      readonly outcome: 'lost' | 'stale' | 'undone' | 'unsettled'
+      readonly outcome: 'superseded' | 'stale' | 'undone' | 'unsettled'
       readonly shard: string
     }
   /** A page read index rows that led to no entity of the page: lost or dangling rows, which add to the cost of a query. */
@@ -90,7 +90,7 @@ export interface ConsumerEvent {
   /** Counts of the round: changes handled, attempts rejected, and changes that became dead letters. */
   readonly handled: number
   readonly failed: number
-  readonly givenUp: number
+  readonly deadLettered: number
   /**
    * Age of the oldest unhandled change, or of the floor if there is none, in milliseconds. `Infinity` while the consumer is at the
    * beginning; undefined if unknown.

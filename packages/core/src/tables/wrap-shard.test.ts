@@ -31,7 +31,7 @@ class ClassShard {
   readonly catalog = new Table('catalog')
   readonly tasks = new Table('tasks')
   readonly pending = new Table('pending')
-  readonly definitions = new Table('definitions')
+  readonly codecEntries = new Table('codecEntries')
   get replicas(): readonly string[] {
     return ['replica']
   }

@@ -27,7 +27,7 @@ const tableNames: Readonly<Record<TableName, true>> = {
   catalog: true,
   tasks: true,
   pending: true,
-  definitions: true,
+  codecEntries: true,
 }
 const localNames: Readonly<Record<LocalName, true>> = {
   index: true,
@@ -67,7 +67,7 @@ export function wrapShard(shard: Shard, parts: ShardParts): Shard {
 
 /** A call of a method of a shard or its tables, before it is made. */
 export interface ShardCall {
-  /** `entities`, `catalog`, `tasks`, `pending`, `definitions`, the name of an index table or of a table of claims, or `shard`. */
+  /** `entities`, `catalog`, `tasks`, `pending`, `codecEntries`, the name of an index table or of a table of claims, or `shard`. */
   readonly table: string
   /** Name of the method, such as `insert`. */
   readonly operation: string
@@ -98,7 +98,7 @@ export function interceptShard(
     catalog: (port) => all(port, 'catalog'),
     tasks: (port) => all(port, 'tasks'),
     pending: (port) => all(port, 'pending'),
-    definitions: (port) => all(port, 'definitions'),
+    codecEntries: (port) => all(port, 'codecEntries'),
     index: (port, { table }) => all(port, table),
     claims: (port, { table }) => all(port, table),
     shard: (port) => all(port, 'shard'),

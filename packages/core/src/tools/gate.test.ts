@@ -6,7 +6,7 @@ const closed = { code: 'CLOSED', message: 'The shop is closed.' }
 test('close waits for the calls inside, and admits no other', async () => {
   const gate = createGate(closed.message)
   const { promise, resolve } = Promise.withResolvers<string>()
-  const underWay = gate.pass(() => promise)
+  const inFlight = gate.pass(() => promise)
   gate.checkOpen()
   let isClosed = false
   const closing = gate.close().then(() => (isClosed = true))
@@ -14,7 +14,7 @@ test('close waits for the calls inside, and admits no other', async () => {
   expect(() => gate.checkOpen()).toThrow(closed.message)
   expect(isClosed).toBe(false)
   resolve('done')
-  expect(await underWay).toBe('done')
+  expect(await inFlight).toBe('done')
   await closing
   await gate.close()
 })

@@ -13,14 +13,14 @@ export interface Gate {
   /** Throws `CLOSED` after `close`. */
   checkOpen(): void
   /** Number of calls that have entered and not left. */
-  readonly underWay: number
+  readonly inFlight: number
   /** Refuses calls from now on. Resolves when the last admitted call has left. */
   close(): Promise<void>
 }
 
 /** `message`: message of the `CLOSED` errors, such as "The store is closed." */
 export function createGate(message: string): Gate {
-  let underWay = 0
+  let inFlight = 0
   let isClosed = false
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
 
@@ -30,21 +30,21 @@ export function createGate(message: string): Gate {
 
   function enter(): void {
     checkOpen()
-    underWay++
+    inFlight++
   }
 
   function leave(): void {
-    underWay--
-    if (isClosed && underWay === 0) end()
+    inFlight--
+    if (isClosed && inFlight === 0) end()
   }
 
   return {
-    get underWay() {
-      return underWay
+    get inFlight() {
+      return inFlight
     },
     checkOpen,
     enter,
-    enterWithin: () => void underWay++,
+    enterWithin: () => void inFlight++,
     leave,
     async pass(work) {
       enter()
@@ -56,7 +56,7 @@ export function createGate(message: string): Gate {
     },
     close() {
       isClosed = true
-      if (underWay === 0) end()
+      if (inFlight === 0) end()
       return ended
     },
   }

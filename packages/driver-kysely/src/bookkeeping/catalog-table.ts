@@ -4,14 +4,14 @@ import { sql } from 'kysely'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { META_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Session } from '../database/session.ts'
-import { slot } from '../database/sql-parts.ts'
+import { parameter } from '../database/sql-parts.ts'
 
 const meta = sql.table(META_TABLE)
 
 const load = sql`SELECT epoch, catalog FROM ${meta} WHERE id = 1`
-const init = sql`INSERT INTO ${meta} (id, epoch, catalog) VALUES (1, ${slot}, ${slot})`
+const init = sql`INSERT INTO ${meta} (id, epoch, catalog) VALUES (1, ${parameter}, ${parameter})`
 /** Waits for the commit of every write that holds the row in share mode; see the insert of an entity table. */
-const change = sql`UPDATE ${meta} SET epoch = ${slot}, catalog = ${slot} WHERE id = 1 AND epoch = ${slot}`
+const change = sql`UPDATE ${meta} SET epoch = ${parameter}, catalog = ${parameter} WHERE id = 1 AND epoch = ${parameter}`
 
 const faults: FaultCodes = {
   duplicate: ['ALREADY_EXISTS', 'the shard already has a catalog.'],

@@ -5,7 +5,7 @@ import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { TASK_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
-import { slot, slots } from '../database/sql-parts.ts'
+import { parameter, parameterList } from '../database/sql-parts.ts'
 
 const tasks = sql.table(TASK_TABLE)
 
@@ -35,24 +35,24 @@ export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
 
   /** Parameters: names. */
   const load = (count: number): RawBuilder<unknown> => sql`
-    SELECT name, progress, owner, ${holds} AS held FROM ${tasks} WHERE name IN (${slots(count)})`
+    SELECT name, progress, owner, ${holds} AS held FROM ${tasks} WHERE name IN (${parameterList(count)})`
   /** Parameters: owner, lease, names, owner. */
   const take = (count: number): RawBuilder<unknown> => sql`
-    UPDATE ${flavor.updateSource(tasks, 'PRIMARY')} SET owner = ${slot}, lease_until = ${now} + ${slot}
-    WHERE name IN (${slots(count)}) AND (owner = ${slot} OR owner IS NULL OR NOT (${holds}))`
+    UPDATE ${flavor.updateSource(tasks, 'PRIMARY')} SET owner = ${parameter}, lease_until = ${now} + ${parameter}
+    WHERE name IN (${parameterList(count)}) AND (owner = ${parameter} OR owner IS NULL OR NOT (${holds}))`
   /** A task that another process has just created stays unchanged. Parameters: name, owner and lease of each task. */
   const create = (count: number): RawBuilder<unknown> => {
-    const row = sql`(${slot}, '', ${slot}, ${now} + ${slot})`
+    const row = sql`(${parameter}, '', ${parameter}, ${now} + ${parameter})`
     return sql`
       INSERT INTO ${tasks} (name, progress, owner, lease_until) VALUES ${sql.join(Array.from({ length: count }, () => row))}
       ${flavor.onDuplicate(['name'])} owner = ${sql.ref(`${TASK_TABLE}.owner`)}`
   }
   /** Parameters: name and progress of each task; the next owner, lease; names, owner. */
   const save = (count: number): RawBuilder<unknown> => {
-    const each = Array.from({ length: count }, () => sql`WHEN ${slot} THEN ${slot}`)
+    const each = Array.from({ length: count }, () => sql`WHEN ${parameter} THEN ${parameter}`)
     return sql`
-      UPDATE ${flavor.updateSource(tasks, 'PRIMARY')} SET progress = CASE name ${sql.join(each, sql` `)} END, owner = ${slot}, lease_until = ${now} + ${slot}
-      WHERE name IN (${slots(count)}) AND owner = ${slot}`
+      UPDATE ${flavor.updateSource(tasks, 'PRIMARY')} SET progress = CASE name ${sql.join(each, sql` `)} END, owner = ${parameter}, lease_until = ${now} + ${parameter}
+      WHERE name IN (${parameterList(count)}) AND owner = ${parameter}`
   }
   const statements = { load, take, create, save }
 

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { selectedColumns } from '../indexes/index-row.ts'
 import { columnNames } from '../schema/schema.ts'
-import { and, or, slot, slotRows, slots } from '../database/sql-parts.ts'
+import { and, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
 
 /**
  * The statements of one table of claims. Each docstring lists the parameters in their order. `take` and `read` check their
@@ -23,15 +23,15 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
   const columns = columnNames(spec)
   const refs = sql.join([...columns, 'entity_id', 'version'].map((name) => sql.ref(name)))
   const stored = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
-  const equal = (name: string): RawBuilder<unknown> => sql`${sql.ref(name)} = ${slot}`
+  const equal = (name: string): RawBuilder<unknown> => sql`${sql.ref(name)} = ${parameter}`
 
   const sessionCheck = flavor.ownSession.only(sql`1`)
-  const first = sql`(${slots(columns.length + 1)}, ${flavor.ownSession.only(flavor.integer(slot))})`
+  const first = sql`(${parameterList(columns.length + 1)}, ${flavor.ownSession.only(flavor.integer(parameter))})`
 
   return {
     take: (count) => sql`
       INSERT INTO ${table} (${refs})
-      VALUES ${sql.join([first, ...(count > 1 ? [slotRows(count - 1, columns.length + 2)] : [])])}
+      VALUES ${sql.join([first, ...(count > 1 ? [parameterRows(count - 1, columns.length + 2)] : [])])}
       ${flavor.onDuplicate(columns)}
       version = CASE WHEN ${stored('entity_id')} = ${flavor.incoming('entity_id')}
         THEN ${sql.raw(flavor.greatest)}(${stored('version')}, ${flavor.incoming('version')})
@@ -42,7 +42,7 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
       WHERE ${or(Array.from({ length: count }, () => sql`(${and(columns.map(equal))})`))} AND ${sessionCheck}`,
 
     swap: () => sql`
-      UPDATE ${flavor.updateSource(table, 'PRIMARY')} SET entity_id = ${slot}, version = ${slot}
+      UPDATE ${flavor.updateSource(table, 'PRIMARY')} SET entity_id = ${parameter}, version = ${parameter}
       WHERE ${and([...columns, 'entity_id', 'version'].map(equal))}`,
   }
 }

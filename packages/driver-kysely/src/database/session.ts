@@ -38,15 +38,19 @@ export interface Call extends Omit<StatementHints, 'keep'> {
 }
 
 /** A compiled statement without its parameters. */
-export type Shape = CompiledQuery & Pick<StatementHints, 'keep'>
+export type CompiledStatement = CompiledQuery & Pick<StatementHints, 'keep'>
 
 /** Sends compiled statements to one database, and turns its errors into `LooseleafError`. */
 export interface Session {
-  run(query: Shape, parameters: readonly unknown[], call: Call): Promise<QueryResult<Row>>
+  run(query: CompiledStatement, parameters: readonly unknown[], call: Call): Promise<QueryResult<Row>>
   /** Runs the work in a transaction on one connection. Rolls back if the work rejects. */
   transaction<T>(call: Call, work: (inner: Session) => Promise<T>): Promise<T>
   /** Returns the compiled statement of this key. `build` and the hints count at its first use only. */
-  shape(key: string, build: () => RawBuilder<unknown>, hints?: Pick<StatementHints, 'keep'>): Shape
+  shape(
+    key: string,
+    build: () => RawBuilder<unknown>,
+    hints?: Pick<StatementHints, 'keep'>,
+  ): CompiledStatement
 }
 
 /**
@@ -68,8 +72,8 @@ export interface SessionOptions {
 
 export function createSession({ name, db, driver, flavor, gate }: SessionOptions): Session {
   // Two generations of statements approximate an LRU cache. Moving an entry within one map at each use took longer than sending it.
-  let recentShapes = new Map<string, Shape>()
-  let olderShapes = new Map<string, Shape>()
+  let recentShapes = new Map<string, CompiledStatement>()
+  let olderShapes = new Map<string, CompiledStatement>()
   let isReady = false
   let starting: Promise<void> | undefined
 
@@ -121,7 +125,7 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     key: string,
     build: () => RawBuilder<unknown>,
     { keep }: Pick<StatementHints, 'keep'> = {},
-  ): Shape {
+  ): CompiledStatement {
     const recent = recentShapes.get(key)
     if (recent !== undefined) return recent
     // `raw` keeps the text only: the tree that it was compiled from is far larger.
@@ -193,7 +197,7 @@ function missingTable(shard: string, table: string, cause: unknown): LooseleafEr
 
 function execute(
   connection: DatabaseConnection,
-  { query, queryId, sql, keep }: Shape,
+  { query, queryId, sql, keep }: CompiledStatement,
   parameters: readonly unknown[],
   { write, signal }: Call,
 ): Promise<QueryResult<Row>> {

@@ -2,16 +2,16 @@ import { LooseleafError } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 
 /** The place of one parameter. A statement is compiled once for all values, so this null is never sent. */
-export const slot: RawBuilder<unknown> = sql`${null}`
+export const parameter: RawBuilder<unknown> = sql`${null}`
 
 /** Returns `?, ?, ?`. */
-export function slots(count: number): RawBuilder<unknown> {
-  return sql.join(Array.from({ length: count }, () => slot))
+export function parameterList(count: number): RawBuilder<unknown> {
+  return sql.join(Array.from({ length: count }, () => parameter))
 }
 
 /** Returns `(?, ?), (?, ?)`. */
-export function slotRows(rows: number, width: number): RawBuilder<unknown> {
-  return sql.join(Array.from({ length: rows }, () => sql`(${slots(width)})`))
+export function parameterRows(rows: number, width: number): RawBuilder<unknown> {
+  return sql.join(Array.from({ length: rows }, () => sql`(${parameterList(width)})`))
 }
 
 export function and(conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { FLOOR_COLUMN, PURGED_UPDATED_COLUMN, PURGED_VERSION_COLUMN } from '../schema/schema.ts'
 import { META_TABLE } from '../database/table-names.ts'
-import { and, slot, slots } from '../database/sql-parts.ts'
+import { and, parameter, parameterList } from '../database/sql-parts.ts'
 
 /**
  * The statements of an entity table, without batched compare-and-swaps, which belong to the flavor. Each docstring lists the
@@ -75,14 +75,15 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   const meta = sql.table(META_TABLE)
   const sessionCheck = flavor.ownSession.only(sql`1`)
   // The session check stands first: a server that finds no row with these ids would not evaluate a later one.
-  const ofIds = (count: number): RawBuilder<unknown> => sql`${sessionCheck} AND id IN (${slots(count)})`
-  const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot} AND ${sessionCheck}`
+  const ofIds = (count: number): RawBuilder<unknown> =>
+    sql`${sessionCheck} AND id IN (${parameterList(count)})`
+  const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${parameter} AND ${sessionCheck}`
   // A locking read, as of the epoch: a raise of the floor waits for this statement's commit, and this statement for that of a raise.
   const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
   const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch, ${PURGED_UPDATED}, ${PURGED_VERSION}`
   const updatedMicros = flavor.microsOf(sql.ref('updated'))
   // Zero bytes can stand for an omitted body, since no codec writes an empty one. A column with the length made reads 5 % slower.
-  const boundedBody = sql`CASE WHEN LENGTH(body) > ${slot} THEN X'' ELSE body END AS body`
+  const boundedBody = sql`CASE WHEN LENGTH(body) > ${parameter} THEN X'' ELSE body END AS body`
 
   return {
     fence,
@@ -112,50 +113,53 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     //    commits without a row in it.
     insert: (count, readsFloor) => {
       const isTimely = readsFloor ? sql`` : sql`AND ${FLOOR} <= ${flavor.now}`
-      const version = sql`(SELECT ${flavor.integer(slot)} FROM ${meta} WHERE id = 1 AND epoch = ${slot} AND ${PURGED_VERSION} <= ${slot} ${isTimely} ${flavor.shareLock})`
+      const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${PURGED_VERSION} <= ${parameter} ${isTimely} ${flavor.shareLock})`
       const time = readsFloor ? updated : flavor.now
       const fenced = flavor.ownSession.only(flavor.required(version))
-      const otherRows = Array.from({ length: count - 1 }, () => sql`, (${slot}, ${slot}, ${time}, ${slot})`)
+      const otherRows = Array.from(
+        { length: count - 1 },
+        () => sql`, (${parameter}, ${parameter}, ${time}, ${parameter})`,
+      )
       return sql`
         INSERT INTO ${table} (id, version, updated, body)
-        VALUES (${slot}, ${fenced}, ${time}, ${slot})${sql.join(otherRows, sql``)}`
+        VALUES (${parameter}, ${fenced}, ${time}, ${parameter})${sql.join(otherRows, sql``)}`
     },
 
     replaceOne: () => sql`
-      UPDATE ${flavor.updateSource(table, 'id')} SET version = ${slot}, body = ${slot}, updated = ${updated}
-      WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
+      UPDATE ${flavor.updateSource(table, 'id')} SET version = ${parameter}, body = ${parameter}, updated = ${updated}
+      WHERE id = ${parameter} AND version = ${parameter} AND ${fence}`,
 
     repairVersion: () => sql`
-      UPDATE ${table} SET version = ${slot}, updated = ${updated}
-      WHERE id = ${slot} AND (version < 1 OR version > ${sql.lit(MAX_VERSION)})`,
+      UPDATE ${table} SET version = ${parameter}, updated = ${updated}
+      WHERE id = ${parameter} AND (version < 1 OR version > ${sql.lit(MAX_VERSION)})`,
 
     epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
 
     pageByAdded: () => sql`
       SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
-      WHERE added_id > ${slot} ORDER BY added_id LIMIT ${slot}`,
+      WHERE added_id > ${parameter} ORDER BY added_id LIMIT ${parameter}`,
 
     pageByUpdated: (withPlace) => {
-      const micros = flavor.updatedOf(slot)
+      const micros = flavor.updatedOf(parameter)
       const conditions = [sql`updated >= ${micros}`]
       if (withPlace) {
         conditions.push(
-          sql`updated <= ${micros} AND (updated < ${micros} OR (updated = ${micros} AND added_id < ${slot}))`,
+          sql`updated <= ${micros} AND (updated < ${micros} OR (updated = ${micros} AND added_id < ${parameter}))`,
         )
       }
       return sql`
         SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
-        WHERE ${and(conditions)} ORDER BY updated DESC, added_id DESC LIMIT ${slot}`
+        WHERE ${and(conditions)} ORDER BY updated DESC, added_id DESC LIMIT ${parameter}`
     },
 
     pageOfChanges: (inPartitions) => {
-      const micros = flavor.updatedOf(slot)
+      const micros = flavor.updatedOf(parameter)
       // The key on `updated` contains `added_id`, so the server skips rows of other partitions without reading them.
-      const partitions = inPartitions ? sql` AND (1 << (added_id % ${slot})) & ${slot} <> 0` : sql``
+      const partitions = inPartitions ? sql` AND (1 << (added_id % ${parameter})) & ${parameter} <> 0` : sql``
       return sql`
         SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
-        WHERE updated >= ${micros} AND (updated > ${micros} OR added_id > ${slot}) AND updated < ${micros}${partitions}
-        ORDER BY updated, added_id LIMIT ${slot}`
+        WHERE updated >= ${micros} AND (updated > ${micros} OR added_id > ${parameter}) AND updated < ${micros}${partitions}
+        ORDER BY updated, added_id LIMIT ${parameter}`
     },
 
     floor: () => sql`SELECT ${floorState} FROM ${meta} WHERE id = 1`,
@@ -166,7 +170,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     // `next` puts rows of this instant below the floor. It also makes each raise a change, since a commit without changes is not
     // written to disk. The lock wait is brief because writers queue behind it.
     raiseFloor: (aboveRows) => {
-      const above = aboveRows ? sql`, ${flavor.updatedOf(slot)}` : sql``
+      const above = aboveRows ? sql`, ${flavor.updatedOf(parameter)}` : sql``
       const greatest = sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}${above})`
       return flavor.briefly(
         sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(greatest)} WHERE id = 1 AND ${flavor.nowMicros} <= ${sql.lit(MAX_CLOCK_MICROS)}`,
@@ -176,9 +180,9 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     // The update locks the catalog row, as a raise of the floor does: inserts that begin after it read the new bound.
     raisePurged: () => {
       const raised = (bound: RawBuilder<unknown>): RawBuilder<unknown> =>
-        sql`${bound} = ${sql.raw(flavor.greatest)}(${bound}, ${slot})`
+        sql`${bound} = ${sql.raw(flavor.greatest)}(${bound}, ${parameter})`
       return flavor.briefly(
-        sql`UPDATE ${meta} SET ${raised(PURGED_UPDATED)}, ${raised(PURGED_VERSION)} WHERE id = 1 AND epoch = ${slot}`,
+        sql`UPDATE ${meta} SET ${raised(PURGED_UPDATED)}, ${raised(PURGED_VERSION)} WHERE id = 1 AND epoch = ${parameter}`,
       )
     },
 

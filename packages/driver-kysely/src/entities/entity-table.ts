@@ -10,7 +10,7 @@ import {
   type EntityRow,
   type EntityTable,
   type PageOptions,
-  type WriteOptions,
+  type EpochWriteOptions,
 } from '@looseleaf/core/internal'
 import type { CompiledQuery } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
@@ -191,7 +191,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       return ids.map((id) => found.has(idKey(id)))
     },
 
-    async insert(rows, call: WriteOptions) {
+    async insert(rows, call: EpochWriteOptions) {
       if (rows.length === 0) return
       checkWriteRows(options.table, rows.length)
       const [first, ...rest] = sortedById(rows) as [EntityInsert, ...EntityInsert[]]
@@ -228,7 +228,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       }
     },
 
-    async replace(rows, call: WriteOptions) {
+    async replace(rows, call: EpochWriteOptions) {
       if (rows.length === 0) return []
       checkWriteRows(options.table, rows.length)
       const sorted = sortedById(rows)

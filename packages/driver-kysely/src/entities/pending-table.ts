@@ -5,7 +5,7 @@ import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { PENDING_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Session } from '../database/session.ts'
-import { and, checkWriteRows, or, slot, slotRows, slots } from '../database/sql-parts.ts'
+import { and, checkWriteRows, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
 
 const table = sql.table(PENDING_TABLE)
 
@@ -30,8 +30,8 @@ export async function writePending(
   if (rows.length === 0) return
   checkWriteRows(PENDING_TABLE, rows.length)
   // The session check keeps the statement inside this transaction, so that the rows are committed with their entities.
-  const first = sql`(${slot}, ${slot}, ${flavor.ownSession.only(flavor.integer(slot))})`
-  const otherRows = rows.length === 1 ? sql`` : sql`, ${slotRows(rows.length - 1, 3)}`
+  const first = sql`(${parameter}, ${parameter}, ${flavor.ownSession.only(flavor.integer(parameter))})`
+  const otherRows = rows.length === 1 ? sql`` : sql`, ${parameterRows(rows.length - 1, 3)}`
   const upsert = (): RawBuilder<unknown> => sql`
     INSERT INTO ${table} (entity_id, index_table, version) VALUES ${first}${otherRows}
     ${flavor.onDuplicate(['entity_id', 'index_table'])}
@@ -58,12 +58,14 @@ function pageOf(withPlace: boolean, excludedTables: number): RawBuilder<unknown>
   const conditions: RawBuilder<unknown>[] = []
   // MariaDB reads the whole table for `(entity_id, index_table) > (?, ?)`.
   if (withPlace) {
-    conditions.push(sql`entity_id >= ${slot} AND (entity_id > ${slot} OR index_table > ${slot})`)
+    conditions.push(
+      sql`entity_id >= ${parameter} AND (entity_id > ${parameter} OR index_table > ${parameter})`,
+    )
   }
-  if (excludedTables > 0) conditions.push(sql`index_table NOT IN (${slots(excludedTables)})`)
+  if (excludedTables > 0) conditions.push(sql`index_table NOT IN (${parameterList(excludedTables)})`)
   return sql`
     SELECT entity_id, index_table, version FROM ${table}
-    WHERE ${and(conditions)} ORDER BY entity_id, index_table LIMIT ${slot}`
+    WHERE ${and(conditions)} ORDER BY entity_id, index_table LIMIT ${parameter}`
 }
 
 export function createPendingTable(session: Session, flavor: Flavor): PendingTable {
@@ -102,9 +104,9 @@ export function createPendingTable(session: Session, flavor: Flavor): PendingTab
       if (removals.length === 0) return 0
       checkWriteRows(PENDING_TABLE, removals.length)
       const row = and([
-        sql`${sql.ref('entity_id')} = ${slot}`,
-        sql`${sql.ref('index_table')} = ${slot}`,
-        sql`${sql.ref('version')} < ${slot}`,
+        sql`${sql.ref('entity_id')} = ${parameter}`,
+        sql`${sql.ref('index_table')} = ${parameter}`,
+        sql`${sql.ref('version')} < ${parameter}`,
       ])
       const { numAffectedRows } = await session.run(
         session.shape(

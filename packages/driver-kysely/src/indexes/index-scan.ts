@@ -9,7 +9,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { columnNames, INCLUDED } from '../schema/schema.ts'
 import type { StatementHints } from '../database/session.ts'
-import { and, or, slot, slots } from '../database/sql-parts.ts'
+import { and, or, parameter, parameterList } from '../database/sql-parts.ts'
 import { selectedColumns } from './index-row.ts'
 
 /** A statement with its parameters. Statements of one `shape` have the same SQL. */
@@ -54,7 +54,7 @@ export function rangeCondition(key: readonly string[], { prefix, lower, upper }:
       const bounds = [above, below].filter((operator) => operator !== undefined)
       return and([
         ...prefix.map((_, i) => equal(key[i]!)),
-        ...bounds.map((operator) => sql`${column} ${sql.raw(operator)} ${slot}`),
+        ...bounds.map((operator) => sql`${column} ${sql.raw(operator)} ${parameter}`),
       ])
     },
     parameters,
@@ -91,7 +91,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
       sql.ref('version'),
       ...(included ? [sql.ref(INCLUDED)] : []),
     ]
-    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(isFirst ? [sessionCheck, ...condition] : condition)} ORDER BY ${orderBy(rest, true)} LIMIT ${slot}`
+    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(isFirst ? [sessionCheck, ...condition] : condition)} ORDER BY ${orderBy(rest, true)} LIMIT ${parameter}`
   }
 
   /** With `qualified`, a number sorts by the stored column, and not by the converted value that the SELECT has under its name. */
@@ -158,7 +158,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
               ${sql.join(
                 parts().map((part) => sql`SELECT * FROM (${part})`),
                 sql` UNION ALL `,
-              )} ORDER BY ${orderBy(rest, false)} LIMIT ${slot}`,
+              )} ORDER BY ${orderBy(rest, false)} LIMIT ${parameter}`,
       parameters: [
         ...steps.flatMap(({ parameters }) => [...inRange.parameters, ...parameters, limit]),
         ...(steps.length === 1 ? [] : [limit]),
@@ -182,13 +182,13 @@ function expandedCondition(
   return {
     build: () =>
       and([
-        sql`${sql.ref(first)} ${beyond(direction, true)} ${slot}`,
+        sql`${sql.ref(first)} ${beyond(direction, true)} ${parameter}`,
         or(
           rest.map(
             ({ name, direction: way }, i) =>
               sql`(${and([
                 ...rest.slice(0, i).map((before) => equal(before.name)),
-                sql`${sql.ref(name)} ${beyond(way, inclusive && i === rest.length - 1)} ${slot}`,
+                sql`${sql.ref(name)} ${beyond(way, inclusive && i === rest.length - 1)} ${parameter}`,
               ])})`,
           ),
         ),
@@ -219,7 +219,7 @@ function rowValueSteps(
       build: () =>
         and([
           ...before.map(({ name }) => equal(name)),
-          sql`(${sql.join(run.map(({ name }) => sql.ref(name)))}) ${beyond(direction, withPlace)} (${slots(run.length)})`,
+          sql`(${sql.join(run.map(({ name }) => sql.ref(name)))}) ${beyond(direction, withPlace)} (${parameterList(run.length)})`,
         ]),
       parameters: place.slice(0, end),
     })
@@ -233,5 +233,5 @@ function beyond(direction: Direction, inclusive: boolean): RawBuilder<unknown> {
 }
 
 function equal(name: string): RawBuilder<unknown> {
-  return sql`${sql.ref(name)} = ${slot}`
+  return sql`${sql.ref(name)} = ${parameter}`
 }

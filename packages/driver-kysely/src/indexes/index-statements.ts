@@ -2,7 +2,7 @@ import { MAX_VERSION, type IndexScan, type IndexTableSpec, type KeyRange } from 
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { columnNames, INCLUDED } from '../schema/schema.ts'
-import { and, or, slot, slotRows, slots } from '../database/sql-parts.ts'
+import { and, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
 import { indexScans, rangeCondition, type ParameterizedSql } from './index-scan.ts'
 
 /** The statements of one index table. Each docstring lists the parameters in their order. */
@@ -36,9 +36,9 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
     upsert(count) {
       const all = [...key, 'version', ...(spec.covering ? [INCLUDED] : [])]
       // In another session the number of this prepared upsert may belong to one for another table.
-      const stamp = flavor.ownSession.only(flavor.integer(slot))
-      const first = sql`(${slots(key.length)}, ${stamp}${spec.covering ? sql`, ${slot}` : sql``})`
-      const rows = [first, ...(count > 1 ? [slotRows(count - 1, all.length)] : [])]
+      const stamp = flavor.ownSession.only(flavor.integer(parameter))
+      const first = sql`(${parameterList(key.length)}, ${stamp}${spec.covering ? sql`, ${parameter}` : sql``})`
+      const rows = [first, ...(count > 1 ? [parameterRows(count - 1, all.length)] : [])]
       return sql`
         INSERT INTO ${table} (${refs(all)}) VALUES ${sql.join(rows)}
         ${flavor.onDuplicate(key)}
@@ -55,13 +55,16 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
     },
 
     remove: (count) => {
-      const row = and([...key.map((name) => sql`${sql.ref(name)} = ${slot}`), sql`${version} < ${slot}`])
+      const row = and([
+        ...key.map((name) => sql`${sql.ref(name)} = ${parameter}`),
+        sql`${version} < ${parameter}`,
+      ])
       return sql`
         DELETE ${flavor.deleteSource(table, 'PRIMARY')} WHERE ${or(Array.from({ length: count }, () => sql`(${row})`))}`
     },
 
     repairStamps: () => sql`
-      UPDATE ${table} SET version = ${slot} WHERE entity_id = ${slot} AND version > ${sql.lit(MAX_VERSION)}`,
+      UPDATE ${table} SET version = ${parameter} WHERE entity_id = ${parameter} AND version > ${sql.lit(MAX_VERSION)}`,
 
     scan: indexScans(spec, flavor),
 

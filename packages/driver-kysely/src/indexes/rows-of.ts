@@ -5,7 +5,7 @@ import type { Flavor } from '../database/flavor.ts'
 import { toNumber } from '../database/row-values.ts'
 import { columnNames } from '../schema/schema.ts'
 import type { FaultCodes, Session } from '../database/session.ts'
-import { idChunks, slots } from '../database/sql-parts.ts'
+import { idChunks, parameterList } from '../database/sql-parts.ts'
 import { indexRowReader, selectedColumn } from './index-row.ts'
 
 /** Largest number of parameters, and of tables, of one statement. */
@@ -34,7 +34,7 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
           sql.ref('entity_id'),
           sql.ref('version'),
         ])
-        return sql`SELECT ${selected} FROM ${sql.table(spec.table)} WHERE entity_id IN (${slots(ids.length)})`
+        return sql`SELECT ${selected} FROM ${sql.table(spec.table)} WHERE entity_id IN (${parameterList(ids.length)})`
       })
       return sql.join(branches, sql` UNION ALL `)
     }

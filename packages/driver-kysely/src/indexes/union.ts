@@ -2,7 +2,7 @@ import { isBytes } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import { toNumber } from '../database/row-values.ts'
 import type { Row } from '../database/session.ts'
-import { roundedUp, slot, toPowerOfTwo } from '../database/sql-parts.ts'
+import { roundedUp, parameter, toPowerOfTwo } from '../database/sql-parts.ts'
 import type { BuildPart, ParameterizedSql } from './index-scan.ts'
 
 /**
@@ -61,7 +61,7 @@ export async function unionOf<Item>(
 export function limited({ shape, build, parameters }: ParameterizedSql, limit: number): ParameterizedSql {
   return {
     shape: `${shape} limited`,
-    build: () => sql`${build()} LIMIT ${slot}`,
+    build: () => sql`${build()} LIMIT ${parameter}`,
     parameters: [...parameters, limit],
   }
 }

@@ -1,7 +1,7 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { EntityReplace } from '@looseleaf/core/internal'
 import {
-  slot,
+  parameter,
   toCount,
   type BatchedSwap,
   type Call,
@@ -117,7 +117,7 @@ export function swapStatement(
   { isLong, namesWinners }: { readonly isLong: boolean; readonly namesWinners: boolean },
   { table, fence, updated }: Pick<SwapTable, 'table' | 'fence' | 'updated'>,
 ): RawBuilder<unknown> {
-  const cast = sql`CAST(${slot} AS BINARY)`
+  const cast = sql`CAST(${parameter} AS BINARY)`
   const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
   const bit = (place: number): RawBuilder<unknown> => {
     const value = sql.lit(2 ** place)
@@ -126,8 +126,8 @@ export function swapStatement(
   const rows = Array.from(
     { length: count },
     (_, place) => sql`
-      SELECT CAST(${slot} AS BINARY(16)) AS id, CAST(${slot} AS UNSIGNED) AS base,
-        CAST(${slot} AS UNSIGNED) AS version, ${body} AS body${bit(place)}`,
+      SELECT CAST(${parameter} AS BINARY(16)) AS id, CAST(${parameter} AS UNSIGNED) AS base,
+        CAST(${parameter} AS UNSIGNED) AS version, ${body} AS body${bit(place)}`,
   )
   const version = namesWinners
     ? sql`n.version + 0 * LAST_INSERT_ID(LAST_INSERT_ID() | n.bit)`

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Flavor } from '@looseleaf/driver-kysely'
-import { slot } from '@looseleaf/driver-kysely/internal'
+import { parameter } from '@looseleaf/driver-kysely/internal'
 import { sql } from 'kysely'
 
 /*
@@ -45,6 +45,6 @@ export function literal(token: Buffer): string {
 const [before, after] = tokenCondition('?').split('?') as [string, string]
 
 export const ownSession: Flavor['ownSession'] = {
-  only: (value) => sql`IF(${sql.raw(before)}${slot}${sql.raw(after)}, ${value}, NULL)`,
+  only: (value) => sql`IF(${sql.raw(before)}${parameter}${sql.raw(after)}, ${value}, NULL)`,
   parameters: [sessionToken],
 }

@@ -41,7 +41,7 @@ export const contentsOf = ({
   definitions,
 })
 
-export interface ChangeOptions extends CallOptions {
+export interface CatalogChangeOptions extends CallOptions {
   /** Tells whether a shard's catalog has the change. The call repeats the change until this holds on every shard. Default: always. */
   readonly holds?: ((contents: CatalogContents) => boolean) | undefined
 }
@@ -55,7 +55,7 @@ export interface ChangeOptions extends CallOptions {
 export async function changeCatalogContents(
   driver: Driver,
   change: (contents: CatalogContents) => CatalogContents | undefined,
-  { holds = () => true, ...options }: ChangeOptions = {},
+  { holds = () => true, ...options }: CatalogChangeOptions = {},
 ): Promise<Catalog> {
   const first = driver.shards[0] as Shard
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -92,7 +92,7 @@ async function nextEpoch(shard: Shard, { epoch }: ShardCatalog, options?: CallOp
 export async function changeCatalog(
   driver: Driver,
   change: (indexes: readonly CatalogEntry[]) => readonly CatalogEntry[] | undefined,
-  options?: ChangeOptions,
+  options?: CatalogChangeOptions,
 ): Promise<Catalog> {
   return changeCatalogContents(
     driver,

@@ -5,7 +5,7 @@ import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { tableSpec } from '../definitions/catalog-entries.ts'
 import { defineIndex } from '../definitions/define-index.ts'
-import { hasIndexTable, indexesWithLostTables } from './missing-tables.ts'
+import { hasIndexTable, indexesWithMissingTables } from './missing-tables.ts'
 
 const entries = ['by_link', 'by_rank', 'by_size'].map((table): CatalogEntry => {
   const definition = defineIndex(table, { properties: { any: 'string' }, shardOn: 'any' })
@@ -28,14 +28,14 @@ const drop = (shard: number, entry: number): Promise<void> =>
 
 describe('indexes with missing tables', () => {
   it('no index is listed if all tables exist', async () => {
-    expect(await indexesWithLostTables(driver, entries)).toEqual([])
+    expect(await indexesWithMissingTables(driver, entries)).toEqual([])
   })
 
   it('an index is listed if any shard lacks its table', async () => {
     await drop(2, 0)
     for (const shard of [0, 1, 2]) await drop(shard, 2)
-    expect(await indexesWithLostTables(driver, entries)).toEqual([entries[0], entries[2]])
-    expect(await indexesWithLostTables(driver, entries.slice(1, 2))).toEqual([])
+    expect(await indexesWithMissingTables(driver, entries)).toEqual([entries[0], entries[2]])
+    expect(await indexesWithMissingTables(driver, entries.slice(1, 2))).toEqual([])
   })
 
   it('an unreachable shard makes the call reject', async () => {
@@ -43,7 +43,9 @@ describe('indexes with missing tables', () => {
       operation === 'scan' && shard === 1
         ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
         : undefined
-    await expect(indexesWithLostTables(driver, entries)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    await expect(indexesWithMissingTables(driver, entries)).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+    })
   })
 })
 

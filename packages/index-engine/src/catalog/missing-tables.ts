@@ -3,7 +3,7 @@ import type { CatalogEntry } from '@looseleaf/core/internal'
 import { tableSpec } from '../definitions/catalog-entries.ts'
 
 /** Returns the indexes whose table is missing on at least one shard. Reads at most one row per table. */
-export async function indexesWithLostTables(
+export async function indexesWithMissingTables(
   driver: Driver,
   entries: readonly CatalogEntry[],
   options?: CallOptions,

@@ -30,7 +30,7 @@ interface CatalogCheck {
 export function createCatalogWatch({ driver, time, catalog }: EngineContext): CatalogWatch {
   /** The age check of the last look that found the catalog in memory current. */
   let isOld = (): boolean => true
-  const underWay = new Map<number, CatalogCheck>()
+  const inFlight = new Map<number, CatalogCheck>()
 
   async function look(number: number, lookIsOld: CatalogCheck['isOld']): Promise<boolean> {
     try {
@@ -46,21 +46,21 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext): Ca
       if (isLooseleafError(error, 'STORE_TOO_NEW')) await catalog.reload()
       throw error
     } finally {
-      underWay.delete(number)
+      inFlight.delete(number)
     }
   }
 
   function begin(number: number): CatalogCheck {
     const age = createCarefulAge(time, LOOK_MS)
     const begun: CatalogCheck = { isOld: age, answer: look(number, age) }
-    underWay.set(number, begun)
+    inFlight.set(number, begun)
     return begun
   }
 
   return {
     async mayBePending(number) {
       if (!isOld()) return catalog.current().mayDefer
-      const current = underWay.get(number)
+      const current = inFlight.get(number)
       return (current === undefined || current.isOld() ? begin(number) : current).answer
     },
   }

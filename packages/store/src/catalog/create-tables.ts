@@ -14,7 +14,7 @@ export async function createTables(shard: Shard, options?: CallOptions): Promise
       shard.entities.pageByAdded(0, 1, { ...options, maxBody: 0 }),
       shard.tasks.load('', options),
       shard.pending.tables(options),
-      shard.definitions.read([''], options),
+      shard.codecEntries.read([''], options),
     ]
     // Writing the catalog later fails if its table is missing.
     const answers = await Promise.allSettled(looks)

@@ -2,7 +2,7 @@ import { isLooseleafError, type Driver, type ErrorCode } from '@looseleaf/core'
 import type { IndexTableSpec, ShardCatalog } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { indexesWithLostTables } from '@looseleaf/index-engine/internal'
+import { indexesWithMissingTables } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
@@ -181,7 +181,7 @@ describe.each([
       const found = await store.indexes()
       expect(found.filter(({ name }) => name === 'by_link')).toMatchObject([{ state: 'building' }])
       expect(
-        await indexesWithLostTables(driver, store.context.catalog.current().indexes),
+        await indexesWithMissingTables(driver, store.context.catalog.current().indexes),
         `step ${step}`,
       ).toEqual([])
       if (!died) expect(step).toBeGreaterThan(6)

@@ -19,7 +19,7 @@ import {
   withComing,
 } from './exchange-indexes.ts'
 import { requireMayDrop } from './table-rights.ts'
-import { areClaimsOfAny, selectEntries, type WhichIndex } from './which-index.ts'
+import { areClaimsOfAny, selectEntries, type IndexSelector } from './index-selector.ts'
 
 /**
  * Adds indexes while the store is in use. Creates their tables, then makes every writer write all of them (state `building`). The cleaner
@@ -94,7 +94,7 @@ export async function addIndexes(
  */
 export async function dropIndex(
   context: EngineContext,
-  which: WhichIndex,
+  which: IndexSelector,
   options: CallOptions = {},
 ): Promise<boolean> {
   return exclusively(context, options, async () => {

@@ -2,7 +2,7 @@ import type { CallOptions } from '@looseleaf/core'
 import { checkOptions, type CatalogEntry } from '@looseleaf/core/internal'
 import { changeCatalog, isInUse, type EngineContext } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../call-options.ts'
-import { areClaimsOfAny, selectEntries, requireWhich, type WhichIndex } from './which-index.ts'
+import { areClaimsOfAny, selectEntries, requireWhich, type IndexSelector } from './index-selector.ts'
 
 /** The mark that each call sets on an index in use, or removes from it. */
 const MARKS = {
@@ -20,7 +20,7 @@ const MARKS = {
 export async function markIndex(
   context: EngineContext,
   call: keyof typeof MARKS,
-  which: WhichIndex,
+  which: IndexSelector,
   options: CallOptions,
 ): Promise<boolean> {
   checkOptions(call, options, optionsOf.call)

@@ -1,7 +1,7 @@
 import type { CallOptions } from '@looseleaf/core'
 import type { CatalogEntry } from '@looseleaf/core/internal'
 import {
-  indexesWithLostTables,
+  indexesWithMissingTables,
   isInUse,
   sameEntry,
   type Catalog,
@@ -10,7 +10,7 @@ import {
 import { exclusively } from './catalog-lease.ts'
 import { dropUnused, prepareTables, readWhole, tablesOf, takeOut } from './exchange-indexes.ts'
 import { requireMayDrop } from './table-rights.ts'
-import { areClaimsOfAny } from './which-index.ts'
+import { areClaimsOfAny } from './index-selector.ts'
 
 /**
  * Replaces indexes whose table is missing on a shard, as after a restore of backups without it. Takes each out of use as `dropIndex` does,
@@ -21,7 +21,7 @@ import { areClaimsOfAny } from './which-index.ts'
  */
 export async function replaceLostIndexes(context: EngineContext, options: CallOptions = {}): Promise<void> {
   const lostOf = ({ indexes }: Catalog): Promise<readonly CatalogEntry[]> =>
-    indexesWithLostTables(context.driver, indexes, options)
+    indexesWithMissingTables(context.driver, indexes, options)
 
   if ((await lostOf(context.catalog.current())).length === 0) return
   await exclusively(context, options, async () => {

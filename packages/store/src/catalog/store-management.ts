@@ -12,7 +12,7 @@ import { markIndex } from './mark-indexes.ts'
 import { changePolicies, type PolicyChange } from './policies.ts'
 import { indexStatus, readStatus } from './status.ts'
 import { trainDictionary, type TrainedDictionary, type TrainOptions } from './train-dictionary.ts'
-import { requireWhich, type WhichIndex } from './which-index.ts'
+import { requireWhich, type IndexSelector } from './index-selector.ts'
 
 /** The calls about a store, its indexes and its policies. `StoreQueries` and `DataStore` add the calls about entities. */
 export abstract class StoreManagement {
@@ -53,7 +53,7 @@ export abstract class StoreManagement {
    * Hides an index, as a test before it is dropped: queries of it reject with `INDEX_NOT_READY`, writers still write it, and cleaners do
    * not fill it. A definition selects its generation, a name all generations, `{ name, generation }` one. Returns false if there is none.
    */
-  async hideIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
+  async hideIndex(which: IndexSelector, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass('hideIndex', () => markIndex(this.context, 'hideIndex', which, options))
   }
 
@@ -61,17 +61,17 @@ export abstract class StoreManagement {
    * Shows a hidden index again in its former state: a ready index can be queried at once. `addIndex`, and `open` with `migrate`, do this
    * for their definitions. Returns false if there is no such index, or it is being dropped.
    */
-  async restoreIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
+  async restoreIndex(which: IndexSelector, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass('restoreIndex', () => markIndex(this.context, 'restoreIndex', which, options))
   }
 
   /** Stops the filling of an index in every process within seconds, and keeps its progress. Returns false if no such index is `building`. */
-  async pauseIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
+  async pauseIndex(which: IndexSelector, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass('pauseIndex', () => markIndex(this.context, 'pauseIndex', which, options))
   }
 
   /** Lets cleaners continue a paused filling. Returns false if no such index is `building`. */
-  async resumeIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
+  async resumeIndex(which: IndexSelector, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass('resumeIndex', () => markIndex(this.context, 'resumeIndex', which, options))
   }
 
@@ -80,7 +80,7 @@ export abstract class StoreManagement {
    * `{ name, generation }` one. Generations of a unique index with the same keys share their claims, which go with the last of them.
    * Returns false if there is no such index.
    */
-  async dropIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
+  async dropIndex(which: IndexSelector, options: CallOptions = {}): Promise<boolean> {
     checkOptions('dropIndex', options, optionsOf.call)
     requireWhich('dropIndex', which)
     return this.calls.pass('dropIndex', () => dropIndex(this.context, which, options))

@@ -53,8 +53,8 @@ test('a trained dictionary is on every shard, compresses small bodies, and every
   const before = await bodyOf(store, (await store.put(bagOf(500))).id)
   const { id, bytes, sample } = await store.trainDictionary({ bytes: 1024 })
   expect(sample).toBe(101)
-  for (const { definitions } of driver.shards) {
-    const rows = await definitions.all()
+  for (const { codecEntries } of driver.shards) {
+    const rows = await codecEntries.all()
     expect(rows.map((row) => [row.id, row.kind, row.bytes.length])).toEqual([[id, 'dictionary', bytes]])
   }
   const written = (await store.put(bagOf(501))).id
@@ -114,7 +114,7 @@ test('training rejects too few entities, a codec without dictionaries and invali
   const { encode, decode } = msgpackZlibCodec()
   const bare = await open(undefined, { name: 'bare', encode, decode })
   await expect(bare.trainDictionary()).rejects.toThrow('The codec bare knows no shapes and no dictionaries')
-  for (const { definitions } of driver.shards) expect(await definitions.all()).toEqual([])
+  for (const { codecEntries } of driver.shards) expect(await codecEntries.all()).toEqual([])
 })
 
 test('training names a missing table, writes continue, and migrate repairs it', async () => {

@@ -1,7 +1,7 @@
 import { LooseleafError, type Bag, type CallOptions, type Codec } from '@looseleaf/core'
-import { isUndecodable, type CodecDefinitions } from '@looseleaf/core/internal'
+import { isUndecodable, type CodecEntries } from '@looseleaf/core/internal'
 import { bytesInHand, type EngineContext } from '@looseleaf/index-engine/internal'
-import { publishDefinitions } from './publish-definitions.ts'
+import { publishCodecEntries } from './publish-codec-entries.ts'
 
 export interface TrainOptions extends CallOptions {
   /** Largest number of entities to learn from: those written last with up to 16 KiB before compression, as many from each shard. Default: 2,000. */
@@ -27,8 +27,8 @@ const PAGE = 500
 export const MIN_SAMPLE = 20
 
 /** Returns the codec entries of a codec. Throws `BAD_OPTION` if it has none. */
-function definitionsOf(codec: Codec): CodecDefinitions {
-  if ('definitions' in codec) return codec.definitions as CodecDefinitions
+function definitionsOf(codec: Codec): CodecEntries {
+  if ('codecEntries' in codec) return codec.codecEntries as CodecEntries
   throw new LooseleafError(
     'BAD_OPTION',
     `The codec ${codec.name} knows no shapes and no dictionaries; those of envelopeCodec do.`,
@@ -48,7 +48,7 @@ export async function trainDictionary(
       `Nothing was stored: a dictionary needs ${MIN_SAMPLE} readable entities of up to ${MAX_BODY} bytes before compression with something in common; ${bags.length} were looked at, and ${unreadable} could not be read.`,
     )
   }
-  const confirmed = await publishDefinitions(context, definitions, [dictionary], options)
+  const confirmed = await publishCodecEntries(context, definitions, [dictionary], options)
   if (!confirmed.includes(dictionary.id)) {
     throw new LooseleafError('CONFLICT', `The dictionary ${dictionary.id} is not stored on every shard.`)
   }

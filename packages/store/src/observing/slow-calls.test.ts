@@ -51,7 +51,7 @@ describe('slow calls', () => {
           },
         ],
         moreStatements: 0,
-        leftOut: 0,
+        omitted: 0,
       },
     ])
     expect(warnings).toEqual([])
@@ -62,7 +62,7 @@ describe('slow calls', () => {
     for (now = 0; now < 60_000; now += 1_000) slow.ended(call, logOf(0))
     expect(reported).toHaveLength(10)
     for (; now < 62_000; now += 1_000) slow.ended(call, logOf(0))
-    expect(reported.map(({ leftOut }) => leftOut)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 0])
+    expect(reported.map(({ omitted }) => omitted)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 0])
   })
 
   test('a slow call has its first 100 statements and the number of the others', () => {

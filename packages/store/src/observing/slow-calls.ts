@@ -8,7 +8,7 @@ export interface SlowCall extends EndedCall {
   /** Number of further statements. */
   readonly moreStatements: number
   /** Slow calls since the last report that were not reported, because there were 10 reports within a minute. */
-  readonly leftOut: number
+  readonly omitted: number
 }
 
 export interface SlowStatement extends StatementSummary, Omit<SentStatement, 'text'> {
@@ -57,7 +57,7 @@ export function createSlowCalls({
 }: SlowCallOptions): SlowCalls {
   /** Moments of the reports within the last minute, oldest first. */
   let reportedAt: readonly number[] = []
-  let leftOut = 0
+  let omitted = 0
 
   function report(call: SlowCall): void {
     if (onSlowCall === undefined) return onWarning(warningOf(call, slowCallMs))
@@ -73,7 +73,7 @@ export function createSlowCalls({
       const at = now()
       reportedAt = reportedAt.filter((before) => before > at - MINUTE_MS)
       if (reportedAt.length >= MAX_REPORTS) {
-        leftOut++
+        omitted++
         return
       }
       reportedAt = [...reportedAt, at]
@@ -85,16 +85,16 @@ export function createSlowCalls({
           others,
         })),
         moreStatements: more,
-        leftOut,
+        omitted,
       }
-      leftOut = 0
+      omitted = 0
       report(slowCall)
     },
   }
 }
 
 function warningOf(call: SlowCall, slowCallMs: number): string {
-  const { name, index, durationMs, failure, statements, moreStatements, leftOut } = call
+  const { name, index, durationMs, failure, statements, moreStatements, omitted } = call
   const took = `${index === undefined ? name : `${name} of ${index}`} took ${Math.round(durationMs)} ms, more than slowCallMs of ${slowCallMs}`
   const longest = statements.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, MAX_SHOWN)
   const shown = longest.map(
@@ -104,6 +104,6 @@ function warningOf(call: SlowCall, slowCallMs: number): string {
   const others = statements.length + moreStatements - shown.length
   if (others > 0) shown.push(`${others} more`)
   const outcome = failure === undefined ? '' : `, and failed with ${failure}`
-  const before = leftOut === 0 ? '' : ` Slow calls before it that were left out: ${leftOut}.`
+  const before = omitted === 0 ? '' : ` Slow calls before it that were left out: ${omitted}.`
   return `${took}${outcome}. Its statements: ${shown.join('; ') || 'none'}.${before}`
 }

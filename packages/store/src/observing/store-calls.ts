@@ -4,7 +4,7 @@ import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
 
 /** Accepts the calls of a store until it is closed, counts them, and reports them to its observers. */
-export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'underWay'> {
+export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'inFlight'> {
   /** Runs the work of a call with this name, on this index. Rejects with `CLOSED` after `close`. */
   pass<T>(name: string, work: () => Promise<T>, index?: string): Promise<T>
   /** Runs work that makes several calls as one call. Its calls are accepted even after `close`. */
@@ -30,8 +30,8 @@ export function createStoreCalls(observing: Observing, tally: CallTally): StoreC
   }
 
   return {
-    get underWay() {
-      return gate.underWay
+    get inFlight() {
+      return gate.inFlight
     },
     checkOpen: gate.checkOpen,
     close: gate.close,

@@ -11,7 +11,7 @@ export interface Trace {
   readonly statements: readonly TracedStatement[]
   readonly events: readonly StoreEvent[]
   /** Calls, statements and events that were not kept, because there were more than 10,000. */
-  readonly leftOut: number
+  readonly omitted: number
 }
 
 export interface TracedCall extends BegunCall {
@@ -48,14 +48,14 @@ export function createTraceLog(): TraceLog {
   const calls: TracedCall[] = []
   const statements: TracedStatement[] = []
   const events: StoreEvent[] = []
-  const trace = { startedAt: platformTime.elapsed(), calls, statements, events, leftOut: 0 }
+  const trace = { startedAt: platformTime.elapsed(), calls, statements, events, omitted: 0 }
 
   let hasEnded = false
 
   function keep<T>(list: T[], item: T): void {
     if (hasEnded) return
     if (calls.length + statements.length + events.length < MAX_TRACED) list.push(item)
-    else trace.leftOut++
+    else trace.omitted++
   }
 
   return {

@@ -42,8 +42,8 @@ const newer = [
 
 test.each([0, 1].flatMap((number) => newer.map(([name, ...rest]) => [name, number, ...rest] as const)))(
   'open rejects %s on shard %i, with or without migrate',
-  async (_, number, what, message) => {
-    await change(memory.shards[number]!, what)
+  async (_, number, fields, message) => {
+    await change(memory.shards[number]!, fields)
     const before = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
     for (const migrate of [false, true]) {
       await expect(open(migrate)).rejects.toMatchObject({

@@ -8,15 +8,15 @@ import { replaceLostIndexes } from '../catalog/replace-lost-indexes.ts'
 import { sampleBodies, type BodySample } from './body-sample.ts'
 import { checkCodec, type Decoding } from './check-codec.ts'
 import { checkRouter } from './check-router.ts'
-import { createDefinitionKeeper } from './definition-keeper.ts'
-import { brokenText, lookAtSamples } from './look-at-bodies.ts'
+import { createCodecEntryKeeper } from './codec-entry-keeper.ts'
+import { brokenText, lookAtSamples } from './inspect-bodies.ts'
 import { openStore, warnOfShards } from './open-store.ts'
 import { bodiesWithEntries, plainBodies } from './stored-bodies.ts'
 import { undefinedKinds } from './undefined-kinds.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
 import { indexWarnings } from './index-warnings.ts'
-import { wentBackWarnings } from './went-back-warnings.ts'
+import { rewindWarnings } from './rewind-warnings.ts'
 import type { DataStoreOptions } from '../types.ts'
 
 /** Oldest and newest bodies of a shard to look at. */
@@ -35,8 +35,8 @@ async function warnOfLostEntries(
 ): Promise<void> {
   const look = await lookAtSamples(samples, shards, decoding)
   for (const lost of look.broken.filter(({ isLost }) => isLost).slice(0, MAX_NAMED)) {
-    const { about, what, todo } = brokenText(lost, look)
-    onWarning(`The ${about}: ${what}. To do: ${todo}.`)
+    const { about, problem, instruction } = brokenText(lost, look)
+    onWarning(`The ${about}: ${problem}. To do: ${instruction}.`)
   }
 }
 
@@ -80,7 +80,7 @@ export async function openContext(
     const storeCodec = given.forStore?.()
     const keeper =
       storeCodec &&
-      createDefinitionKeeper(opened.driver, storeCodec.definitions, {
+      createCodecEntryKeeper(opened.driver, storeCodec.codecEntries, {
         time,
         onWarning,
         detached: observing.detached,
@@ -99,7 +99,7 @@ export async function openContext(
     const answering = driver.shards.filter(answers)
     await keeper?.loadAll(catalog, answering)
     const samples = answering.map((shard) => sampleBodies(shard, { rows: ROWS, maxBody: MAX_BODY }))
-    const definitions = catalog.current().hasDefinitions ? storeCodec?.definitions : undefined
+    const definitions = catalog.current().hasDefinitions ? storeCodec?.codecEntries : undefined
     if (definitions) await warnOfLostEntries(samples, answering, { codec, bodies }, onWarning)
     const isLost = (body: Uint8Array): boolean => (definitions?.missing(body).length ?? 0) > 0
     await checkCodec(samples, { codec, bodies }, onWarning, isLost)
@@ -121,7 +121,7 @@ export async function openContext(
       await addIndexes(context, indexes)
     }
     await warnOfShards(opened, onWarning)
-    for (const warning of await wentBackWarnings(driver, silent)) onWarning(warning)
+    for (const warning of await rewindWarnings(driver, silent)) onWarning(warning)
     for (const warning of indexWarnings(context, indexes)) onWarning(warning)
     for (const warning of undefinedKinds(context, indexes)) onWarning(warning)
     return context

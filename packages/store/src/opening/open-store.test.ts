@@ -212,10 +212,10 @@ describe('an empty shard in the place of one of a store in use', () => {
     [2, 'it is empty, but shard reference shard 1 holds entities of a store in use.'],
   ])(
     'an empty shard %i of a store in use is rejected, and nothing is written to it',
-    async (number, what) => {
+    async (number, problem) => {
       replace(number)
       const others = stored().filter((_, n) => n !== number)
-      expect(await refusal(init())).toContain(`Shard reference shard ${number}: ${what}`)
+      expect(await refusal(init())).toContain(`Shard reference shard ${number}: ${problem}`)
       expect(reference.shards[number]!.contents()).toBeUndefined()
       expect(stored().filter((_, n) => n !== number)).toEqual(others)
     },
@@ -279,9 +279,9 @@ describe('shards of different stores', () => {
       { router: 'other', layout: undefined },
       'its store was made with the router other, but the router given is',
     ],
-  ])('%s is rejected', async (_, shard, fields, what) => {
+  ])('%s is rejected', async (_, shard, fields, problem) => {
     await put(shard, fields)
-    const named = `Shard reference shard ${shard}: ${what}`
+    const named = `Shard reference shard ${shard}: ${problem}`
     expect(await refusal(init())).toContain(named)
     expect(await refusal(openCatalog(driver(), router))).toContain(named)
   })

@@ -1,12 +1,12 @@
 import { envelopeCodec, msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId, LooseleafError, parseId, type Driver, type Entity, type Time } from '@looseleaf/core'
-import type { Definition, EntityInsert, StoredDefinition } from '@looseleaf/core/internal'
+import type { CodecEntry, EntityInsert, StoredCodecEntry } from '@looseleaf/core/internal'
 import { defineIndex } from '@looseleaf/index-engine'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { DataStore } from '../data-store.ts'
-import { lookAtBodies } from './look-at-bodies.ts'
+import { inspectBodies } from './inspect-bodies.ts'
 
 const SHAPED = 3
 const byUser = defineIndex('by_user', {
@@ -68,11 +68,11 @@ async function putUntilShaped(store: DataStore): Promise<string[]> {
   throw new Error('No body got a shape.')
 }
 
-const rowsOf = (shard: number): Map<string, unknown> => reference.shards[shard]!.definitions.rows
+const rowsOf = (shard: number): Map<string, unknown> => reference.shards[shard]!.codecEntries.rows
 
 /** Returns the shape of the entities. The shape of the covering index's rows has other names. */
-function theShape(): StoredDefinition {
-  const rows = [...reference.shards[0]!.definitions.rows.values()]
+function theShape(): StoredCodecEntry {
+  const rows = [...reference.shards[0]!.codecEntries.rows.values()]
   const [row, ...more] = rows.filter(({ bytes }) => String(bytes).includes('place'))
   expect(more).toEqual([])
   return row!
@@ -98,8 +98,8 @@ test('bodies refer to a shape only once every shard has it and the catalog requi
     if (!rows.some(({ body }) => body?.[0] === SHAPED)) return undefined
     ready.push(
       ...reference.shards.map(
-        ({ definitions, contents }) =>
-          definitions.rows.size > 0 &&
+        ({ codecEntries, contents }) =>
+          codecEntries.rows.size > 0 &&
           contents()?.requires?.some(({ name }) => name === 'definitions') === true,
       ),
     )
@@ -205,8 +205,8 @@ test('an entity with a lost shape is BODY_UNKNOWN, and entities without it are r
   expect(damaged.length).toBeGreaterThan(0)
   for (const one of damaged) expect(await reader.deleteDamaged(one)).toBe(false)
   // Puts the shape back, as from a backup.
-  const known = writer.context.codec as unknown as { definitions: { known(): Definition[] } }
-  for (const shard of reference.shards) await shard.definitions.add(known.definitions.known())
+  const known = writer.context.codec as unknown as { definitions: { known(): CodecEntry[] } }
+  for (const shard of reference.shards) await shard.codecEntries.add(known.definitions.known())
   await vi.waitFor(async () => expect(await reader.get(ids.at(-1)!)).toBeDefined(), {
     timeout: 5_000,
     interval: 300,
@@ -216,7 +216,7 @@ test('an entity with a lost shape is BODY_UNKNOWN, and entities without it are r
 test('a busy shard fails the search for a shape with SHARD_BUSY, and the next search finds it', async () => {
   let isBusy = false
   const busy = faultyDriver(reference, ({ table, operation }) =>
-    isBusy && table === 'definitions' && operation === 'read'
+    isBusy && table === 'codecEntries' && operation === 'read'
       ? { before: () => Promise.reject(new LooseleafError('SHARD_BUSY', 'There is no room.')) }
       : undefined,
   )
@@ -265,7 +265,7 @@ test('a store whose bodies all refer to a lost shape opens with a warning', asyn
   expect(warnings).toEqual([expect.stringContaining('no shard that answers has it')])
   // A look of an open store reports the loss too: shapes in its memory do not count.
   for (const { context } of [reader, writer]) {
-    const { broken, undecodable } = await lookAtBodies(context, { rows: 10 })
+    const { broken, undecodable } = await inspectBodies(context, { rows: 10 })
     expect({ broken, undecodable }).toMatchObject({
       broken: [{ kind: 'shape', isLost: true }],
       undecodable: 0,
@@ -276,7 +276,7 @@ test('a store whose bodies all refer to a lost shape opens with a warning', asyn
 test('no shape is reported as lost while a shard does not answer', async () => {
   let isSilent = false
   const silent = faultyDriver(reference, ({ shard, table }) =>
-    isSilent && shard === 1 && table === 'definitions'
+    isSilent && shard === 1 && table === 'codecEntries'
       ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is away.')) }
       : undefined,
   )
@@ -284,14 +284,14 @@ test('no shape is reported as lost while a shard does not answer', async () => {
   await putUntilShaped(store)
   rowsOf(0).clear()
   isSilent = true
-  expect(await lookAtBodies(store.context, { rows: 10 })).toMatchObject({ broken: [], undecodable: 0 })
+  expect(await inspectBodies(store.context, { rows: 10 })).toMatchObject({ broken: [], undecodable: 0 })
 })
 
 test('a row of a shape whose content does not match its id is not used, with a warning', async () => {
   const [first] = await shapedOnBoth(await open())
   const { id, ...row } = theShape()
   const forged = Buffer.from(JSON.stringify(['a', 'b', 'c', 'd']))
-  reference.shards[0]!.definitions.rows.set(id, { ...row, id, bytes: forged, added: 1 })
+  reference.shards[0]!.codecEntries.rows.set(id, { ...row, id, bytes: forged, added: 1 })
   const reader = await open()
   // The other shard has the right content.
   expect(withoutMeta(await reader.get(first!))).toMatchObject({ user: 'u' })
@@ -304,7 +304,7 @@ test('a row of a shape whose content does not match its id is not used, with a w
 test('writes are self-contained while a shard cannot store a shape', async () => {
   let fails = true
   const faulty = faultyDriver(reference, ({ table }) =>
-    table === 'definitions' && fails
+    table === 'codecEntries' && fails
       ? { before: () => Promise.reject(new Error('The table is locked.')) }
       : undefined,
   )
@@ -326,7 +326,7 @@ test('a body that refers to a damaged id is BODY_DAMAGED, and no shard is asked'
   const epoch = store.context.catalog.current().epochs[0]!
   const version = row!.version + 1
   await reference.shards[0]!.entities.replace([{ id, base: row!.version, version, body }], { epoch })
-  const read = vi.spyOn(reference.shards[0]!.definitions, 'read')
+  const read = vi.spyOn(reference.shards[0]!.codecEntries, 'read')
   await expect(store.get(first!)).rejects.toMatchObject({ code: 'BODY_DAMAGED', entity: formatId(id) })
   expect(read).not.toHaveBeenCalled()
 })

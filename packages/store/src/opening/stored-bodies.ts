@@ -2,7 +2,7 @@ import { isLooseleafError, type Codec, type StoreCodec } from '@looseleaf/core'
 import type { Bodies } from '@looseleaf/index-engine/internal'
 
 /** The codec entries that a store has, and those that it is about to get. */
-export interface CodecEntries {
+export interface StoredCodecEntries {
   /** Loads entries from the shard with this name, or else from another. Resolves also if no shard has them. */
   load(ids: readonly string[], shard: string): Promise<void>
   /** Publishes, in the background, the entries that bodies would refer to. */
@@ -15,13 +15,13 @@ export function plainBodies(codec: Codec): Bodies {
 }
 
 /** Makes the decoding of a codec with codec entries. Looks for entries only if the codec does not know a body. */
-export function bodiesWithEntries(codec: StoreCodec, entries: CodecEntries): Bodies {
+export function bodiesWithEntries(codec: StoreCodec, entries: StoredCodecEntries): Bodies {
   return {
     decode(body, shard) {
       try {
         return codec.decode(body)
       } catch (error) {
-        const missing = isLooseleafError(error, 'BODY_UNKNOWN') ? codec.definitions.missing(body) : []
+        const missing = isLooseleafError(error, 'BODY_UNKNOWN') ? codec.codecEntries.missing(body) : []
         if (missing.length === 0) throw error
         return entries.load(missing, shard).then(() => codec.decode(body))
       }

@@ -4,7 +4,7 @@ export interface Background {
   add(work: Promise<unknown>): void
   /** Resolves when all work added so far has ended. Does not wait for work added later. */
   settled(): Promise<void>
-  readonly underWay: number
+  readonly inFlight: number
   /** True while more than `limit` promises are pending. */
   readonly isFull: boolean
   /** Resolves when `isFull` is false. */
@@ -40,7 +40,7 @@ export function createBackground(limit: number, onError: (error: unknown) => voi
     async settled() {
       await Promise.all(running)
     },
-    get underWay() {
+    get inFlight() {
       return running.size
     },
     get isFull() {

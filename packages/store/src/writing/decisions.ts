@@ -1,7 +1,7 @@
 import { formatId, LooseleafError, parseId, type Bag } from '@looseleaf/core'
 import { copyEntity, type EntityCopy } from '@looseleaf/core/internal'
 import { unchanged } from '../unchanged.ts'
-import type { Change, DamagedEntity } from '../types.ts'
+import type { Edit, DamagedEntity } from '../types.ts'
 
 /** The state that an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
 export interface CurrentEntity {
@@ -38,7 +38,7 @@ export function toInsert(id: Uint8Array, properties: Bag): Decide {
 }
 
 /** Decides for `update`: writes the bag that the caller's edit returns. Throws `NOT_FOUND`. */
-export function toUpdate(id: Uint8Array, edit: Change, ifVersion: number | undefined): Decide {
+export function toUpdate(id: Uint8Array, edit: Edit, ifVersion: number | undefined): Decide {
   return (found) => {
     if (found.damaged !== undefined) throw found.damaged
     if (found.bag === undefined) {

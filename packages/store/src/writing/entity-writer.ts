@@ -41,7 +41,7 @@ export interface WriteOutcome {
   readonly indexed: boolean
 }
 
-export interface WriteOptions extends CallOptions {
+export interface EntityWriteOptions extends CallOptions {
   /** True if the id was made for this call, so that the first attempt need not read the entity. */
   readonly isFresh?: boolean
   /** True if the new bag depends on the bag found, so that repeating a committed write would apply it twice. */
@@ -50,7 +50,7 @@ export interface WriteOptions extends CallOptions {
 
 export interface EntityWriter {
   /** Rejects with `OUTCOME_UNKNOWN` if a commit may have taken place or may still. Any other error means that nothing was written. */
-  write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome>
+  write(id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome>
 }
 
 const NONE: readonly never[] = []
@@ -161,7 +161,7 @@ export function createEntityWriter(
     id: Uint8Array,
     decide: Decide,
     unsettled: UnsettledAttempts,
-    { signal, isFresh = false }: WriteOptions,
+    { signal, isFresh = false }: EntityWriteOptions,
   ): Promise<WriteOutcome> {
     const endsAt = now() + policy.writeTimeoutMs
     /** Rows written by attempts that did not win. */
@@ -249,7 +249,7 @@ export function createEntityWriter(
       if (outcome === 'stale') await catchUp(context, shard, { signal })
       if (outcome === 'unsettled')
         unsettled.set(version, { ...(sent as Attempt), reason: obstacle as LooseleafError })
-      const collides = outcome === 'lost' || outcome === 'undone'
+      const collides = outcome === 'superseded' || outcome === 'undone'
       const pause = collides ? Math.min(pauseAfter(tries, context.random), endsAt - now()) : 0
       if (pause > 0 && tries < MAX_TRIES - 1) await context.time.sleep(pause, signal)
     }

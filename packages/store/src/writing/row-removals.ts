@@ -29,7 +29,7 @@ export interface RemovalStats {
   /** Rows that are kept until no query can need them. */
   readonly kept: number
   /** Deletes in flight; each is for the rows of one entity. */
-  readonly underWay: number
+  readonly inFlight: number
 }
 
 export interface CommittedVersion {
@@ -167,7 +167,7 @@ export function createRowRemovals(
       // `run` ends when no rows are kept, or when the store closes.
       if (!running) context.events.detached(() => run().catch(() => {}))
     },
-    stats: () => ({ kept: keptRows, underWay: background.underWay }),
+    stats: () => ({ kept: keptRows, inFlight: background.inFlight }),
     get isFull() {
       return background.isFull
     },

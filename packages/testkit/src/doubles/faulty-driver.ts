@@ -7,7 +7,7 @@ export interface FaultyCall {
   /** Number of the shard's replica; undefined for the primary. */
   readonly replica: number | undefined
   /**
-   * `entities`, `catalog`, `tasks`, `pending`, `definitions`, the name of an index table or table of claims, `indexes` for `rowsOf`, or
+   * `entities`, `catalog`, `tasks`, `pending`, `codecEntries`, the name of an index table or table of claims, `indexes` for `rowsOf`, or
    * `shard` for every other method of the shard.
    */
   readonly table: string

@@ -8,7 +8,7 @@ import {
   type ShardCatalog,
 } from '@looseleaf/core/internal'
 import { createReferenceCatalog } from './reference-catalog.ts'
-import { createReferenceDefinitions, type ReferenceDefinitions } from './reference-definitions.ts'
+import { createReferenceCodecEntries, type ReferenceCodecEntries } from './reference-codec-entries.ts'
 import { createReferenceEntities, type ReferenceEntities, type ReferenceRow } from './reference-entities.ts'
 import { createReferenceIndex, type ReferenceIndex } from './reference-index.ts'
 import { createReferencePending, type ReferencePending } from './reference-pending.ts'
@@ -39,7 +39,7 @@ export interface ReferenceShard extends Shard {
   contents(): ShardCatalog | undefined
   readonly entities: ReferenceEntities
   readonly pending: ReferencePending
-  readonly definitions: ReferenceDefinitions
+  readonly codecEntries: ReferenceCodecEntries
   index(spec: IndexTableSpec): ReferenceIndex
   state(): ShardState
   /** Falls back to a state: of the entities and their pending rows only, or of everything. */
@@ -87,7 +87,7 @@ export function createReferenceShard(name: string, now: () => number): Reference
     flush: async (options) => throwIfAborted(options?.signal),
     tasks,
     pending,
-    definitions: createReferenceDefinitions(now),
+    codecEntries: createReferenceCodecEntries(now),
     index,
     claims: (spec) => index(spec).claims,
     state: () => ({

@@ -40,7 +40,7 @@ interface Known {
   /** Acknowledged writes, each of which incremented `n`. */
   acknowledged: number
   /** Writes in flight, and writes begun so far. */
-  underWay: number
+  inProgress: number
   begun: number
 }
 
@@ -104,7 +104,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
 
   async function write(store: DataStore): Promise<void> {
     const known = random.pick(entities)
-    known.underWay++
+    known.inProgress++
     known.begun++
     let next = known.bag
     const { version } = await store.update<TaskBag>(known.id, (bag) => {
@@ -113,7 +113,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
     })
     counts.acknowledged++
     known.acknowledged++
-    known.underWay--
+    known.inProgress--
     if (version > known.version) Object.assign(known, { version, bag: next })
   }
 
@@ -127,7 +127,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
         : definition.name === 'by_rank'
           ? [{ rank }, (bag: TaskBag) => bag.rank === rank]
           : [{ owner }, (bag: TaskBag) => bag.owner === owner]
-    const before = entities.map(({ begun, underWay }) => (underWay === 0 ? begun : undefined))
+    const before = entities.map(({ begun, inProgress }) => (inProgress === 0 ? begun : undefined))
     const allowed = mayRefuse
     let found: Entity[]
     try {
@@ -189,7 +189,7 @@ export async function rollingDeployment(options: RollingOptions): Promise<Rollin
   for (let i = 0; i < options.entities; i++) {
     const bag = bagOf(0)
     const { id, version } = await first.put(bag)
-    entities.push({ id, bag, version, acknowledged: 0, underWay: 0, begun: 0 })
+    entities.push({ id, bag, version, acknowledged: 0, inProgress: 0, begun: 0 })
   }
   await first.close()
 

@@ -21,7 +21,7 @@ JSON, with T for a table:
 T:
   { "table", "state", "hidden": true, "paused": true,
     "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null,
-    "underWay": { "startedAt", "workers": number of processes that work on it,
+    "inProgress": { "startedAt", "workers": number of processes that work on it,
       "shards": [{ "shard", "phase", "done", "total" }] } | null }`
 
 /** Adds `looseleaf index show`. */
@@ -76,7 +76,7 @@ interface TableView {
   readonly hidden?: true
   readonly paused?: true
   readonly lastCleaned: ({ readonly finishedAt: Date } & NonNullable<IndexReport['lastRun']>['tally']) | null
-  readonly underWay: (NonNullable<IndexReport['underWay']> & { readonly workers: number }) | null
+  readonly inProgress: (NonNullable<IndexReport['inProgress']> & { readonly workers: number }) | null
 }
 
 function tableView(
@@ -85,14 +85,14 @@ function tableView(
   workers: ReadonlyMap<string, number>,
 ): TableView {
   const { table, state, hidden } = entry
-  const { lastRun, underWay } = reportOf(report, entry) ?? {}
+  const { lastRun, inProgress } = reportOf(report, entry) ?? {}
   return {
     table,
     state,
     ...(hidden && { hidden }),
     ...(isPaused(entry) && { paused: true }),
     lastCleaned: lastRun ? { finishedAt: lastRun.finishedAt, ...lastRun.tally } : null,
-    underWay: underWay ? { workers: workers.get(table) ?? 0, ...underWay } : null,
+    inProgress: inProgress ? { workers: workers.get(table) ?? 0, ...inProgress } : null,
   }
 }
 
@@ -116,7 +116,7 @@ function generationText(
   ].join('\n')
 }
 
-function tableText(output: Output, { lastCleaned, underWay, ...table }: TableView): string[] {
+function tableText(output: Output, { lastCleaned, inProgress, ...table }: TableView): string[] {
   return [
     `  table       ${table.table}: ${stateText(output, table)}`,
     ...(lastCleaned === null
@@ -124,11 +124,11 @@ function tableText(output: Output, { lastCleaned, underWay, ...table }: TableVie
       : [
           `  cleaned     ${lastCleaned.finishedAt.toISOString()}: ${counted(lastCleaned.added, 'row', 'rows')} added, ${grouped(lastCleaned.removed)} removed, ${counted(lastCleaned.misfits, 'misfit', 'misfits')}`,
         ]),
-    ...(underWay === null
+    ...(inProgress === null
       ? []
       : [
-          `  under way   since ${underWay.startedAt.toISOString()}, ${underWay.workers === 0 ? 'no worker now' : `by ${counted(underWay.workers, 'worker', 'workers')}`}`,
-          ...underWay.shards.map(
+          `  under way   since ${inProgress.startedAt.toISOString()}, ${inProgress.workers === 0 ? 'no worker now' : `by ${counted(inProgress.workers, 'worker', 'workers')}`}`,
+          ...inProgress.shards.map(
             ({ shard, phase, done, total }) =>
               `              shard ${shard}: ${phase}${total === 0 ? '' : `, ${grouped(done)} of ${grouped(total)}`}`,
           ),

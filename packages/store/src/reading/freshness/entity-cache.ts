@@ -79,13 +79,13 @@ export function createEntityCache(
    * Ids that are being read, with the number of reads. A write or a change removes its id, so that reads which began before it keep
    * nothing: their rows may be stale.
    */
-  const underWay = new Map<string, { reads: number }>()
+  const inFlight = new Map<string, { reads: number }>()
 
   const follower = createCacheFollower(context, maxStalenessMs, (id, version) => {
     const key = idKey(id)
     const entry = kept.peek(key)
     if (entry !== undefined && entry.version < version) kept.delete(key)
-    underWay.delete(key)
+    inFlight.delete(key)
   })
 
   function find(shard: number, key: string, id: Uint8Array): EntityRow | undefined {
@@ -116,8 +116,8 @@ export function createEntityCache(
   }
 
   function begin(key: string): { reads: number } {
-    let reading = underWay.get(key)
-    if (reading === undefined) underWay.set(key, (reading = { reads: 0 }))
+    let reading = inFlight.get(key)
+    if (reading === undefined) inFlight.set(key, (reading = { reads: 0 }))
     reading.reads++
     return reading
   }
@@ -134,9 +134,9 @@ export function createEntityCache(
     } finally {
       for (const [i, key] of keys.entries()) {
         const reading = readings[i]!
-        const isUntouched = underWay.get(key) === reading
+        const isUntouched = inFlight.get(key) === reading
         if (isUntouched && rows !== undefined) keep(key, rows[i], asOf)
-        if (--reading.reads === 0 && isUntouched) underWay.delete(key)
+        if (--reading.reads === 0 && isUntouched) inFlight.delete(key)
       }
     }
   }
@@ -170,7 +170,7 @@ export function createEntityCache(
   function forget(id: Uint8Array): void {
     const key = idKey(id)
     kept.delete(key)
-    underWay.delete(key)
+    inFlight.delete(key)
   }
 
   return {

@@ -14,7 +14,7 @@ export interface ReplicaState {
   /** Connections opened at the last look. A later connection may have reached another server, or one that has lost data. */
   readonly opened: number | undefined
   /** Reason why no call reads from it, for people; undefined while calls may. */
-  readonly leftOut: string | undefined
+  readonly exclusionReason: string | undefined
 }
 
 /** Knows the age of the replicas of a shard. */
@@ -44,7 +44,7 @@ const UNKNOWN: ReplicaState = {
   asOf: undefined,
   epoch: 0,
   opened: undefined,
-  leftOut: 'Its age is not known yet.',
+  exclusionReason: 'Its age is not known yet.',
 }
 
 type Replayed = Pick<FloorState, 'floor' | 'epoch'> & Pick<ReplicaState, 'opened'>
@@ -115,8 +115,8 @@ export function createReplicaFollower(
     followed.isChecked = true
   }
 
-  function leaveOut(followed: Followed, leftOut: string): void {
-    followed.state = { ...followed.state, asOf: undefined, leftOut }
+  function leaveOut(followed: Followed, exclusionReason: string): void {
+    followed.state = { ...followed.state, asOf: undefined, exclusionReason }
     followed.isChecked = false
     followed.failures++
   }
@@ -137,11 +137,15 @@ export function createReplicaFollower(
   function judge(followed: Followed, { floor, ...seen }: Replayed, current: FloorState | undefined): void {
     if (current !== undefined && floor > current.floor) {
       followed.above = floor
-      followed.state = { ...seen, asOf: undefined, leftOut: AHEAD }
+      followed.state = { ...seen, asOf: undefined, exclusionReason: AHEAD }
       return
     }
     const asOf = marks.asOf(floor, followed.above)
-    followed.state = { ...seen, asOf, leftOut: asOf === undefined ? UNKNOWN.leftOut : undefined }
+    followed.state = {
+      ...seen,
+      asOf,
+      exclusionReason: asOf === undefined ? UNKNOWN.exclusionReason : undefined,
+    }
   }
 
   /** Resolves with a floor of the primary that is read after this call; undefined if it does not come in time. */
@@ -197,7 +201,7 @@ export function createReplicaFollower(
   function states(): readonly ReplicaState[] {
     for (const followed of replicas) {
       const isLate = followed.askedAt !== undefined && now() - followed.askedAt > LATE_MS
-      if (isLate && followed.state.leftOut !== LATE) leaveOut(followed, LATE)
+      if (isLate && followed.state.exclusionReason !== LATE) leaveOut(followed, LATE)
     }
     return replicas.map(({ state }) => state)
   }

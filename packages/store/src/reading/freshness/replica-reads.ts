@@ -36,7 +36,7 @@ export interface ReplicaStats {
   /** The replica knows every write acknowledged this many milliseconds ago. Undefined if unknown, as while no call reads from replicas. */
   readonly ageMs: number | undefined
   /** Reason why no call reads from it, for people; undefined while calls may. */
-  readonly leftOut: string | undefined
+  readonly exclusionReason: string | undefined
   readonly connections: ConnectionState | undefined
   /** Numbers of each lane that has been used. */
   readonly lanes: readonly LaneStats[]
@@ -239,11 +239,11 @@ export function createReplicaReads(
       if (shard === undefined) return []
       const states = shard.follower.states()
       return shard.replicas.map(({ shard: replica, lanes }, place) => {
-        const { asOf, leftOut } = states[place]!
+        const { asOf, exclusionReason } = states[place]!
         return {
           name: replica.name,
           ageMs: asOf === undefined ? undefined : now() - asOf,
-          leftOut,
+          exclusionReason,
           connections: replica.connections?.(),
           lanes: lanes.stats(),
         }

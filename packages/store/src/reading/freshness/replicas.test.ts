@@ -185,7 +185,10 @@ it('replicas are read in turns once their age is known, and looks end when no ca
 
 it('readReplicas reports the lag of each replica, and why one cannot be read', async () => {
   const readReports = async () =>
-    (await readReplicas(store.context)).map(({ name, behindMs, leftOut }) => [name, leftOut ?? behindMs])
+    (await readReplicas(store.context)).map(({ name, behindMs, exclusionReason }) => [
+      name,
+      exclusionReason ?? behindMs,
+    ])
   const raiseAll = () => Promise.all(primary.shards.map(({ entities }) => entities.raiseFloor()))
   await raiseAll()
   catchUpAll()
@@ -381,12 +384,14 @@ it('a replica that fails is left out until it answers, and its reads are repeate
         }
       : undefined
   for (let i = 0; i < 3; i++) expect(await store.get(id, replica)).toBeDefined()
-  const reasons = store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  const reasons = store
+    .stats()
+    .shards.flatMap((shard) => shard.replicas.map(({ exclusionReason }) => exclusionReason))
   expect(reasons.filter((reason) => reason === 'gone')).toHaveLength(2)
   await pass(300)
-  expect(store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))).toEqual(
-    Array.from({ length: 4 }, () => 'gone'),
-  )
+  expect(
+    store.stats().shards.flatMap((shard) => shard.replicas.map(({ exclusionReason }) => exclusionReason)),
+  ).toEqual(Array.from({ length: 4 }, () => 'gone'))
   faults = () => undefined
   await ready()
   const before = statementsOf(primary.shards[0]!.name) + statementsOf(primary.shards[1]!.name)
@@ -406,7 +411,7 @@ it('a replica that hangs does not delay the others', async () => {
   for (let i = 0; i < 4; i++) await store.get(id, replica)
   expect(readServers().filter((name) => name.startsWith('replica 0'))).toEqual([])
   expect(readServers().filter((name) => name.startsWith('replica 1'))).toHaveLength(1)
-  expect(store.stats().shards[0]!.replicas[0]!.leftOut).toBe('It does not answer in time.')
+  expect(store.stats().shards[0]!.replicas[0]!.exclusionReason).toBe('It does not answer in time.')
 })
 
 it('an answer over a connection opened after the last look is not used', async () => {
@@ -449,7 +454,7 @@ it('a replica that is ahead of its primary is left out until the floor has passe
   skew = -hour
   await pass(600)
   const reasons = (): (string | undefined)[] =>
-    store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+    store.stats().shards.flatMap((shard) => shard.replicas.map(({ exclusionReason }) => exclusionReason))
   expect(reasons().every((reason) => reason?.startsWith('It is ahead of its primary'))).toBe(true)
   expect(await store.get(id, { from: 'replica', maxStalenessMs: 2 * hour })).toMatchObject({ posted: 1 })
   await pass(hour)
@@ -469,7 +474,9 @@ it('a server of another store or shard is never read', async () => {
   await pass(300)
   await pass(300)
   await store.get(id, replica)
-  const reasons = store.stats().shards.map((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  const reasons = store
+    .stats()
+    .shards.map((shard) => shard.replicas.map(({ exclusionReason }) => exclusionReason))
   expect(new Set(reasons[0])).toEqual(new Set(['It is no replica of shard 0: it has shard 1 of this store.']))
   expect(new Set(reasons[1])).toEqual(
     new Set(['It is no replica of shard 1: it has a shard of another store.']),
@@ -563,7 +570,9 @@ it('a look that began before a failure does not bring the replica back', async (
   for (let i = 0; i < 2; i++) await store.get(id, replica)
   resolve()
   await settle()
-  const reasons = store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  const reasons = store
+    .stats()
+    .shards.flatMap((shard) => shard.replicas.map(({ exclusionReason }) => exclusionReason))
   expect(reasons.filter((reason) => reason === 'gone')).toHaveLength(2)
 })
 

@@ -14,7 +14,7 @@ export interface ReplicaReport {
    */
   readonly behindMs: number | undefined
   /** Reason why it cannot be read, for people; undefined if it can. */
-  readonly leftOut: string | undefined
+  readonly exclusionReason: string | undefined
 }
 
 /** Milliseconds after which a server is reported as one that does not answer. */
@@ -38,10 +38,11 @@ export async function readReplicas(
     return replicas.map(({ name }, place): ReplicaReport => {
       const answer = answers[place]!
       const names = { name, primary: primary.name }
-      if (typeof answer === 'string') return { ...names, behindMs: undefined, leftOut: answer }
-      if (typeof primaryFloor === 'string') return { ...names, behindMs: undefined, leftOut: undefined }
-      if (answer > primaryFloor) return { ...names, behindMs: undefined, leftOut: AHEAD }
-      return { ...names, behindMs: (primaryFloor - answer) / 1_000, leftOut: undefined }
+      if (typeof answer === 'string') return { ...names, behindMs: undefined, exclusionReason: answer }
+      if (typeof primaryFloor === 'string')
+        return { ...names, behindMs: undefined, exclusionReason: undefined }
+      if (answer > primaryFloor) return { ...names, behindMs: undefined, exclusionReason: AHEAD }
+      return { ...names, behindMs: (primaryFloor - answer) / 1_000, exclusionReason: undefined }
     })
   })
   return (await Promise.all(each)).flat()

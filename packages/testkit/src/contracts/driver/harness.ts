@@ -23,7 +23,7 @@ export type MakeDriverHarness = () => Promise<DriverHarness>
 
 export interface DriverContractOptions {
   /** Reason why a second connection is impossible. The tests that need one are skipped with this reason. */
-  readonly alone?: string | undefined
+  readonly singleConnectionReason?: string | undefined
 }
 
 /** The fixture of one part: a shard with tables and a catalog of epoch 1. */
@@ -76,8 +76,8 @@ export function testTogether(
   name: string,
   run: () => Promise<void>,
 ): void {
-  if (options.alone === undefined) test(name, run)
-  else test.skip(`${name} (left out: ${options.alone})`, run)
+  if (options.singleConnectionReason === undefined) test(name, run)
+  else test.skip(`${name} (left out: ${options.singleConnectionReason})`, run)
 }
 
 export function firstShard(driver: Driver): Shard {

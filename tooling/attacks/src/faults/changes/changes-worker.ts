@@ -50,13 +50,13 @@ async function write(worker: Worker, store: DataStore, random: Random): Promise<
 
 async function handle(worker: Worker, store: DataStore, random: Random): Promise<void> {
   const { consumer: name, leaseMs } = worker.config
-  const underWay = new Set<string>()
+  const inProgress = new Set<string>()
   const consumer = consume(
     store,
     name,
     async ({ id, version, updated }) => {
-      if (underWay.has(id)) worker.recorder.write({ kind: 'wrong', message: `${id}: two handlers at once` })
-      underWay.add(id)
+      if (inProgress.has(id)) worker.recorder.write({ kind: 'wrong', message: `${id}: two handlers at once` })
+      inProgress.add(id)
       try {
         await sleep(random.below(3))
         if (random.chance(REFUSED)) throw new Error('Refused on purpose.')
@@ -68,7 +68,7 @@ async function handle(worker: Worker, store: DataStore, random: Random): Promise
           afterMs: Date.now() - updated.getTime(),
         })
       } finally {
-        underWay.delete(id)
+        inProgress.delete(id)
       }
     },
     {

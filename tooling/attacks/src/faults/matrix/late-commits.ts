@@ -219,7 +219,7 @@ async function startTail(stage: Stage): Promise<Tail> {
 /** Returns undefined until every index has been swept once. */
 async function sweepsOf(store: DataStore): Promise<string | undefined> {
   const { indexes } = await readCleanerReport(store)
-  if (indexes.some(({ lastRun, underWay }) => lastRun === undefined || underWay !== undefined))
+  if (indexes.some(({ lastRun, inProgress }) => lastRun === undefined || inProgress !== undefined))
     return undefined
   return indexes.map(({ lastRun }) => lastRun?.finishedAt.toISOString()).join()
 }

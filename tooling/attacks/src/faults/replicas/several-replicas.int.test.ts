@@ -112,7 +112,7 @@ describe.skipIf(lacks)(
         expect(await isOld).toBe(true)
         const sent = sentTo(0)
         expect(await isRead(1)).toBe(true)
-        expect([sentTo(0), replica(0).leftOut]).toEqual([sent, undefined])
+        expect([sentTo(0), replica(0).exclusionReason]).toEqual([sent, undefined])
         // Reads with a wider bound still use it.
         const isReadOld = holdsWithin(WITHIN_MS, async () => {
           await read({ maxStalenessMs: ANY_AGE_MS }, 1)
@@ -121,7 +121,7 @@ describe.skipIf(lacks)(
         expect(await isReadOld).toBe(true)
 
         await shard.replica(1).kill()
-        expect(await holdsWithin(WITHIN_MS, async () => replica(1).leftOut !== undefined)).toBe(true)
+        expect(await holdsWithin(WITHIN_MS, async () => replica(1).exclusionReason !== undefined)).toBe(true)
         expect(replica(1)).toMatchObject({ ageMs: undefined, leftOut: expect.stringMatching(/\S/) })
         const [within, old] = [reads.within, sentTo(0)]
         expect(await holdsWithin(WITHIN_MS, async () => reads.within > within + 10)).toBe(true)

@@ -1,10 +1,10 @@
-import { wentBackText } from '@looseleaf/cleaner/internal'
+import { rewindText } from '@looseleaf/cleaner/internal'
 import { ageOf, type Rule } from './facts.ts'
 
 /** Milliseconds after a shard went back for which older consumers are findings, unless they have started over. */
 export const CONSUMERS_NAMED_MS: number = 7 * 24 * 60 * 60_000
 
-export const wentBackRule: Rule = {
+export const rewindRule: Rule = {
   name: 'shard went back',
   // Queries miss entities although they report `complete`.
   grade: 'act',
@@ -14,8 +14,9 @@ export const wentBackRule: Rule = {
       .filter(({ isSwept }) => !isSwept)
       .map(({ shard, ...times }) => ({
         about: `shard ${shard}`,
-        what: `${wentBackText(times)}; queries may miss entities until all indexes are swept`,
-        todo: 'run looseleaf clean --restart, or wait until a cleaner has swept; empty caches that processes share',
+        problem: `${rewindText(times)}; queries may miss entities until all indexes are swept`,
+        instruction:
+          'run looseleaf clean --restart, or wait until a cleaner has swept; empty caches that processes share',
       })),
 }
 
@@ -34,8 +35,8 @@ export const consumerRule: Rule = {
       .filter(({ registeredAt }) => (registeredAt?.getTime() ?? 0) < last.foundAt)
       .map(({ name }) => ({
         about: `consumer ${name}`,
-        what: `may hold states of entities that shard ${last.shard} lost when it went back`,
-        todo: `if it keeps copies: run looseleaf consumer drop ${name}, empty its copy, and start it from the beginning`,
+        problem: `may hold states of entities that shard ${last.shard} lost when it went back`,
+        instruction: `if it keeps copies: run looseleaf consumer drop ${name}, empty its copy, and start it from the beginning`,
       }))
   },
 }

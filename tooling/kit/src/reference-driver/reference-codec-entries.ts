@@ -1,12 +1,12 @@
-import type { DefinitionTable, StoredDefinition } from '@looseleaf/core/internal'
+import type { CodecEntryTable, StoredCodecEntry } from '@looseleaf/core/internal'
 
-export interface ReferenceDefinitions extends DefinitionTable {
+export interface ReferenceCodecEntries extends CodecEntryTable {
   /** By id. Tests may remove some, like a failover. */
-  readonly rows: Map<string, StoredDefinition>
+  readonly rows: Map<string, StoredCodecEntry>
 }
 
-export function createReferenceDefinitions(now: () => number): ReferenceDefinitions {
-  const rows = new Map<string, StoredDefinition>()
+export function createReferenceCodecEntries(now: () => number): ReferenceCodecEntries {
+  const rows = new Map<string, StoredCodecEntry>()
   return {
     rows,
     all: async () => [...rows.values()],

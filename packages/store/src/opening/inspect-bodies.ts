@@ -1,5 +1,5 @@
 import { isLooseleafError, type CallOptions, type Codec, type Shard } from '@looseleaf/core'
-import { isOutage, type CodecDefinitions, type EntityPageRow } from '@looseleaf/core/internal'
+import { isOutage, type CodecEntries, type EntityPageRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { sampleBodies, type BodySample } from './body-sample.ts'
 import { decodingProblem, type Decoding } from './check-codec.ts'
@@ -13,7 +13,7 @@ export interface LookOptions extends CallOptions {
 }
 
 /** A codec entry that is damaged or lost. */
-export interface BrokenDefinition {
+export interface BrokenCodecEntry {
   readonly id: string
   /** `shape`, `dictionary`, or the kind in a damaged row. */
   readonly kind: string
@@ -26,12 +26,12 @@ export interface BrokenDefinition {
 }
 
 /** The result of a look at a sample of bodies. */
-export interface BodiesLook {
+export interface BodyInspection {
   readonly bodies: number
   /** False if a shard did not answer, so that there may be more to find. */
   readonly isWhole: boolean
   /** Broken codec entries, most referred to first. Empty if the codec entries of a shard could not be read. */
-  readonly broken: readonly BrokenDefinition[]
+  readonly broken: readonly BrokenCodecEntry[]
   /** Bodies that cannot be decoded, and refer to no lost codec entry. */
   readonly undecodable: number
   /** The problem of one of these; undefined if there is none. */
@@ -59,22 +59,22 @@ interface StoredRow {
  * Decodes the oldest bodies of each shard and those written last, and checks that the codec entries that they refer to are stored whole.
  * Codec entries in the memory of this process do not count, since other processes may lack them. Leaves out a shard that does not answer.
  */
-export async function lookAtBodies(
+export async function inspectBodies(
   context: Pick<EngineContext, 'driver' | 'codec' | 'bodies'>,
   { rows, ...call }: LookOptions,
-): Promise<BodiesLook> {
+): Promise<BodyInspection> {
   const { shards } = context.driver
   const samples = shards.map((shard) => sampleBodies(shard, { rows, maxBody: MAX_BODY, ...call }))
   return lookAtSamples(samples, shards, context, call)
 }
 
-/** Does `lookAtBodies` with existing samples of these shards. */
+/** Does `inspectBodies` with existing samples of these shards. */
 export async function lookAtSamples(
   samples: readonly BodySample[],
   shards: readonly Shard[],
   decoding: Decoding,
   call: CallOptions = {},
-): Promise<BodiesLook> {
+): Promise<BodyInspection> {
   const looks = await Promise.all(samples.map((sample) => lookAt(sample, decoding)))
   const { codec } = decoding
   // Read after the bodies, because a codec entry is stored before the bodies that refer to it.
@@ -86,7 +86,7 @@ export async function lookAtSamples(
     .filter(({ refersTo }) => !refersTo.some((id) => lost.has(id)))
   return {
     bodies: looks.reduce((sum, look) => sum + look.bodies, 0),
-    isWhole: samples.every(({ answers }) => answers) && (stored !== undefined || !('definitions' in codec)),
+    isWhole: samples.every(({ answers }) => answers) && (stored !== undefined || !('codecEntries' in codec)),
     broken,
     undecodable: others.length,
     why: others[0] && decodingProblem(others[0].error),
@@ -132,12 +132,12 @@ async function storedRows(
   codec: Codec,
   call: CallOptions,
 ): Promise<readonly StoredRow[] | undefined> {
-  if (!('definitions' in codec)) return undefined
-  const { learn } = codec.definitions as CodecDefinitions
+  if (!('codecEntries' in codec)) return undefined
+  const { learn } = codec.codecEntries as CodecEntries
   try {
     const onShards = await Promise.all(
-      shards.map(async ({ name, definitions }) => {
-        const rows = await definitions.all(call).catch((error: unknown) => {
+      shards.map(async ({ name, codecEntries }) => {
+        const rows = await codecEntries.all(call).catch((error: unknown) => {
           if (isLooseleafError(error, 'NOT_MIGRATED')) return []
           throw error
         })
@@ -151,7 +151,7 @@ async function storedRows(
   }
 }
 
-function brokenOf(looks: readonly LookAtShard[], stored: readonly StoredRow[]): readonly BrokenDefinition[] {
+function brokenOf(looks: readonly LookAtShard[], stored: readonly StoredRow[]): readonly BrokenCodecEntry[] {
   const rows = Map.groupBy(stored, ({ id }) => id)
   const references: References = new Map()
   for (const [id, { kind, bodies }] of looks.flatMap((look) => [...look.references])) {
@@ -174,18 +174,18 @@ function brokenOf(looks: readonly LookAtShard[], stored: readonly StoredRow[]): 
 
 /** Describes, for people, the problem of a broken codec entry and its repair. */
 export function brokenText(
-  { id, kind, damagedOn, isLost, bodies }: BrokenDefinition,
-  look: BodiesLook,
-): { readonly about: string; readonly what: string; readonly todo: string } {
+  { id, kind, damagedOn, isLost, bodies }: BrokenCodecEntry,
+  look: BodyInspection,
+): { readonly about: string; readonly problem: string; readonly instruction: string } {
   const where = damagedOn.join(', ')
   const referring = `${bodies} of the ${look.bodies} bodies that were looked at refer to it${isLost ? ': they are BODY_UNKNOWN' : ''}`
-  const what = damagedOn.length === 0 ? 'no shard that answers has it' : `its row is damaged on ${where}`
+  const problem = damagedOn.length === 0 ? 'no shard that answers has it' : `its row is damaged on ${where}`
   const whole = damagedOn.length > 0 && isLost ? ', and no shard has it whole' : ''
   const first = damagedOn.length > 0 ? 'delete the damaged row; ' : ''
   return {
     about: `${kind} ${id.slice(0, 40)}`,
-    what: `${what}${whole}; ${referring}`,
-    todo: isLost
+    problem: `${problem}${whole}; ${referring}`,
+    instruction: isLost
       ? `${first}put its row of looseleaf_codec back from a backup of any shard, before anything is deleted`
       : `${first}the next process that opens the store puts it back from another shard`,
   }

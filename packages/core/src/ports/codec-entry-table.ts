@@ -1,7 +1,7 @@
 import type { CallOptions } from './call.ts'
 
 /** A codec entry: a shape or a dictionary that stored bodies refer to. Entries never change. */
-export interface Definition {
+export interface CodecEntry {
   /** Hexadecimal digits of a hash of kind and content, so that an id never has two contents. */
   readonly id: string
   /** A word for the codec, such as `shape`. */
@@ -10,7 +10,7 @@ export interface Definition {
 }
 
 /** A codec entry of the table. */
-export interface StoredDefinition extends Definition {
+export interface StoredCodecEntry extends CodecEntry {
   /** Time of insertion in microseconds since 1970, by the clock of this database. */
   readonly added: number
 }
@@ -19,11 +19,11 @@ export interface StoredDefinition extends Definition {
  * The codec entries on one shard. Rows are added, never changed, never removed. Every method rejects with `NOT_MIGRATED` if the
  * table is missing.
  */
-export interface DefinitionTable {
+export interface CodecEntryTable {
   /** Reads all entries, the oldest first. */
-  all(options?: CallOptions): Promise<readonly StoredDefinition[]>
+  all(options?: CallOptions): Promise<readonly StoredCodecEntry[]>
   /** Reads the entries under these ids. Missing ones are left out. */
-  read(ids: readonly string[], options?: CallOptions): Promise<readonly StoredDefinition[]>
+  read(ids: readonly string[], options?: CallOptions): Promise<readonly StoredCodecEntry[]>
   /** Adds the entries whose ids are missing. Existing rows stay, whatever their content. */
-  add(definitions: readonly Definition[], options?: CallOptions): Promise<void>
+  add(definitions: readonly CodecEntry[], options?: CallOptions): Promise<void>
 }

@@ -1,11 +1,11 @@
 import type { CallOptions } from '@looseleaf/core'
-import type { DefinitionTable, StoredDefinition } from '@looseleaf/core/internal'
+import type { CodecEntryTable, StoredCodecEntry } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toNumber, toText } from '../database/row-values.ts'
 import { DEFINITION_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
-import { slot, slots } from '../database/sql-parts.ts'
+import { parameter, parameterList } from '../database/sql-parts.ts'
 
 const table = sql.table(DEFINITION_TABLE)
 const columns = sql`id, kind, bytes, added`
@@ -14,7 +14,7 @@ const faults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', 'the table of shapes and dictionaries is missing; create the tables first.'],
 }
 
-export function createDefinitionTable(session: Session, flavor: Flavor): DefinitionTable {
+export function createCodecEntryTable(session: Session, flavor: Flavor): CodecEntryTable {
   const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
     write,
     signal: options?.signal,
@@ -35,7 +35,7 @@ export function createDefinitionTable(session: Session, flavor: Flavor): Definit
       if (ids.length === 0) return []
       const shape = session.shape(
         `definitions read ${ids.length}`,
-        () => sql`SELECT ${columns} FROM ${table} WHERE id IN (${slots(ids.length)})`,
+        () => sql`SELECT ${columns} FROM ${table} WHERE id IN (${parameterList(ids.length)})`,
       )
       const { rows } = await session.run(shape, ids, callOf(options, false))
       return rows.map(toDefinition)
@@ -54,11 +54,11 @@ export function createDefinitionTable(session: Session, flavor: Flavor): Definit
 /** Adds a codec entry; an existing one stays unchanged. Parameters: id, kind, bytes. */
 function add(flavor: Flavor): RawBuilder<unknown> {
   return sql`
-    INSERT INTO ${table} (id, kind, bytes, added) VALUES (${slot}, ${slot}, ${slot}, ${flavor.nowMicros})
+    INSERT INTO ${table} (id, kind, bytes, added) VALUES (${parameter}, ${parameter}, ${parameter}, ${flavor.nowMicros})
     ${flavor.onDuplicate(['id'])} kind = ${sql.ref(`${DEFINITION_TABLE}.kind`)}`
 }
 
-function toDefinition(row: Row): StoredDefinition {
+function toDefinition(row: Row): StoredCodecEntry {
   return {
     id: toText(row.id),
     kind: toText(row.kind),

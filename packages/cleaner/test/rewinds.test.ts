@@ -8,7 +8,7 @@ import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { cleanIndex } from '../src/index.ts'
-import { lookForWentBack, readWentBack, startTunedCleaner } from '../src/internal.ts'
+import { checkRewinds, readRewinds, startTunedCleaner } from '../src/internal.ts'
 import { createMarkKeeper } from '../src/tampering/keep-marks.ts'
 import { byTag, byUser, expectedRows, openStore, QUERY_TIME_MS, rowsIn } from './stores.ts'
 import { leapingTime, until, type LeapingTime } from './times.ts'
@@ -55,13 +55,13 @@ async function restored(number: number): Promise<{ readonly copiedAt: number; re
   const first = await open()
   const ids: string[] = []
   for (let i = 0; i < 20; i++) ids.push((await first.put(bagOf(i))).id)
-  await lookForWentBack(first)
+  await checkRewinds(first)
   const copiedAt = time.now()
   await first.close()
   copyFileSync(file, `${file}-copy`)
   time.leap(MINUTE)
   const second = await open()
-  await lookForWentBack(second)
+  await checkRewinds(second)
   const lostAt = time.now()
   for (const [i, id] of ids.entries()) await second.put(bagOf(i + 1), { id })
   await second.settled()
@@ -78,18 +78,18 @@ test.each([0, 1])(
     const shard = `shard-${number}.sqlite`
     expect(warnings).toEqual([expect.stringMatching(new RegExp(`^Shard ${shard} has gone back in time`))])
     const found = { shard, to: copiedAt, from: lostAt, isSwept: false }
-    expect(await readWentBack(store)).toMatchObject([found])
+    expect(await readRewinds(store)).toMatchObject([found])
     expect(await rowsIn(store, 'by_user')).not.toEqual(await expectedRows(store, 'by_user'))
 
     const cleaner = startTunedCleaner(store, { settleMs: 0 })
-    await until(async () => (await readWentBack(store)).every(({ isSwept }) => isSwept))
+    await until(async () => (await readRewinds(store)).every(({ isSwept }) => isSwept))
     await until(() => cleaner.status().sweeping.length === 0)
     // The shard gets the record of the sweep after a minute.
     time.leap(MINUTE)
     await cleaner.stop()
     // A look that the stop of the cleaner interrupted holds the lease of the mark for some seconds.
     await until(async () => {
-      await lookForWentBack(store)
+      await checkRewinds(store)
       const { progress } = (await store.context.driver.shards[number]!.tasks.load(MARK_TASK))!
       return markFromText(progress).wentBack?.isSwept === true
     })
@@ -98,7 +98,7 @@ test.each([0, 1])(
     await cleanIndex(store)
     for (const name of ['by_user', 'by_tag'])
       expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
-    expect(await readWentBack(store)).toMatchObject([{ ...found, isSwept: true }])
+    expect(await readRewinds(store)).toMatchObject([{ ...found, isSwept: true }])
     warnings = []
     await open()
     expect(warnings).toEqual([])
@@ -108,17 +108,17 @@ test.each([0, 1])(
 test('a shard that went back is still found by later looks, although its mark is raised past the note', async () => {
   await restored(0)
   const store = await open()
-  await lookForWentBack(store)
-  const [first] = await readWentBack(store)
+  await checkRewinds(store)
+  const [first] = await readRewinds(store)
   time.leap(MINUTE)
-  await lookForWentBack(store)
-  expect(await readWentBack(store)).toEqual([first])
+  await checkRewinds(store)
+  expect(await readRewinds(store)).toEqual([first])
   expect(first).toMatchObject({ isSwept: false })
   // Cleaning only one index is not enough.
   await cleanIndex(store, 'by_user')
-  expect(await readWentBack(store)).toMatchObject([{ isSwept: false }])
+  expect(await readRewinds(store)).toMatchObject([{ isSwept: false }])
   await cleanIndex(store)
-  expect(await readWentBack(store)).toMatchObject([{ isSwept: true }])
+  expect(await readRewinds(store)).toMatchObject([{ isSwept: true }])
 })
 
 async function setTask(driver: Driver, shard: number, name: string, progress: string): Promise<void> {
@@ -140,26 +140,26 @@ test('the only shard of a store is found to have gone back by a process that sta
   time.leap(MINUTE)
   await marks.look({})
   expect(marks.unsweptSince).toBe(time.now())
-  expect(await readWentBack(store)).toMatchObject([{ isSwept: false }])
+  expect(await readRewinds(store)).toMatchObject([{ isSwept: false }])
 })
 
 test('a shard without a mark, which another shard has noted, has gone back to an unknown time', async () => {
   const driver = await memoryShards(2).connect()
   const store = await openStore({ driver, time })
-  await lookForWentBack(store)
+  await checkRewinds(store)
   await setTask(driver, 0, MARK_TASK, '')
-  expect(await readWentBack(store)).toMatchObject([{ shard: 'memory 0', to: 0, isSwept: false }])
+  expect(await readRewinds(store)).toMatchObject([{ shard: 'memory 0', to: 0, isSwept: false }])
 })
 
 test('a shard that lost its note of another one causes no finding, and notes it again', async () => {
   const driver = await memoryShards(2).connect()
   const store = await openStore({ driver, time })
-  await lookForWentBack(store)
+  await checkRewinds(store)
   await setTask(driver, 1, NOTE_TASK, '')
-  await lookForWentBack(store)
-  expect(await readWentBack(store)).toEqual([])
+  await checkRewinds(store)
+  expect(await readRewinds(store)).toEqual([])
   await setTask(driver, 0, MARK_TASK, '')
-  expect(await readWentBack(store)).toMatchObject([{ shard: 'memory 0' }])
+  expect(await readRewinds(store)).toMatchObject([{ shard: 'memory 0' }])
 })
 
 test('a sweep ends the finding that it followed, but not one that arises while that is saved', async () => {
@@ -183,7 +183,7 @@ test('a sweep ends the finding that it followed, but not one that arises while t
     return { before: () => setTask(driver, 0, MARK_TASK, found(2)) }
   }
   await marks.look({})
-  expect(await readWentBack(store)).toMatchObject([{ foundAt: time.now(), isSwept: false }])
+  expect(await readRewinds(store)).toMatchObject([{ foundAt: time.now(), isSwept: false }])
   const { progress } = (await driver.shards[0]!.tasks.load(MARK_TASK))!
   expect(JSON.parse(progress)).toMatchObject({ wentBack: { isSwept: false } })
 })
@@ -193,7 +193,7 @@ test('processes that raise the marks of one store concurrently cause no finding'
   const keepers = ['a', 'b', 'c'].map((owner) => createMarkKeeper(store.context, owner))
   for (let round = 0; round < 30; round++) {
     time.leap(MINUTE)
-    await Promise.all([...keepers.map((keeper) => keeper.look({})), readWentBack(store)])
+    await Promise.all([...keepers.map((keeper) => keeper.look({})), readRewinds(store)])
   }
-  expect(await readWentBack(store)).toEqual([])
+  expect(await readRewinds(store)).toEqual([])
 })

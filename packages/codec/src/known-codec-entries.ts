@@ -1,16 +1,16 @@
 import { copyBag, type Bag, type PropertyValue } from '@looseleaf/core'
-import type { CodecDefinitions, Definition, StoredDefinition } from '@looseleaf/core/internal'
+import type { CodecEntries, CodecEntry, StoredCodecEntry } from '@looseleaf/core/internal'
 import { createShapeCandidates, hasNames } from './shape-candidates.ts'
 import { valuesOf } from './shape-values.ts'
 import {
   DICTIONARY_KIND,
-  definitionOf,
+  codecEntryOf,
   MAX_DICTIONARY_BYTES,
   MAX_SHAPE_BYTES,
   countNames,
   readShape,
   SHAPE_KIND,
-  shapeDefinition,
+  shapeEntry,
   type Shape,
 } from './shape.ts'
 import { trainDictionary } from './train-dictionary.ts'
@@ -36,7 +36,7 @@ export interface KnownDictionary {
 }
 
 /** The codec entries of one store, for reading and for writing. */
-export interface KnownDefinitions extends CodecDefinitions {
+export interface KnownCodecEntries extends CodecEntries {
   shape(number: number): KnownShape | undefined
   dictionary(number: number): KnownDictionary | undefined
   /** Returns this bag by a confirmed shape that it fits; undefined if there is none. Counts bags without a shape. */
@@ -63,13 +63,13 @@ interface NameList {
 
 const NONE: readonly string[] = []
 
-export function createKnownDefinitions(options: DefinitionOptions): KnownDefinitions {
-  const stored = new Map<number, StoredDefinition>()
+export function createKnownCodecEntries(options: DefinitionOptions): KnownCodecEntries {
+  const stored = new Map<number, StoredCodecEntry>()
   const shapes = new Map<number, KnownShape>()
   const dictionaries = new Map<number, KnownDictionary>()
   /** Name lists by the number of their names. */
   const nameLists = new Map<number, NameList[]>()
-  const wanted = new Map<string, Definition>()
+  const wanted = new Map<string, CodecEntry>()
   const candidates = createShapeCandidates()
   let newest: KnownDictionary | undefined
   let newestAdded = 0
@@ -100,11 +100,11 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
     return added
   }
 
-  function learn(definition: StoredDefinition): boolean {
+  function learn(definition: StoredCodecEntry): boolean {
     const { id, kind, bytes } = definition
     const number = Number.parseInt(id, 16)
     if (isKnown(number)) return sameBytes(stored.get(number)?.bytes, bytes)
-    if (definitionOf(kind, bytes).id !== id) return false
+    if (codecEntryOf(kind, bytes).id !== id) return false
     if (kind === DICTIONARY_KIND && bytes.length <= MAX_DICTIONARY_BYTES) {
       dictionaries.set(number, { number, bytes })
     } else {
@@ -125,7 +125,7 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
     if (shapes.size + wanted.size + tooLong >= MAX_SHAPES) return undefined
     const shape = candidates.observe(bag, names)
     if (shape === undefined) return undefined
-    const definition = shapeDefinition(shape)
+    const definition = shapeEntry(shape)
     registerNames(shape.names)
     if (definition.bytes.length <= MAX_SHAPE_BYTES) wanted.set(definition.id, definition)
     else tooLong++
@@ -170,7 +170,7 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
         const properties = copyBag(bag)
         return Buffer.from(options.pack(properties, shapedBy(properties)?.values))
       })
-      return definitionOf(DICTIONARY_KIND, trainDictionary(samples, Math.min(bytes, MAX_DICTIONARY_BYTES)))
+      return codecEntryOf(DICTIONARY_KIND, trainDictionary(samples, Math.min(bytes, MAX_DICTIONARY_BYTES)))
     },
     get newest() {
       return options.dictionary ? newest : undefined

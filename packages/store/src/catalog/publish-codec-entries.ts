@@ -6,7 +6,7 @@ import {
   type Shard,
   type Time,
 } from '@looseleaf/core'
-import type { CodecDefinitions, Definition, StoredDefinition } from '@looseleaf/core/internal'
+import type { CodecEntries, CodecEntry, StoredCodecEntry } from '@looseleaf/core/internal'
 import { changeCatalogContents, type CatalogHolder } from '@looseleaf/index-engine/internal'
 import { NOTICE_MS } from './catalog-watch.ts'
 
@@ -22,10 +22,10 @@ export interface Publishing {
  * the confirmed ids. Before the first one, notes in the catalog that processes have to understand codec entries, and waits until every
  * process has read it. Needs every shard.
  */
-export async function publishDefinitions(
+export async function publishCodecEntries(
   { driver, catalog, time }: Publishing,
-  codec: CodecDefinitions,
-  definitions: readonly Definition[],
+  codec: CodecEntries,
+  definitions: readonly CodecEntry[],
   options?: CallOptions,
 ): Promise<readonly string[]> {
   // Fails before anything is announced if a table is missing.
@@ -53,25 +53,25 @@ export async function publishDefinitions(
 /** Adds the missing codec entries to a shard, and returns the durable rows of all of them. */
 async function addTo(
   shard: Shard,
-  definitions: readonly Definition[],
+  definitions: readonly CodecEntry[],
   options?: CallOptions,
-): Promise<readonly StoredDefinition[]> {
+): Promise<readonly StoredCodecEntry[]> {
   const ids = definitions.map(({ id }) => id)
-  const before = await shard.definitions.read(ids, options)
+  const before = await shard.codecEntries.read(ids, options)
   const missing = definitions.filter(({ id }) => !before.some((row) => row.id === id))
-  await shard.definitions.add(missing, options)
+  await shard.codecEntries.add(missing, options)
   // Another process may have added some, whose commit may not be durable yet.
   await shard.flush(options)
-  return shard.definitions.read(ids, options)
+  return shard.codecEntries.read(ids, options)
 }
 
 async function requireTable(
   shard: Shard,
-  definitions: readonly Definition[],
+  definitions: readonly CodecEntry[],
   options?: CallOptions,
 ): Promise<void> {
   try {
-    await shard.definitions.read(
+    await shard.codecEntries.read(
       definitions.map(({ id }) => id),
       options,
     )

@@ -2,9 +2,9 @@ import { durationText } from '@looseleaf/core/internal'
 import { ageOf, indexText, type Rule } from './facts.ts'
 
 /** Milliseconds for which a refilled index stays a finding: the program that deleted its rows may do so again. */
-export const LOST_ROWS_NAMED_MS: number = 24 * 60 * 60_000
+export const EMPTIED_TABLES_NAMED_MS: number = 24 * 60 * 60_000
 
-export const lostRowsRule: Rule = {
+export const emptiedTablesRule: Rule = {
   name: 'lost rows',
   // Queries missed entities until the loss was found, and are refused until the index is filled.
   grade: 'act',
@@ -12,7 +12,7 @@ export const lostRowsRule: Rule = {
   find: (facts) =>
     facts.lostRows.map(({ index, generation, unique, shard, foundAt, isFilled }) => {
       const ageMs = ageOf(foundAt, facts) ?? 0
-      if (isFilled && ageMs > LOST_ROWS_NAMED_MS) return undefined
+      if (isFilled && ageMs > EMPTIED_TABLES_NAMED_MS) return undefined
       const until = isFilled
         ? 'and was filled again'
         : unique
@@ -20,8 +20,8 @@ export const lostRowsRule: Rule = {
           : 'and is being filled; until then its queries are refused'
       return {
         about: indexText({ index, generation, unique }),
-        what: `its table on shard ${shard} lost rows, as by TRUNCATE or DELETE, which was found ${durationText(ageMs)} ago, ${until}`,
-        todo: isFilled
+        problem: `its table on shard ${shard} lost rows, as by TRUNCATE or DELETE, which was found ${durationText(ageMs)} ago, ${until}`,
+        instruction: isFilled
           ? 'find the program that writes past the store'
           : `run a cleaner, or: looseleaf clean --index ${index}; find the program that writes past the store`,
       }

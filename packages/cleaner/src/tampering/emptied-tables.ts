@@ -6,7 +6,7 @@ import { cleanableIndexes } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 
 /** An index table that a cleaner found emptied, as by TRUNCATE. */
-export interface LostRows {
+export interface EmptiedTable {
   readonly index: string
   readonly generation: number
   /** Set for the claims of a unique index. */
@@ -18,11 +18,11 @@ export interface LostRows {
 }
 
 /** Returns the index tables that cleaners found emptied, as long as their indexes are in use. Skips shards that do not answer. */
-export async function readLostRows(
+export async function readEmptiedTables(
   store: CleanerStore,
   options: CallOptions = {},
-): Promise<readonly LostRows[]> {
-  checkStore('readLostRows', store, options, { signal: optionKinds.signal })
+): Promise<readonly EmptiedTable[]> {
+  checkStore('readEmptiedTables', store, options, { signal: optionKinds.signal })
   const { context } = store
   const entries = cleanableIndexes(context)
   const tables = entries.map(({ table }) => table)
@@ -32,7 +32,7 @@ export async function readLostRows(
         if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
         return new Map<string, { readonly lostAt: number }>()
       })
-      return entries.flatMap(({ table, name, generation, unique, state }): LostRows[] => {
+      return entries.flatMap(({ table, name, generation, unique, state }): EmptiedTable[] => {
         const { lostAt = 0 } = records.get(table) ?? {}
         const found = { index: name, generation, ...(unique && { unique }), shard: shard.name }
         return lostAt === 0 ? [] : [{ ...found, foundAt: new Date(lostAt), isFilled: state === 'ready' }]

@@ -3,10 +3,13 @@ import { isRecord, type CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse, requireDefinition, sameRows } from '@looseleaf/index-engine/internal'
 
 /** Selects indexes: a name selects all of its generations, a definition its own generation, and `{ name, generation }` one. */
-export type WhichIndex = string | IndexDefinitionData | { readonly name: string; readonly generation: number }
+export type IndexSelector =
+  | string
+  | IndexDefinitionData
+  | { readonly name: string; readonly generation: number }
 
 /** Throws `BAD_INDEX` if the value cannot select an index. */
-export function requireWhich(call: string, which: unknown): asserts which is WhichIndex {
+export function requireWhich(call: string, which: unknown): asserts which is IndexSelector {
   if (typeof which === 'string') return
   const { name, generation } = isRecord(which) ? which : {}
   if (typeof name === 'string' && typeof generation === 'number') return
@@ -14,7 +17,10 @@ export function requireWhich(call: string, which: unknown): asserts which is Whi
 }
 
 /** Returns the selected entries: those of rows, and their claims, which other generations may share. */
-export function selectEntries(which: WhichIndex, indexes: readonly CatalogEntry[]): readonly CatalogEntry[] {
+export function selectEntries(
+  which: IndexSelector,
+  indexes: readonly CatalogEntry[],
+): readonly CatalogEntry[] {
   const rows = indexes.filter((entry) => !entry.unique && isSelected(entry, which))
   const claims = indexes.filter(
     (entry) =>
@@ -24,7 +30,7 @@ export function selectEntries(which: WhichIndex, indexes: readonly CatalogEntry[
 }
 
 /** Compares an entry of rows, which have the number of the generation. */
-function isSelected(rows: CatalogEntry, which: WhichIndex): boolean {
+function isSelected(rows: CatalogEntry, which: IndexSelector): boolean {
   if (typeof which === 'string') return rows.name === which
   if (!('generation' in which)) return sameRows(rows, which)
   return rows.name === which.name && rows.generation === which.generation

@@ -4,14 +4,14 @@ import {
   elapsedBy,
   inBackground,
   isOutage,
-  type CodecDefinitions,
-  type Definition,
-  type StoredDefinition,
+  type CodecEntries,
+  type CodecEntry,
+  type StoredCodecEntry,
   type StoreEvents,
 } from '@looseleaf/core/internal'
 import type { CatalogHolder } from '@looseleaf/index-engine/internal'
-import { publishDefinitions } from '../catalog/publish-definitions.ts'
-import type { CodecEntries } from './stored-bodies.ts'
+import { publishCodecEntries } from '../catalog/publish-codec-entries.ts'
+import type { StoredCodecEntries } from './stored-bodies.ts'
 
 /** Milliseconds after a failed publication before the next one. */
 const RETRY_MS = 10_000
@@ -24,7 +24,7 @@ const MAX_UNKNOWN = 1_000
 const MAX_WARNINGS = 100
 
 /** Supplies the codec of a store with the codec entries that bodies refer to, and stores new ones on every shard. */
-export interface DefinitionKeeper extends CodecEntries {
+export interface CodecEntryKeeper extends StoredCodecEntries {
   /** Loads the codec entries of the shards that answer. */
   loadAll(catalog: CatalogHolder, answering: readonly Shard[]): Promise<void>
   /** Ends the publication in progress. */
@@ -37,16 +37,16 @@ export interface KeeperOptions {
   readonly detached: StoreEvents['detached']
 }
 
-export function createDefinitionKeeper(
+export function createCodecEntryKeeper(
   driver: Driver,
-  codec: CodecDefinitions,
+  codec: CodecEntries,
   { time, onWarning, detached }: KeeperOptions,
-): DefinitionKeeper {
+): CodecEntryKeeper {
   const elapsed = elapsedBy(time)
   const backgroundTime = inBackground(time)
   const stop = new AbortController()
   /** Known codec entries that some shard may lack. */
-  const unsettled = new Map<string, Definition>()
+  const unsettled = new Map<string, CodecEntry>()
   const searches = new Map<string, Promise<void>>()
   const unknownUntil = new Map<string, number>()
   const warned = new Set<string>()
@@ -61,7 +61,7 @@ export function createDefinitionKeeper(
     onWarning(message)
   }
 
-  function take(shard: Shard, stored: StoredDefinition): boolean {
+  function take(shard: Shard, stored: StoredCodecEntry): boolean {
     if (codec.learn(stored)) return true
     warnOnce(
       `${shard.name}: the row ${JSON.stringify(stored.id.slice(0, 40))} of looseleaf_codec is not used: its content does not match its id, or this process does not know its kind.`,
@@ -79,7 +79,7 @@ export function createDefinitionKeeper(
     )
     const failures: LooseleafError[] = []
     for (const shard of [...first!, ...others!]) {
-      const rows = await shard.definitions.read([id]).catch((error: unknown) => {
+      const rows = await shard.codecEntries.read([id]).catch((error: unknown) => {
         if (!isLooseleafError(error)) throw error
         if (error.code !== 'NOT_MIGRATED') failures.push(error)
         return []
@@ -132,11 +132,11 @@ export function createDefinitionKeeper(
     publishNow()
   }
 
-  async function publishAll(catalog: CatalogHolder, entries: ReadonlyMap<string, Definition>): Promise<void> {
+  async function publishAll(catalog: CatalogHolder, entries: ReadonlyMap<string, CodecEntry>): Promise<void> {
     const { signal } = stop
     try {
       const ports = { driver, catalog, time: backgroundTime }
-      const confirmed = await publishDefinitions(ports, codec, [...entries.values()], { signal })
+      const confirmed = await publishCodecEntries(ports, codec, [...entries.values()], { signal })
       for (const id of entries.keys()) unsettled.delete(id)
       // A shard has another content under an id, so a retry after each write would not help.
       if (confirmed.length < entries.size) publishAt = elapsed() + RETRY_MS
@@ -160,7 +160,7 @@ export function createDefinitionKeeper(
       if (!catalog.current().hasDefinitions) return
       const onShards = await Promise.all(
         answering.map(async (shard) => {
-          const rows = await shard.definitions.all().catch((error: unknown) => {
+          const rows = await shard.codecEntries.all().catch((error: unknown) => {
             if (isOutage(error) || isLooseleafError(error, 'NOT_MIGRATED')) return []
             throw error
           })
