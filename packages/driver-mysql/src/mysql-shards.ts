@@ -22,7 +22,10 @@ import { replicaWarnings, serverWarnings } from './settings/warnings.ts'
 import { connectShard, type ShardPool, type ShardSettings, type ShardTuning } from './shard/connect-shard.ts'
 
 export interface MysqlShardsOptions {
-  /** Largest number of connections per shard. Default: 10. */
+  /**
+   * Largest number of connections per shard; one or two more exist for a moment, to kill statements or to ask for a sign of life. A process
+   * has about four statements in flight per shard, and two more per index. Default: 10.
+   */
   readonly poolSize?: number | undefined
   /**
    * Deadline of a statement or a whole transaction in milliseconds. It includes the wait for a connection, which may take

@@ -22,7 +22,7 @@ import type { unchanged } from './unchanged.ts'
 export interface DataStoreOptions {
   /** The databases of all shards, in any order once the store is made: `mysqlShards([...])`, `sqliteShards({...})`. */
   readonly shards: DriverFactory
-  /** The indexes that this process queries. Its writes maintain the other indexes of the store as well. */
+  /** The indexes that this process queries. Its writes maintain the other indexes of the store as well. Two definitions of one name are two generations. Default: none. */
   readonly indexes?: readonly IndexDefinitionData[] | undefined
   /**
    * Gives each key its bucket, and a new store its bucket map; a router without buckets decides the shard of each key. Must never change for
@@ -43,13 +43,13 @@ export interface DataStoreOptions {
   readonly migrate?: boolean | undefined
   /**
    * With `migrate`: accepts an empty shard although others hold entities of a store in use. Use it only if the data of the shard is lost for
-   * good. Rejected by default, because an address that leads to another database looks the same.
+   * good. Rejected otherwise, because an address that leads to another database looks the same. Default: false.
    */
   readonly acceptEmptyShards?: boolean | undefined
   /**
-   * `index-first` (default): writes index rows before the entity is committed, so that no query misses it.
-   * `entity-first`: commits the entity first, as in FriendFeed's article. A query may miss it until its rows are written, or after a crash
-   * until the cleaner has passed. The cleaner also deletes its lost rows.
+   * `index-first`: writes index rows before the entity is committed, so that no query misses it. `entity-first`: commits the entity first,
+   * as in FriendFeed's article. A query may miss it until its rows are written, or after a crash until the cleaner has passed. The cleaner
+   * also deletes its lost rows. Default: `index-first`.
    */
   readonly writeOrder?: WriteOrder | undefined
   /**
@@ -82,7 +82,7 @@ export interface DataStoreOptions {
    * of one call at any time. Default: 30,000.
    */
   readonly writeTimeoutMs?: number | undefined
-  /** Receives calls, statements and events as they happen. */
+  /** Receives calls, statements and events as they happen. Default: none. */
   readonly observer?: Observer | undefined
   /**
    * Milliseconds above which a call is reported with its statements; at most 10 reports within a minute. Never reports `scan` and
@@ -93,9 +93,9 @@ export interface DataStoreOptions {
   readonly onSlowCall?: ((call: SlowCall) => void) | undefined
   /** Receives warnings, such as those of unsafe durability settings of a database. Default: `process.emitWarning`. */
   readonly onWarning?: ((message: string) => void) | undefined
-  /** Default: the machine's clocks and timers. */
+  /** Clocks and timers. Default: those of the machine. */
   readonly time?: Time | undefined
-  /** Default: the machine's random numbers. */
+  /** Random numbers for versions and pauses. Default: those of the machine. */
   readonly random?: Randomness | undefined
 }
 

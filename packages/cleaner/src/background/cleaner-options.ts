@@ -18,7 +18,9 @@ export interface CleanerOptions {
   readonly leaseMs?: number | undefined
   /** True keeps the process alive while only the cleaner runs. Default: false. */
   readonly keepAlive?: boolean | undefined
+  /** Called with the progress of sweeps and fillings after each page. */
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
+  /** Called with misfits, duplicates and damaged bodies, possibly several times for one entity. */
   readonly onProblem?: ((problem: Problem) => void) | undefined
   /** Called with errors of rounds, which are retried. */
   readonly onError?: ((error: unknown) => void) | undefined

@@ -32,6 +32,7 @@ import { finishRuns, isForgotten, joinRuns, loadRuns, type RunRecord, type RunWo
 import { countsOf, reportCleaning, workOn } from './cleaning-events.ts'
 
 export interface CleanOptions extends PassOptions {
+  /** Called with the progress after each page. */
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
   /** Called each time that the worker waits for parts that other workers have, or had when they died. */
   readonly onWait?: (() => void) | undefined

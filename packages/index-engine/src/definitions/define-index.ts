@@ -35,7 +35,7 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
   readonly properties: P
   /** The property that decides on which shard a row stands, or 'id': a row stands on the shard of its entity. */
   readonly shardOn: NoInfer<keyof P & string> | 'id'
-  /** Handles a value that the index cannot hold. 'refuse' (default): the write fails. 'skip': the value gets no row. */
+  /** Handles a value that the index cannot hold. `refuse`: the write fails. `skip`: the value gets no row. Default: `refuse`. */
   readonly onMisfit?: 'refuse' | 'skip' | undefined
   /**
    * If true, no two entities have the same key, on any shard. A write that would break this throws `DUPLICATE_KEY` with the id of the
@@ -49,16 +49,17 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    */
   readonly include?: readonly string[] | undefined
   /**
-   * Makes the index partial: only entities with exactly these values have rows, as in `{ kind: 'issue' }`. 1 to 4 properties; dots
-   * lead into objects. A value is a string of up to 256 characters, a number, a boolean, or a list of 2 to 16 of them, of which the
+   * Makes the index partial: only entities with exactly these values have rows, as in `{ kind: 'issue' }`.
+   *
+   * 1 to 4 properties; dots lead into objects. A value is a string of up to 256 characters, a number, a boolean, or a list of 2 to 16 of them, of which the
    * entity needs one. The misfits of other entities are ignored, and `unique` does not apply to them. Another `on` makes another
    * generation.
    */
   readonly on?: IndexPredicate | undefined
   /**
-   * The path of a Date from which queries of this index leave the entity out. An entity without a Date there never expires.
+   * The path of a Date from which queries of this index leave the entity out. An entity without a Date there never expires. If the index
+   * has this time as its only property, and 'id' as `shardOn`, cleaners also delete the entity, at least a minute later.
    *
-   * If the index has this time as its only property, and 'id' as `shardOn`, cleaners also delete the entity, at least a minute later.
    * For such an index, adding or changing `expires` makes another generation. For any other index, `expires` is not stored, and
    * applies in this program only.
    */

@@ -18,12 +18,13 @@ export type QueryOrder = 'asc' | 'desc'
 export type OnDamaged = 'fail' | 'skip' | ((error: LooseleafError) => void)
 
 export interface GetAllOptions extends ReplicaReadOptions {
-  /** 'asc' (default): the order of the index. 'desc': its reverse. */
+  /** `asc`: the order of the index. `desc`: its reverse. Default: `asc`. */
   readonly order?: QueryOrder | undefined
   /** Asks all shards. Required if `where` has no value for `shardOn`. Default: false. */
   readonly scatter?: boolean | undefined
-  /** Default: `fail`. */
+  /** Handles an entity whose body cannot be decoded: `fail`, `skip` or a function. Default: `fail`. */
   readonly onDamaged?: OnDamaged | undefined
+  /** Aborts the call. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -12,7 +12,8 @@ export interface PropertyOptions {
   /** The path of the value in the bag, if it differs from the name in the index. Dots lead into objects. */
   readonly of?: string | undefined
   /**
-   * Indexes the result of a function in place of the value:
+   * Indexes the result of a function in place of the value.
+   *
    * - `lower`: lower case. A composed `é` differs from an `e` with a combining accent.
    * - `lowerNfc`: lower case in Unicode's form NFC, so that both are equal.
    * - `prefix(3)`: the first characters.
@@ -32,8 +33,8 @@ export interface PropertyOptions {
   readonly order?: 'asc' | 'desc' | undefined
   /**
    * Handles an entity in which the property is absent, null or an empty array. `first`, `last`: it has a row before, or after, all
-   * values in the order of the index, whatever `order` the property has; a query finds it by `null`. `skip` (default): it has no row, so
-   * no query of the index finds it. At least one property of an index without `on` has to skip.
+   * values in the order of the index, whatever `order` the property has; a query finds it by `null`. `skip`: it has no row, so
+   * no query of the index finds it. At least one property of an index without `on` has to skip. Default: `skip`.
    */
   readonly nulls?: 'first' | 'last' | 'skip' | undefined
 }

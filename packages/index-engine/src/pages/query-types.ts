@@ -9,7 +9,7 @@ export const DEFAULT_LIMIT = 50
 export const MAX_LIMIT = 1000
 
 export interface QueryOptions extends GetAllOptions {
-  /** Entities of a page, 1 to 1,000. Default: 50. It may change from page to page. */
+  /** Entities of a page, 1 to 1,000. It may change from page to page. Default: 50. */
   readonly limit?: number | undefined
   /** The `cursor` or the `previous` of another page of the same index, `where` and order. */
   readonly cursor?: string | undefined

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { documentsWithTables, optionTable, withTables } from './option-tables.ts'
+import { documentsWithTables, optionRows, withTables } from './option-tables.ts'
 import { root } from './repository.ts'
 
 /** Without the padding that the formatter adds to a table. */
@@ -19,20 +19,22 @@ describe('a table of options', () => {
     /**
      * One of \`a | b\`,
      * in lower case.
+     *
+     * Others are refused.
      */
     readonly letter: string
   }
   interface Bare { readonly rows?: number }`
 
-  test('a table has a row for each option with its default and its docstring', () => {
-    expect(optionTable(source, 'Options').split('\n').slice(2)).toEqual([
+  test('a table has a row for each option, with its default and the first paragraph of its docstring', () => {
+    expect(optionRows(source, 'Options')).toEqual([
       '| `rows` | 500 | Rows of a page. |',
       '| `letter` | required | One of `a \\| b`, in lower case. |',
     ])
   })
 
   test('an option without a docstring is refused, and so is a name without an interface', () => {
-    expect(() => optionTable(source, 'Bare')).toThrow('The option rows has no docstring.')
-    expect(() => optionTable(source, 'Other')).toThrow('There is no interface Other')
+    expect(() => optionRows(source, 'Bare')).toThrow('The option rows has no docstring.')
+    expect(() => optionRows(source, 'Other')).toThrow('There is no interface Other')
   })
 })
