@@ -50,7 +50,7 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
   )
 
   const replicaAge = now('looseleaf.replica.age', 's', 'Time since which a replica may lack writes.')
-  const leftOut = now('looseleaf.replica.excluded', '{replica}', '1 while a replica is not read.')
+  const excluded = now('looseleaf.replica.excluded', '{replica}', '1 while a replica is not read.')
 
   function observeServer(
     result: BatchObservableResult,
@@ -85,7 +85,7 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
       for (const replica of shard.replicas) {
         observeServer(result, replica)
         const attributes = { 'looseleaf.shard': replica.name }
-        result.observe(leftOut, replica.exclusionReason === undefined ? 0 : 1, attributes)
+        result.observe(excluded, replica.exclusionReason === undefined ? 0 : 1, attributes)
         if (replica.ageMs !== undefined) result.observe(replicaAge, replica.ageMs / 1000, attributes)
       }
     }

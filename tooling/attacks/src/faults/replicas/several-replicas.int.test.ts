@@ -122,7 +122,7 @@ describe.skipIf(lacks)(
 
         await shard.replica(1).kill()
         expect(await holdsWithin(WITHIN_MS, async () => replica(1).exclusionReason !== undefined)).toBe(true)
-        expect(replica(1)).toMatchObject({ ageMs: undefined, leftOut: expect.stringMatching(/\S/) })
+        expect(replica(1)).toMatchObject({ ageMs: undefined, exclusionReason: expect.stringMatching(/\S/) })
         const [within, old] = [reads.within, sentTo(0)]
         expect(await holdsWithin(WITHIN_MS, async () => reads.within > within + 10)).toBe(true)
         expect(sentTo(0)).toBe(old)
