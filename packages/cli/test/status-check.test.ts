@@ -174,7 +174,7 @@ test.each([0, 1])(
     await driver.shards[lost]!.dropIndexTable({ table: 'looseleaf_tasks', columns: [] })
     await driver.close()
     const checked = await runInside(['status', '--check', '--json'], { cwd })
-    const [{ rule, about, what }] = checked.json<{ findings: [Record<string, string>] }>().findings
+    const [{ rule, about, problem }] = checked.json<{ findings: [Record<string, string>] }>().findings
     expect([checked.code, rule, about]).toEqual([
       4,
       'shard',
@@ -183,7 +183,7 @@ test.each([0, 1])(
 
     const shown = await runInside(['status'], { cwd })
     expect(shown.code).toBe(4)
-    expect(shown.stdout).toContain(`shard: ${about}: ${what}`)
+    expect(shown.stdout).toContain(`shard: ${about}: ${problem}`)
     expect(shown.stdout).toMatch(/shard-0\.sqlite .*\n\S*shard-1\.sqlite /m)
     expect(shown.stdout).toContain('index_by_user')
     const { cleaner, findings } = (await runInside(['status', '--json'], { cwd })).json<{

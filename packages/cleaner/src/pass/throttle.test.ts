@@ -48,10 +48,6 @@ test('a page has at least one row', () => {
   expect(createThrottle(leapingTime(), 2.9).maxPage).toBe(2)
 })
 
-test.each([0, -1, Number.NaN])('a rate of %s is refused', (rate) => {
-  expect(() => createThrottle(leapingTime(), rate)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
-})
-
 test('a signal ends the wait', async () => {
   const throttle = createThrottle(leapingTime(), 1)
   await expect(throttle.take(0, 1, AbortSignal.abort())).rejects.toMatchObject({ code: 'ABORTED' })

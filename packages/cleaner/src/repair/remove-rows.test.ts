@@ -83,6 +83,6 @@ describe('a row that the entity does not have', () => {
     time.leap(2 * pass.graceMs)
     const found = await dangling((time.now() - pass.graceMs) * 1000 + later)
     expect((await removeRows(pass, found, time.now())).waiting).toHaveLength(waiting)
-    expect(pass.tally).toMatchObject({ waiting, fenced: 1 - waiting })
+    expect(pass.tally).toMatchObject({ postponed: waiting, fenced: 1 - waiting })
   })
 })

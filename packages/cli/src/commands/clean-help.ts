@@ -8,10 +8,10 @@ export const DANGLING = `Rows that match no entity are counted. They change no a
 deletes them.`
 
 export const CLEAN_JSON = `  { "indexes": [{ "index", "generation", "state", "entities", "rows", "added",
-      "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates",
+      "removed", "fenced", "postponed", "misplaced", "misfits", "duplicates",
       "undecodable", "unique": true for claims,
       "halted": true if it is paused or hidden }],
-    "added", "removed", "fenced", "waiting", "complete",
+    "added", "removed", "fenced", "postponed", "complete",
     "expired": entities deleted }`
 
 export const CHECK_JSON = `  { "ok",

@@ -205,8 +205,8 @@ test('an entity with a lost shape is BODY_UNKNOWN, and entities without it are r
   expect(damaged.length).toBeGreaterThan(0)
   for (const one of damaged) expect(await reader.deleteDamaged(one)).toBe(false)
   // Puts the shape back, as from a backup.
-  const known = writer.context.codec as unknown as { definitions: { known(): CodecEntry[] } }
-  for (const shard of reference.shards) await shard.codecEntries.add(known.definitions.known())
+  const known = writer.context.codec as unknown as { codecEntries: { known(): CodecEntry[] } }
+  for (const shard of reference.shards) await shard.codecEntries.add(known.codecEntries.known())
   await vi.waitFor(async () => expect(await reader.get(ids.at(-1)!)).toBeDefined(), {
     timeout: 5_000,
     interval: 300,

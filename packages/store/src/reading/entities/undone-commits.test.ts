@@ -169,7 +169,7 @@ describe('the flushes of a follower', () => {
       for await (const change of store.changes({ from: 'beginning', pollMs: 10, signal: ended.signal }))
         void change
     })()
-    await expect(reading).rejects.toMatchObject({ code: 'ABORTED' })
+    await reading
     const count = (calls: readonly string[], operation: string): number =>
       calls.filter((each) => each === operation).length
     // A page with changes has a raise or a flush for its floor, and a flush after it.

@@ -16,7 +16,7 @@ const url = `mysql://app:${MARKER}@127.0.0.1:3306/feed`
 const target = { password: MARKER, database: 'feed' }
 
 refuses('memoryShards', [
-  ['0', () => memory(0), 'BAD_OPTION', /shards has to be a whole number from 1 to 1024/],
+  ['0', () => memory(0), 'BAD_OPTION', /shards.* has to be a whole number from 1 to 1,?024/],
   ['-1', () => memory(-1), 'BAD_OPTION', /shards/],
   ['1.5', () => memory(1.5), 'BAD_OPTION', /shards/],
   ['1,025', () => memory(1025), 'BAD_OPTION', /shards/],
@@ -33,7 +33,7 @@ refuses('memoryShards', [
 refuses('sqliteShards', [
   ['no options', () => sqlite(), 'BAD_OPTION', /options as an object; got nothing/],
   ['options of null', () => sqlite(null), 'BAD_OPTION', /options as an object; got null/],
-  ['no folder', () => sqlite({}), 'BAD_OPTION', /folder has to be the path.*nothing/],
+  ['no folder', () => sqlite({}), 'BAD_OPTION', /takes { folder }, the path of a folder; got nothing/],
   ['a folder for options', () => sqlite(folder), 'BAD_OPTION', /option/],
   ['an empty folder', () => sqlite({ folder: '' }), 'BAD_OPTION', /folder.*a string of 0/],
   ['a folder of null', () => sqlite({ folder: null }), 'BAD_OPTION', /folder.*null/],
@@ -45,8 +45,8 @@ refuses('sqliteShards', [
     /folder.*class URL/,
   ],
   ['bytes for a folder', () => sqlite({ folder: Buffer.from(folder) }), 'BAD_OPTION', /folder.*bytes/],
-  ['0 shards', () => sqlite({ folder, shards: 0 }), 'BAD_OPTION', /shards has to be/],
-  ['1,025 shards', () => sqlite({ folder, shards: 1025 }), 'BAD_OPTION', /shards has to be/],
+  ['0 shards', () => sqlite({ folder, shards: 0 }), 'BAD_OPTION', /shards of sqliteShards has to be/],
+  ['1,025 shards', () => sqlite({ folder, shards: 1025 }), 'BAD_OPTION', /shards of sqliteShards has to be/],
   ['shards in digits', () => sqlite({ folder, shards: '2' }), 'BAD_OPTION', /shards.*a string/],
   [
     'a misspelt option',
@@ -64,7 +64,7 @@ refuses('sqliteShards', [
     'a durability that there is not',
     () => sqlite({ folder, durability: 'off' }),
     'BAD_OPTION',
-    /durability has to be 'full' or 'normal'/,
+    /durability of sqliteShards has to be 'full' or 'normal'/,
   ],
   [
     'a durability of false',
@@ -72,7 +72,12 @@ refuses('sqliteShards', [
     'BAD_OPTION',
     /durability.*a boolean/,
   ],
-  ['a deadline of 0', () => sqlite({ folder, deadlineMs: 0 }), 'BAD_OPTION', /deadlineMs has to be/],
+  [
+    'a deadline of 0',
+    () => sqlite({ folder, deadlineMs: 0 }),
+    'BAD_OPTION',
+    /deadlineMs of sqliteShards has to be/,
+  ],
   ['a deadline of -1', () => sqlite({ folder, deadlineMs: -1 }), 'BAD_OPTION', /deadlineMs/],
   ['a deadline of NaN', () => sqlite({ folder, deadlineMs: Number.NaN }), 'BAD_OPTION', /deadlineMs.*NaN/],
   [
@@ -275,7 +280,7 @@ refuses('shardsFrom', [
     'a number to begin from',
     () => from('sqlite:x', { relativeTo: 5 }),
     'BAD_OPTION',
-    /relativeTo has to be.*a number/,
+    /relativeTo of shardsFrom has to be the path of a folder; got 5/,
   ],
   ['memory: with no number', () => from('memory:two'), 'BAD_OPTION', /memory: needs a number/],
   ['memory:0', () => from('memory:0'), 'BAD_OPTION', /memory: needs a number/],
