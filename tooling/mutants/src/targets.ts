@@ -17,7 +17,7 @@ interface MutatedCode {
 const MUTATED_CODE: readonly MutatedCode[] = [
   {
     code: [
-      'packages/index-engine/src/catalog/{catalog,catalog-holder,change-catalog,missing-tables,read-catalogs,requirements}.ts',
+      'packages/index-engine/src/catalog/{catalog,catalog-holder,change-catalog,layout,missing-tables,placement,read-catalogs,requirements}.ts',
       'packages/index-engine/src/conditions/matching-key.ts',
       'packages/index-engine/src/definitions/{key-functions,predicate,property-value}.ts',
       'packages/index-engine/src/keys/{derive-rows,diff-rows,open-index}.ts',
@@ -29,7 +29,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     code: [
       'packages/protocol/src/*.ts',
       'packages/store/src/catalog/{catalog-watch,deferring,exchange-indexes,manage-indexes,policies,replace-lost-indexes}.ts',
-      'packages/store/src/opening/{arrange-shards,check-router,initialise,late-shard,open-store}.ts',
+      'packages/store/src/opening/{arrange-shards,check-router,initialise,late-shard,open-store,stored-bodies}.ts',
       'packages/store/src/writing/{entity-writer,index-row-writer,row-removals}.ts',
     ],
     // Some leftovers of writers show only when a cleaner runs.
