@@ -88,7 +88,7 @@ async function mapAll(
   }
   let count = 0
   const map = await mapTests(tests, hostFor, () => {
-    if (count++ === 0) tell('What do the tests run?')
+    if (count++ === 0) tell('Recording the statements of each test …')
   })
   for (const host of own.values()) (await host).stop()
   return map

@@ -91,7 +91,7 @@ export const rules: readonly Rule[] = [
   {
     name: 'catalog',
     grade: 'act',
-    see: 'What a pager should know',
+    see: 'Findings for a pager',
     find(facts) {
       const { error } = facts
       if (error === undefined || isShardError(error, facts)) return []
@@ -192,7 +192,7 @@ export const rules: readonly Rule[] = [
     name: 'missing rows',
     // Queries have missed entities, and will do so again until the cause is removed.
     grade: 'act',
-    see: 'What a pager should know',
+    see: 'Findings for a pager',
     find: (facts) =>
       indexesOf(facts).map((index) => {
         const missing = index.lastRun?.missing ?? 0
