@@ -46,6 +46,19 @@ test('an edit that takes longer than its lease is not saved once another worker 
   expect(await tasks.load('one')).toEqual({ progress: '', owner: 'other' })
 })
 
+test('an edit that throws ends its lease and changes nothing, also among several tasks', async () => {
+  await tasks.claim('one', 'a', MINUTE)
+  await tasks.save('one', 'a', 'before', 0)
+  const refuse = (): never => {
+    throw new Error('refused')
+  }
+  await expect(editTask(tasks, 'one', refuse, OWNER)).rejects.toThrow('refused')
+  expect(await tasks.load('one')).toEqual({ progress: 'before', owner: undefined })
+  await expect(editTasks(tasks, ['one', 'two'], refuse, OWNER)).rejects.toThrow('refused')
+  expect(await tasks.load('one')).toEqual({ progress: 'before', owner: undefined })
+  expect(await tasks.load('two')).toEqual({ progress: '', owner: undefined })
+})
+
 test('an edit of several tasks skips those that another worker holds, and returns the others', async () => {
   await tasks.claim('two', 'other', MINUTE)
   const edited = await editTasks(tasks, ['one', 'two', 'three'], (text, task) => `${text}${task}`, OWNER)

@@ -18,7 +18,7 @@ const EDIT_LEASE_MS = 5_000
 
 /**
  * Replaces the text of a task under a lease, which ends with the edit. Returns false, without a change, if another worker holds the task
- * or takes it during the edit.
+ * or takes it during the edit. An error of the edit ends the lease too, and leaves the text as it is.
  */
 export async function editTask(
   tasks: TaskTable,
@@ -27,7 +27,12 @@ export async function editTask(
   { owner, leaseMs = EDIT_LEASE_MS, signal }: EditOptions,
 ): Promise<boolean> {
   const state = await tasks.claim(task, owner, leaseMs, { signal })
-  return state !== undefined && tasks.save(task, owner, edit(state.progress), 0, { signal })
+  if (state === undefined) return false
+  const text = await orRelease(
+    () => edit(state.progress),
+    () => tasks.save(task, owner, state.progress, 0),
+  )
+  return tasks.save(task, owner, text, 0, { signal })
 }
 
 /** As `editTask`, for several tasks in few statements. Returns the edited tasks. */
@@ -38,8 +43,28 @@ export async function editTasks(
   { owner, leaseMs = EDIT_LEASE_MS, signal }: EditOptions,
 ): Promise<ReadonlySet<string>> {
   const states = await tasks.claimAll(names, owner, leaseMs, { signal })
-  const texts = Array.from(states, ([task, { progress }]): [string, string] => [task, edit(progress, task)])
-  return tasks.saveAll(new Map(texts), owner, 0, { signal })
+  const textsBy = (textOf: typeof edit): ReadonlyMap<string, string> =>
+    new Map(Array.from(states, ([task, { progress }]) => [task, textOf(progress, task)]))
+  const texts = await orRelease(
+    () => textsBy(edit),
+    () =>
+      tasks.saveAll(
+        textsBy((text) => text),
+        owner,
+        0,
+      ),
+  )
+  return tasks.saveAll(texts, owner, 0, { signal })
+}
+
+/** Returns the result of an edit. If it throws, releases its tasks first. A lease that cannot be ended expires. */
+async function orRelease<T>(edit: () => T, release: () => Promise<unknown>): Promise<T> {
+  try {
+    return edit()
+  } catch (error) {
+    await release().catch(() => undefined)
+    throw error
+  }
 }
 
 export interface Patience {
