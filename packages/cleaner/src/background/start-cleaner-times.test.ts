@@ -6,7 +6,7 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { byUser, openStore } from '../../test/stores.ts'
 import { steppedTime, until, type SteppedTime } from '../../test/times.ts'
-import type { Tuned } from '../pass/tuning.ts'
+import { TUNING, type Tuned } from '../pass/tuning.ts'
 import type { CleanerOptions } from './cleaner-options.ts'
 import { startTunedCleaner, type Cleaner } from './start-cleaner.ts'
 
@@ -61,10 +61,20 @@ async function start(options?: Tuned<CleanerOptions>): Promise<Cleaner> {
 }
 
 const NONE: Tuned<CleanerOptions> = {}
+/** The check of options lets an undefined value of any name pass, so programs may give these. */
+const UNDEFINED: Tuned<CleanerOptions> = Object.fromEntries(
+  Object.keys(TUNING).map((name) => [name, undefined]),
+)
 
 describe('pauses', () => {
   it.each([
     ['pauses have defaults', NONE, [1_000, 2_000, 3_000], [2_000, 4_000, 5_000, 5_000]],
+    [
+      'a pause of undefined counts as left out',
+      UNDEFINED,
+      [1_000, 2_000, 3_000],
+      [2_000, 4_000, 5_000, 5_000],
+    ],
     [
       'pauses follow the options',
       { intervalMs: 100, idleIntervalMs: 350, catalogMs: 700 },
@@ -107,6 +117,7 @@ describe('pauses', () => {
 describe('the first round', () => {
   it.each([
     ['an hour', NONE, HOUR],
+    ['an hour if `lookBackMs` is undefined', UNDEFINED, HOUR],
     ['as far as `lookBackMs`', { lookBackMs: 60_000 }, 60_000],
     ['no further than `maxLagMs`', { maxLagMs: 5_000 }, 5_000],
     ['no further than a day', { lookBackMs: 1_000 * HOUR }, 24 * HOUR],

@@ -11,7 +11,7 @@ import { countByIndex, createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle } from '../pass/throttle.ts'
-import { TUNING, withoutTuning, type Tuned, type Tuning } from '../pass/tuning.ts'
+import { tuningOf, withoutTuning, type Tuned, type Tuning } from '../pass/tuning.ts'
 import { createPurger } from '../purge/purger.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
@@ -95,8 +95,8 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     callOnError(given.onError, error)
   }
   const options: CleanerOptions & Tuning = {
-    ...TUNING,
     ...given,
+    ...tuningOf(given),
     ...(given.onProblem && { onProblem: (problem) => onRejected(given.onProblem?.(problem), onError) }),
     ...(given.onProgress && { onProgress: (progress) => onRejected(given.onProgress?.(progress), onError) }),
   }

@@ -45,6 +45,17 @@ export const TUNING: Tuning = {
 /** Options of a call, and the tuning that differs from `TUNING`. */
 export type Tuned<Options> = Options & Partial<Tuning>
 
+/**
+ * Returns the whole tuning of a call. A name whose value is undefined counts as left out: the check of options lets it pass, and a time
+ * that is undefined would be a round without a pause.
+ */
+export function tuningOf(given: Partial<Tuning>): Tuning {
+  const set = Object.entries(given).filter(
+    ([name, value]) => Object.hasOwn(TUNING, name) && value !== undefined,
+  )
+  return { ...TUNING, ...(Object.fromEntries(set) as Partial<Tuning>) }
+}
+
 /** Returns the options that programs may give, for their check. Returns anything but an object of options as it is. */
 export function withoutTuning<Options extends object>(given: Tuned<Options>): Options {
   if (!isRecord(given) || Array.isArray(given)) return given
