@@ -3,7 +3,7 @@ import { systemTime } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { watch } from './watch.ts'
+import { watch, type WatchStore } from './watch.ts'
 
 const byUser = defineIndex('holds_by_user', {
   properties: { user: 'string', n: 'integer' },
@@ -14,13 +14,23 @@ const byUser = defineIndex('holds_by_user', {
 const HOUR = 3_600_000
 
 let aheadMs: number
+/** Sleeps of this clock that have not ended. */
+let sleeping: number
 let store: DataStore
 
 /** A clock that a test can set forward. */
-const time: Time = { ...systemTime, now: () => systemTime.now() + aheadMs }
+const time: Time = {
+  ...systemTime,
+  now: () => systemTime.now() + aheadMs,
+  async sleep(milliseconds, signal) {
+    sleeping++
+    await systemTime.sleep(milliseconds, signal).finally(() => sleeping--)
+  },
+}
 
 beforeEach(async () => {
   aheadMs = 0
+  sleeping = 0
   store = await DataStore.open({
     shards: memoryShards(2),
     indexes: [byUser],
@@ -71,4 +81,30 @@ it('an item whose time is extended stays on a watched page', async () => {
   await hold(2, null)
   expect(await next()).toEqual({ items: [1, 2], left: [] })
   await pages.return()
+})
+
+it('a page that its last loop left during a query waits for no expiry', async () => {
+  await hold(1, HOUR)
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  const slow: WatchStore = {
+    context: store.context,
+    async query(...args: Parameters<DataStore['query']>) {
+      const page = await store.query(...args)
+      asked.resolve()
+      await answer.promise
+      return page
+    },
+  } as WatchStore
+  const ended = new AbortController()
+  const { signal } = ended
+  const first = watch(slow, byUser, { user: 'ada' }, { signal }).next()
+  await asked.promise
+  ended.abort()
+  expect((await first).done).toBe(true)
+  // The follower of the changes sleeps until it notices the end.
+  await expect.poll(() => sleeping).toBe(0)
+  answer.resolve()
+  await new Promise((done) => setImmediate(done))
+  expect(sleeping).toBe(0)
 })

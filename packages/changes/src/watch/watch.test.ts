@@ -46,7 +46,7 @@ const numbers = (items: Page['items']): number[] => items.map(({ n }) => Number(
 const summaryOf = ({ items, added, changed, removed }: Page): number[][] =>
   [items, added, changed, removed].map(numbers)
 
-it('`watch` yields the current page, then the page after each change, with items that came, changed and left', async () => {
+it('`watch` yields the current page, then the page after each change, with the added, changed and removed items', async () => {
   const id = await put(1)
   const pages = watching()
   expect(summaryOf(await next(pages))).toEqual([[1], [1], [], []])

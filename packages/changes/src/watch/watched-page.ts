@@ -101,6 +101,8 @@ export function createCurrentPage(
       changedDuringRead.clear()
       try {
         const { items: found, cost } = await read()
+        // The page has ended during the query. Its timer has been stopped, and must not start again.
+        if (watchers === 0 || failure !== undefined) break
         take(found)
         if (!cost.complete) {
           // Poll: when a cleaner writes a pending index row, no entity changes, so the listener is not called.
