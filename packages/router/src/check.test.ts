@@ -14,6 +14,10 @@ describe.each([
     expect(codeOf(() => createRouter({ shards: 2, time: 5 as never }))).toBe('BAD_OPTION')
   })
 
+  test('a time may be a function with a method now, such as Date', () => {
+    expect(createRouter({ shards: 2, time: Date }).newId()).toHaveLength(16)
+  })
+
   test.each([undefined, null, 'key', 5, [1]])('the key %s is BAD_OPTION', (key) => {
     expect(codeOf(() => createRouter({ shards: 2 }).shardOfKey(key as never))).toBe('BAD_OPTION')
   })

@@ -110,8 +110,10 @@ export function badArgument(call: string, expected: string, value: unknown): Loo
   return new LooseleafError('BAD_OPTION', `${call} takes ${expected}; got ${describeKind(value)}.`)
 }
 
+/** Tells whether a value has these methods. A function may have them too, such as `now` of `Date`, or the static methods of a class. */
 export function hasMethods(value: unknown, names: readonly string[]): value is Record<string, unknown> {
-  return isRecord(value) && names.every((name) => typeof value[name] === 'function')
+  if (!isRecord(value) && typeof value !== 'function') return false
+  return names.every((name) => typeof Reflect.get(value, name) === 'function')
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
