@@ -79,6 +79,13 @@ test('a wrapper forwards what it does not replace, inherited methods included', 
   expect(sent).toEqual(['entities read a,b', 'tasks read c', 'shard 0 now'])
 })
 
+test('a wrapper forwards to a table without a prototype, such as the exports of a module', async () => {
+  const exported: object = Object.assign(Object.create(null), { read: async () => 'exported' })
+  const shard = Object.assign(shardOf(), { tasks: exported })
+  const wrapped = interceptShard(shard, async (_, run) => run())
+  expect(await asTables(wrapped).tasks.read([])).toBe('exported')
+})
+
 test('a wrapper replaces methods of index tables, and keeps one object per table', async () => {
   const wrapped = asTables(
     wrapShard(shardOf(), { index: (_, { table }) => ({ count: async () => table.length }) }),

@@ -126,7 +126,12 @@ function wrapped<Table extends object>(
 /** Returns an object with the own and inherited members of another, and with these in their place. */
 function withMethods<Port extends object>(port: Port, replaced: Partial<Port>): Port {
   const copy: Record<string, unknown> = {}
-  for (let level: object = port; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
+  let level: object | null = port
+  for (
+    ;
+    level !== null && level !== Object.prototype;
+    level = Object.getPrototypeOf(level) as object | null
+  ) {
     for (const name of Object.getOwnPropertyNames(level)) {
       if (name === 'constructor' || Object.hasOwn(copy, name)) continue
       const value: unknown = Reflect.get(port, name)
