@@ -316,3 +316,14 @@ test('createConsole refuses a base that is not a path', () => {
   for (const base of ['', 'store', '/', '/store/', '/a b', undefined])
     expect(() => createConsole({ store, base: base as string })).toThrow('a path such as /store')
 })
+
+test.each([
+  ['without a name', {}, 'got nothing'],
+  ['of another kind', 7, 'got a number'],
+  ['with a slash in its name', { name: 'a/b' }, 'got "a/b"'],
+  ['that has the address of another page', { name: 'shards' }, 'got "shards"'],
+  ['that is given twice', { name: 'live' }, 'got "live" twice'],
+])('a page %s is refused', (_, page, received) => {
+  const pages = [page, page] as unknown as ConsoleOptions['pages']
+  expect(() => createConsole({ store, base: '/store', pages })).toThrow(received)
+})

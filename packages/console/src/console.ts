@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { IndexDefinitionData } from '@looseleaf/core'
-import { badArgument, checkOptions, isRecord, optionKinds, type OptionKinds } from '@looseleaf/core/internal'
+import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import {
+  badArgument,
+  checkOptions,
+  describeKind,
+  isRecord,
+  optionKinds,
+  type OptionKinds,
+} from '@looseleaf/core/internal'
 import type { DataStore, Trace } from '@looseleaf/store'
 import { servePage, type ActPage } from './acts/act-page.ts'
 import { createActs, type ActsOptions } from './acts/acts.ts'
@@ -86,6 +93,23 @@ const KINDS: OptionKinds<ConsoleOptions> = {
   acts: optionKinds.elsewhere,
 }
 
+/** Names of the pages that every console has. */
+const OWN_PAGES: readonly unknown[] = ['xray', 'entity', 'index', 'shards']
+
+/** Throws `BAD_OPTION` unless each page has a name of its own, because its address is made of it. */
+function checkPageNames(pages: readonly ActPage[]): void {
+  const names = pages.map((each: unknown) => (isRecord(each) ? each['name'] : each))
+  for (const [i, name] of names.entries()) {
+    const isText = typeof name === 'string'
+    const isTwice = names.indexOf(name) < i
+    if (isText && /^[\w-]+$/.test(name) && !OWN_PAGES.includes(name) && !isTwice) continue
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `createConsole takes pages with different names of letters, digits and hyphens, other than ${OWN_PAGES.join(', ')}; got ${isText ? JSON.stringify(name.slice(0, 40)) : describeKind(name)}${isTwice ? ' twice' : ''}.`,
+    )
+  }
+}
+
 /** Creates a console. Throws `BAD_OPTION`. */
 export function createConsole(options: ConsoleOptions): Console {
   checkOptions('createConsole', options, KINDS)
@@ -97,6 +121,7 @@ export function createConsole(options: ConsoleOptions): Console {
   const places = createKeptPlaces()
   const { offer, pages = [] } = options
   const actPages = offer === undefined ? pages : [offeredPage({ store, offer, purposes }), ...pages]
+  checkPageNames(actPages)
   const addressOf = ({ name }: ActPage): string => `${base}/${name}`
   const links: readonly Link[] = [
     ...(home === undefined ? [] : [home]),
