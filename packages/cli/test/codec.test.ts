@@ -90,7 +90,7 @@ test('codec train stores a dictionary, codec show lists it and the shards that l
   const checked = await runInside(['status', '--check', 'act', '--json'], { cwd })
   expect(checked.json()).toMatchObject({
     grade: 'act',
-    findings: [{ rule: 'definitions', about: `dictionary ${id}`, see: 'A lost definition' }],
+    findings: [{ rule: 'codec entries', about: `dictionary ${id}`, see: 'A lost codec entry' }],
   })
   expect((await runInside(['codec', 'show'], { cwd })).stderr).toContain(`The dictionary ${id}: no shard`)
 })

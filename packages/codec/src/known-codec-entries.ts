@@ -45,7 +45,7 @@ export interface KnownCodecEntries extends CodecEntries {
   readonly newest: KnownDictionary | undefined
 }
 
-export interface DefinitionOptions {
+export interface CodecEntryOptions {
   readonly shapes: boolean
   readonly dictionary: boolean
   /** Packs a bag, or its values by a shape, without compression. The next call may overwrite the bytes. */
@@ -63,7 +63,7 @@ interface NameList {
 
 const NONE: readonly string[] = []
 
-export function createKnownCodecEntries(options: DefinitionOptions): KnownCodecEntries {
+export function createKnownCodecEntries(options: CodecEntryOptions): KnownCodecEntries {
   const stored = new Map<number, StoredCodecEntry>()
   const shapes = new Map<number, KnownShape>()
   const dictionaries = new Map<number, KnownDictionary>()
@@ -100,8 +100,8 @@ export function createKnownCodecEntries(options: DefinitionOptions): KnownCodecE
     return added
   }
 
-  function learn(definition: StoredCodecEntry): boolean {
-    const { id, kind, bytes } = definition
+  function learn(entry: StoredCodecEntry): boolean {
+    const { id, kind, bytes } = entry
     const number = Number.parseInt(id, 16)
     if (isKnown(number)) return sameBytes(stored.get(number)?.bytes, bytes)
     if (codecEntryOf(kind, bytes).id !== id) return false
@@ -113,7 +113,7 @@ export function createKnownCodecEntries(options: DefinitionOptions): KnownCodecE
       shapes.set(number, { number, ...shape })
       registerNames(shape.names)
     }
-    stored.set(number, definition)
+    stored.set(number, entry)
     return true
   }
 
@@ -125,9 +125,9 @@ export function createKnownCodecEntries(options: DefinitionOptions): KnownCodecE
     if (shapes.size + wanted.size + tooLong >= MAX_SHAPES) return undefined
     const shape = candidates.observe(bag, names)
     if (shape === undefined) return undefined
-    const definition = shapeEntry(shape)
+    const entry = shapeEntry(shape)
     registerNames(shape.names)
-    if (definition.bytes.length <= MAX_SHAPE_BYTES) wanted.set(definition.id, definition)
+    if (entry.bytes.length <= MAX_SHAPE_BYTES) wanted.set(entry.id, entry)
     else tooLong++
     return undefined
   }

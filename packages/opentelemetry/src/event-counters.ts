@@ -12,9 +12,9 @@ export function createEventCounters(meter: Meter): EventCounters {
   const counter = (name: string, unit: string, description: string): Counter =>
     meter.createCounter(name, { description, unit })
   const attempts = counter(
-    'looseleaf.write.superseded_attempts',
+    'looseleaf.write.failed_attempts',
     '{attempt}',
-    'Superseded attempts of writes.',
+    'Attempts of writes that did not commit, or whose commit was not answered.',
   )
   const discarded = counter(
     'looseleaf.query.discarded_rows',

@@ -13,11 +13,11 @@ export interface EntityWrites {
 
 /**
  * - `won`: the entity is at this version.
- * - `lost`: another write came first.
+ * - `superseded`: another write came first.
  * - `stale`: the shard has another epoch.
  * - `unsettled`: there is no answer. The write may have happened, or may still happen.
  *
- * After `lost` and `stale` the entity was not written by this attempt, and never will be.
+ * After `superseded` and `stale` the entity was not written by this attempt, and never will be.
  */
 export type CommitOutcome = 'won' | 'superseded' | 'unsettled' | 'stale'
 

@@ -44,7 +44,7 @@ export const addCodecCommands: AddCommand = (program, run) => {
 /** Size of the sample of bodies per shard: this many of the oldest, and this many of the newest. */
 const BODIES = 100
 
-interface ShownDefinition {
+interface ShownEntry {
   readonly id: string
   readonly kind: string
   /** Null if no shard has it. */
@@ -75,10 +75,10 @@ function addShow(group: Command, run: Runner): void {
       )
       const byId = Map.groupBy(onShards.flat(), ([, { id }]) => id)
       const look = await inspectBodies(store.context, { rows: BODIES, signal })
-      const stored = Array.from(byId.values(), (rows): ShownDefinition => {
+      const stored = Array.from(byId.values(), (rows): ShownEntry => {
         const [, first] = rows[0] as (typeof rows)[number]
         const { id, kind, bytes, added } = first
-        const damagedOn = look.broken.find((definition) => definition.id === id)?.damagedOn ?? []
+        const damagedOn = look.broken.find((entry) => entry.id === id)?.damagedOn ?? []
         const names = namesOf(first)
         return {
           id,
@@ -98,20 +98,20 @@ function addShow(group: Command, run: Runner): void {
         shown.length === 0
           ? 'No shapes and no dictionaries.'
           : [
-              definitionTable(output, shown, shards.length),
-              ...look.broken.map((definition) => {
-                const { about, problem, instruction } = brokenText(definition, look)
+              entryTable(output, shown, shards.length),
+              ...look.broken.map((entry) => {
+                const { about, problem, instruction } = brokenText(entry, look)
                 return `${output.colors.red('Error:')} ${printable(about)}: ${problem}. To do: ${instruction}.`
               }),
             ].join('\n'),
       )
-      const isComplete = shown.every((definition) => definition.shards.length === shards.length)
+      const isComplete = shown.every((entry) => entry.shards.length === shards.length)
       return isComplete ? exitCodes.ok : exitCodes.found
     }),
   )
 }
 
-function definitionTable(output: Output, shown: readonly ShownDefinition[], shards: number): string {
+function entryTable(output: Output, shown: readonly ShownEntry[], shards: number): string {
   return output.table(
     ['ID', 'KIND', 'BYTES', 'ADDED', 'SHARDS', 'NAMES'],
     shown.map(({ id, kind, bytes, added, shards: holders, damagedOn, names }) => [

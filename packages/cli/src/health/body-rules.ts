@@ -43,13 +43,13 @@ export const damagedRule: Rule = {
   },
 }
 
-export const definitionsRule: Rule = {
-  name: 'definitions',
+export const codecEntriesRule: Rule = {
+  name: 'codec entries',
   grade: 'act',
-  see: 'A lost definition',
+  see: 'A lost codec entry',
   find({ bodies: look }) {
     if (look === undefined) return []
-    const named = look.broken.slice(0, MAX_NAMED).map((definition) => brokenText(definition, look))
+    const named = look.broken.slice(0, MAX_NAMED).map((entry) => brokenText(entry, look))
     const more = look.broken.length - named.length
     if (more === 0) return named
     const rest = {

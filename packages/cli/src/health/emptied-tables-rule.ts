@@ -5,7 +5,7 @@ import { ageOf, indexText, type Rule } from './facts.ts'
 export const EMPTIED_TABLES_NAMED_MS: number = 24 * 60 * 60_000
 
 export const emptiedTablesRule: Rule = {
-  name: 'lost rows',
+  name: 'emptied table',
   // Queries missed entities until the loss was found, and are refused until the index is filled.
   grade: 'act',
   see: 'Backups',

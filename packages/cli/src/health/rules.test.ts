@@ -351,7 +351,7 @@ const cases: Readonly<
       consumer({ lagMs: 8 * DAY, error: away }),
     ],
   },
-  definitions: {
+  'codec entries': {
     found: [
       [lost({}), 'dictionary 0a1b', 'no shard that answers has it', '7 of the 40 bodies', 'from a backup'],
       [lost({ damagedOn: ['one', 'two'] }), 'damaged on one, two, and no shard has it whole', 'delete the'],
@@ -377,7 +377,7 @@ const cases: Readonly<
       { ...back({ foundAt: NOW - 8 * DAY }), consumers: [search(undefined)] },
     ],
   },
-  'lost rows': {
+  'emptied table': {
     found: [
       [lostRows({}), 'index by_user', 'shard one', 'queries are refused', 'looseleaf clean --index by_user'],
       [lostRows({ unique: true }), 'index by_user (unique)', 'keys that others have'],
@@ -453,7 +453,7 @@ test('the worst finding comes first and decides the grade', () => {
   const both = { ...withShard({ lagMs: LAG_MS + 1 }), bodies: lost({}).bodies }
   const found = findingsOf(both)
   expect(found.map(({ rule, grade }) => [rule, grade])).toEqual([
-    ['definitions', 'act'],
+    ['codec entries', 'act'],
     ['lag', 'look'],
   ])
   expect([found, found.slice(1), []].map(gradeOf)).toEqual(['act', 'look', 'well'])

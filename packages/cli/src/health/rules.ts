@@ -2,7 +2,7 @@ import type { ConsumerReport } from '@looseleaf/changes'
 import type { PendingReport, ShardReport } from '@looseleaf/cleaner/internal'
 import type { LooseleafError } from '@looseleaf/core'
 import { counted, durationText, isOutage } from '@looseleaf/core/internal'
-import { damagedRule, definitionsRule } from './body-rules.ts'
+import { damagedRule, codecEntriesRule } from './body-rules.ts'
 import { failingCallsRule, someCallsFailRule, writesRule } from './call-rules.ts'
 import { indexNotAddedRule } from './index-not-added-rule.ts'
 import { emptiedTablesRule } from './emptied-tables-rule.ts'
@@ -305,7 +305,7 @@ export const rules: readonly Rule[] = [
       }),
   },
   tombstonesRule,
-  definitionsRule,
+  codecEntriesRule,
   rewindRule,
   consumerRule,
   emptiedTablesRule,

@@ -23,17 +23,17 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
   ])
   const names = indexes.filter(({ duplicates }) => duplicates > 0).map(({ index }) => index)
   const halted = indexes.filter((index) => index.halted).map(({ index }) => index)
-  const waiting = indexes.reduce((sum, index) => sum + index.postponed, 0)
+  const postponed = indexes.reduce((sum, index) => sum + index.postponed, 0)
   return [
     output.table(
-      ['INDEX', 'STATE', 'ENTITIES', 'ADDED', 'REMOVED', 'WAITING', 'MISFITS', 'DUPLICATES', 'UNDECODABLE'],
+      ['INDEX', 'STATE', 'ENTITIES', 'ADDED', 'REMOVED', 'POSTPONED', 'MISFITS', 'DUPLICATES', 'UNDECODABLE'],
       rows,
     ),
-    ...(waiting === 0
+    ...(postponed === 0
       ? []
       : [
           '',
-          `${counted(waiting, 'row', 'rows')} may belong to writes in flight. A later run removes the others.`,
+          `${counted(postponed, 'row', 'rows')} may belong to writes in flight. A later run removes the others.`,
         ]),
     ...[...new Set(halted)].map(
       (name) =>

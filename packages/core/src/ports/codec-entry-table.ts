@@ -25,5 +25,5 @@ export interface CodecEntryTable {
   /** Reads the entries under these ids. Missing ones are left out. */
   read(ids: readonly string[], options?: CallOptions): Promise<readonly StoredCodecEntry[]>
   /** Adds the entries whose ids are missing. Existing rows stay, whatever their content. */
-  add(definitions: readonly CodecEntry[], options?: CallOptions): Promise<void>
+  add(entries: readonly CodecEntry[], options?: CallOptions): Promise<void>
 }

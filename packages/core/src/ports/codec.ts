@@ -18,7 +18,7 @@ export interface Codec {
    * change. Memory is bounded, whatever the bytes are.
    *
    * Throws
-   * - `BODY_UNKNOWN` for a format that the codec does not know, or a codec entry that `StoreCodec.definitions` lacks;
+   * - `BODY_UNKNOWN` for a format that the codec does not know, or a codec entry that `StoreCodec.codecEntries` lacks;
    * - `BODY_TOO_LARGE` for an intact body whose header announces more than the codec's limit, or that has more than
    *   `MAX_VALUES` values, before it builds them;
    * - `BODY_DAMAGED` for any other bytes that no encoding produced.
@@ -64,7 +64,7 @@ export interface CodecEntries {
   /** Returns the unknown ids that a body refers to. Called for a body that is `BODY_UNKNOWN`. Never throws. */
   missing(body: Uint8Array): readonly string[]
   /** Adds a stored entry for reading. Returns false if its id does not match its content, or if this codec does not know its kind. */
-  learn(definition: StoredCodecEntry): boolean
+  learn(entry: StoredCodecEntry): boolean
   /** Lets bodies refer to an entry. The caller has stored it on every shard, and every process can look it up. */
   confirm(id: string): void
   /** Returns the entries that bodies would refer to if they were confirmed. */

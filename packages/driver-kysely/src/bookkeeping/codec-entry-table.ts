@@ -3,11 +3,11 @@ import type { CodecEntryTable, StoredCodecEntry } from '@looseleaf/core/internal
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toNumber, toText } from '../database/row-values.ts'
-import { DEFINITION_TABLE } from '../database/table-names.ts'
+import { CODEC_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
 import { parameter, parameterList } from '../database/sql-parts.ts'
 
-const table = sql.table(DEFINITION_TABLE)
+const table = sql.table(CODEC_TABLE)
 const columns = sql`id, kind, bytes, added`
 
 const faults: FaultCodes = {
@@ -24,27 +24,27 @@ export function createCodecEntryTable(session: Session, flavor: Flavor): CodecEn
   return {
     async all(options) {
       const shape = session.shape(
-        'definitions all',
+        'codec entries all',
         () => sql`SELECT ${columns} FROM ${table} ORDER BY added, id`,
       )
       const { rows } = await session.run(shape, [], callOf(options, false))
-      return rows.map(toDefinition)
+      return rows.map(toCodecEntry)
     },
 
     async read(ids, options) {
       if (ids.length === 0) return []
       const shape = session.shape(
-        `definitions read ${ids.length}`,
+        `codec entries read ${ids.length}`,
         () => sql`SELECT ${columns} FROM ${table} WHERE id IN (${parameterList(ids.length)})`,
       )
       const { rows } = await session.run(shape, ids, callOf(options, false))
-      return rows.map(toDefinition)
+      return rows.map(toCodecEntry)
     },
 
-    async add(definitions, options) {
+    async add(entries, options) {
       // One statement each: a store adds few in its life, and each may be long.
-      for (const { id, kind, bytes } of definitions) {
-        const shape = session.shape('definition add', () => add(flavor))
+      for (const { id, kind, bytes } of entries) {
+        const shape = session.shape('codec entry add', () => add(flavor))
         await session.run(shape, [id, kind, bytes], callOf(options, true))
       }
     },
@@ -55,10 +55,10 @@ export function createCodecEntryTable(session: Session, flavor: Flavor): CodecEn
 function add(flavor: Flavor): RawBuilder<unknown> {
   return sql`
     INSERT INTO ${table} (id, kind, bytes, added) VALUES (${parameter}, ${parameter}, ${parameter}, ${flavor.nowMicros})
-    ${flavor.onDuplicate(['id'])} kind = ${sql.ref(`${DEFINITION_TABLE}.kind`)}`
+    ${flavor.onDuplicate(['id'])} kind = ${sql.ref(`${CODEC_TABLE}.kind`)}`
 }
 
-function toDefinition(row: Row): StoredCodecEntry {
+function toCodecEntry(row: Row): StoredCodecEntry {
   return {
     id: toText(row.id),
     kind: toText(row.kind),

@@ -9,7 +9,7 @@ import {
   type RawBuilder,
 } from 'kysely'
 import type { Flavor, TableFault } from './flavor.ts'
-import { DEFINITION_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from './table-names.ts'
+import { CODEC_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from './table-names.ts'
 
 /** Hints for the connection that sends a statement. */
 export interface StatementHints {
@@ -180,7 +180,7 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
 
 /** Tells whether this is a table that every shard has. Statements of an index or of claims touch some of them as well. */
 function isShardTable(table: string | undefined): table is string {
-  return table !== undefined && [META_TABLE, TASK_TABLE, PENDING_TABLE, DEFINITION_TABLE].includes(table)
+  return table !== undefined && [META_TABLE, TASK_TABLE, PENDING_TABLE, CODEC_TABLE].includes(table)
 }
 
 /** Message for a statement that names a column that its table does not have. */

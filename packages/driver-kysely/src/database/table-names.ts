@@ -5,7 +5,7 @@ import { describeKind } from '@looseleaf/core/internal'
 export const META_TABLE = 'looseleaf_meta'
 export const TASK_TABLE = 'looseleaf_tasks'
 export const PENDING_TABLE = 'looseleaf_pending'
-export const DEFINITION_TABLE = 'looseleaf_codec'
+export const CODEC_TABLE = 'looseleaf_codec'
 
 /** Returns the name of the entity table if it is valid; throws `BAD_OPTION` otherwise. */
 export function checkEntityTable(name: unknown): string {

@@ -1,7 +1,7 @@
 import type { IndexTableSpec } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
-import { DEFINITION_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from '../database/table-names.ts'
+import { CODEC_TABLE, META_TABLE, PENDING_TABLE, TASK_TABLE } from '../database/table-names.ts'
 
 /** Column of the catalog row with the floor: every later write has a time at or above it. */
 export const FLOOR_COLUMN = 'floor'
@@ -47,7 +47,7 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
       column('version', types.integer, 'NOT NULL'),
       sql`PRIMARY KEY (entity_id, index_table)`,
     ]),
-    createTable(DEFINITION_TABLE, flavor.tableOptions.keyed, [
+    createTable(CODEC_TABLE, flavor.tableOptions.keyed, [
       column('id', types.name, 'NOT NULL PRIMARY KEY'),
       column('kind', types.name, 'NOT NULL'),
       column('bytes', types.body, 'NOT NULL'),

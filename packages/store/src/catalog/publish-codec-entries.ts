@@ -25,11 +25,11 @@ export interface Publishing {
 export async function publishCodecEntries(
   { driver, catalog, time }: Publishing,
   codec: CodecEntries,
-  definitions: readonly CodecEntry[],
+  entries: readonly CodecEntry[],
   options?: CallOptions,
 ): Promise<readonly string[]> {
   // Fails before anything is announced if a table is missing.
-  for (const shard of driver.shards) await requireTable(shard, definitions, options)
+  for (const shard of driver.shards) await requireTable(shard, entries, options)
   if (!catalog.current().hasDefinitions) {
     const changed = await changeCatalogContents(
       driver,
@@ -39,9 +39,9 @@ export async function publishCodecEntries(
     await time.sleep(NOTICE_MS, options?.signal)
     catalog.adopt(changed)
   }
-  const onShards = await Promise.all(driver.shards.map((shard) => addTo(shard, definitions, options)))
+  const onShards = await Promise.all(driver.shards.map((shard) => addTo(shard, entries, options)))
   const confirmed: string[] = []
-  for (const { id } of definitions) {
+  for (const { id } of entries) {
     const rows = onShards.map((stored) => stored.find((row) => row.id === id))
     if (!rows.every((row) => row !== undefined && codec.learn(row))) continue
     codec.confirm(id)
@@ -53,12 +53,12 @@ export async function publishCodecEntries(
 /** Adds the missing codec entries to a shard, and returns the durable rows of all of them. */
 async function addTo(
   shard: Shard,
-  definitions: readonly CodecEntry[],
+  entries: readonly CodecEntry[],
   options?: CallOptions,
 ): Promise<readonly StoredCodecEntry[]> {
-  const ids = definitions.map(({ id }) => id)
+  const ids = entries.map(({ id }) => id)
   const before = await shard.codecEntries.read(ids, options)
-  const missing = definitions.filter(({ id }) => !before.some((row) => row.id === id))
+  const missing = entries.filter(({ id }) => !before.some((row) => row.id === id))
   await shard.codecEntries.add(missing, options)
   // Another process may have added some, whose commit may not be durable yet.
   await shard.flush(options)
@@ -67,12 +67,12 @@ async function addTo(
 
 async function requireTable(
   shard: Shard,
-  definitions: readonly CodecEntry[],
+  entries: readonly CodecEntry[],
   options?: CallOptions,
 ): Promise<void> {
   try {
     await shard.codecEntries.read(
-      definitions.map(({ id }) => id),
+      entries.map(({ id }) => id),
       options,
     )
   } catch (cause) {

@@ -27,7 +27,7 @@ const PAGE = 500
 export const MIN_SAMPLE = 20
 
 /** Returns the codec entries of a codec. Throws `BAD_OPTION` if it has none. */
-function definitionsOf(codec: Codec): CodecEntries {
+function codecEntriesOf(codec: Codec): CodecEntries {
   if ('codecEntries' in codec) return codec.codecEntries as CodecEntries
   throw new LooseleafError(
     'BAD_OPTION',
@@ -39,16 +39,16 @@ export async function trainDictionary(
   context: EngineContext,
   { sample = 2_000, bytes = 4_096, ...options }: TrainOptions,
 ): Promise<TrainedDictionary> {
-  const definitions = definitionsOf(context.codec)
+  const codecEntries = codecEntriesOf(context.codec)
   const { bags, unreadable } = await newestBags(context, sample, options)
-  const dictionary = bags.length < MIN_SAMPLE ? undefined : definitions.train(bags, bytes)
+  const dictionary = bags.length < MIN_SAMPLE ? undefined : codecEntries.train(bags, bytes)
   if (dictionary === undefined || dictionary.bytes.length < 64) {
     throw new LooseleafError(
       'NOT_FOUND',
       `Nothing was stored: a dictionary needs ${MIN_SAMPLE} readable entities of up to ${MAX_BODY} bytes before compression with something in common; ${bags.length} were looked at, and ${unreadable} could not be read.`,
     )
   }
-  const confirmed = await publishCodecEntries(context, definitions, [dictionary], options)
+  const confirmed = await publishCodecEntries(context, codecEntries, [dictionary], options)
   if (!confirmed.includes(dictionary.id)) {
     throw new LooseleafError('CONFLICT', `The dictionary ${dictionary.id} is not stored on every shard.`)
   }

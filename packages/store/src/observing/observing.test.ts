@@ -287,19 +287,19 @@ describe('an observer', () => {
   })
 
   test('an observer receives statements that store shapes of the codec without the token of a call', async () => {
-    const tokensOfDefinitions: (readonly unknown[])[] = []
+    const tokensOfCodecEntries: (readonly unknown[])[] = []
     const observer: Observer = {
       callBegan: ({ name }) => name,
       statementSent: ({ text }, tokens) =>
-        void (/looseleaf_codec/.test(text) && tokensOfDefinitions.push(tokens)),
+        void (/looseleaf_codec/.test(text) && tokensOfCodecEntries.push(tokens)),
     }
     const time = { ...systemTime, sleep: async () => {} }
     const store = await open(observer, undefined, { codec: envelopeCodec({ shapes: true }), time })
-    tokensOfDefinitions.length = 0
+    tokensOfCodecEntries.length = 0
     for (let number = 0; number < 100; number++)
       await store.put({ name: `n${number}`, first: 1, second: 'two', third: [3] })
-    await vi.waitFor(() => expect(tokensOfDefinitions).not.toEqual([]))
-    expect(tokensOfDefinitions.flat()).toEqual([])
+    await vi.waitFor(() => expect(tokensOfCodecEntries).not.toEqual([]))
+    expect(tokensOfCodecEntries.flat()).toEqual([])
   })
 
   test('an observer receives an event when a statement is halved because of one row', async () => {

@@ -99,9 +99,9 @@ export async function openContext(
     const answering = driver.shards.filter(answers)
     await keeper?.loadAll(catalog, answering)
     const samples = answering.map((shard) => sampleBodies(shard, { rows: ROWS, maxBody: MAX_BODY }))
-    const definitions = catalog.current().hasDefinitions ? storeCodec?.codecEntries : undefined
-    if (definitions) await warnOfLostEntries(samples, answering, { codec, bodies }, onWarning)
-    const isLost = (body: Uint8Array): boolean => (definitions?.missing(body).length ?? 0) > 0
+    const codecEntries = catalog.current().hasDefinitions ? storeCodec?.codecEntries : undefined
+    if (codecEntries) await warnOfLostEntries(samples, answering, { codec, bodies }, onWarning)
+    const isLost = (body: Uint8Array): boolean => (codecEntries?.missing(body).length ?? 0) > 0
     await checkCodec(samples, { codec, bodies }, onWarning, isLost)
     const context: EngineContext = {
       driver,

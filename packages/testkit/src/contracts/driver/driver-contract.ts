@@ -1,7 +1,7 @@
 import type { TestFunctions } from '../test-functions.ts'
 import { catalogContract } from './catalog.ts'
 import { claimContract } from './claims.ts'
-import { definitionContract } from './definitions.ts'
+import { codecEntryContract } from './codec-entries.ts'
 import { entityContract } from './entities.ts'
 import { entityPagesContract } from './pages.ts'
 import { fenceContract } from './fence.ts'
@@ -42,6 +42,6 @@ export function driverContract(
     describe('claims', () => claimContract(runner, make))
     describe('pending rows', () => pendingContract(runner, make))
     describe('tasks', () => taskContract(runner, make))
-    describe('definitions', () => definitionContract(runner, make))
+    describe('codec entries', () => codecEntryContract(runner, make))
   })
 }

@@ -2,7 +2,7 @@ import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import { hex, withBench, type MakeDriverHarness } from './harness.ts'
 
-export function definitionContract(runner: TestFunctions, make: MakeDriverHarness): void {
+export function codecEntryContract(runner: TestFunctions, make: MakeDriverHarness): void {
   const { test } = runner
   const bench = withBench(runner, make)
   const shape = { id: '00ff00ff00ff', kind: 'shape', bytes: Uint8Array.of(0, 1, 255) }
