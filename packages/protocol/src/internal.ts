@@ -33,7 +33,7 @@ export {
 } from './shard-marks.ts'
 export { idsByShard, shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
-export { editTask, editTasks, underLease, untilFree } from './task-leases.ts'
+export { editTask, editTasks, releaseLease, underLease, untilFree } from './task-leases.ts'
 export { fence } from './fence.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 export { claimEarly, writeAgain, writeEarly } from './write-early.ts'

@@ -91,15 +91,23 @@ export async function untilFree(
   }
 }
 
+/** A task that an owner has claimed, or may have claimed. */
+export interface HeldTask {
+  readonly tasks: TaskTable
+  readonly task: string
+  readonly owner: string
+}
+
+/** Saves the text of a task and ends its lease, if the owner has it. Never rejects: a lease that cannot be ended expires. */
+export async function releaseLease({ tasks, task, owner }: HeldTask, text: string): Promise<void> {
+  await tasks.save(task, owner, text, 0).catch(() => undefined)
+}
+
 /** Does work under a lease, then saves the text of the task and ends the lease. A lease that cannot be ended expires: the outcome of the work counts. */
-export async function underLease<T>(
-  { tasks, task, owner }: { readonly tasks: TaskTable; readonly task: string; readonly owner: string },
-  work: () => Promise<T>,
-  text: () => string,
-): Promise<T> {
+export async function underLease<T>(held: HeldTask, work: () => Promise<T>, text: () => string): Promise<T> {
   try {
     return await work()
   } finally {
-    await tasks.save(task, owner, text(), 0).catch(() => undefined)
+    await releaseLease(held, text())
   }
 }

@@ -406,7 +406,7 @@ const cases: Readonly<
   },
 }
 
-test('many lost definitions become a few findings and a count of the others', () => {
+test('many lost codec entries become a few findings and a count of the others', () => {
   const broken = Array.from({ length: 9 }, (_, n) => ({ ...dictionary, id: `${n}` }))
   const found = findingsOf({ ...well, bodies: { ...look, broken } })
   expect(found).toHaveLength(6)

@@ -1,6 +1,7 @@
+import { LooseleafError } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 import { createReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
-import { keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
@@ -34,3 +35,22 @@ it.each([
     expect(slept).toBeLessThan(MINUTE)
   },
 )
+
+it('an addition that is aborted after a claim without an answer leaves no lease to others', async () => {
+  const reference = createReferenceDriver({ shards: 2 })
+  const ended = new AbortController()
+  const driver = faultyDriver(reference, ({ table, operation, args }) =>
+    table === 'tasks' && operation === 'claim' && args[0] === 'catalog'
+      ? {
+          after: () => {
+            ended.abort()
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'The answer is lost.', { unknownOutcome: true })
+          },
+        }
+      : undefined,
+  )
+  const store = await DataStore.open({ shards: keepOpen(driver), migrate: true })
+  await expect(store.addIndex(byUser, { signal: ended.signal })).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(await reference.shards[0]!.tasks.load('catalog')).toMatchObject({ owner: undefined })
+  await store.close()
+})

@@ -1,6 +1,6 @@
 import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { underLease, untilFree } from '@looseleaf/protocol/internal'
+import { releaseLease, underLease, untilFree } from '@looseleaf/protocol/internal'
 
 /** Milliseconds after which the lease of a dead process ends. One process at a time adds or drops indexes. */
 const LEASE_MS = 60_000
@@ -15,26 +15,36 @@ export async function exclusively<T>(
 ): Promise<T> {
   const { tasks, name } = context.driver.shards[0] as Shard
   const owner = context.random.uuid()
+  /** True if a claim may have been made although it failed. */
+  let mayHold = false
 
   /** Claims the lease. A claim whose answer was lost is repeated, since claims of one owner are idempotent. */
   async function claim(): Promise<boolean> {
     try {
       return (await tasks.claim(TASK, owner, LEASE_MS, options)) !== undefined
     } catch (error) {
+      mayHold ||= isLooseleafError(error) && (error.unknownOutcome || error.code === 'ABORTED')
       if (isLooseleafError(error) && error.unknownOutcome) return false
       throw error
     }
   }
 
-  await untilFree(claim, {
-    time: context.time,
-    everyMs: RETRY_MS,
-    forMs: 2 * LEASE_MS,
-    busy: () =>
-      new LooseleafError('SHARD_BUSY', 'Another process is changing the indexes of this store.', {
-        shard: name,
-      }),
-    signal: options.signal,
-  })
-  return underLease({ tasks, task: TASK, owner }, work, () => '')
+  const held = { tasks, task: TASK, owner }
+  try {
+    await untilFree(claim, {
+      time: context.time,
+      everyMs: RETRY_MS,
+      forMs: 2 * LEASE_MS,
+      busy: () =>
+        new LooseleafError('SHARD_BUSY', 'Another process is changing the indexes of this store.', {
+          shard: name,
+        }),
+      signal: options.signal,
+    })
+  } catch (error) {
+    // Otherwise no process could change the indexes for a minute.
+    if (mayHold) await releaseLease(held, '')
+    throw error
+  }
+  return underLease(held, work, () => '')
 }
