@@ -28,7 +28,7 @@ export async function recentEntities(
   { context, base, mayShow }: RecentOptions,
   signal: AbortSignal,
 ): Promise<Html> {
-  const { driver, codec } = context
+  const { driver, bodies } = context
   const shards = driver.shards.slice(0, MAX_SHARDS)
   const pages = await Promise.all(
     shards.map(({ entities }) =>
@@ -49,6 +49,7 @@ export async function recentEntities(
   const silent = pages.flatMap(({ failure }, i) =>
     failure === undefined ? [] : [`The writes on ${shards[i]?.name} are unknown: ${failure}`],
   )
+  const bags = await Promise.all(rows.map((row) => (mayShow === undefined ? undefined : bagOf(bodies, row))))
   const unreadShards = driver.shards.length - shards.length
   return markup`<h2>Latest writes</h2>
 ${
@@ -56,9 +57,9 @@ ${
     ? markup`<p>There were no writes yet.</p>`
     : table(
         ['entity', ...(mayShow === undefined ? [] : ['kind']), 'written', 'body', 'shard'],
-        rows.map((row) => {
+        rows.map((row, i) => {
           const id = formatId(row.id)
-          const kind = mayShow === undefined ? [] : [kindText(row, bagOf(codec, row), mayShow)]
+          const kind = mayShow === undefined ? [] : [kindText(row, bags[i], mayShow)]
           return [markup`<span class="id">${entityLink(base, id)}</span>`, ...kind, ...cells(row), row.shard]
         }),
         'Latest writes',
@@ -85,10 +86,13 @@ function cells({ updated, bodyBytes }: EntityPageRow): (Html | string)[] {
 }
 
 /** Decodes the body of a row. Returns undefined for a tombstone, a body that was too large to read, and an undecodable one. */
-function bagOf(codec: DataStore['context']['codec'], { body }: EntityPageRow): Bag | undefined {
+async function bagOf(
+  bodies: DataStore['context']['bodies'],
+  { body, shard }: EntityPageRow & { readonly shard: string },
+): Promise<Bag | undefined> {
   if (!body) return undefined
   try {
-    return codec.decode(body)
+    return await bodies.decode(body, shard)
   } catch (error) {
     if (isLooseleafError(error)) return undefined
     throw error
