@@ -62,7 +62,7 @@ export async function* followChanges(
       const pageEnd = page.length < PAGE ? placeAt(until) : last
       const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
       let taken = 0
-      for await (const run of wholeRows(entities, context.codec, page, { signal })) {
+      for await (const run of wholeRows(shard, context, page, { signal })) {
         const replaced = run.findIndex(({ addedId, version }) => version !== versions.get(addedId))
         const unchanged = replaced === -1 ? run : run.slice(0, replaced)
         taken += unchanged.length

@@ -207,7 +207,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       // After a failover the new primary may give the time of this place to another write.
       if (fallbacks === fallbacksBefore) movePlace(partition, place)
     }
-    for await (const run of wholeRows(entities, context.codec, rows, { signal })) {
+    for await (const run of wholeRows(currentShard(), context, rows, { signal })) {
       const begun: Promise<unknown>[] = []
       for (const [partition, partitionRows] of Map.groupBy(run, partitionOf)) {
         const isSkipped = elapsed() > beginBy || unfinished.has(partition)
@@ -266,7 +266,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       const { entities } = currentShard()
       const bounded = await entities.readBounded(ids, longestBody(ids.length), { signal })
       const existing = bounded.filter((row) => row !== undefined)
-      for await (const run of wholeRows(entities, context.codec, existing, { signal }))
+      for await (const run of wholeRows(currentShard(), context, existing, { signal }))
         for (const row of run) found.set(formatId(row.id), row)
       return found
     }

@@ -12,7 +12,7 @@ export async function* entityPages(
   shard: number,
   after = 0,
 ): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
-  const { entities } = shardAt(pass.context, shard)
+  const source = shardAt(pass.context, shard)
   const { maxPage, signal, throttle } = pass
   for (;;) {
     throwIfAborted(signal)
@@ -20,10 +20,10 @@ export async function* entityPages(
     const page = await throttle.send(
       shard,
       kindOfPage,
-      () => entities.pageByAdded(from, maxPage, { signal, maxBody: longestBody(maxPage) }),
+      () => source.entities.pageByAdded(from, maxPage, { signal, maxBody: longestBody(maxPage) }),
       signal,
     )
-    for await (const rows of wholeRows(entities, pass.context.codec, page, { signal })) {
+    for await (const rows of wholeRows(source, pass.context, page, { signal })) {
       if (rows.length > 0) yield rows
       await throttle.take(shard, rows.length, signal)
     }

@@ -23,13 +23,13 @@ export async function eachEntity(
   const { signal } = pass
   const limit = pLimit(SHARDS_AT_ONCE)
   await Promise.all(
-    Array.from(idsByShard(pass.context, ids), ([{ entities, name }, group]) =>
+    Array.from(idsByShard(pass.context, ids), ([shard, group]) =>
       limit(async () => {
         for (const chunk of chunks(group, IDS_PER_READ)) {
-          const rows = await entities.readBounded(chunk, longestBody(chunk.length), { signal })
+          const rows = await shard.entities.readBounded(chunk, longestBody(chunk.length), { signal })
           const existing = rows.filter((row) => row !== undefined)
-          for await (const batch of wholeRows(entities, pass.context.codec, existing, { signal }))
-            for (const row of batch) await visit(row, name)
+          for await (const batch of wholeRows(shard, pass.context, existing, { signal }))
+            for (const row of batch) await visit(row, shard.name)
         }
       }),
     ),

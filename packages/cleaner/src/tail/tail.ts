@@ -137,7 +137,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
         held.seenUntil = Math.min(held.seenUntil, unproven.seenUntil)
       const { seenUntil } = held
       for await (const rows of updatedPages(pass, shard, held, options)) {
-        for await (const batch of wholeRows(shardAt(context, shard).entities, context.codec, rows, {
+        for await (const batch of wholeRows(shardAt(context, shard), context, rows, {
           signal: pass.signal,
         })) {
           for (const chunk of chunks(batch, ENTITIES_AT_ONCE))

@@ -61,7 +61,10 @@ export interface StoreCodec extends Codec {
 export interface CodecEntries {
   /** Whether `wanted` may ever return entries, for which the store then prepares. */
   readonly writes: boolean
-  /** Returns the unknown ids that a body refers to. Called for a body that is `BODY_UNKNOWN`. Never throws. */
+  /**
+   * Returns the unknown ids that a body refers to: nearly always the same empty list. Called for a body that is `BODY_UNKNOWN`, and for each
+   * body of reads of many rows, such as scans, changes and cleaning. Never throws.
+   */
   missing(body: Uint8Array): readonly string[]
   /** Adds a stored entry for reading. Returns false if its id does not match its content, or if this codec does not know its kind. */
   learn(entry: StoredCodecEntry): boolean

@@ -1,5 +1,5 @@
 import type { Bag } from '@looseleaf/core'
-import { isPromise } from '@looseleaf/core/internal'
+import { isPromise, type EntityRow } from '@looseleaf/core/internal'
 
 /** Decodes the stored bodies of a store. */
 export interface Bodies {
@@ -9,6 +9,12 @@ export interface Bodies {
    * these from the error of a shard that cannot be asked for the entries.
    */
   decode(body: Uint8Array, shard: string): Bag | Promise<Bag>
+  /**
+   * Loads the codec entries that rows of a shard of this name refer to and this process lacks. Returns undefined if it lacks none. Readers
+   * of many rows call it before they hand the rows over: the error of a shard that cannot be asked is then an error of their read, which
+   * they retry, and not one of a row.
+   */
+  load(rows: readonly Pick<EntityRow, 'body'>[], shard: string): Promise<void> | undefined
   /** Called after a write. Publishes new codec entries in the background. */
   written(): void
 }

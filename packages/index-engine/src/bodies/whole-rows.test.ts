@@ -8,6 +8,11 @@ const MiB = 1024 * 1024
 /** A codec whose bodies have the same size stored and decoded. */
 const plainCodec: Codec = { name: 'plain', encode: () => Buffer.from('{}'), decode: () => ({}) }
 
+const contextOf = (codec: Codec): Parameters<typeof wholeRows>[1] => ({
+  codec,
+  bodies: { decode: codec.decode, load: () => undefined, written: () => {} },
+})
+
 const row = (n: number, bodyBytes: number, body?: Uint8Array | null): BoundedRow => ({
   id: Buffer.alloc(16, n),
   version: n,
@@ -30,7 +35,9 @@ test('bodies that were left out are read for each run in their current state, an
   const now = { id: Buffer.alloc(16, 2), version: 20, updated: 20, body: Buffer.from('now') }
   const table = tableOf([now])
   const given = [row(1, 1, Buffer.from('1')), row(2, 3), row(3, 3), row(4, 0, null)]
-  const runs = await Array.fromAsync(wholeRows(table, plainCodec, given, {}))
+  const runs = await Array.fromAsync(
+    wholeRows({ name: 'a', entities: table }, contextOf(plainCodec), given, {}),
+  )
   expect(runs.map((run) => run.map(({ version, body }) => [version, body?.toString()]))).toEqual([
     [
       [1, '1'],
@@ -46,7 +53,9 @@ test('a run has as many bodies as fit into 8 MiB, or one larger body', async () 
   const rows = sizes.map((size, i) => ({ ...row(i + 1, size * MiB), body: Buffer.from('read') }))
   const table = tableOf(rows)
   const given = rows.map(({ body: _, ...others }): BoundedRow => ({ ...others, body: undefined }))
-  const runs = await Array.fromAsync(wholeRows(table, plainCodec, given, {}))
+  const runs = await Array.fromAsync(
+    wholeRows({ name: 'a', entities: table }, contextOf(plainCodec), given, {}),
+  )
   expect(table.reads).toEqual([[1, 2], [3, 4], [5], [6], [7]])
   expect(runs.flat().map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7])
 })
@@ -57,17 +66,23 @@ test('bodies count with their decoded size, also those that were left out', asyn
   const rows = sizes.map((size, i) => ({ ...row(i + 1, 1), body: Buffer.of(size) }))
   const table = tableOf(rows)
   const given = rows.map((each, i): BoundedRow => (i % 2 === 0 ? each : { ...each, body: undefined }))
-  const runs = await Array.fromAsync(wholeRows(table, codec, [...given, row(7, 0, null)], {}))
+  const runs = await Array.fromAsync(
+    wholeRows({ name: 'a', entities: table }, contextOf(codec), [...given, row(7, 0, null)], {}),
+  )
   expect(runs.map((run) => run.map(({ version }) => version))).toEqual([[1, 2], [3, 4], [5], [6, 7]])
   expect(table.reads).toEqual([[2, 4, 6]])
 })
 
 test('wholeRows reads nothing if no body was left out', async () => {
   const table = tableOf([])
-  expect(await Array.fromAsync(wholeRows(table, plainCodec, [row(1, 1, Buffer.from('1'))], {}))).toHaveLength(
-    1,
-  )
-  expect(await Array.fromAsync(wholeRows(table, plainCodec, [], {}))).toEqual([])
+  expect(
+    await Array.fromAsync(
+      wholeRows({ name: 'a', entities: table }, contextOf(plainCodec), [row(1, 1, Buffer.from('1'))], {}),
+    ),
+  ).toHaveLength(1)
+  expect(
+    await Array.fromAsync(wholeRows({ name: 'a', entities: table }, contextOf(plainCodec), [], {})),
+  ).toEqual([])
   expect(table.reads).toEqual([])
 })
 

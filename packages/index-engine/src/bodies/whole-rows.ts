@@ -1,5 +1,6 @@
-import type { CallOptions, Codec } from '@looseleaf/core'
+import type { CallOptions, Shard } from '@looseleaf/core'
 import type { BoundedRow, EntityRow, EntityTable } from '@looseleaf/core/internal'
+import type { EngineContext } from '../engine-context.ts'
 import { bytesInHand } from './decode-row.ts'
 
 /** Bound on the bytes of bodies in memory at once, stored or decoded. A single larger body is allowed. */
@@ -10,23 +11,29 @@ export function longestBody(rows: number): number {
   return Math.floor(BODIES_IN_HAND / rows)
 }
 
+/** The shard of rows to complete. */
+interface WholeRowsShard extends Pick<Shard, 'name'> {
+  readonly entities: Pick<EntityTable, 'read'>
+}
+
 export type WholeRow<Row extends BoundedRow> = Omit<Row, keyof EntityRow> & EntityRow
 
 /**
- * Completes rows with the bodies that a statement left out for their length. Yields the rows in their order, in runs whose decoded
- * bodies take at most 8 MiB, or one row. A body that was left out is read shortly before its run, and has its state of then. A row that
- * has been deleted by then is left out.
+ * Completes rows with the bodies that a statement left out for their length, and loads the codec entries of all bodies. Yields the rows in
+ * their order, in runs whose decoded bodies take at most 8 MiB, or one row. A body that was left out is read shortly before its run, and has
+ * its state of then. A row that has been deleted by then is left out.
  */
 export async function* wholeRows<Row extends BoundedRow>(
-  table: Pick<EntityTable, 'read'>,
-  codec: Codec,
+  { name, entities }: WholeRowsShard,
+  { codec, bodies }: Pick<EngineContext, 'codec' | 'bodies'>,
   rows: readonly Row[],
   options: CallOptions,
 ): AsyncGenerator<readonly WholeRow<Row>[], void, undefined> {
-  for (const stored of bodyRuns(rows, ({ bodyBytes }) => bodyBytes))
-    yield* bodyRuns(await readAll(table, stored, options), ({ body }) =>
-      body ? bytesInHand(codec, body) : 0,
-    )
+  for (const stored of bodyRuns(rows, ({ bodyBytes }) => bodyBytes)) {
+    const whole = await readAll(entities, stored, options)
+    await bodies.load(whole, name)
+    yield* bodyRuns(whole, ({ body }) => (body ? bytesInHand(codec, body) : 0))
+  }
 }
 
 async function readAll<Row extends BoundedRow>(

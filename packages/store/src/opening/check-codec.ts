@@ -1,5 +1,5 @@
 import { isLooseleafError, LooseleafError } from '@looseleaf/core'
-import { describeKind, type EntityPageRow } from '@looseleaf/core/internal'
+import { describeKind, isOutage, type EntityPageRow } from '@looseleaf/core/internal'
 import type { Bodies, EngineContext } from '@looseleaf/index-engine/internal'
 import type { BodySample } from './body-sample.ts'
 
@@ -93,7 +93,8 @@ async function readBodies(
     } catch (error) {
       // The codec has recognised a body that is above its limit.
       if (isLooseleafError(error, 'BODY_TOO_LARGE')) readable++
-      else failures.push(error)
+      // A shard that cannot be asked for codec entries says nothing about the codec.
+      else if (!isOutage(error)) failures.push(error)
     }
   }
   return { readable, failures }

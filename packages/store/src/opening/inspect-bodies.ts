@@ -45,6 +45,8 @@ interface LookAtShard {
   readonly bodies: number
   readonly references: References
   readonly failures: readonly { readonly refersTo: readonly string[]; readonly error: unknown }[]
+  /** False if the codec entries of a body could not be looked for, because a shard does not answer. */
+  readonly isWhole: boolean
 }
 
 /** The row of a codec entry on one shard. */
@@ -86,7 +88,10 @@ export async function lookAtSamples(
     .filter(({ refersTo }) => !refersTo.some((id) => lost.has(id)))
   return {
     bodies: looks.reduce((sum, look) => sum + look.bodies, 0),
-    isWhole: samples.every(({ answers }) => answers) && (stored !== undefined || !('codecEntries' in codec)),
+    isWhole:
+      samples.every(({ answers }) => answers) &&
+      looks.every(({ isWhole }) => isWhole) &&
+      (stored !== undefined || !('codecEntries' in codec)),
     broken,
     undecodable: others.length,
     why: others[0] && decodingProblem(others[0].error),
@@ -98,6 +103,7 @@ async function lookAt(sample: BodySample, { codec, bodies }: Decoding): Promise<
   const failures: { readonly refersTo: readonly string[]; readonly error: unknown }[] = []
   const seen = new Set<number>()
   let seenBodies = 0
+  let isWhole = true
 
   async function look(rows: readonly EntityPageRow[]): Promise<void> {
     for (const { addedId, body } of rows) {
@@ -115,15 +121,16 @@ async function lookAt(sample: BodySample, { codec, bodies }: Decoding): Promise<
         await bodies.decode(body, sample.shard)
       } catch (error) {
         const refersTo = [shape, dictionary].filter((id) => id !== undefined)
+        if (isOutage(error)) isWhole = false
         // The codec has recognised a body that is above its limit.
-        if (!isLooseleafError(error, 'BODY_TOO_LARGE')) failures.push({ refersTo, error })
+        else if (!isLooseleafError(error, 'BODY_TOO_LARGE')) failures.push({ refersTo, error })
       }
     }
   }
 
   await look(await sample.oldest())
   await look(await sample.newest())
-  return { bodies: seenBodies, references, failures }
+  return { bodies: seenBodies, references, failures, isWhole }
 }
 
 /** Reads the codec entries of every shard. Returns undefined if a shard does not answer, or if the codec has no codec entries. */

@@ -228,6 +228,28 @@ test('a busy shard fails the search for a shape with SHARD_BUSY, and the next se
   expect(withoutMeta(await reader.get(ids.at(-1)!))).toMatchObject({ user: 'u' })
 })
 
+test('a loop over changes retries while a shard cannot be asked for an unknown shape', async () => {
+  let isBusy = true
+  const busy = faultyDriver(reference, ({ table, operation }) =>
+    isBusy && table === 'codecEntries' && operation === 'read'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_BUSY', 'There is no room.')) }
+      : undefined,
+  )
+  const reader = await open(false, busy)
+  const ids = await putUntilShaped(await open())
+  const missing = new Set(ids)
+  const retried: string[] = []
+  const onRetry = ({ code }: LooseleafError): void => {
+    retried.push(code)
+    isBusy = false
+  }
+  for await (const { id } of reader.changes({ from: 'beginning', pollMs: 10, onRetry })) {
+    missing.delete(id)
+    if (missing.size === 0) break
+  }
+  expect(retried).toEqual(['SHARD_BUSY'])
+})
+
 test('open warns of a shape that every shard has lost only if bodies refer to it', async () => {
   const writer = await open()
   await putUntilShaped(writer)
@@ -281,10 +303,14 @@ test('no shape is reported as lost while a shard does not answer', async () => {
       : undefined,
   )
   const store = await open(true, silent)
+  const reader = await open(false, silent)
   await putUntilShaped(store)
   rowsOf(0).clear()
   isSilent = true
-  expect(await inspectBodies(store.context, { rows: 10 })).toMatchObject({ broken: [], undecodable: 0 })
+  for (const { context } of [store, reader]) {
+    const { isWhole, broken, undecodable } = await inspectBodies(context, { rows: 10 })
+    expect({ isWhole, broken, undecodable }).toEqual({ isWhole: false, broken: [], undecodable: 0 })
+  }
 })
 
 test('a row of a shape whose content does not match its id is not used, with a warning', async () => {

@@ -11,10 +11,10 @@ export interface StoredCodecEntries {
 
 /** Makes the decoding of a codec without codec entries. */
 export function plainBodies(codec: Codec): Bodies {
-  return { decode: (body) => codec.decode(body), written: () => {} }
+  return { decode: (body) => codec.decode(body), load: () => undefined, written: () => {} }
 }
 
-/** Makes the decoding of a codec with codec entries. Looks for entries only if the codec does not know a body. */
+/** Makes the decoding of a codec with codec entries. `decode` looks for entries only if the codec does not know a body. */
 export function bodiesWithEntries(codec: StoreCodec, entries: StoredCodecEntries): Bodies {
   return {
     decode(body, shard) {
@@ -25,6 +25,14 @@ export function bodiesWithEntries(codec: StoreCodec, entries: StoredCodecEntries
         if (missing.length === 0) throw error
         return entries.load(missing, shard).then(() => codec.decode(body))
       }
+    },
+    load(rows, shard) {
+      let missing: Set<string> | undefined
+      for (const { body } of rows) {
+        if (body === null) continue
+        for (const id of codec.codecEntries.missing(body)) (missing ??= new Set()).add(id)
+      }
+      return missing && entries.load([...missing], shard)
     },
     written: () => entries.publish(),
   }

@@ -8,7 +8,7 @@ import type { DamagedEntity, ScanOptions } from '../../types.ts'
 /** Rows per statement. */
 const PAGE = 500
 
-type Stored = Pick<EngineContext, 'driver' | 'codec'>
+type Stored = Pick<EngineContext, 'driver' | 'codec' | 'bodies'>
 
 /**
  * Yields every living entity once, shard by shard in the order of creation, in its state when its page is read. An entity that is
@@ -47,14 +47,15 @@ export async function* scanDamaged(
 
 /** Yields every row of every shard with the shard's name. Holds only some MiB of bodies in memory, however long they are. */
 async function* storedRows(
-  { driver, codec }: Stored,
+  context: Stored,
   { signal }: CallOptions,
 ): AsyncGenerator<readonly [row: EntityRow, shard: string], void, undefined> {
-  for (const { name, entities } of driver.shards) {
+  for (const shard of context.driver.shards) {
+    const { name, entities } = shard
     for (let after = 0; ;) {
       throwIfAborted(signal)
       const page = await entities.pageByAdded(after, PAGE, { signal, maxBody: longestBody(PAGE) })
-      for await (const rows of wholeRows(entities, codec, page, { signal }))
+      for await (const rows of wholeRows(shard, context, page, { signal }))
         for (const row of rows) yield [row, name]
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) break

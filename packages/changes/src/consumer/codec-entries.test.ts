@@ -1,0 +1,70 @@
+import { LooseleafError, type Bag, type Codec } from '@looseleaf/core'
+import type { StoredCodecEntry } from '@looseleaf/core/internal'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { expect, it } from 'vitest'
+import { until } from '../../test/search.ts'
+import type { ChangedEntity } from './changed-entity.ts'
+import { consume } from './consume.ts'
+
+const entry: StoredCodecEntry = { id: 'entry-1', kind: 'entry', bytes: Buffer.from('1'), added: 1 }
+
+/** A codec whose bodies all refer to the same codec entry. */
+function referring(isKnown: boolean): Codec {
+  const codec: Codec = {
+    name: 'referring',
+    encode: (bag) => Buffer.from(JSON.stringify(bag)),
+    decode(body) {
+      if (!isKnown) throw new LooseleafError('BODY_UNKNOWN', `The body refers to ${entry.id}.`)
+      return JSON.parse(Buffer.from(body).toString()) as Bag
+    },
+  }
+  return {
+    ...codec,
+    forStore: () => ({
+      ...codec,
+      codecEntries: {
+        writes: false,
+        missing: () => (isKnown ? [] : [entry.id]),
+        learn: () => (isKnown = true),
+        confirm: () => {},
+        wanted: () => [],
+        train: () => entry,
+        known: () => (isKnown ? [entry] : []),
+      },
+    }),
+  }
+}
+
+it('a shard that cannot be asked for codec entries fails no change', async () => {
+  const memory = await memoryShards(1).connect()
+  const failed: string[] = []
+  const plan: FaultPlan = ({ table, operation }) =>
+    table === 'codecEntries' && operation === 'read' && failed.length < 3
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'gone')) }
+      : undefined
+  const shards = keepOpen(memory)
+  const writer = await DataStore.open({ shards, codec: referring(true), migrate: true })
+  const reader = await DataStore.open({
+    shards: keepOpen(faultyDriver(memory, plan)),
+    codec: referring(false),
+  })
+  await memory.shards[0]!.codecEntries.add([entry])
+  await writer.put({ n: 1 })
+  const handled: ChangedEntity[] = []
+  const onError = (error: unknown): void => void failed.push((error as LooseleafError).code)
+  const consumer = consume(reader, 'search', (change) => void handled.push(change), {
+    from: 'beginning',
+    pollMs: 10,
+    maxAttempts: 1,
+    onError,
+  })
+  await until(() => handled.length === 1 || consumer.status().deadLettered > 0)
+  expect(handled).toMatchObject([{ entity: { n: 1 }, attempt: 1 }])
+  expect(consumer.status()).toMatchObject({ handled: 1, failed: 0, deadLettered: 0 })
+  expect(new Set(failed)).toEqual(new Set(['SHARD_UNAVAILABLE']))
+  await consumer.stop()
+  await Promise.all([reader.close(), writer.close()])
+  await memory.close()
+})
