@@ -7,14 +7,15 @@ import {
 } from '@looseleaf/core'
 import { abortedError, untilAborted } from '@looseleaf/core/internal'
 import { mergeCatalogs, type Catalog, type PlacedCatalog } from './catalog.ts'
-import { createPlacement } from './placement.ts'
+import { createPlacement, type Placement } from './placement.ts'
 import { askMigratedShards } from './read-catalogs.ts'
 
 /** The process's copy of the catalog. */
 export interface CatalogHolder {
   /**
-   * Returns the copy without a statement. Throws `STORE_TOO_NEW` if the last reading found a feature that this version does not
-   * know: writes by an older copy could do harm.
+   * Returns the copy without a statement. Throws the error of the last reading if it found a feature that this version does not know
+   * (`STORE_TOO_NEW`), or a layout that this process cannot use (`LAYOUT_MISMATCH`, `CATALOG_DAMAGED`): writes by an older copy could do
+   * harm, and reads could miss entities.
    */
   current(): PlacedCatalog
   /** Returns the copy even while `current` throws. For reports only; no write or query may rely on it. */
@@ -32,17 +33,25 @@ export interface CatalogHolder {
 export function createCatalogHolder(driver: Driver, router: Router, initial: Catalog): CatalogHolder {
   let placement = createPlacement(router, initial.layout, driver.shards.length)
   let current: PlacedCatalog = { ...initial, placement }
-  let tooNew: LooseleafError | undefined
+  let refusal: LooseleafError | undefined
   let adoptions = 0
   let reading: Promise<PlacedCatalog> | undefined
   let next: Promise<PlacedCatalog> | undefined
 
+  function placementOf({ layout }: Catalog): Placement {
+    try {
+      return createPlacement(router, layout, driver.shards.length)
+    } catch (error) {
+      if (isLooseleafError(error)) refusal = error
+      throw error
+    }
+  }
+
   function replace(catalog: Catalog): void {
     // Most readings find the same layout.
-    if (JSON.stringify(catalog.layout) !== JSON.stringify(current.layout))
-      placement = createPlacement(router, catalog.layout, driver.shards.length)
+    if (JSON.stringify(catalog.layout) !== JSON.stringify(current.layout)) placement = placementOf(catalog)
     current = { ...catalog, placement }
-    tooNew = undefined
+    refusal = undefined
     adoptions++
   }
 
@@ -65,7 +74,7 @@ export function createCatalogHolder(driver: Driver, router: Router, initial: Cat
         return current
       })
       .catch((error: unknown) => {
-        if (isLooseleafError(error, 'STORE_TOO_NEW')) tooNew = error
+        if (isLooseleafError(error, 'STORE_TOO_NEW')) refusal = error
         throw error
       })
       .finally(() => {
@@ -84,7 +93,7 @@ export function createCatalogHolder(driver: Driver, router: Router, initial: Cat
 
   return {
     current() {
-      if (tooNew !== undefined) throw tooNew
+      if (refusal !== undefined) throw refusal
       return current
     },
     latest: () => current,

@@ -68,7 +68,12 @@ export function planIntersection(
   for (const other of parsed.slice(1)) requireSameOrder(parsed[0] as ParsedCondition, other)
   if (parsed.some(({ where }) => where.ranges.length === 0)) {
     for (const { index, where } of parsed) requireShards(index, where.depth, scatter)
-    return emptyPlan({ order, limit, scope: intersectionScope(parsed, { ...NO_COLUMNS, name, order }) })
+    return emptyPlan({
+      order,
+      limit,
+      placement,
+      scope: intersectionScope(parsed, { ...NO_COLUMNS, name, order }),
+    })
   }
   const conditions = withSameRange(parsed.map(withRange))
   const { index, range } = conditions[0] as Condition
@@ -88,6 +93,7 @@ export function planIntersection(
   return {
     order,
     limit,
+    placement,
     directions,
     shards,
     scope: intersectionScope(conditions, {
@@ -128,7 +134,9 @@ function placesOf({ index, where, range }: Condition, bag: Bag): Map<string, Key
 }
 
 /** Returns the plan of an intersection with an empty list, which no entity matches. */
-function emptyPlan(plan: Pick<IntersectionPlan, 'order' | 'limit' | 'scope'>): IntersectionPlan {
+function emptyPlan(
+  plan: Pick<IntersectionPlan, 'order' | 'limit' | 'placement' | 'scope'>,
+): IntersectionPlan {
   return {
     ...plan,
     directions: NO_COLUMNS.directions,

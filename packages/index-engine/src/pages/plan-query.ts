@@ -80,6 +80,7 @@ export function planQuery(
     order,
     directions,
     limit,
+    placement,
     shards,
     scatter: isAnywhere(index, depth),
     canCountRows: isCountable && !hasLongBound,

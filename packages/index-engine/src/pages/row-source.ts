@@ -1,5 +1,6 @@
 import type { Bag } from '@looseleaf/core'
 import type { Direction, Key, KeyRange } from '@looseleaf/core/internal'
+import type { Placement } from '../catalog/placement.ts'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import type { CursorScope, RowPlace } from './cursor.ts'
 
@@ -34,6 +35,8 @@ export interface RowSource {
 export interface PagePlan {
   readonly order: QueryOrder
   readonly limit: number
+  /** The placement by which its shards were chosen. */
+  readonly placement: Placement
   /** Directions of the columns of a place's key. */
   readonly directions: readonly Direction[]
   /** The query that cursors of these pages belong to. */

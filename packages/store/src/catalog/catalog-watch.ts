@@ -37,7 +37,7 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext): Ca
       const found = await loadShardCatalog(driver.shards[number] as Shard)
       const isKnown = (): boolean => found?.epoch === catalog.current().epochs[number]
       // The answer of one shard is enough. If the others do not answer, the next look reads them.
-      // A catalog that is too new throws at the next `current`.
+      // A catalog that this process cannot use throws at the next `current`.
       if (!isKnown()) await catalog.reload().catch(() => undefined)
       if (isKnown()) isOld = lookIsOld
       return found?.mayDefer !== undefined || catalog.current().mayDefer

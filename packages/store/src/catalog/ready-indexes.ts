@@ -7,12 +7,13 @@ import {
   type EngineContext,
   type ServingEntry,
 } from '@looseleaf/index-engine/internal'
+import { LayoutChanged } from './layout-changed.ts'
 
 /** Finds the catalog entries that serve the definitions of queries. */
 export interface ReadyIndexes {
   /**
    * Calls `work` with the entries of definitions. If a table was dropped since the catalog was read, reads the catalog and calls `work`
-   * once more. With `mayStandIn` an older generation serves for one that is being filled. Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`.
+   * once more; calls it again after `LayoutChanged` too. With `mayStandIn` an older generation serves for one that is being filled. Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`.
    */
   onIndexes<T>(
     definitions: readonly IndexDefinitionData[],
@@ -81,6 +82,7 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     try {
       return await work(entries)
     } catch (error) {
+      if (error instanceof LayoutChanged) return onIndexes(definitions, mayStandIn, work)
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
       await context.catalog.reload()
       const reloaded = await readyEntries(definitions, mayStandIn)

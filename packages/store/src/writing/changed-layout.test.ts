@@ -119,14 +119,52 @@ test('a store requires that its processes know layouts once the layout has chang
   ])
 })
 
-test('a process is refused a catalog whose layout has more shards than it was given', async () => {
+/** Adds a shard without buckets, as another process. */
+async function addShard(): Promise<void> {
   await changeCatalogContents(memory, ({ layout, ...contents }) => ({
     ...contents,
     layout: { ...layout!, revision: 1, shards: [...layout!.shards, { name: 'memory 2', buckets: '' }] },
   }))
+}
+
+test('a process is refused a catalog whose layout has more shards than it was given', async () => {
+  await addShard()
   await expect(store.context.catalog.reload()).rejects.toMatchObject({
     code: 'LAYOUT_MISMATCH',
     message:
       'The store has 3 shards by now, and this process was given 2. Open the store again with all of its shards.',
   })
 })
+
+test('a process that has found a layout that it cannot use answers no call by its old one', async () => {
+  const { id } = await store.put({ name: 'ada', rank: 1 })
+  await addShard()
+  const refusal = { code: 'LAYOUT_MISMATCH' }
+  await expect(store.query(byName, { name: 'ada' })).rejects.toMatchObject(refusal)
+  await expect(store.get(id)).rejects.toMatchObject(refusal)
+  await expect(store.put({ rank: 2 })).rejects.toMatchObject(refusal)
+  await changeCatalogContents(memory, ({ layout, ...contents }) => ({
+    ...contents,
+    layout: { ...layout!, revision: 2, shards: layout!.shards.slice(0, 2) },
+  }))
+  await store.context.catalog.reload()
+  expect(await store.get(id)).toMatchObject({ name: 'ada' })
+})
+
+test.each<[string, () => Promise<unknown>, unknown]>([
+  ['query', () => store.query(byName, { name: 'bob' }), { items: [{ rank: 1 }], cost: { complete: true } }],
+  ['queryMany', () => store.queryMany(byName, [{ name: 'bob' }]), [{ items: [{ rank: 1 }] }]],
+  ['queryIds', () => store.queryIds(byName, { name: 'bob' }), { items: [{}] }],
+  ['getAll', () => store.getAll(byName, { name: 'bob' }), [{ rank: 1 }]],
+  ['count', () => store.count(byName, { name: 'bob' }), 1],
+  ['countMany', () => store.countMany(byName, [{ name: 'bob' }], { exact: false }), [1]],
+])(
+  '%s of a process that has not noticed a changed layout reads the new shards',
+  async (_, call, expected) => {
+    await exchangeBuckets()
+    const other = await DataStore.open({ shards: keepOpen(memory) })
+    await other.put({ name: 'bob', rank: 1 })
+    await other.close()
+    expect({ answer: await call() }).toMatchObject({ answer: expected })
+  },
+)

@@ -1,16 +1,20 @@
 import { elapsedBy, isOutage, type CatalogEntry } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { EngineContext, QueryPlan } from '@looseleaf/index-engine/internal'
 import { createAge } from '../../catalog/age.ts'
 import { createCatalogWatch } from '../../catalog/catalog-watch.ts'
+import { LayoutChanged } from '../../catalog/layout-changed.ts'
 import type { ReadView } from '../freshness/replica-reads.ts'
 import type { Sources } from './read.ts'
 
-/** The shards that a plan reads. */
-type Planned = readonly { readonly shards: readonly number[] }[]
+/** The shards that plans read. */
+type Planned = readonly Pick<QueryPlan, 'shards' | 'placement'>[]
 
 /** Tells whether the index rows that a call reads lack no committed entity. */
 export interface Completeness {
-  /** Keeps the catalog current to some seconds. Returns true if rows of committed entities may be pending. */
+  /**
+   * Keeps the catalog current to some seconds. Returns true if rows of committed entities may be pending. Throws `LayoutChanged` if the
+   * layout has changed since the plans were made.
+   */
   mayBePending(view: ReadView, plans: Planned): Promise<boolean>
   /** Begins a read of pages. Returns a check for its end, which is true if the rows lacked no committed entity. */
   begin(sources: Sources, plans: Planned): Promise<() => boolean>
@@ -37,6 +41,13 @@ export function createCompleteness(context: EngineContext, primary: ReadView): C
   }
 
   async function mayBePending(view: ReadView, plans: Planned): Promise<boolean> {
+    const isPending = await look(view, plans)
+    const { placement } = catalog.current()
+    if (plans.some((plan) => plan.placement !== placement)) throw new LayoutChanged()
+    return isPending
+  }
+
+  async function look(view: ReadView, plans: Planned): Promise<boolean> {
     try {
       return await watch.mayBePending(plans[0]?.shards[0] ?? 0)
     } catch (error) {

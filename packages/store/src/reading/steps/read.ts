@@ -19,7 +19,7 @@ export interface ReadCall<Options extends ReadCallOptions, Result> {
   readonly mayStandIn?: boolean
   /** True if it rejects when it takes too long; see `ReadKind`. */
   readonly isWhole?: boolean
-  /** Plans, reads and judges. Called again if a table was dropped, or a replica has failed. */
+  /** Plans, reads and judges. Called again if a table was dropped, the layout has changed, or a replica has failed. */
   readonly run: (sources: Sources, options: Options) => Promise<Result>
 }
 
@@ -41,7 +41,7 @@ const NO_ENTRIES: readonly ServingEntry[] = []
  * 1. admit: a closed store rejects the call, and `close` waits for it;
  * 2. observe: the observer, the open traces and the tally learn of its beginning and its end;
  * 3. callbacks: it waits for the promises of the functions among its options;
- * 4. catalog: the generations that serve its indexes are found, and found again if a table was dropped meanwhile;
+ * 4. catalog: the generations that serve its indexes are found, and found again if a table was dropped or the layout has changed meanwhile;
  * 5. servers: it reads the cache, primaries, or replicas, and primaries again if a replica fails;
  * 6. run: it plans, reads and judges. `readPages` has the steps of pages, `readAll` those of calls that need every match.
  */
