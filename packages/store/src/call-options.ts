@@ -85,7 +85,8 @@ const shards: OptionKind = {
 }
 const router: OptionKind = {
   expected: 'a router, such as bucketRouter(…) gives',
-  fits: (value) => hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
+  fits: (value) =>
+    hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']) && typeof value['fingerprint'] === 'string',
 }
 const codec: OptionKind = {
   expected: 'a codec, such as msgpackZlibCodec() gives',

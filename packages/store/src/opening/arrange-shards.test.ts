@@ -273,6 +273,23 @@ describe('the layout in the catalog', () => {
     })
   })
 
+  test('a router with a bucket on a shard that the store does not have is refused, and nothing is written', async () => {
+    const inner = bucketRouter({ shards: 3 })
+    const router: Router = {
+      ...inner,
+      buckets: { ...inner.buckets!, shards: inner.buckets!.shards.with(9, 3) },
+    }
+    await expect(open(listed(0, 1, 2), { migrate: true, router })).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: 'Bucket 9 of the router has to be on a shard from 0 to 2; got 3.',
+    })
+    expect(await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+  })
+
   test.each([
     ['a bucket is on no shard', '1-1365', 'bucket 0 is on no shard'],
     ['a bucket is on two shards', '0-1366', 'bucket 1366 is on the shards 0 and 1'],

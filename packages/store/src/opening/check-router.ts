@@ -1,12 +1,14 @@
 import { LooseleafError, type Router } from '@looseleaf/core'
+import { requireKind, wholeNumber } from '@looseleaf/core/internal'
 import { bucketsOf } from '@looseleaf/index-engine/internal'
 
 /** Keys and ids by which a router is compared with its buckets. */
 const SAMPLES = 256
 
 /**
- * Throws `BAD_OPTION` for a router of another number of shards, and for one that claims by its fingerprint to go by its buckets alone and does
- * not: the layout of its store would have its buckets, so stored data would be looked for on other shards.
+ * Throws `BAD_OPTION` for a router of another number of shards, for one with a bucket on none of its shards, and for one that claims by its
+ * fingerprint to go by its buckets alone and does not: the layout of its store would have its buckets, so stored data would be looked for
+ * on other shards.
  */
 export function checkRouter(router: Router, shardCount: number): void {
   if (router.shardCount !== shardCount) {
@@ -17,6 +19,9 @@ export function checkRouter(router: Router, shardCount: number): void {
   }
   const buckets = bucketsOf(router)
   if (buckets === undefined) return
+  const place = { ...wholeNumber(0, shardCount - 1), expected: `on a shard from 0 to ${shardCount - 1}` }
+  for (const [bucket, shard] of buckets.shards.entries())
+    requireKind(`Bucket ${bucket} of the router`, shard, place)
   for (let i = 0; i < SAMPLES; i++) {
     const id = Buffer.alloc(16, i)
     const key = Buffer.from([i])

@@ -67,7 +67,7 @@ export async function initialise(
       storeId: source?.storeId ?? systemRandomness.uuid(),
       shardNumber,
       shardCount: driver.shards.length,
-      router: router.fingerprint,
+      router: source?.router ?? router.fingerprint,
       ...contentsOf(source ?? first),
       queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
     }

@@ -232,6 +232,13 @@ describe('an empty shard in the place of one of a store in use', () => {
     },
   )
 
+  it('an empty shard gets the fingerprint that the store was made with, whichever map its process brings', async () => {
+    const other = bucketRouter({ shards: 3, buckets: (bucket) => bucket % 3 })
+    replace(2)
+    await initialise(driver(), other, [], { ...plain, acceptEmptyShards: true })
+    expect(stored()[2]).toEqual({ ...stored()[1], shardNumber: 2 })
+  })
+
   it('an empty shard that another process is just making is accepted', async () => {
     replace(2)
     const [, second] = stored()
