@@ -50,9 +50,9 @@ const PATIENCE_MS = 250
 const PAUSE_MS = 30
 
 /**
- * Takes a key for an entity, on its shard by the catalog of the attempt. If it resolves with undefined, the entity holds the key, stamped with this version or a greater one: a
- * commit of this version, from the base that was read before, has the key to itself. If another entity is committed with the key,
- * it resolves with the id of that entity.
+ * Takes a key for an entity, on the shard that it has by the catalog of the attempt. Resolves with the id of another entity that is
+ * committed with the key. Otherwise resolves with undefined: the entity holds the key, stamped with this version or a greater one, so a
+ * commit of this version, from the base that was read before, has the key to itself.
  *
  * If another entity holds the claim, there are three cases:
  * 1. The holder is committed with the key. The key is not taken.

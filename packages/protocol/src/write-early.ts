@@ -12,9 +12,9 @@ import {
 import { shardAt } from './shards.ts'
 
 /**
- * Law 1 for writers: upserts the rows of these keys, stamped with the version that will be committed, on their shards by the catalog of the
- * attempt. Resolves with the failures when all
- * rows have ended, so that no row is in flight when the attempt fails. All other rows then exist with at least this version.
+ * Law 1 for writers: upserts the rows of these keys, stamped with the version that will be committed, on the shards that they have by the
+ * catalog of the attempt. Resolves with the failures when all rows have ended, so that no row is in flight when the attempt fails. All
+ * other rows then exist with at least this version.
  */
 export async function writeEarly(
   context: EngineContext,

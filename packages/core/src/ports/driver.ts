@@ -34,7 +34,7 @@ export interface Shard {
     entityIds: readonly Uint8Array[],
     options?: CallOptions,
   ): Promise<readonly (readonly IndexRow[])[]>
-  /** Creates the missing ones of the entity, catalog, task, pending and definition tables. */
+  /** Creates the tables of entities, the catalog, tasks, pending rows and codec entries that are missing. */
   createTables(options?: CallOptions): Promise<void>
   /** Creates an index table if it is missing. */
   createIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>
