@@ -78,15 +78,18 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     mayStandIn: boolean,
     work: (entries: readonly ServingEntry[]) => Promise<T>,
   ): Promise<T> {
+    const planAgain = (error: unknown): Promise<T> => {
+      if (error instanceof LayoutChanged) return onIndexes(definitions, mayStandIn, work)
+      throw error
+    }
     const entries = knownEntries(definitions) ?? (await readyEntries(definitions, mayStandIn))
     try {
       return await work(entries)
     } catch (error) {
-      if (error instanceof LayoutChanged) return onIndexes(definitions, mayStandIn, work)
-      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) return planAgain(error)
       await context.catalog.reload()
       const reloaded = await readyEntries(definitions, mayStandIn)
-      if (reloaded.some(({ table }, i) => table !== entries[i]?.table)) return work(reloaded)
+      if (reloaded.some(({ table }, i) => table !== entries[i]?.table)) return work(reloaded).catch(planAgain)
       throw new LooseleafError(
         'INDEX_NOT_FOUND',
         `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`, to fill the index anew.`,
