@@ -1,7 +1,9 @@
 import {
+  formatId,
   isLooseleafError,
   LooseleafError,
   metaOf,
+  parseId,
   type Bag,
   type BulkOptions,
   type CallOptions,
@@ -124,8 +126,12 @@ export function createEntities(
         },
         { ...(ifVersion !== undefined && { ifVersion }), signal },
       )
-    const { version } = await replaceExpired(attempt, signal)
-    return itemOfBag(last, id, version)
+    try {
+      const { version } = await replaceExpired(attempt, signal)
+      return itemOfBag(last, id, version)
+    } catch (error) {
+      throw isMissing(error, id) ? notFound(id) : error
+    }
   }
 
   async function update(of: unknown, patch: unknown, options: CallOptions = {}): Promise<AnyItem> {
@@ -309,5 +315,9 @@ async function* changesOf(
     }
   }
 }
+
+/** Tells whether an error says that this entity does not exist. A patch function may throw the error of another entity. */
+const isMissing = (error: unknown, id: EntityId): boolean =>
+  isLooseleafError(error, 'NOT_FOUND') && error.entity === formatId(parseId(id))
 
 const idOf = (id: EntityId | undefined): { readonly id?: EntityId } => (id === undefined ? {} : { id })

@@ -308,7 +308,7 @@ test('a call with many entities rejects with all fates if one fails, and writes 
     [
       'updateMany',
       () => issues.updateMany([kept!, missing], { project: 'q' }),
-      /There is no entity/,
+      /There is no issue/,
       [true, false],
     ],
     ['deleteMany', () => issues.deleteMany([kept!.id, missing, 'none']), /id/, [true, true, false]],
