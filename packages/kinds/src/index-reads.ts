@@ -1,4 +1,4 @@
-import type { Fate } from '@looseleaf/core'
+import { LooseleafError, type Fate } from '@looseleaf/core'
 import {
   badArgument,
   checkOptions,
@@ -123,6 +123,13 @@ export function createIndexReads(
       } while (cursor !== undefined)
     },
     async list(where, options = {}) {
+      checkOptions('list', options, optionsOf.list)
+      if (definition.include === undefined) {
+        throw new LooseleafError(
+          'BAD_QUERY',
+          `Index ${definition.name} includes no properties, so it cannot list them: add \`include\` to its definition, or use \`page\`.`,
+        )
+      }
       const found = await store.list(definition, where as object, options)
       // Rows include the properties of `on`, so also the name of the kind.
       const items = found.items.map(({ [KIND_PROPERTY]: _, ...item }) => item)

@@ -182,6 +182,15 @@ test('list returns the properties of covering rows', async () => {
   expect([titles, verified, cost.entitiesCovered]).toEqual([['Notes'], true, 1])
 })
 
+test('list of an index without include is refused with the call of the kind that reads it', async () => {
+  const issues = await filled(1)
+  await expect(issues.byProject.list({ project: 'p' })).rejects.toMatchObject({
+    code: 'BAD_QUERY',
+    message:
+      'Index issue_by_project includes no properties, so it cannot list them: add `include` to its definition, or use `page`.',
+  })
+})
+
 test('calls of a store take the definition of an index, and the error for an index says so', async () => {
   const store = await openStore(Issue)
   const issues = Issue.in(store)

@@ -23,6 +23,6 @@ export function createCarefulAge(time: Time, milliseconds: number): () => boolea
 export function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
   return new LooseleafError(
     'DEADLINE',
-    `Index ${index}: reading took longer than ${queryTimeMs} ms (queryTimeMs), so entities that have moved may be missing. Read page by page with \`query\` and its cursor.`,
+    `Index ${index}: reading took longer than ${queryTimeMs} ms (queryTimeMs), so entities that have moved may be missing. Read page by page, each with the cursor of the page before.`,
   )
 }
