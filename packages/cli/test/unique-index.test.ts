@@ -117,3 +117,42 @@ test('import --on-error skip skips lines whose keys are claimed', async () => {
   const { count } = (await run('count', 'by_mail', '--scatter', '--json')).json<{ count: number }>()
   expect(count).toBe(3)
 })
+
+/** Creates a store with a unique index, for a second config with a stricter generation. */
+async function withStricterConfig(): Promise<{
+  run: (...words: string[]) => ReturnType<typeof runInside>
+  runOld: (...words: string[]) => ReturnType<typeof runInside>
+}> {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'one.config.ts'), config(true))
+  const stricter = "{ mail: { type: 'string', key: 'lower' } }"
+  writeFileSync(join(cwd, 'two.config.ts'), config(true).replace("{ mail: 'string' }", stricter))
+  const withFile =
+    (file: string) =>
+    (...words: string[]): ReturnType<typeof runInside> =>
+      runInside([...words, '--config', file], { cwd })
+  const [runOld, run] = [withFile('one.config.ts'), withFile('two.config.ts')]
+  await runOld('init')
+  return { run, runOld }
+}
+
+test('the dry run of a stricter unique generation says that it refuses writes of all programs, which name the generation', async () => {
+  const { run, runOld } = await withStricterConfig()
+  const note = 'It would be unique for all programs at once'
+  const planned = await run('index', 'add', 'by_mail', '--dry-run')
+  expect(planned.stdout).toContain(note)
+  const plan = await run('index', 'add', 'by_mail', '--dry-run', '--json')
+  expect(plan.json()).toMatchObject({ indexes: [{ action: 'generation', refusesDuplicates: true }] })
+  const unchanged = await runOld('index', 'add', 'by_mail', '--dry-run')
+  expect([unchanged.code, unchanged.stdout.includes(note)]).toEqual([0, false])
+
+  await run('index', 'add', 'by_mail')
+  await runOld('put', '{"mail":"eve"}')
+  const refused = await runOld('put', '{"mail":"Eve"}')
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('Index by_mail, generation 2 (mail lower of mail string), is unique'),
+  ])
+  await run('index', 'drop', 'by_mail', '--generation', '2', '--now', '--yes')
+  expect((await runOld('put', '{"mail":"Eve"}')).code).toBe(0)
+})

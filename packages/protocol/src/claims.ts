@@ -11,7 +11,10 @@ import {
 } from '@looseleaf/core/internal'
 import {
   deriveClaims,
+  isClaimsOf,
+  isInUse,
   keyIdentity,
+  propertyText,
   shardOfRow,
   tableSpec,
   type EngineContext,
@@ -192,16 +195,38 @@ function sameId(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0
 }
 
-/** Creates the error of a write whose key another entity has. */
+/**
+ * Creates the error of a write whose key another entity has. Names the generations with these claims if another generation in use has
+ * other keys, because the program of the writer may define only that one.
+ */
 export function duplicateKey(
-  { name }: Pick<CatalogEntry, 'name'>,
+  { catalog }: EngineContext,
+  claims: CatalogEntry,
   entityId: Uint8Array,
   holderId: Uint8Array,
 ): LooseleafError {
+  const { name } = claims
   const [entity, holder] = [formatId(entityId), formatId(holderId)]
+  const generations = catalog
+    .current()
+    .indexes.filter((entry) => entry.name === name && !entry.unique && isInUse(entry))
+  const claiming = generations.filter((rows) => isClaimsOf(claims, rows))
+  const isAmbiguous = claiming.length > 0 && claiming.length < generations.length
+  const which = isAmbiguous
+    ? `, ${generationsText(claiming)} (${claims.properties.map(propertyText).join(', ')}),`
+    : ''
+  const why = isAmbiguous
+    ? ` Writes of all programs have to satisfy every generation in use: ${numbersOf(generations)}.`
+    : ''
   return new LooseleafError(
     'DUPLICATE_KEY',
-    `Index ${name} is unique: entity ${entity} was not written, because entity ${holder} has its key.`,
+    `Index ${name}${which} is unique: entity ${entity} was not written, because entity ${holder} has its key.${why}`,
     { entity, index: name, holder },
   )
 }
+
+const numbersOf = (entries: readonly CatalogEntry[]): string =>
+  entries.map(({ generation }) => generation).join(', ')
+
+const generationsText = (entries: readonly CatalogEntry[]): string =>
+  `generation${entries.length === 1 ? '' : 's'} ${numbersOf(entries)}`

@@ -55,7 +55,7 @@ export async function claimEarly(
   const eitherSignal = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
   const takeOne = async ({ entry, key }: PlacedKey): Promise<void> => {
     const holder = await takeKey(context, take, placement, { entry, key, entityId, version }, eitherSignal)
-    if (holder !== undefined) throw duplicateKey(entry, entityId, holder)
+    if (holder !== undefined) throw duplicateKey(context, entry, entityId, holder)
   }
   await Promise.all(
     keys.map(async (key) => {

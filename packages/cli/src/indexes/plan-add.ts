@@ -27,6 +27,8 @@ export interface PlannedIndex {
   readonly generation: number
   /** Differences to the newest generation in the store. */
   readonly differs: readonly string[]
+  /** Set if the index exists and gets new claims: writes of all programs are refused if another entity has their key. */
+  readonly refusesDuplicates?: true
   /** New tables on every shard. */
   readonly tables: readonly { readonly table: string; readonly statements: readonly string[] }[]
 }
@@ -102,6 +104,7 @@ function planIndex(
     action,
     generation: (rows ?? existing)?.generation ?? 1,
     differs: before === undefined ? [] : differences(before, using, definition),
+    ...(before !== undefined && added.some(({ unique }) => unique) && { refusesDuplicates: true }),
     tables: added.map((entry) => ({ table: entry.table, statements: statementsOf(shard, entry) })),
   }
   return { index, added }

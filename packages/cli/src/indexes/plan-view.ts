@@ -1,11 +1,15 @@
 import { counted } from '@looseleaf/core/internal'
 import type { AddPlan, PlannedIndex } from './plan-add.ts'
 
+const REFUSES_DUPLICATES =
+  'It would be unique for all programs at once: a write whose key another entity has claimed is refused with DUPLICATE_KEY, also if the program of the writer defines the index otherwise.'
+
 /** Returns the effect of adding indexes for people. */
 export function planText({ indexes, shards, entities }: AddPlan): string {
   const lines = indexes.flatMap((planned) => [
     sentence(planned),
     ...planned.differs.map((difference) => `  ${difference}`),
+    ...(planned.refusesDuplicates ? [REFUSES_DUPLICATES] : []),
     ...planned.tables.flatMap(({ statements }) => statements.map((sql) => `\n${sql};`)),
     '',
   ])

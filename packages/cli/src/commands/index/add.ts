@@ -45,6 +45,7 @@ With --dry-run:
       "action": "new", "generation", "claims", "restore", "misfits" or
         "nothing",
       "generation", "differs": [text],
+      "refusesDuplicates": true if an index in use gets new claims,
       "tables": [{ "table", "statements": [sql] }] }],
     "shards": [name], "entities": estimate of the entities to read }`
 
