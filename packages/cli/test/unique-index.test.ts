@@ -118,8 +118,9 @@ test('import --on-error skip skips lines whose keys are claimed', async () => {
   expect(count).toBe(3)
 })
 
-/** Creates a store with a unique index, for a second config with a stricter generation. */
+/** Creates a store with a unique index and two entities that share a key of the stricter generation in the second config. */
 async function withStricterConfig(): Promise<{
+  ids: string[]
   run: (...words: string[]) => ReturnType<typeof runInside>
   runOld: (...words: string[]) => ReturnType<typeof runInside>
 }> {
@@ -133,7 +134,10 @@ async function withStricterConfig(): Promise<{
       runInside([...words, '--config', file], { cwd })
   const [runOld, run] = [withFile('one.config.ts'), withFile('two.config.ts')]
   await runOld('init')
-  return { run, runOld }
+  const ids: string[] = []
+  for (const mail of ['ada', 'ADA'])
+    ids.push((await runOld('put', JSON.stringify({ mail }), '--json')).json<{ id: string }>().id)
+  return { ids, run, runOld }
 }
 
 test('the dry run of a stricter unique generation says that it refuses writes of all programs, which name the generation', async () => {
@@ -155,4 +159,22 @@ test('the dry run of a stricter unique generation says that it refuses writes of
   ])
   await run('index', 'drop', 'by_mail', '--generation', '2', '--now', '--yes')
   expect((await runOld('put', '{"mail":"Eve"}')).code).toBe(0)
+})
+
+test('swap says that duplicates hold a filled unique generation, and names the command that lists them', async () => {
+  const { ids, run } = await withStricterConfig()
+  await run('index', 'add', 'by_mail')
+  expect((await run('index', 'swap', 'by_mail', '--dry-run')).stderr).toContain('generation 2, is building')
+  await run('index', 'repair', 'by_mail', '--generation', '2')
+  const held = await run('index', 'swap', 'by_mail', '--dry-run')
+  expect([held.code, held.stderr]).toEqual([
+    4,
+    'Error: Index by_mail, generation 2, is filled, but 1 entity has a key that another entity has claimed: the others stay until it is ready. List the entities with: looseleaf index violations by_mail. Change or delete one entity of each pair, then run: looseleaf index repair by_mail --generation 2\n',
+  ])
+  const violations = await run('index', 'violations', 'by_mail')
+  for (const id of ids) expect(violations.stdout).toContain(id)
+
+  await run('put', '{"mail":"eve"}', '--id', ids[1]!)
+  await run('index', 'repair', 'by_mail', '--generation', '2')
+  expect((await run('index', 'swap', 'by_mail', '--dry-run')).code).toBe(0)
 })

@@ -1,4 +1,6 @@
+import { readCleanerReport } from '@looseleaf/cleaner'
 import { LooseleafError } from '@looseleaf/core'
+import { counted } from '@looseleaf/core/internal'
 import { isInUse } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
@@ -12,6 +14,7 @@ import {
   newerThan,
   type Generation,
 } from '../../indexes/index-generations.ts'
+import { reportOf } from '../../indexes/index-table.ts'
 import type { Session } from '../../running/session.ts'
 import {
   addHideOrDropOptions,
@@ -97,13 +100,32 @@ async function generationToKeep(
   }
   if (!isInUse(kept.rows)) throw halfDropped(name, [kept], all.length)
   if (isReady(kept)) return kept
-  const { generation, state, hidden } = kept.rows
+  throw await notReady(session, name, kept)
+}
+
+/** Returns the error for keeping a generation in use that is not ready, with the command that helps. */
+async function notReady(
+  session: Session,
+  name: string,
+  { rows, claims }: Generation,
+): Promise<LooseleafError> {
+  const { generation, state, hidden } = rows
   const which = `${name} --generation ${generation}`
-  throw new LooseleafError(
-    'INDEX_NOT_READY',
-    hidden
-      ? `Index ${name}, generation ${generation}, is hidden, so it cannot replace the others. Bring it back with: looseleaf index restore ${which}`
-      : `Index ${name}, generation ${generation}, is ${state === 'ready' ? 'building its claims' : state}: the others stay until it is ready. Fill it with: looseleaf index repair ${which}`,
+  const repair = `looseleaf index repair ${which}`
+  const subject = `Index ${name}, generation ${generation},`
+  const error = (text: string): LooseleafError => new LooseleafError('INDEX_NOT_READY', `${subject} ${text}`)
+  if (hidden)
+    return error(
+      `is hidden, so it cannot replace the others. Bring it back with: looseleaf index restore ${which}`,
+    )
+  if (state !== 'ready' || claims === undefined)
+    return error(`is ${state}: the others stay until it is ready. Fill it with: ${repair}`)
+  const report = await readCleanerReport(await session.store(), { signal: session.signal })
+  const duplicates = reportOf(report, claims)?.lastRun?.tally.duplicates ?? 0
+  return error(
+    duplicates === 0
+      ? `is building its claims: the others stay until it is ready. Fill it with: ${repair}`
+      : `is filled, but ${counted(duplicates, 'entity has a key', 'entities have a key')} that another entity has claimed: the others stay until it is ready. List the entities with: looseleaf index violations ${name}. Change or delete one entity of each pair, then run: ${repair}`,
   )
 }
 
