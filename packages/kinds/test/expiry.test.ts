@@ -47,23 +47,23 @@ test('an expired entity is hidden from every read of its kind', async () => {
   expect(await sessions().exists(id)).toBe(false)
   expect(await sessions().getMany([id, stays.id])).toEqual([undefined, stays])
   expect(sessions().itemOf(entity)).toBeUndefined()
-  const visible = [stays, without]
+  // Ids of one millisecond have no order.
+  const visible = [stays, without].toSorted((one, other) => (one.id < other.id ? -1 : 1))
   const where = { user: 'ann' }
   expect(await sessions().byUser.all(where)).toEqual(visible)
-  expect(await sessions().byUser.first(where)).toEqual(stays)
+  expect(await sessions().byUser.first(where)).toEqual(visible[0])
   expect((await sessions().byUser.page(where)).items).toEqual(visible)
   expect(await Array.fromAsync(sessions().byUser.each(where))).toEqual(visible)
   const [page] = await sessions().byUser.pageMany([where], { count: true, limit: 1 })
-  expect(page).toMatchObject({ items: [stays], count: 2 })
+  expect(page).toMatchObject({ items: [visible[0]], count: 2 })
   expect(await sessions().byUser.count(where)).toBe(2)
   expect(await sessions().byUser.count(where, { exact: true })).toBe(2)
   expect(await sessions().byUser.countMany([where])).toEqual([2])
   const byUser = Session.indexes.find(({ name }) => name === 'session_by_user')!
   const common = { index: byUser, where }
-  expect((await store.intersect([common, common])).items.map((item) => item.id)).toEqual([
-    stays.id,
-    without.id,
-  ])
+  expect((await store.intersect([common, common])).items.map((item) => item.id)).toEqual(
+    visible.map((item) => item.id),
+  )
   // Rows stay until a cleaner has deleted the entity, so `ids` has three.
   expect((await sessions().byUser.ids(where)).items).toHaveLength(3)
 })
