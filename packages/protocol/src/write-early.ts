@@ -76,10 +76,14 @@ export async function claimEarly(
 function beforeCommit(error: unknown): unknown {
   if (!isLooseleafError(error) || !error.unknownOutcome) return error
   const code = error.code === 'OUTCOME_UNKNOWN' ? 'SHARD_UNAVAILABLE' : error.code
-  return new LooseleafError(code, `${error.message} The entity was not written.`, {
-    shard: error.shard,
-    cause: error,
-  })
+  return new LooseleafError(
+    code,
+    `${error.message} This concerns an index row only: the entity was not written.`,
+    {
+      shard: error.shard,
+      cause: error,
+    },
+  )
 }
 
 /** A key with which another entity is committed. */

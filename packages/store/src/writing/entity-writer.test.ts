@@ -164,7 +164,9 @@ describe('a driver that mixes sessions of an index shard', () => {
     const failed = store.put({ name: 'one' })
     await expect(failed).rejects.toEqual(withCode('STATEMENT_FAILED'))
     await expect(failed).rejects.toMatchObject({ unknownOutcome: false, retryable: false })
-    await expect(failed).rejects.toThrow('Sessions are mixed. The entity was not written.')
+    await expect(failed).rejects.toThrow(
+      'Sessions are mixed. This concerns an index row only: the entity was not written.',
+    )
     expect(await find(store, 'one')).toEqual([])
   })
 })

@@ -94,7 +94,9 @@ describe('rows', () => {
     expect(failure?.error).toMatchObject({
       code: 'SHARD_UNAVAILABLE',
       retryable: true,
-      message: expect.stringMatching(/connection was lost.*The entity was not written\.$/),
+      message: expect.stringMatching(
+        /connection was lost.*This concerns an index row only: the entity was not written\.$/,
+      ),
       cause: { code: 'OUTCOME_UNKNOWN' },
     })
   })

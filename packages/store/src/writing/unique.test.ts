@@ -338,7 +338,7 @@ describe('faults of a database', () => {
     const id = store.newId()
     const error: unknown = await store.put({ mail: 'ada' }, { id }).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ retryable: true, unknownOutcome: false })
-    expect(String(error)).toContain('The entity was not written.')
+    expect(String(error)).toContain('This concerns an index row only: the entity was not written.')
     await store.put({ mail: 'ada' }, { id })
     await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ holder: id })
   })
