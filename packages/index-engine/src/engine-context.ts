@@ -16,6 +16,8 @@ export interface EngineContext {
   readonly clock: VersionClock
   readonly catalog: CatalogHolder
   readonly events: StoreEvents
+  /** Passes a warning to `onWarning` of the store's program, by default to the process. Never throws. */
+  readonly onWarning: (message: string) => void
   /** Stops work that runs on these parts when the store closes. */
   readonly closing: Closing
 }

@@ -31,6 +31,7 @@ import type { ExistsOptions, GetManyOptions } from '@looseleaf/store/internal'
 import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError } from './fate.ts'
+import type { OnWarning } from './fill-warning.ts'
 import { createExpiry } from './expiry.ts'
 import { parsePatch } from './patch.ts'
 import { parseReference, parseValue } from './reference.ts'
@@ -73,6 +74,7 @@ export function createEntities(
   indexes: readonly IndexDefinition[],
 ): UntypedEntities {
   const { name } = shape
+  const { onWarning } = store.context
   const { isVisible, replaceExpired } = createExpiry(store, shape)
   const requireUnique = createUniqueCheck(store, shape, indexes)
 
@@ -80,7 +82,7 @@ export function createEntities(
     new LooseleafError('NOT_FOUND', `There is no ${name} ${entity}.`, { entity })
 
   const itemOfBag = (bag: Bag, id: EntityId, version: number): AnyItem =>
-    shape.toItem({ ...bag, id }, version)
+    shape.toItem({ ...bag, id }, version, onWarning)
 
   async function insert(value: object, options: NewOptions = {}): Promise<AnyItem> {
     checkOptions('insert', options, NEW)
@@ -211,7 +213,7 @@ export function createEntities(
 
   async function get(id: EntityId, options: GetOptions = {}): Promise<AnyItem | undefined> {
     const entity = await find(id, options)
-    return entity && readItem(shape, entity)
+    return entity && readItem(shape, entity, onWarning)
   }
 
   async function remove(of: unknown, options: CallOptions = {}): Promise<boolean> {
@@ -258,7 +260,7 @@ export function createEntities(
     async getMany(ids, options = {}) {
       const found = await store.getMany(ids, options)
       return found.map((entity) =>
-        entity !== undefined && isVisible(entity) ? readItem(shape, entity) : undefined,
+        entity !== undefined && isVisible(entity) ? readItem(shape, entity, onWarning) : undefined,
       )
     },
     insert,
@@ -281,11 +283,11 @@ export function createEntities(
       )
     },
     deleteMany: (of, options) => eachOf('deleteMany', of, options, remove, () => true),
-    changes: (options) => changesOf(store.changes(options), shape, isVisible),
+    changes: (options) => changesOf(store.changes(options), shape, isVisible, onWarning),
     itemOf(entity) {
       if (!isRecord(entity) || metaOf(entity as Entity) === undefined)
         throw badArgument('itemOf', 'an entity that a store has read', entity)
-      return isVisible(entity) ? readItem(shape, entity) : undefined
+      return isVisible(entity) ? readItem(shape, entity, onWarning) : undefined
     },
   }
 }
@@ -298,12 +300,13 @@ async function* changesOf(
   changes: AsyncIterable<EntityChange>,
   shape: Shape,
   isVisible: (bag: Bag) => boolean,
+  onWarning: OnWarning,
 ): AsyncGenerator<ItemChange<object>, void, undefined> {
   for await (const change of changes) {
     const { id, version, updated, entity } = change
     if (entity !== undefined && !shape.isOf(entity)) continue
     // An expired entity counts as deleted.
-    const item = entity && isVisible(entity) ? readItem(shape, entity) : undefined
+    const item = entity && isVisible(entity) ? readItem(shape, entity, onWarning) : undefined
     yield {
       id,
       version,

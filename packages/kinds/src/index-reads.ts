@@ -40,7 +40,7 @@ export function createIndexReads(
   writes: UntypedEntities,
   hidden: string | undefined,
 ): IndexOf<object, readonly never[]> {
-  const readerFor = createItemReader(shape, definition)
+  const readerFor = createItemReader(shape, definition, store.context.onWarning)
 
   /** Reads a page. The store checks `where` and the options. */
   async function readPage(where: unknown, options: QueryOptions): Promise<Page<object>> {

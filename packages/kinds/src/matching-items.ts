@@ -2,6 +2,7 @@ import type { Bag, Entity } from '@looseleaf/core'
 import { KIND_PROPERTY } from '@looseleaf/core/internal'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import { createMatcher } from '@looseleaf/index-engine/internal'
+import type { OnWarning } from './fill-warning.ts'
 import { copied } from './same-value.ts'
 import { readItem, type Item, type Shape } from './shape.ts'
 
@@ -16,7 +17,11 @@ export type ItemReader = (entities: readonly Entity[]) => Item<object>[]
  * matches stored bags. An upgrade, a default or `checkReads` may give an item another value, so items that `where` does not match are left
  * out. An item that is as it is stored is not checked again.
  */
-export function createItemReader(shape: Shape, definition: IndexDefinition): (where: unknown) => ItemReader {
+export function createItemReader(
+  shape: Shape,
+  definition: IndexDefinition,
+  onWarning: OnWarning,
+): (where: unknown) => ItemReader {
   return (givenWhere) => {
     // The caller may change the object for its next query while this one runs.
     const where = copied(givenWhere, WHERE_DEPTH)
@@ -32,7 +37,7 @@ export function createItemReader(shape: Shape, definition: IndexDefinition): (wh
     let matches: ((bag: Bag) => boolean) | undefined
     for (const entity of entities) {
       const derivedBefore = derivedItems
-      const item = readItem(shape, entity, onDerived)
+      const item = readItem(shape, entity, onWarning, onDerived)
       if (derivedItems > derivedBefore) {
         matches ??= createMatcher(definition, where)
         if (!matches({ ...item, [KIND_PROPERTY]: shape.name })) continue

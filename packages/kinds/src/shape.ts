@@ -8,6 +8,7 @@ import {
   type EntityMeta,
 } from '@looseleaf/core'
 import { KIND_PROPERTY as KIND, setMeta, isPromise } from '@looseleaf/core/internal'
+import type { FillWarning, OnWarning } from './fill-warning.ts'
 import { agrees, applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { createKnownNames } from './known-names.ts'
 import { knownOfMisfit } from './known-of-misfit.ts'
@@ -76,7 +77,7 @@ export interface Shape {
    * Makes the item of an entity, with upgrades and defaults. Calls `onDerived` if the item may differ from the stored bag, so that index
    * rows may have other values.
    */
-  toItem(entity: Entity, version: number, onDerived?: () => void): Item<object>
+  toItem(entity: Entity, version: number, onWarning: OnWarning, onDerived?: () => void): Item<object>
 }
 
 export interface ShapeOptions {
@@ -86,8 +87,7 @@ export interface ShapeOptions {
   readonly schema: Schema
   readonly upgrades: readonly Upgrade[]
   readonly checkReads: boolean
-  /** Called for an entity that is read with values which are not stored, from defaults or upgrades. Dots in their names lead into objects. */
-  readonly onFill: (entity: EntityId, names: ReadonlySet<string>) => void
+  readonly onFill: FillWarning
 }
 
 export function createShape(options: ShapeOptions): Shape {
@@ -188,7 +188,7 @@ export function createShape(options: ShapeOptions): Shape {
   }
 
   /** Returns the properties that a read shows: with defaults, and by `checkReads` as the output of the schema. */
-  function shownTo(properties: Bag, entity: EntityId): object {
+  function shownTo(properties: Bag, entity: EntityId, onWarning: OnWarning): object {
     if (!checkReads && knownNames.isComplete(properties)) return properties
     const output = checkReads ? fit(properties, entity) : validatedIfFit(schema, properties)
     if (output === undefined || output === properties) return properties
@@ -197,14 +197,14 @@ export function createShape(options: ShapeOptions): Shape {
       ? checkedRead(properties, output, entity)
       : (filledIn(properties, output) as object)
     const added = addedNames(properties, shown)
-    if (added.size > 0) onFill(entity, added)
+    if (added.size > 0) onFill(entity, added, onWarning)
     return shown
   }
 
   /** Reports the properties that upgrades have changed. Indexes have the old values until the entity is written. */
-  function reportUpgraded(before: Bag, after: Bag, entity: EntityId): void {
+  function reportUpgraded(before: Bag, after: Bag, entity: EntityId, onWarning: OnWarning): void {
     const changed = Object.keys(after).filter((property) => !sameValue(after[property], before[property]))
-    onFill(entity, new Set(changed))
+    onFill(entity, new Set(changed), onWarning)
   }
 
   function checkedRead(properties: Bag, output: object, entity: EntityId): object {
@@ -277,10 +277,10 @@ export function createShape(options: ShapeOptions): Shape {
       return storedForm(withUnknownNames(properties, output))
     },
     // A hot path: a page calls it for each entity, so it copies as little as possible.
-    toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version, onDerived) {
+    toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version, onWarning, onDerived) {
       const newest = inNewestShape(properties as Bag, numberOf(shape), id)
-      if (newest !== properties) reportUpgraded(properties as Bag, newest, id)
-      const shown = shownTo(newest, id)
+      if (newest !== properties) reportUpgraded(properties as Bag, newest, id, onWarning)
+      const shown = shownTo(newest, id, onWarning)
       if (shown !== properties) onDerived?.()
       return Object.assign(checkReads ? { ...shown } : shown, { id, version })
     },
@@ -288,9 +288,14 @@ export function createShape(options: ShapeOptions): Shape {
 }
 
 /** Makes the item of an entity that a store has read, see `Shape.toItem`. `metaOf` works for the item, too. */
-export function readItem(shape: Shape, entity: Entity, onDerived?: () => void): Item<object> {
+export function readItem(
+  shape: Shape,
+  entity: Entity,
+  onWarning: OnWarning,
+  onDerived?: () => void,
+): Item<object> {
   const meta = readMeta(entity)
-  const item = shape.toItem(entity, meta.version, onDerived)
+  const item = shape.toItem(entity, meta.version, onWarning, onDerived)
   setMeta(item, meta.version, meta.updated.getTime())
   return item
 }

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineKind, typed, unset, upgradeKinds } from '../src/index.ts'
-import { openStore } from './issues.ts'
+import { openStore, openStoreWith } from './issues.ts'
 
 const Older = defineKind('note', { schema: typed<{ text: string; lines?: { sku: string }[] }>() })
 const indexes = { byStarred: { by: [{ starred: 'boolean' }], shardOn: 'id' } } as const
@@ -105,6 +105,19 @@ test('upgradeKinds puts defaults into an index, and an earlier read warns once',
   const all = await notes.byStarred.all(starred, { scatter: true })
   expect(all.map(({ text }) => text).toSorted()).toEqual(['a', 'b', 'new'])
   expect(await upgradeKinds(store, [Newer])).toMatchObject({ upgraded: { note: 0 }, failed })
+})
+
+test('each store receives the warning of entities without a default once, by its own `onWarning`', async () => {
+  const emitWarning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  for (let stores = 0; stores < 2; stores++) {
+    const warnings: string[] = []
+    const store = await openStoreWith({ onWarning: (message) => void warnings.push(message) }, Newer)
+    const { id } = await Older.in(store).insert({ text: 'a' })
+    for (let reads = 0; reads < 2; reads++) await Newer.in(store).get(id)
+    expect(warnings).toEqual([expect.stringMatching(/^Entities of kind note, such as .* "starred"/)])
+  }
+  expect(emitWarning).not.toHaveBeenCalled()
+  emitWarning.mockRestore()
 })
 
 test('a read of an older shape warns of indexes that lack the values of its upgrade', async () => {

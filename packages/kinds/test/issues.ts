@@ -1,5 +1,5 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { DataStore } from '@looseleaf/store'
+import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { defineKind, indexesOf, type AnyKind } from '../src/index.ts'
@@ -24,8 +24,15 @@ export const Issue = defineKind('issue', {
 })
 
 /** Opens a store in memory with the indexes of these kinds. Closes it after the test. */
-export async function openStore(...kinds: readonly AnyKind[]): Promise<DataStore> {
-  const store = await DataStore.open({ shards: memoryShards(2), indexes: indexesOf(...kinds), migrate: true })
+export const openStore = (...kinds: readonly AnyKind[]): Promise<DataStore> => openStoreWith({}, ...kinds)
+
+/** As `openStore`, with options of the store. */
+export async function openStoreWith(
+  options: Pick<DataStoreOptions, 'onWarning'>,
+  ...kinds: readonly AnyKind[]
+): Promise<DataStore> {
+  const shards = memoryShards(2)
+  const store = await DataStore.open({ shards, indexes: indexesOf(...kinds), migrate: true, ...options })
   onTestFinished(() => store.close())
   return store
 }

@@ -25,7 +25,7 @@ export interface ConsumeOptions {
   readonly maxAttempts?: number | undefined
   /**
    * Called with errors of handlers, together with the change, and with errors of shards; the consumer retries both. Also called with the
-   * error that ends the consumer. Default: only that last error is reported, as a warning of the process.
+   * error that ends the consumer. Default: only that last error is reported, to `onWarning` of the store.
    */
   readonly onError?: ((error: unknown, change?: ChangedEntity) => void) | undefined
 }

@@ -1,4 +1,5 @@
 import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -124,6 +125,16 @@ describe('a consumer', () => {
     } finally {
       process.off('warning', onWarning)
     }
+  })
+
+  it('the end of a consumer without `onError` becomes a warning to `onWarning` of the store', async () => {
+    const warnings: string[] = []
+    const shards = memoryShards(1)
+    const onWarning = (message: string): void => void warnings.push(message)
+    await using warned = await DataStore.open({ shards, migrate: true, onWarning })
+    await using consumer = consume(warned, 'unknown', keep)
+    await until(() => !consumer.status().isRunning)
+    expect(warnings).toEqual([expect.stringMatching(/^The consumer unknown has ended: /)])
   })
 
   it('a known consumer resumes without `from`, and a new one is not refused while a shard does not answer', async () => {

@@ -78,7 +78,7 @@ export function consume(
   const report = (error: unknown, change?: ChangedEntity): void =>
     void guarded(
       () => options.onError?.(error, change),
-      (failure) => process.emitWarning(`onError of consume failed: ${String(failure)}`, 'LooseleafWarning'),
+      (failure) => context.onWarning(`onError of consume failed: ${String(failure)}`),
     )
   const onRoundError = (error: unknown): void => {
     if (signal.aborted) return
@@ -86,7 +86,7 @@ export function consume(
     if (!isLooseleafError(error) || !ENDS.has(error.code)) return
     controller.abort()
     if (options.onError === undefined && error.code !== 'CLOSED')
-      process.emitWarning(`The consumer ${name} has ended: ${error.message}`, 'LooseleafWarning')
+      context.onWarning(`The consumer ${name} has ended: ${error.message}`)
   }
 
   let incarnation = ''

@@ -113,6 +113,7 @@ export async function openContext(
       clock: createVersionClock(time, random),
       catalog,
       events: observing,
+      onWarning,
       closing: createClosing(time),
     }
     await agreeOnPolicies(context, policies, onWarning)
