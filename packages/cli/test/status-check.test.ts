@@ -118,6 +118,19 @@ test('status --check finds a store without a cleaner, and finds nothing in a cle
   )
 })
 
+test('status --check finds no missing cleaner while a new cleaner has not saved its first rounds', async () => {
+  const cwd = await project()
+  const store = await openStore(cwd)
+  // Rounds are saved three times per lease, so none is saved during this test.
+  const cleaner = startTunedCleaner(store, { intervalMs: 10, catalogMs: 10, leaseMs: 300_000 })
+  onTestFinished(() => cleaner.stop())
+  while ((await readCleanerReport(store)).updatedAt === undefined) await delay(10)
+  const checked = await runInside(['status', '--check', '--json'], { cwd })
+  expect(checked.json<Checked>().findings.map(({ rule }) => rule)).not.toContain('no cleaner')
+  const { shards } = await readCleanerReport(store)
+  expect(shards.map(({ lastRoundAt }) => lastRoundAt)).toEqual([undefined, undefined])
+})
+
 test('status --check finds indexes of the config that the store lacks or defines differently', async () => {
   const cwd = await project()
   const newer = CONFIG.replace(

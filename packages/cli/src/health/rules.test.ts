@@ -93,6 +93,11 @@ const withShard = (fields: Partial<ShardReport>): Facts => ({
   ...well,
   report: { ...report, shards: [{ ...shard, ...fields }] },
 })
+/** Facts of a shard without a saved round, in a store whose cleaner was seen at this time. */
+const neverFollowed = (updatedAt: Date | undefined): Facts => {
+  const never = { ...shard, worker: undefined, lastRoundAt: undefined, sinceLastRoundMs: undefined }
+  return { ...well, report: { ...report, updatedAt, shards: [{ ...never, lagMs: undefined }] } }
+}
 const withIndex = (fields: Partial<IndexReport>): Facts => ({
   ...well,
   report: { ...report, indexes: [{ ...index, ...fields }] },
@@ -201,11 +206,15 @@ const cases: Readonly<
   'no cleaner': {
     found: [
       [withShard({ sinceLastRoundMs: NO_CLEANER_MS + 1 }), 'shard one', 'for 5 min', 'host:7'],
-      [withShard({ sinceLastRoundMs: undefined, worker: undefined, lastRoundAt: undefined }), 'so far'],
+      [neverFollowed(undefined), 'shard one', 'no cleaner has followed its writes so far'],
+      [neverFollowed(ago(NO_CLEANER_MS + 1)), 'so far'],
+      [neverFollowed(ago(-2 * HOUR)), 'so far'],
       [withShard({ sinceLastRoundMs: undefined }), 'clock of its server was ahead', 'unknown', 'host:7'],
     ],
     well: [
       withShard({ sinceLastRoundMs: NO_CLEANER_MS }),
+      // A cleaner has begun, and has saved no round yet.
+      neverFollowed(ago(NO_CLEANER_MS)),
       // A store without indexes needs no cleaner.
       { ...well, report: { ...report, indexes: [], shards: [{ ...shard, sinceLastRoundMs: undefined }] } },
     ],

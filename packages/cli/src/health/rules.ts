@@ -52,6 +52,12 @@ const isShardError = (error: LooseleafError, { policies }: Facts): boolean =>
 const isAbandoned = ({ sinceLastRoundMs }: ShardReport): boolean =>
   sinceLastRoundMs === undefined || sinceLastRoundMs > NO_CLEANER_MS
 
+/** Tells whether a cleaner of the store was seen in the last minutes. A new one saves its first rounds some seconds after its start. */
+function isCleanerSeen(facts: Facts): boolean {
+  const { updatedAt } = facts.report ?? {}
+  return updatedAt !== undefined && (ageOf(updatedAt, facts) ?? Infinity) <= NO_CLEANER_MS
+}
+
 /** Returns the time for which work waits by design: until no failover can undo a commit. */
 const deleteDelayOf = ({ policies }: Facts): number => policies?.deleteDelayMs ?? 0
 
@@ -116,6 +122,7 @@ export const rules: readonly Rule[] = [
     find: (facts) =>
       followedShards(facts)
         .filter(isAbandoned)
+        .filter(({ lastRoundAt }) => lastRoundAt !== undefined || !isCleanerSeen(facts))
         .map(({ name, sinceLastRoundMs, lastRoundAt, worker }) => ({
           about: `shard ${name}`,
           problem:
