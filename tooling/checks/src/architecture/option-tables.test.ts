@@ -17,7 +17,7 @@ describe('a table of options', () => {
     /** Rows of a page. Default: 500. */
     readonly rows?: number | undefined
     /**
-     * One of \`a | b\`,
+     * The letter \`a | b\`,
      * in lower case.
      *
      * Others are refused.
@@ -29,7 +29,7 @@ describe('a table of options', () => {
   test('a table has a row for each option, with its default and the first paragraph of its docstring', () => {
     expect(optionRows(source, 'Options')).toEqual([
       '| `rows` | 500 | Rows of a page. |',
-      '| `letter` | required | One of `a \\| b`, in lower case. |',
+      '| `letter` | required | The letter `a \\| b`, in lower case. |',
     ])
   })
 

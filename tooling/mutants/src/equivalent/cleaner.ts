@@ -2,21 +2,20 @@ import type { Equivalents } from '../equivalent.ts'
 
 const noTime = 'To wait for no time changes nothing.'
 const noWork = 'With nothing to look at, nothing is sent and nothing changed.'
-const oneMore = 'Of so many in hand one more or less is the same.'
+const oneMore = 'One row more or less in hand makes no difference to the outcome.'
 
 export const cleaner: Equivalents = {
   'cleaner/check/check-index': {
-    'compare: entry === undefined → false': 'Where there is none, the look for it has said so.',
+    'compare: entry === undefined → false': 'The look for a missing index has thrown before.',
     "compare: new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${JSON.stringify(name)}.`) → new LooseleafError('', `The store has no index ${JSON.stringify(name)}.`)":
-      'Where there is none, the look for it has said so.',
+      'The look for a missing index has thrown before.',
     "checkRows: direction: 'dangling' → direction: ''":
       'There are two directions, and this is not the other.',
     'createSuspects.areMany: candidates.size >= CANDIDATES_AT_ONCE → candidates.size > CANDIDATES_AT_ONCE':
       oneMore,
   },
   'cleaner/check/confirm': {
-    'agrees: return true → return false':
-      'Of an entity with which nothing is wrong any more no row is to be settled.',
+    'agrees: return true → return false': 'A correct entity has no row to settle.',
     'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
       'Only candidates are looked at.',
   },
@@ -57,18 +56,18 @@ export const cleaner: Equivalents = {
   },
   'cleaner/tail/tail-window': {
     'updatedPages: window.gap.before.updated < oldest → false':
-      'Of a gap that is too old nothing would be read, and it ends all the same.',
+      'A gap that is too old ends without a read either way.',
     'windowFromText: value === undefined || seenUntil === 0 → (seenUntil === 0)':
       'Without a value the time is 0.',
   },
   'cleaner/clean/place-text': {
     'placeFromText: !Array.isArray(parsed) → false':
-      'What is no list fails soon after, and the answer is the same.',
+      'A value that is no list fails in the next step, with the same answer.',
     "valueFromJson: new TypeError('Not a key value.') → new TypeError('')":
       'It is caught, and nobody reads it.',
   },
   'cleaner/drain/drain-pending': {
-    'writeRows: throwIfAborted(pass.signal) → (nothing)': 'What follows ends with the signal as well.',
+    'writeRows: throwIfAborted(pass.signal) → (nothing)': 'The next call ends with the signal as well.',
     'entryOf: context.catalog.current().indexes.find((entry) => entry.table === table) → context.catalog.current().indexes.findLast((entry) => entry.table === table)':
       'There is at most one that fits.',
   },

@@ -39,7 +39,7 @@ export const indexEngine: Equivalents = {
   },
   'index-engine/pages/merge-rows': {
     'mergeRows.refill: rows.at(-1) ?? stream.reached → (rows.at(-1))':
-      'Where nothing came the shard has ended, and how far it was read does not matter any more.',
+      'A shard without an answer has ended, so its place does not matter any more.',
     'mergeRows.first: compare(row, bestRow) < 0 → compare(row, bestRow) <= 0': sameRow,
     'mergeRows.take: exhausted.length > 1 → true': 'To wait for nothing changes nothing.',
     'mergeRows.mayCome: stream === undefined → false': 'Answers are on the shards that the query asks.',

@@ -8,7 +8,7 @@ const hasSilent = 'It is said only where a shard is silent.'
 export const store: Equivalents = {
   'store/catalog/policies': {
     'agreeOnPolicies: shards.find((shard) => shard !== undefined) → shards.findLast((shard) => shard !== undefined)':
-      'Where all answer they have been brought to the same before; where one does not, it is about a warning.',
+      'The policies of all answering shards agree by then; with a silent shard, only a warning depends on them.',
   },
   'store/writing/entity-writer': {
     'createEntityWriter.writeInAttempts: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
@@ -16,7 +16,7 @@ export const store: Equivalents = {
     'createEntityWriter.writeInAttempts.committed: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
       'A catalog has an epoch for every shard.',
     'createEntityWriter.writeInAttempts: indexed: true → indexed: false':
-      'Nobody asks it of a write that wrote nothing.',
+      'The flag has no reader after a write that wrote nothing.',
     'createEntityWriter.writeInAttempts: tries > 0 && now() >= endsAt → (now() >= endsAt)':
       'At the first attempt no time has passed, and a timeout is above 0.',
     'createEntityWriter.writeInAttempts: tries > 0 → tries >= 0':
@@ -24,7 +24,8 @@ export const store: Equivalents = {
     'mayDefer: isLooseleafError(error) && error.retryable → (error.retryable)': onlyOurs,
   },
   'store/opening/initialise': {
-    'initialise: driver.shards[other]?.name → driver.shards[other].name': 'One that has a catalog is there.',
+    'initialise: driver.shards[other]?.name → driver.shards[other].name':
+      'A shard with a catalog has a name.',
     'initialise: other > 0 → other >= 0': 'Read again, the catalogs are the same.',
   },
   'store/opening/open-store': {
@@ -34,9 +35,9 @@ export const store: Equivalents = {
     'notNow: error?.shard → error.shard': hasSilent,
   },
   'store/writing/row-removals': {
-    'createRowRemovals.run: background.isFull → true': 'Where it is not full there is room at once.',
+    'createRowRemovals.run: background.isFull → true': 'A background that is not full has room at once.',
     'createRowRemovals.settled: last !== undefined && kept.includes(last) → (kept.includes(last))':
-      'What is not there is not among them.',
+      'An absent removal is not among the kept ones.',
   },
   'protocol/commit': {
     'commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,

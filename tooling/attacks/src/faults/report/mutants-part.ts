@@ -1,4 +1,4 @@
-import { scoreOf, type FileResult, type MutantsResultFile } from '@looseleaf-tooling/mutants'
+import { reasonFor, scoreOf, type FileResult, type MutantsResultFile } from '@looseleaf-tooling/mutants'
 import { markdownTable } from '../markdown-table.ts'
 import { left, number, right, sum } from './format.ts'
 import { TABLES } from './runs-part.ts'
@@ -22,7 +22,8 @@ Measured at ${commit}. A mutant hangs if a test did not end with it.`
 export function mutantsTables({ run }: MutantsResultFile): string {
   const survived = run.files.flatMap(({ file, survived: all }) => all.map((each) => `- ${at(file, each)}`))
   const equivalent = run.files.flatMap(({ file, equivalent: all }) =>
-    all.map(([name, reason]) => `- \`${file}\` ${code(name)}: ${reason}`),
+    // A result keeps the wording of its time.
+    all.map(([name, reason]) => `- \`${file}\` ${code(name)}: ${reasonFor({ file, name }) ?? reason}`),
   )
   return `## Mutants that survive${list('Survivors', survived)}${list('Equivalent mutants, which no test can kill', equivalent)}`
 }
