@@ -10,12 +10,13 @@ import { scoreOf } from './score.ts'
 import { summarise } from './summarise.ts'
 import { readSource, targetFiles } from './targets.ts'
 
-const usage = `Usage: pnpm mutants [FILE…] [--since REV] [--name TEXT] [--workers n] [--again] [--list]
+const usage = `Usage: pnpm mutants [FILE…] [--since REV] [--name TEXT] [--every n] [--workers n] [--again] [--list]
 
 Makes small changes of the protocol's code, one at a time, and checks whether a test fails.
   FILE         only files whose path contains this text
   --since REV  only lines that have changed since a revision
   --name TEXT  only mutants whose name contains this text
+  --every n    only each n-th of them: a sample over all files
   --workers n  number of workers; default: one per core
   --again      also mutants whose outcome is known for the current code
   --list       only list mutants`
@@ -28,6 +29,7 @@ const { values, positionals } = parseArgs({
   options: {
     since: { type: 'string' },
     name: { type: 'string' },
+    every: { type: 'string', default: '1' },
     workers: { type: 'string', default: String(availableParallelism()) },
     again: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
@@ -45,8 +47,9 @@ async function main(): Promise<void> {
     process.exitCode = 1
     return
   }
-  const isWanted = selection()
-  const chosen = all.filter(isWanted)
+  const wanted = all.filter(selection())
+  const every = Number(values.every)
+  const chosen = wanted.filter((_, i) => i % every === 0)
   if (chosen.length === 0) return console.log('No mutant matches.')
   if (values.list) {
     for (const { file, line, name } of chosen) console.log(`${file}:${line} ${name}`)
@@ -63,7 +66,7 @@ async function main(): Promise<void> {
   console.log('')
   for (const { file, survived } of files) for (const each of survived) console.log(`${file}:${each}`)
   console.log(`${score.toFixed(1)} % of ${mutants.length} killed, in ${seconds} s.`)
-  if (chosen.length === all.length) saveMutants({ seconds, workers, files })
+  if (wanted.length === all.length) saveMutants({ seconds, workers, every, files })
   if (score < GOAL) process.exitCode = 1
 }
 
@@ -76,7 +79,7 @@ function selection(): (mutant: Mutant) => boolean {
     (isChanged?.(mutant.file, mutant.line) ?? true)
 }
 
-if (values.help || !(Number(values.workers) >= 1)) {
+if (values.help || !(Number(values.workers) >= 1) || !(Number(values.every) >= 1)) {
   console.log(usage)
   process.exitCode = values.help ? 0 : 2
 } else await main()

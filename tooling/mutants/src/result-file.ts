@@ -9,6 +9,8 @@ export interface MutantsResultFile extends Circumstances {
 export interface MutantsRun {
   readonly seconds: number
   readonly workers: number
+  /** Each n-th mutant was tried; undefined or 1 for all of them. */
+  readonly every?: number
   readonly files: readonly FileResult[]
 }
 

@@ -7,6 +7,8 @@ import { TABLES } from './runs-part.ts'
 export function mutantsPart({ run, commit }: MutantsResultFile): string {
   const packages = [...Map.groupBy(run.files, ({ file }) => file.split('/')[1] ?? '')]
   const rows = packages.map(([name, files]) => row(name, files))
+  const { every = 1 } = run
+  const sample = every === 1 ? '' : `, on one mutant in ${every}`
   return `## Mistakes that tests notice
 
 \`pnpm mutants\` puts one small mistake at a time into the code that keeps entities and index rows consistent: a missing guard, a
@@ -15,7 +17,7 @@ above do not count. [Survivors](${TABLES}#mutants-that-survive) are listed.
 
 ${markdownTable(COLUMNS, [...rows, row('**all**', run.files)])}
 
-Measured at ${commit}. A mutant hangs if a test did not end with it.`
+Measured at ${commit}${sample}. A mutant hangs if a test did not end with it.`
 }
 
 /** Renders which mutants survive, and which no test can kill. */
