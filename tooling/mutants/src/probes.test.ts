@@ -7,6 +7,10 @@ import { probe } from './probes.ts'
 const SOURCE = `
 const double = (n: number): number => n * 2
 const wrap = (n: number) => ({ n })
+const later = (n: number) => {
+  if (n === 0) return () => 'never'
+  return () => n
+}
 function sign(n: number, zero = 'none') {
   if (n > 0) return 'plus'
   else if (n < 0) return 'minus'
@@ -35,6 +39,7 @@ it('probes tell which statements ran, and change nothing else', () => {
     value: 'none',
     ran: ['double(i)', 'return zero', "'none'", 'n * 2'],
   })
+  expect(run('later(0)()', 'never', '() => n')).toEqual({ value: 'never', ran: ['never'] })
   expect(run('JSON.stringify(wrap(3))', ...pieces)).toEqual({ value: '{"n":3}', ran: ['{ n }'] })
 })
 

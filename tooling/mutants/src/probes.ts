@@ -32,7 +32,8 @@ export function probe(file: string, source: string, first: number): Probed & { r
     const number = next++
     spans.push({ start: statement.start, end: statement.end, probe: number })
     code.appendLeft(statement.start, `${braces ? '{' : ''}${call(number)};`)
-    if (braces) code.appendRight(statement.end, '}')
+    // Prepended: an arrow function without braces may end at the same place, inside of this statement.
+    if (braces) code.prependRight(statement.end, '}')
   }
   const visit = (node: Node): void => {
     switch (node.type) {
@@ -72,7 +73,7 @@ export function probe(file: string, source: string, first: number): Probed & { r
     const number = next++
     spans.push({ start: node.start, end: node.end, probe: number })
     code.appendLeft(body.start, `(${call(number)}, `)
-    code.appendRight(body.end, ')')
+    code.prependRight(body.end, ')')
   }
   walk(program, source, visit)
 
