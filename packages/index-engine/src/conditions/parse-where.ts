@@ -1,14 +1,12 @@
-import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import type { IndexDefinitionData } from '@looseleaf/core'
 import {
   compareKeys,
   compareKeyValues,
   describeKind,
-  STRING_PREFIX_BYTES,
   type Direction,
   type Key,
   type KeyRange,
   type KeyValue,
-  isBytes,
   isPlainObject,
 } from '@looseleaf/core/internal'
 import { clip } from '../definitions/bad-index.ts'
@@ -16,13 +14,9 @@ import type { ExactRow } from '../keys/derive-rows.ts'
 import { keyIdentity } from '../keys/key-identity.ts'
 import { openIndex, type Cells, type OpenProperty } from '../keys/open-index.ts'
 import { rangeOf } from './key-ranges.ts'
+import { parseRange, type Bounds, type ExactBound } from './parse-range.ts'
+import { refuse, valueOf } from './parse-value.ts'
 import { servingIndexText } from './serving-index.ts'
-
-/** A bound of a query, with the whole of a string. */
-export interface ExactBound {
-  readonly value: KeyValue
-  readonly inclusive: boolean
-}
 
 /** A checked `where`: the ranges to scan, and the exact conditions. */
 export interface ParsedWhere {
@@ -52,8 +46,6 @@ const MAX_RANGES = 100
 const MAX_LIST = 10_000
 
 const VALUE = 'a value, a range such as { gte: … } or a list such as { in: [ … ] }'
-const OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
-type Operator = (typeof OPERATORS)[number]
 
 /** Checks a `where` against an index. Throws `BAD_QUERY` with the index, the property and the expectation. */
 export function parseWhere(definition: IndexDefinitionData, where: unknown): ParsedWhere {
@@ -201,125 +193,4 @@ function parseList(
     )
   }
   return [...distinct.values()].toSorted((a, b) => compareKeys(a.value, b.value, property.directions))
-}
-
-export interface Bounds {
-  readonly scan: Pick<KeyRange, 'lower' | 'upper'>
-  readonly lower: ExactBound | undefined
-  readonly upper: ExactBound | undefined
-}
-
-function parseRange(index: string, property: OpenProperty, range: Record<string, unknown>): Bounds {
-  const { name, isOrdered } = property
-  if (!isOrdered) refuse(index, `has hashes of ${name}, which have no order; it needs a value`)
-  const operators = Object.keys(range)
-  for (const operator of operators) {
-    if (!isOperator(operator) && operator !== 'startsWith') {
-      refuse(
-        index,
-        `knows gt, gte, lt, lte and in, and startsWith for strings; got ${clip(operator)} for ${name}`,
-      )
-    }
-  }
-  if (operators.length === 0)
-    refuse(
-      index,
-      `got an empty range for ${name}; it needs gt, gte, lt, lte or in, or startsWith for strings`,
-    )
-  if (Object.hasOwn(range, 'startsWith')) {
-    if (operators.length > 1) refuse(index, `got startsWith and other bounds for ${name}; it goes alone`)
-    return boundsOf(...beginningWith(index, property, range['startsWith']))
-  }
-  const bound = (open: Operator, closed: Operator): ExactBound | undefined => {
-    if (Object.hasOwn(range, open) && Object.hasOwn(range, closed)) {
-      refuse(index, `got both ${open} and ${closed} for ${name}; one of them is needed`)
-    }
-    const operator = Object.hasOwn(range, open) ? open : closed
-    if (!Object.hasOwn(range, operator)) return undefined
-    const value = boundOf(index, property, range[operator], `a value for ${operator}`)
-    return { value, inclusive: operator === closed }
-  }
-  return boundsOf(bound('gt', 'gte'), bound('lt', 'lte'))
-}
-
-/** Makes bounds for a scan from exact ones. */
-export function boundsOf(lower: ExactBound | undefined, upper: ExactBound | undefined): Bounds {
-  return {
-    lower,
-    upper,
-    scan: {
-      ...(lower === undefined ? {} : { lower: widened(lower, 'lower') }),
-      ...(upper === undefined ? {} : { upper: widened(upper, 'upper') }),
-    },
-  }
-}
-
-/** Returns the bounds of all strings with this beginning. The upper one is the least string after all of them. */
-function beginningWith(
-  index: string,
-  property: OpenProperty,
-  beginning: unknown,
-): [lower: ExactBound | undefined, upper: ExactBound | undefined] {
-  const { name, type, keepsBeginnings } = property
-  if (!keepsBeginnings) {
-    const has = type === 'string' ? 'has keys that do not begin as its values do' : `is of type ${type}`
-    refuse(
-      index,
-      `knows startsWith for strings, and for their keys lower, lowerNfc and prefix(n); ${name} ${has}`,
-    )
-  }
-  const bytes = boundOf(index, property, beginning, 'a string for startsWith') as Uint8Array
-  // Every string begins with the empty string.
-  if (bytes.length === 0) return [{ value: bytes, inclusive: true }, undefined]
-  // The last byte can grow, because UTF-8 has no byte 0xff.
-  const last = bytes.length - 1
-  const after = Buffer.from(bytes)
-  after[last] = (bytes[last] as number) + 1
-  return [
-    { value: bytes, inclusive: true },
-    { value: after, inclusive: false },
-  ]
-}
-
-const AFTER_EVERY_HASH = Buffer.alloc(32, 0xff)
-
-/**
- * Widens a bound on a long string to all strings with its beginning. The index keeps a long string as a beginning and a hash, and the
- * hash says nothing about the order. The check against the bag removes the surplus.
- */
-function widened(bound: ExactBound, side: 'lower' | 'upper'): ExactBound {
-  const { value } = bound
-  if (!isBytes(value) || value.length <= STRING_PREFIX_BYTES) return bound
-  const beginning = value.subarray(0, STRING_PREFIX_BYTES)
-  return {
-    value: side === 'lower' ? beginning : Buffer.concat([beginning, AFTER_EVERY_HASH]),
-    inclusive: true,
-  }
-}
-
-/** Returns the columns of a value, or of null if the index has rows for absent values. */
-function valueOf(index: string, property: OpenProperty, value: unknown, expected: string): Cells {
-  const { name, many, absent } = property
-  const expectation = many ? `${expected} (of an element)` : expected
-  if (value === null && absent !== undefined) return absent
-  if (value === undefined || value === null) {
-    refuse(index, `needs ${expectation} for ${name}; got ${describeKind(value)}, which no index row has`)
-  }
-  const cells = property.toCells(value)
-  if ('misfit' in cells) refuse(index, `needs ${expectation} for ${name}: ${cells.misfit}`)
-  return cells
-}
-
-/** Returns the exact value of a bound. Null is no bound, even if the index has rows for it. */
-function boundOf(index: string, property: OpenProperty, value: unknown, expected: string): KeyValue {
-  if (value === null) refuse(index, `needs ${expected} for ${property.name}; got null, which has no order`)
-  return valueOf(index, property, value, expected).exact.at(-1) as KeyValue
-}
-
-function isOperator(text: string): text is Operator {
-  return (OPERATORS as readonly string[]).includes(text)
-}
-
-function refuse(index: string, problem: string): never {
-  throw new LooseleafError('BAD_QUERY', `Index ${index} ${problem}.`)
 }

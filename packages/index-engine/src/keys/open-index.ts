@@ -25,6 +25,8 @@ export interface OpenProperty {
   readonly name: string
   /** The type of the values of bags and queries; the key function may give another one. */
   readonly type: ColumnType
+  /** The name of the key function, if there is one. */
+  readonly key: string | undefined
   readonly many: boolean
   /** False if the order of the keys says nothing about the values, as for hashes. */
   readonly isOrdered: boolean
@@ -109,6 +111,7 @@ function prepareProperty(property: IndexedProperty): OpenProperty {
   return {
     name,
     type,
+    key,
     many,
     isOrdered: key !== 'hash',
     keepsBeginnings: type === 'string' && keepsBeginnings(key),

@@ -7,13 +7,8 @@ import {
   type KeyRange,
 } from '@looseleaf/core/internal'
 import type { Placement } from '../catalog/placement.ts'
-import {
-  parseWhere,
-  satisfies,
-  boundsOf,
-  type ExactBound,
-  type ParsedWhere,
-} from '../conditions/parse-where.ts'
+import { boundsOf, type ExactBound } from '../conditions/parse-range.ts'
+import { parseWhere, satisfies, type ParsedWhere } from '../conditions/parse-where.ts'
 import { deriveExactRows } from '../keys/derive-rows.ts'
 import { keyIdentity } from '../keys/key-identity.ts'
 import { openIndex } from '../keys/open-index.ts'
