@@ -117,7 +117,7 @@ function beginningWith(
   property: OpenProperty,
   beginning: unknown,
 ): [lower: ExactBound | undefined, upper: ExactBound | undefined] {
-  const { name, type, keepsBeginnings } = property
+  const { name, type, key, keepsBeginnings } = property
   if (!keepsBeginnings) {
     const has = type === 'string' ? 'has keys that do not begin as its values do' : `is of type ${type}`
     refuse(
@@ -128,14 +128,25 @@ function beginningWith(
   const bytes = boundOf(index, property, beginning, 'a string for startsWith') as Uint8Array
   // Every string begins with the empty string.
   if (bytes.length === 0) return [{ value: bytes, inclusive: true }, undefined]
+  const [least, greatest] = key === 'lower' || key === 'lowerNfc' ? eachSigma(bytes) : [bytes, bytes]
   // The last byte can grow, because UTF-8 has no byte 0xff.
-  const last = bytes.length - 1
-  const after = Buffer.from(bytes)
-  after[last] = (bytes[last] as number) + 1
+  const last = greatest.length - 1
+  const after = Buffer.from(greatest)
+  after[last] = (greatest[last] as number) + 1
   return [
-    { value: bytes, inclusive: true },
+    { value: least, inclusive: true },
     { value: after, inclusive: false },
   ]
+}
+
+/**
+ * Returns the least and the greatest lower case of a beginning. They differ in a last Σ: it is ς at the end of a word and σ before another
+ * letter, and the beginning does not tell which of them follows. No other character lies between the two.
+ */
+function eachSigma(bytes: Uint8Array): [least: Uint8Array, greatest: Uint8Array] {
+  const text = Buffer.from(bytes).toString()
+  if (!/[ςσ]$/.test(text)) return [bytes, bytes]
+  return [Buffer.from(`${text.slice(0, -1)}ς`), Buffer.from(`${text.slice(0, -1)}σ`)]
 }
 
 const AFTER_EVERY_HASH = Buffer.alloc(32, 0xff)

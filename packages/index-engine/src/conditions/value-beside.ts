@@ -12,7 +12,8 @@ export function valueBeside(type: ColumnType, value: unknown, side: -1 | 1): unk
   if (typeof value === 'number')
     return type === 'integer' ? integerBeside(value, side) : numberBeside(value, side)
   if (type !== 'string' || typeof value !== 'string') return undefined
-  return side === 1 ? `${value}\0` : [...value].slice(0, -1).join('')
+  if (side === 1) return `${value}\0`
+  return value === '' ? undefined : [...value].slice(0, -1).join('')
 }
 
 function integerBeside(value: number, side: -1 | 1): number | bigint {

@@ -126,6 +126,7 @@ export class Oracle {
   ): FoundEntity[] {
     this.requireReady(definition)
     if (!scatter && !saysShard(definition, where)) throw new Refusal('BAD_QUERY')
+    if (cutsKeys(definition, where)) throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
     const compare = (a: FoundEntity, b: FoundEntity): number => sign * comparePlaces(a.place, b.place)
     const found: FoundEntity[] = []
@@ -150,6 +151,7 @@ export class Oracle {
     for (const { index } of conditions) this.requireReady(index)
     if (!scatter && !conditions.every(({ index, where }) => saysShard(index, where)))
       throw new Refusal('BAD_QUERY')
+    if (conditions.some(({ index, where }) => cutsKeys(index, where))) throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
     const compare = (a: FoundEntity, b: FoundEntity): number => sign * comparePlaces(a.place, b.place)
     const found: FoundEntity[] = []
@@ -208,6 +210,22 @@ export function matches(definition: IndexDefinitionData, where: Conditions, row:
       return { gt: d > 0, gte: d >= 0, lt: d < 0, lte: d <= 0, startsWith }[operator as Operator]
     })
   })
+}
+
+/** Tells whether a `lt` or `gt` lies among values with one key: days, and first characters. */
+function cutsKeys({ properties }: IndexDefinitionData, where: Conditions): boolean {
+  return properties.some(({ name, key }) => {
+    const { lt, gt } = (where[name] ?? {}) as { readonly lt?: unknown; readonly gt?: unknown }
+    if (key === 'day')
+      return (lt !== undefined && !isMidnight(lt, 0)) || (gt !== undefined && !isMidnight(gt, 1))
+    if (key !== 'prefix(1)') return false
+    return (lt !== undefined && [...String(lt)].length > 1) || (gt !== undefined && gt !== '')
+  })
+}
+
+function isMidnight(time: unknown, plus: number): boolean {
+  const date = new Date((time as Date).getTime() + plus)
+  return Number.isNaN(date.getTime()) || date.toISOString().endsWith('T00:00:00.000Z')
 }
 
 /**
