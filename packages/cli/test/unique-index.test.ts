@@ -46,6 +46,11 @@ test('an index in use becomes unique: violations lists its duplicates, and it is
   const cleaned = await run('clean', '--index', 'by_mail')
   expect(cleaned.stdout).toContain('looseleaf index violations by_mail')
   expect(cleaned.code).toBe(1)
+  expect((await run('index', 'add', 'by_mail')).stdout).toBe(
+    'Index by_mail is filled, but 1 entity has a key that another entity has claimed: its claims are not ready. List the entities with: looseleaf index violations by_mail. Change or delete one entity of each pair, then run: looseleaf clean --index by_mail\n',
+  )
+  const again = await run('index', 'add', 'by_mail', '--json')
+  expect(again.json()).toMatchObject({ indexes: [{ state: 'ready', claims: 'building', duplicates: 1 }] })
   const found = await run('index', 'violations', 'by_mail', '--json')
   expect(found.code).toBe(1)
   const { violations } = found.json<{ violations: { entity: string; holder: string }[] }>()
@@ -60,6 +65,7 @@ test('an index in use becomes unique: violations lists its duplicates, and it is
 
   await put(`{"mail":"ada two"}`, '--id', entity)
   expect((await run('clean', '--index', 'by_mail')).code).toBe(0)
+  expect((await run('index', 'add', 'by_mail')).stdout).toBe('Index by_mail is ready.\n')
   const none = await run('index', 'violations', 'by_mail')
   expect([none.code, none.stdout]).toEqual([0, 'No entity has a key that another entity has claimed.\n'])
   expect((await run('status')).stdout).toMatch(/by_mail \(unique\) +1 +ready/)

@@ -31,6 +31,8 @@ test.each([
   ['isPublic=true', { isPublic: true }],
   ['isPublic=false', { isPublic: false }],
   ['published>=2009-02-27', { published: { gte: new Date('2009-02-27T00:00:00Z') } }],
+  ['published<2008-02-29', { published: { lt: new Date('2008-02-29T00:00:00Z') } }],
+  ['published<=2009-03-01T00:30+01:00', { published: { lte: new Date('2009-02-28T23:30:00Z') } }],
   ['published<=2009-02-27T12:30+01:00', { published: { lte: new Date('2009-02-27T11:30:00Z') } }],
   ['tags=databases', { tags: 'databases' }],
 ])('%s', (expression, where) => {
@@ -67,6 +69,8 @@ test.each([
   [['published=yesterday'], 'published is of type time'],
   [['published=2009-02-27T12:30'], 'a time with a zone'],
   [['published=2009-13-27'], 'published is of type time'],
+  [['published<2009-02-29'], 'published is of type time'],
+  [['published<=2009-04-31T12:30+01:00'], 'published is of type time'],
   [['score=1', 'score=two'], 'score is of type number'],
   [['score=1', 'score=2', 'score>2'], 'a second condition'],
   [['score=1', 'score>2'], 'a second condition'],

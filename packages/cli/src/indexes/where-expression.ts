@@ -108,12 +108,19 @@ function parseNumber(text: string): number | undefined {
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
+const DAY_LENGTH = 'yyyy-mm-dd'.length
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[-+]\d{2}:\d{2})$/
 
 function parseTime(text: string): Date | undefined {
   if (!DAY.test(text) && !TIME.test(text)) return undefined
   const time = new Date(text)
-  return Number.isNaN(time.getTime()) ? undefined : time
+  return isDay(text.slice(0, DAY_LENGTH)) && !Number.isNaN(time.getTime()) ? time : undefined
+}
+
+/** Tells whether the calendar has a day. A Date takes February 30 for March 2. */
+function isDay(text: string): boolean {
+  const day = new Date(text)
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }
 
 function bad(index: IndexDefinitionData, message: string): LooseleafError {

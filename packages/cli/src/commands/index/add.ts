@@ -1,6 +1,7 @@
-import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
+import type { IndexDefinitionData } from '@looseleaf/core'
 import { LooseleafError } from '@looseleaf/core'
-import type { DataStore, IndexStatus } from '@looseleaf/store'
+import type { IndexStatus } from '@looseleaf/store'
+import { countDuplicates, duplicatesText } from '../../indexes/claim-duplicates.ts'
 import { cleanText } from '../../indexes/clean-view.ts'
 import { cleanAndReport, exitCodeOfClean } from '../../indexes/clean-and-report.ts'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
@@ -9,7 +10,7 @@ import { exitCodes } from '../../running/exit-codes.ts'
 import { generationsOf, neededGeneration } from '../../indexes/index-generations.ts'
 import { planAdd } from '../../indexes/plan-add.ts'
 import { planText } from '../../indexes/plan-view.ts'
-import type { CommonOptions, Settings } from '../../running/session.ts'
+import type { CommonOptions, Session, Settings } from '../../running/session.ts'
 import { CLEAN_EXIT } from '../clean-help.ts'
 
 interface AddOptions extends CommonOptions {
@@ -20,6 +21,8 @@ interface AddOptions extends CommonOptions {
 interface Added extends IndexStatus {
   /** State of the claims of a unique index. */
   readonly claims?: IndexStatus['state']
+  /** Number of entities with a key of another entity, by the last cleaning, if they keep the claims from becoming ready. */
+  readonly duplicates?: number
 }
 
 const DETAILS = `All processes write the new indexes from then on. They can be queried once
@@ -37,7 +40,8 @@ ${CLEAN_EXIT}
 
 JSON:
   { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
-      "claims": state of the claims of a unique index }],
+      "claims": state of the claims of a unique index,
+      "duplicates": entities that keep the claims from becoming ready }],
     "filled": with --fill, as \`looseleaf clean --json\` prints it,
     "behind": with --fill, { kind: number of entities to upgrade } }
 With --dry-run:
@@ -77,7 +81,7 @@ export const addAddIndex: AddCommand = (group, run) => {
         }
         await store.addIndex(definitions, { signal })
         const filled = options.fill === true ? await cleanAndReport(session, names) : undefined
-        const indexes = await addedNow(store, definitions, { signal })
+        const indexes = await addedNow(session, definitions)
         if (filled === undefined) {
           output.result({ indexes }, () => indexes.map(addedText).join('\n'))
           return exitCodes.ok
@@ -91,26 +95,45 @@ export const addAddIndex: AddCommand = (group, run) => {
 }
 
 /** Returns the current state of the generations with these definitions. */
-async function addedNow(
-  store: DataStore,
-  definitions: readonly IndexDefinitionData[],
-  options: CallOptions,
-): Promise<Added[]> {
-  const all = await store.indexes(options)
+async function addedNow(session: Session, definitions: readonly IndexDefinitionData[]): Promise<Added[]> {
+  const store = await session.store()
+  const all = await store.indexes({ signal: session.signal })
   const generations = generationsOf(store)
-  return definitions.flatMap((definition) => {
-    const named = generations.filter(({ rows }) => rows.name === definition.name)
-    const needed = neededGeneration(named, [definition])
-    const added = all.find(({ table }) => table === needed?.rows.table)
-    const claims = definition.unique ? needed?.claims?.state : undefined
-    return added === undefined ? [] : [{ ...added, ...(claims && { claims }) }]
+  const needed = definitions.map((definition) =>
+    neededGeneration(
+      generations.filter(({ rows }) => rows.name === definition.name),
+      [definition],
+    ),
+  )
+  const duplicates = await countDuplicates(
+    session,
+    needed.flatMap((each) =>
+      each?.rows.state === 'ready' && each.claims?.state === 'building' ? [each.claims] : [],
+    ),
+  )
+  return definitions.flatMap(({ unique }, i) => {
+    const { rows, claims } = needed[i] ?? {}
+    const added = all.find(({ table }) => table === rows?.table)
+    const count = (claims && duplicates.get(claims)) ?? 0
+    return added === undefined
+      ? []
+      : [
+          {
+            ...added,
+            ...(unique && claims && { claims: claims.state }),
+            ...(count > 0 && { duplicates: count }),
+          },
+        ]
   })
 }
 
-function addedText({ name, state, claims = 'ready' }: Added): string {
+function addedText({ name, state, claims = 'ready', duplicates = 0 }: Added): string {
   if (state === 'ready' && claims === 'ready') return `Index ${name} is ready.`
+  const clean = `looseleaf clean --index ${name}`
+  if (duplicates > 0)
+    return `Index ${name} ${duplicatesText(name, duplicates, clean, 'its claims are not ready')}`
   const stateText = state === 'ready' ? `${claims} its claims` : state
-  return `Index ${name} is ${stateText}. Fill it with: looseleaf clean --index ${name}`
+  return `Index ${name} is ${stateText}. Fill it with: ${clean}`
 }
 
 function definitionsNamed({ indexes, file }: Settings, name: string): readonly IndexDefinitionData[] {

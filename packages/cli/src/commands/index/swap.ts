@@ -1,9 +1,8 @@
-import { readCleanerReport } from '@looseleaf/cleaner'
 import { LooseleafError } from '@looseleaf/core'
-import { counted } from '@looseleaf/core/internal'
 import { isInUse } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { exitCodes } from '../../running/exit-codes.ts'
+import { countDuplicates, duplicatesText } from '../../indexes/claim-duplicates.ts'
 import {
   addGenerationOption,
   argumentsFor,
@@ -14,7 +13,6 @@ import {
   newerThan,
   type Generation,
 } from '../../indexes/index-generations.ts'
-import { reportOf } from '../../indexes/index-table.ts'
 import type { Session } from '../../running/session.ts'
 import {
   addHideOrDropOptions,
@@ -120,12 +118,11 @@ async function notReady(
     )
   if (state !== 'ready' || claims === undefined)
     return error(`is ${state}: the others stay until it is ready. Fill it with: ${repair}`)
-  const report = await readCleanerReport(await session.store(), { signal: session.signal })
-  const duplicates = reportOf(report, claims)?.lastRun?.tally.duplicates ?? 0
+  const duplicates = (await countDuplicates(session, [claims])).get(claims) ?? 0
   return error(
     duplicates === 0
       ? `is building its claims: the others stay until it is ready. Fill it with: ${repair}`
-      : `is filled, but ${counted(duplicates, 'entity has a key', 'entities have a key')} that another entity has claimed: the others stay until it is ready. List the entities with: looseleaf index violations ${name}. Change or delete one entity of each pair, then run: ${repair}`,
+      : duplicatesText(name, duplicates, repair, 'the others stay until it is ready'),
   )
 }
 
