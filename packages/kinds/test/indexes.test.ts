@@ -38,6 +38,33 @@ test('an index returns the entities of its kind only, in its order', async () =>
   ])
 })
 
+test('deleteWhere with a lt within a day of an index by day deletes nothing, and names the ends that it takes', async () => {
+  const Visit = defineKind('visit', {
+    schema: typed<{ start: Date }>(),
+    indexes: { byDay: { by: [{ start: { type: 'time', key: 'day', as: 'day' } }] } },
+  })
+  const visits = Visit.in(await openStore(Visit))
+  const times = ['2026-03-31T00:00', '2026-03-31T23:58', '2026-03-31T23:59:30', '2026-04-01T00:00']
+  for (const time of times) await visits.insert({ start: new Date(`${time}Z`) })
+  const cutoff = new Date('2026-03-31T23:59Z')
+  const count = (day: { lt: Date } | { lte: Date }): Promise<number> =>
+    visits.byDay.count({ day }, { scatter: true })
+  for (const refused of [
+    count({ lt: cutoff }),
+    visits.byDay.deleteWhere({ day: { lt: cutoff } }, { scatter: true }),
+  ]) {
+    await expect(refused).rejects.toMatchObject({
+      code: 'BAD_QUERY',
+      message: expect.stringContaining(
+        'Give lt the beginning of a day in UTC, or give lte, which takes in the whole day',
+      ),
+    })
+  }
+  expect(await count({ lte: cutoff })).toBe(3)
+  expect(await count({ lt: new Date('2026-04-01') })).toBe(3)
+  expect(await count({ lt: new Date('2026-03-31') })).toBe(0)
+})
+
 test('an index on a property of one variant of a union has rows for the entities of that variant', async () => {
   const Event = defineKind('event', {
     schema: z.discriminatedUnion('kind', [

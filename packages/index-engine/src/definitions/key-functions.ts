@@ -103,7 +103,8 @@ export function requireKey(name: string, shard?: string): KeyFunction {
 /**
  * Defines a key function of the program, for the `key` of an indexed property. The function is known in the whole process. Every
  * process that opens a store with such an index has to define it, the cleaner's too; otherwise `STORE_TOO_NEW` is thrown there. A value
- * for which `derive` throws, or gives null or undefined, is a misfit.
+ * for which `derive` throws, or gives null or undefined, is a misfit. Ranges compare keys. If `derive` gives one key to neighbouring times or
+ * numbers, a `lt` or `gt` between them is refused with `BAD_QUERY`.
  *
  * Throws `BAD_INDEX` for invalid options, and for a second definition with the same name and version but another source text. Values
  * from outside the function do not count as its text, so put them into the name.

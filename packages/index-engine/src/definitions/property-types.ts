@@ -23,7 +23,9 @@ export interface PropertyOptions {
    *   lie in the day or the month before.
    * - a function of the program, see `defineKey`.
    *
-   * Queries give plain values, and find every value with the same key.
+   * Queries give plain values, and find every value with the same key. In a range, `gte` and `lte` take in all values of their key. `lt` and
+   * `gt` among the values of one time, number or `prefix(n)` are refused with `BAD_QUERY`: for `hour`, `day` and `month`, `lt` takes the
+   * beginning of one.
    */
   readonly key?: BuiltInKey | KeyFunction | `${string}@${number}` | undefined
   /**

@@ -64,7 +64,22 @@ const texts = [
     `${long}b`,
   ],
 ]
-const integers = [0, -0, 9, 10, 11, -1, -10, 19, 20, 2 ** 53 - 1, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 62n), 2n ** 63n - 1n]
+const integers = [
+  0,
+  -0,
+  9,
+  10,
+  11,
+  -1,
+  -10,
+  19,
+  20,
+  2 ** 53 - 1,
+  2n ** 53n,
+  2n ** 53n + 1n,
+  -(2n ** 62n),
+  2n ** 63n - 1n,
+]
 const numbers = [0, -0, 5e-324, -5e-324, 0.1, 0.1 + 0.2, 0.3, 1, 2 ** 53, 1e308, -1e308]
 
 const isoOf = (value: Scalar): string => (value as Date).toISOString()
