@@ -84,6 +84,9 @@ export type { CodecEntry, CodecEntryTable, StoredCodecEntry } from './ports/code
 export type { ConnectionState, ConnectOptions, RunningStatement, ShardSizes } from './ports/driver.ts'
 export type {
   BoundedRow,
+  ChangesRange,
+  CopiedRow,
+  EntityChecksum,
   EntityInsert,
   EntityPageRow,
   EntityReplace,
@@ -94,6 +97,7 @@ export type {
   PurgeBounds,
   PageOptions,
   Partitions,
+  ReceiveOptions,
   UpdatedPlace,
   EpochWriteOptions,
 } from './ports/entity-table.ts'

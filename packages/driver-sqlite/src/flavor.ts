@@ -3,6 +3,7 @@ import type { Flavor } from '@looseleaf/driver-kysely'
 import type { BatchedSwap, SwapTable } from '@looseleaf/driver-kysely/internal'
 import { parameterRows } from '@looseleaf/driver-kysely/internal'
 import { sql, type RawBuilder } from 'kysely'
+import { CHECKSUM_FUNCTION } from './checksum-function.ts'
 import { sqliteFault } from './errors.ts'
 
 /** SQLite's clock counts milliseconds. Times of the ports are microseconds. */
@@ -44,6 +45,7 @@ export const sqliteFlavor: Flavor = {
   microsOf: (updated) => sql<number>`${updated}`,
   updatedOf: (micros) => micros,
   numberOf: (column) => column,
+  checksumOf: (body) => sql`${sql.raw(CHECKSUM_FUNCTION)}(${body})`,
   greatest: 'MAX',
   // A write locks the whole file, so no other write is in flight.
   shareLock: sql``,

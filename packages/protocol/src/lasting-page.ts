@@ -1,8 +1,6 @@
 import type { Shard } from '@looseleaf/core'
-import type { EntityPageRow, EntityTable, PageOptions } from '@looseleaf/core/internal'
+import type { ChangesRange, EntityPageRow, PageOptions } from '@looseleaf/core/internal'
 import { openedTo } from './opened-connections.ts'
-
-type Range = Parameters<EntityTable['pageOfChanges']>[0]
 
 /**
  * Reads a page of changes that is durable as a whole, so that a follower may continue after it. Without the flush, a follower could miss a
@@ -16,7 +14,7 @@ type Range = Parameters<EntityTable['pageOfChanges']>[0]
  */
 export async function lastingPage(
   shard: Shard,
-  range: Range,
+  range: ChangesRange,
   limit: number,
   options: PageOptions,
 ): Promise<readonly EntityPageRow[]> {

@@ -45,6 +45,9 @@ const writes: ReadonlySet<string> = new Set([
   'repairStamps',
   'raisePurged',
   'purge',
+  'receive',
+  'discard',
+  'add',
   'upsert',
   'remove',
   'take',
@@ -70,6 +73,7 @@ const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   upsert: (changed) => changed === UNCHANGED,
   remove: (removed) => removed === 0,
   purge: (purged) => purged === 0,
+  discard: (discarded) => discarded === 0,
   // A take that changes nothing waits for earlier changes, unless flawed.
   take: (answer) => unchangedTakes.has(answer as object),
   swap: (swapped) => swapped === false,

@@ -36,6 +36,17 @@ export interface EpochWriteOptions extends CallOptions {
   readonly epoch: number
 }
 
+/** A row as it was copied from another shard. */
+export type CopiedRow = Pick<EntityRow, 'id' | 'version' | 'body'>
+
+export interface ReceiveOptions extends EpochWriteOptions {
+  /**
+   * Time of writing of the copies, in µs since 1970: a floor of this shard that was read before. A later `raiseFloor` returns a time above
+   * all of them. A floor that was never raised is the start of 1970, so raise it first: a tombstone of that time is never purged.
+   */
+  readonly updated: number
+}
+
 export interface PageOptions extends CallOptions {
   /** Leaves out larger bodies, in bytes. Default: no limit. */
   readonly maxBody?: number | undefined
@@ -59,6 +70,22 @@ export interface Partitions {
   readonly count: number
   /** Numbers of the selected partitions, from 0. */
   readonly some: readonly number[]
+}
+
+/** Rows in the order of the last write. */
+export interface ChangesRange {
+  /** Starts strictly after this place. */
+  readonly after: UpdatedPlace
+  /** Ends before this time, in µs since 1970. Default: no end. */
+  readonly until?: number | undefined
+  /** Default: all rows. */
+  readonly of?: Partitions | undefined
+}
+
+/** A row with a checksum in place of its body. */
+export interface EntityChecksum extends Omit<EntityPageRow, 'body'> {
+  /** CRC-32 of the body, as in zlib; 0 for a tombstone, whose `bodyBytes` are 0 too. */
+  readonly checksum: number
 }
 
 /** Bounds of the tombstones that a shard may have purged. They never decrease; both are 0 before the first purge. */
@@ -135,8 +162,8 @@ export interface EntityTable {
     options?: PageOptions,
   ): Promise<readonly EntityPageRow[]>
   /**
-   * Reads the floor of the shard: every row updated before it is visible, and no later write will be updated before it. A crash of
-   * the server may undo a floor that another process has just raised.
+   * Reads the floor of the shard: every row updated before it is visible, and no later write will be updated before it, except a copy
+   * (see `receive`). A crash of the server may undo a floor that another process has just raised.
    */
   floor(options?: CallOptions): Promise<FloorState>
   /**
@@ -149,19 +176,37 @@ export interface EntityTable {
    */
   raiseFloor(options?: CallOptions): Promise<number>
   /**
-   * Reads the rows after this place that were updated before `until` (µs), in the order of `updated` and `addedId`, with
-   * tombstones. A page of fewer rows than `limit` is the last one. If `until` is a floor, no row will ever come between them.
-   * Default of `of`: all rows.
+   * Reads the rows of the range in the order of `updated` and `addedId`, with tombstones. A page of fewer rows than `limit` is the last
+   * one. If `until` is a floor, no row will ever come between them, except a copy. Without `until`, writes in flight may still do so.
    */
-  pageOfChanges(
-    range: {
-      readonly after: UpdatedPlace
-      readonly until: number
-      readonly of?: Partitions | undefined
-    },
+  pageOfChanges(range: ChangesRange, limit: number, options?: PageOptions): Promise<readonly EntityPageRow[]>
+  /** Like `pageOfChanges`, with checksums in place of the bodies. Sends one statement, whatever the lengths of the bodies. */
+  pageOfChecksums(
+    range: ChangesRange,
     limit: number,
-    options?: PageOptions,
-  ): Promise<readonly EntityPageRow[]>
+    options?: CallOptions,
+  ): Promise<readonly EntityChecksum[]>
+  /** Like `read`, with checksums in place of the bodies. */
+  checksums(
+    ids: readonly Uint8Array[],
+    options?: CallOptions,
+  ): Promise<readonly (EntityChecksum | undefined)[]>
+  /**
+   * Writes exact copies of rows: inserts them, or overwrites version, body and time of the row under the id, whatever its version. An
+   * overwritten row keeps its `addedId`; an inserted one gets a new one. Ids must not repeat. Pending rows stay as they are.
+   *
+   * Rejects with `STALE_EPOCH` and writes nothing if the shard has another epoch, or if `updated` is above its floor, as after a crash that
+   * has undone a raise. A change of the catalog waits for the call, so no copy of the old epoch is committed after it.
+   *
+   * Does not compare the versions with the bound of purged tombstones: a copy is a committed state, and brings no deleted entity back. A
+   * tombstone that the other shard has purged is not copied, so the bound itself has to be copied by `raisePurged`.
+   */
+  receive(rows: readonly CopiedRow[], options: ReceiveOptions): Promise<void>
+  /**
+   * Deletes the rows of these ids, entities as well as tombstones, and returns how many. Rejects with `STALE_EPOCH` and deletes nothing if
+   * the shard has another epoch. Pending rows stay. A database may give the `addedId` of a deleted last row to a later one.
+   */
+  discard(ids: readonly Uint8Array[], options: EpochWriteOptions): Promise<number>
   /**
    * Raises the bounds of the purged tombstones; never lowers them. Waits for inserts in flight; a later insert below the version
    * bound is rejected. The bounds are durable before any delete of `purge`.

@@ -53,6 +53,8 @@ export interface Flavor {
   updatedOf(micros: RawBuilder<unknown>): RawBuilder<unknown>
   /** Selects a column of type `number` exactly, to the last bit: as a number or as decimal text. */
   numberOf(column: RawBuilder<unknown>): RawBuilder<unknown>
+  /** CRC-32 of a body, as in zlib; NULL for NULL. */
+  checksumOf(body: RawBuilder<unknown>): RawBuilder<number>
   /** Bounds how long the statement waits for a lock to one second, where the database has such a bound. */
   briefly(statement: RawBuilder<unknown>): RawBuilder<unknown>
   /** Name of the function that returns the greater of its arguments. */

@@ -4,6 +4,7 @@ import type { Flavor } from '../database/flavor.ts'
 import { FLOOR_COLUMN, PURGED_UPDATED_COLUMN, PURGED_VERSION_COLUMN } from '../schema/schema.ts'
 import { META_TABLE } from '../database/table-names.ts'
 import { and, parameter, parameterList } from '../database/sql-parts.ts'
+import { rangeText, type RangeParts } from './changes-range.ts'
 
 /**
  * The statements of an entity table, without batched compare-and-swaps, which belong to the flavor. Each docstring lists the
@@ -46,11 +47,19 @@ export interface EntityStatements {
    * the limit.
    */
   pageByUpdated(withPlace: boolean): RawBuilder<unknown>
+  /** Bodies as in `readBounded`. Parameters: the longest body in bytes, those of the range, the limit. */
+  pageOfChanges(parts: RangeParts): RawBuilder<unknown>
+  /** Selects checksums and lengths in place of the bodies. Parameters: those of the range, the limit. */
+  pageOfChecksums(parts: RangeParts): RawBuilder<unknown>
+  /** Parameters: those of `read`. */
+  checksums(count: number): RawBuilder<unknown>
   /**
-   * Bodies as in `readBounded`. Parameters: the longest body in bytes; the place's `updated` twice and its `addedId`; `until`; with
-   * partitions their number and a bit mask of the selected ones; the limit.
+   * Parameters: the first row's id, those of `ownSession`, its version, the epoch, `updated`, `updated` again and its body; then id,
+   * version, `updated` and body of each other row.
    */
-  pageOfChanges(inPartitions: boolean): RawBuilder<unknown>
+  receive(count: number): RawBuilder<unknown>
+  /** Parameters: those of `read`, the epoch. */
+  discard(count: number): RawBuilder<unknown>
   floor(): RawBuilder<unknown>
   /** Selects `newest` as well: the latest `updated` of the table, null in an empty one. No parameters. */
   floorAndNewest(): RawBuilder<unknown>
@@ -77,13 +86,16 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   // The session check stands first: a server that finds no row with these ids would not evaluate a later one.
   const ofIds = (count: number): RawBuilder<unknown> =>
     sql`${sessionCheck} AND id IN (${parameterList(count)})`
-  const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${parameter} AND ${sessionCheck}`
+  const hasEpoch = sql`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${parameter}`
+  const fence = sql<boolean>`${hasEpoch} AND ${sessionCheck}`
   // A locking read, as of the epoch: a raise of the floor waits for this statement's commit, and this statement for that of a raise.
   const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
   const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch, ${PURGED_UPDATED}, ${PURGED_VERSION}`
   const updatedMicros = flavor.microsOf(sql.ref('updated'))
   // Zero bytes can stand for an omitted body, since no codec writes an empty one. A column with the length made reads 5 % slower.
   const boundedBody = sql`CASE WHEN LENGTH(body) > ${parameter} THEN X'' ELSE body END AS body`
+  const checksum = sql`added_id, id, version, ${updatedMicros} AS updated_micros, LENGTH(body) AS body_bytes, ${flavor.checksumOf(sql.ref('body'))} AS checksum`
+  const micros = flavor.updatedOf(parameter)
 
   return {
     fence,
@@ -140,7 +152,6 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       WHERE added_id > ${parameter} ORDER BY added_id LIMIT ${parameter}`,
 
     pageByUpdated: (withPlace) => {
-      const micros = flavor.updatedOf(parameter)
       const conditions = [sql`updated >= ${micros}`]
       if (withPlace) {
         conditions.push(
@@ -152,15 +163,32 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
         WHERE ${and(conditions)} ORDER BY updated DESC, added_id DESC LIMIT ${parameter}`
     },
 
-    pageOfChanges: (inPartitions) => {
-      const micros = flavor.updatedOf(parameter)
-      // The key on `updated` contains `added_id`, so the server skips rows of other partitions without reading them.
-      const partitions = inPartitions ? sql` AND (1 << (added_id % ${parameter})) & ${parameter} <> 0` : sql``
+    pageOfChanges: (parts) => sql`
+      SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table} ${rangeText(flavor, parts)}`,
+
+    pageOfChecksums: (parts) => sql`SELECT ${checksum} FROM ${table} ${rangeText(flavor, parts)}`,
+
+    checksums: (count) => sql`SELECT ${checksum} FROM ${table} WHERE ${ofIds(count)}`,
+
+    // Fenced as an insert is, and by the floor as well. One time for all rows, because a copy needs no time of its own.
+    receive: (count) => {
+      const version = sql`(SELECT ${flavor.integer(parameter)} FROM ${meta} WHERE id = 1 AND epoch = ${parameter} AND ${FLOOR} >= ${micros} ${flavor.shareLock})`
+      const fenced = flavor.ownSession.only(flavor.required(version))
+      const otherRows = Array.from(
+        { length: count - 1 },
+        () => sql`, (${parameter}, ${parameter}, ${micros}, ${parameter})`,
+      )
+      const overwritten = ['version', 'updated', 'body'].map(
+        (name) => sql`${sql.ref(name)} = ${flavor.incoming(name)}`,
+      )
       return sql`
-        SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
-        WHERE updated >= ${micros} AND (updated > ${micros} OR added_id > ${parameter}) AND updated < ${micros}${partitions}
-        ORDER BY updated, added_id LIMIT ${parameter}`
+        INSERT INTO ${table} (id, version, updated, body)
+        VALUES (${parameter}, ${fenced}, ${micros}, ${parameter})${sql.join(otherRows, sql``)}
+        ${flavor.onDuplicate(['id'])} ${sql.join(overwritten)}`
     },
+
+    discard: (count) => sql`
+      DELETE ${flavor.deleteSource(table, 'id')} WHERE ${ofIds(count)} AND ${hasEpoch}`,
 
     floor: () => sql`SELECT ${floorState} FROM ${meta} WHERE id = 1`,
 

@@ -13,61 +13,19 @@ import {
   type EpochWriteOptions,
 } from '@looseleaf/core/internal'
 import type { CompiledQuery } from 'kysely'
-import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber } from '../database/row-values.ts'
-import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
+import type { Call, Row, Session } from '../database/session.ts'
 import { checkWriteRows, idChunks } from '../database/sql-parts.ts'
-import { entityStatements } from './entity-statements.ts'
-import { writePending } from './pending-table.ts'
-
-const staleEpoch = [
-  'STALE_EPOCH',
-  'the catalog has another epoch than this write; nothing was written.',
-] as const
-
-const faults: FaultCodes = {
-  duplicate: ['ALREADY_EXISTS', 'an entity with one of these ids already exists.'],
-  'no-table': ['NOT_MIGRATED', 'the entity table or the catalog table is missing; create the tables first.'],
-  'fence-refused': staleEpoch,
-}
-
-export interface EntityTableOptions {
-  readonly shardName: string
-  readonly session: Session
-  readonly flavor: Flavor
-  readonly table: string
-}
+import { rangeParameters, rangeParts } from './changes-range.ts'
+import { createEntityCopies } from './entity-copies.ts'
+import { entityCalls, sortedById, type EntityTableOptions } from './entity-calls.ts'
+import { upsertPending } from './pending-table.ts'
 
 export function createEntityTable(options: EntityTableOptions): EntityTable {
   const { session, flavor, shardName } = options
-  const statements = entityStatements(options.table, flavor)
+  const calls = entityCalls(options)
+  const { statements, reading, writing, select, refuseStaleEpoch } = calls
   const { parameters: sessionParameters } = flavor.ownSession
-
-  const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
-  const writing = (call: CallOptions | undefined): Call => ({ write: true, signal: call?.signal, faults })
-
-  /** Selects rows by their ids, keyed by `idKey`. `parameters` stand before those of the session. */
-  async function select(
-    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist',
-    ids: readonly Uint8Array[],
-    call: Call,
-    through: Session = session,
-    parameters: readonly unknown[] = [],
-  ): Promise<Map<string, Row>> {
-    const found = new Map<string, Row>()
-    const hints = { keep: kind === 'bodyLengths' ? undefined : ('common' as const) }
-    const [first, ...rest] = idChunks(ids).map((chunk) =>
-      through.run(
-        session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
-        [...parameters, ...sessionParameters, ...chunk],
-        call,
-      ),
-    )
-    if (first === undefined) return found
-    const results = rest.length === 0 ? [await first] : await Promise.all([first, ...rest])
-    for (const { rows } of results) for (const row of rows) found.set(idKey(row.id as Uint8Array), row)
-    return found
-  }
 
   async function readVersions(
     ids: readonly Uint8Array[],
@@ -139,7 +97,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     if (pending.length === 0) return write(session)
     return session.transaction(call, async (inner) => {
       // A row that loses its compare-and-swap leaves a pending row. The cleaner looks at its entity and deletes it.
-      await writePending(inner, flavor, pending, call)
+      await upsertPending(inner, flavor, pending, call)
       return write(inner)
     })
   }
@@ -156,17 +114,9 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     })
   }
 
-  async function refuseStaleEpoch(epoch: number, call: Call): Promise<void> {
-    const { rows } = await session.run(
-      session.shape('epoch', () => statements.epoch()),
-      [],
-      { ...call, write: false },
-    )
-    if (rows[0] !== undefined && toNumber(rows[0].epoch) === epoch) return
-    throw new LooseleafError(staleEpoch[0], `${shardName}: ${staleEpoch[1]}`, { shard: shardName })
-  }
-
   return {
+    ...createEntityCopies(options, calls),
+
     async read(ids, call) {
       const found = await select('read', ids, reading(call))
       return ids.map((id) => {
@@ -293,12 +243,12 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       return floor
     },
 
-    pageOfChanges({ after: { updated, addedId }, until, of }, limit, call) {
-      const query = session.shape(`pageOfChanges ${of !== undefined}`, () =>
-        statements.pageOfChanges(of !== undefined),
+    pageOfChanges(range, limit, call) {
+      const parts = rangeParts(range)
+      const query = session.shape(`pageOfChanges ${parts.hasEnd} ${parts.inPartitions}`, () =>
+        statements.pageOfChanges(parts),
       )
-      const partitions = of === undefined ? [] : [of.count, bitsOf(of.some)]
-      return pageOf(query, [maxBodyOf(call), updated, updated, addedId, until, ...partitions, limit], call)
+      return pageOf(query, [maxBodyOf(call), ...rangeParameters(range), limit], call)
     },
 
     async raisePurged({ updated, version }, call) {
@@ -339,15 +289,6 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 const AHEAD_MICROS = 1_000_000
 
 const NO_LENGTHS: ReadonlyMap<string, Row> = new Map()
-
-function bitsOf(numbers: readonly number[]): number {
-  return numbers.reduce((bits, number) => bits + 2 ** number, 0)
-}
-
-/** Statements that lock rows in the same order cannot deadlock. */
-function sortedById<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
-  return rows.toSorted((a, b) => Buffer.compare(a.id, b.id))
-}
 
 function entityRow(row: Row): EntityRow {
   return {

@@ -1,52 +1,69 @@
 import type { CallOptions } from '@looseleaf/core'
-import type { PendingTable } from '@looseleaf/core/internal'
+import type { PendingRow, PendingTable } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
-import { PENDING_TABLE } from '../database/table-names.ts'
+import { META_TABLE, PENDING_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Session } from '../database/session.ts'
 import { and, checkWriteRows, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
+import { staleEpoch } from './entity-calls.ts'
 
 const table = sql.table(PENDING_TABLE)
 
 const faults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', 'the pending table is missing; create the tables first.'],
+  'fence-refused': staleEpoch,
 }
 
-/** A pending row that is written with its entity. */
-export interface PendingWrite {
-  readonly entityId: Uint8Array
-  readonly table: string
-  readonly version: number
-}
-
-/** Upserts pending rows in the transaction of their entities. An existing row keeps the greater version. */
-export async function writePending(
-  inner: Session,
+/**
+ * Upserts pending rows, of which an existing one keeps the greater version. Without an epoch, the rows are fenced by the transaction of
+ * their entities, which the caller has begun.
+ */
+export async function upsertPending(
+  session: Session,
   flavor: Flavor,
-  rows: readonly PendingWrite[],
+  rows: readonly PendingRow[],
   call: Call,
+  epoch?: number,
 ): Promise<void> {
   if (rows.length === 0) return
   checkWriteRows(PENDING_TABLE, rows.length)
-  // The session check keeps the statement inside this transaction, so that the rows are committed with their entities.
-  const first = sql`(${parameter}, ${parameter}, ${flavor.ownSession.only(flavor.integer(parameter))})`
-  const otherRows = rows.length === 1 ? sql`` : sql`, ${parameterRows(rows.length - 1, 3)}`
-  const upsert = (): RawBuilder<unknown> => sql`
-    INSERT INTO ${table} (entity_id, index_table, version) VALUES ${first}${otherRows}
-    ${flavor.onDuplicate(['entity_id', 'index_table'])}
-    version = ${sql.raw(flavor.greatest)}(${sql.ref(`${PENDING_TABLE}.version`)}, ${flavor.incoming('version')})`
-  await inner.run(
-    inner.shape(`pending upsert ${rows.length}`, upsert),
+  const isFenced = epoch !== undefined
+  const fence = isFenced ? [epoch] : []
+  await session.run(
+    session.shape(`pending upsert ${rows.length} ${isFenced}`, () => upsert(flavor, rows.length, isFenced)),
     sortedByKey(rows).flatMap(({ entityId, table: index, version }, i) =>
-      i === 0 ? [entityId, index, ...flavor.ownSession.parameters, version] : [entityId, index, version],
+      i === 0
+        ? [entityId, index, ...flavor.ownSession.parameters, version, ...fence]
+        : [entityId, index, version],
     ),
     call,
   )
 }
 
+/**
+ * Parameters: the first row's entity id and index table, those of `ownSession`, its version, the epoch if it is fenced; then entity id,
+ * index table and version of each other row.
+ */
+function upsert(flavor: Flavor, count: number, isFenced: boolean): RawBuilder<unknown> {
+  const integer = flavor.integer(parameter)
+  // Fenced as the insert of an entity is.
+  const version = isFenced
+    ? flavor.required(
+        sql`(SELECT ${integer} FROM ${sql.table(META_TABLE)} WHERE id = 1 AND epoch = ${parameter} ${flavor.shareLock})`,
+      )
+    : integer
+  // The session check keeps the statement inside its transaction, so that the rows are committed with their entities.
+  const first = sql`(${parameter}, ${parameter}, ${flavor.ownSession.only(version)})`
+  const otherRows = count === 1 ? sql`` : sql`, ${parameterRows(count - 1, 3)}`
+  return sql`
+    INSERT INTO ${table} (entity_id, index_table, version) VALUES ${first}${otherRows}
+    ${flavor.onDuplicate(['entity_id', 'index_table'])}
+    version = ${sql.raw(flavor.greatest)}(${sql.ref(`${PENDING_TABLE}.version`)}, ${flavor.incoming('version')})`
+}
+
 /** Sorts rows by the table's key. Statements that lock rows in the same order cannot deadlock. */
-function sortedByKey(rows: readonly PendingWrite[]): readonly PendingWrite[] {
+function sortedByKey(rows: readonly PendingRow[]): readonly PendingRow[] {
   return rows.toSorted(
     (a, b) =>
       Buffer.compare(a.entityId, b.entityId) || Buffer.compare(Buffer.from(a.table), Buffer.from(b.table)),
@@ -99,6 +116,8 @@ export function createPendingTable(session: Session, flavor: Flavor): PendingTab
         version: toNumber(row.version),
       }))
     },
+
+    add: (rows, options) => upsertPending(session, flavor, rows, callOf(options, true), options.epoch),
 
     async remove(removals, options) {
       if (removals.length === 0) return 0

@@ -63,6 +63,7 @@ export const mysqlFlavor: Flavor = {
   // As text, because mysql2 parses doubles itself and misses the last bit of many numbers of 16 digits. With a length, because
   // MariaDB truncates longer texts in a UNION without one.
   numberOf: (column) => sql`CAST(${column} AS CHAR(40))`,
+  checksumOf: (body) => sql`CRC32(${body})`,
   // A comment for MySQL, which cannot set this for one statement.
   briefly: (statement) => sql`/*M!100108 SET STATEMENT innodb_lock_wait_timeout = 1 FOR */ ${statement}`,
   greatest: 'GREATEST',

@@ -1,4 +1,4 @@
-import type { Driver, Shard } from '@looseleaf/core'
+import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import {
   throwIfAborted,
   type IndexRow,
@@ -65,9 +65,14 @@ export function createReferenceDriver(options: ReferenceDriverOptions): Referenc
 
 export function createReferenceShard(name: string, now: () => number): ReferenceShard {
   const catalog = createReferenceCatalog()
-  const pending = createReferencePending()
+  const epochOfShard = (): number | undefined => catalog.current()?.epoch
+  function checkEpoch(epoch: number): void {
+    if (epochOfShard() === epoch) return
+    throw new LooseleafError('STALE_EPOCH', `${name} is at another epoch than the writer.`, { shard: name })
+  }
+  const pending = createReferencePending(checkEpoch)
   const tasks = createReferenceTasks(now)
-  const entities = createReferenceEntities(name, now, () => catalog.current()?.epoch, pending.add)
+  const entities = createReferenceEntities(name, now, epochOfShard, checkEpoch, pending.addDeferred)
   const indexes = new Map<string, ReferenceIndex>()
 
   function index(spec: IndexTableSpec): ReferenceIndex {

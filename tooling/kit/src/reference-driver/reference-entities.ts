@@ -1,7 +1,10 @@
+import { crc32 } from 'node:zlib'
 import { LooseleafError } from '@looseleaf/core'
 import {
   isVersion,
   type BoundedRow,
+  type ChangesRange,
+  type EntityChecksum,
   type EntityInsert,
   type EntityRow,
   type EntityTable,
@@ -35,6 +38,7 @@ export function createReferenceEntities(
   shard: string,
   now: () => number,
   epochOfShard: () => number | undefined,
+  checkEpoch: (epoch: number) => void,
   addPending: (row: PendingRow) => void,
 ): ReferenceEntities {
   let rows: ReferenceRow[] = []
@@ -45,25 +49,35 @@ export function createReferenceEntities(
 
   const keyOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
 
-  function checkEpoch(epoch: number): void {
-    if (epochOfShard() === epoch) return
-    throw new LooseleafError('STALE_EPOCH', `${shard} is at another epoch than the writer.`, { shard })
+  function write(row: EntityInsert, addedId: number): void {
+    put({ ...row, updated: Math.max(now(), floor), addedId })
+    for (const table of row.deferred ?? []) addPending({ entityId: row.id, table, version: row.version })
   }
 
-  function write(row: EntityInsert, addedId: number): void {
-    const written = {
-      ...row,
-      body: row.body && Uint8Array.from(row.body),
-      updated: Math.max(now(), floor),
-      addedId,
-    }
-    const { id, version, body, updated } = written
-    const plain: ReferenceRow = { id, version, body, updated, addedId }
+  /** Writes a row in the place of its `addedId`. */
+  function put({ id, version, body, updated, addedId }: ReferenceRow): void {
+    const plain: ReferenceRow = { id, version, body: body && Uint8Array.from(body), updated, addedId }
     const at = rows.findIndex((other) => other.addedId === addedId)
     if (at === -1) rows.push(plain)
     else rows[at] = plain
     byId.set(keyOf(id), plain)
-    for (const table of row.deferred ?? []) addPending({ entityId: id, table, version })
+  }
+
+  /** Returns the number of deleted rows. */
+  function deleteRows(isGone: (row: ReferenceRow) => boolean): number {
+    const before = rows.length
+    rows = rows.filter((row) => !isGone(row))
+    if (rows.length < before) byId = new Map(rows.map((row) => [keyOf(row.id), row]))
+    return before - rows.length
+  }
+
+  function pageOf({ after, until = Infinity, of }: ChangesRange, limit: number): readonly ReferenceRow[] {
+    return rows
+      .filter(({ addedId }) => of === undefined || of.some.includes(addedId % of.count))
+      .filter(({ updated }) => updated < until)
+      .filter((row) => compareUpdated(row, after) > 0)
+      .toSorted(compareUpdated)
+      .slice(0, limit)
   }
 
   return {
@@ -142,14 +156,28 @@ export function createReferenceEntities(
       const least = Math.max(now(), floor)
       return (floor = (newest > least + 1_000_000 ? newest : least) + 1)
     },
-    async pageOfChanges({ after, until, of }, limit, { maxBody } = {}) {
-      return rows
-        .filter(({ addedId }) => of === undefined || of.some.includes(addedId % of.count))
-        .filter(({ updated }) => updated < until)
-        .filter((row) => compareUpdated(row, after) > 0)
-        .toSorted(compareUpdated)
-        .slice(0, limit)
-        .map((row) => bounded(row, maxBody))
+    pageOfChanges: async (range, limit, { maxBody } = {}) =>
+      pageOf(range, limit).map((row) => bounded(row, maxBody)),
+    pageOfChecksums: async (range, limit) => pageOf(range, limit).map(withChecksum),
+    checksums: async (ids) =>
+      ids.map((id) => {
+        const row = byId.get(keyOf(id))
+        return row && withChecksum(row)
+      }),
+    async receive(copies, { epoch, updated }) {
+      checkEpoch(epoch)
+      if (updated > floor) {
+        throw new LooseleafError('STALE_EPOCH', `${shard} has a floor below the time of the copies.`, {
+          shard,
+        })
+      }
+      for (const copy of copies)
+        put({ ...copy, updated, addedId: byId.get(keyOf(copy.id))?.addedId ?? ++lastAddedId })
+    },
+    async discard(ids, { epoch }) {
+      checkEpoch(epoch)
+      const asked = new Set(ids.map(keyOf))
+      return deleteRows((row) => asked.has(keyOf(row.id)))
     },
     async raisePurged({ updated, version }, { epoch }) {
       checkEpoch(epoch)
@@ -160,15 +188,13 @@ export function createReferenceEntities(
     },
     async purge(ids) {
       const asked = new Set(ids.map(keyOf))
-      const isGone = (row: ReferenceRow): boolean =>
-        row.body === null &&
-        row.updated < purged.updated &&
-        row.version < purged.version &&
-        asked.has(keyOf(row.id))
-      const before = rows.length
-      rows = rows.filter((row) => !isGone(row))
-      if (rows.length < before) byId = new Map(rows.map((row) => [keyOf(row.id), row]))
-      return before - rows.length
+      return deleteRows(
+        (row) =>
+          row.body === null &&
+          row.updated < purged.updated &&
+          row.version < purged.version &&
+          asked.has(keyOf(row.id)),
+      )
     },
     async count() {
       const tombstones = rows.filter((row) => row.body === null)
@@ -190,4 +216,8 @@ function compareUpdated(a: UpdatedPlace, b: UpdatedPlace): number {
 function bounded<Row extends EntityRow>(row: Row, maxBody = Infinity): Omit<Row, 'body'> & BoundedRow {
   const bodyBytes = row.body?.length ?? 0
   return { ...row, bodyBytes, body: bodyBytes > maxBody ? undefined : row.body }
+}
+
+function withChecksum({ body, ...row }: ReferenceRow): EntityChecksum {
+  return { ...row, bodyBytes: body?.length ?? 0, checksum: body === null ? 0 : crc32(body) }
 }

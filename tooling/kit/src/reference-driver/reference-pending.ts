@@ -4,21 +4,26 @@ export interface ReferencePending extends PendingTable {
   /** All rows. */
   readonly rows: readonly PendingRow[]
   /** Adds a row within the transaction of a write that defers rows. */
-  add(row: PendingRow): void
+  addDeferred(row: PendingRow): void
   restore(rows: readonly PendingRow[]): void
 }
 
-export function createReferencePending(): ReferencePending {
+export function createReferencePending(checkEpoch: (epoch: number) => void): ReferencePending {
   const rows = new Map<string, PendingRow>()
   const keyOf = ({ entityId, table }: Pick<PendingRow, 'entityId' | 'table'>): string =>
     `${Buffer.from(entityId).toString('hex')} ${table}`
+  const put = (row: PendingRow): void => {
+    const version = Math.max(row.version, rows.get(keyOf(row))?.version ?? 0)
+    rows.set(keyOf(row), { ...row, version })
+  }
   return {
     get rows() {
       return [...rows.values()]
     },
-    add(row) {
-      const version = Math.max(row.version, rows.get(keyOf(row))?.version ?? 0)
-      rows.set(keyOf(row), { ...row, version })
+    addDeferred: put,
+    async add(added, { epoch }) {
+      checkEpoch(epoch)
+      for (const { entityId, table, version } of added) put({ entityId, table, version })
     },
     restore(before) {
       rows.clear()

@@ -2,6 +2,7 @@ import type { TestFunctions } from '../test-functions.ts'
 import { catalogContract } from './catalog.ts'
 import { claimContract } from './claims.ts'
 import { codecEntryContract } from './codec-entries.ts'
+import { copiesContract } from './copies.ts'
 import { entityContract } from './entities.ts'
 import { entityPagesContract } from './pages.ts'
 import { fenceContract } from './fence.ts'
@@ -32,6 +33,7 @@ export function driverContract(
     describe('entities', () => {
       entityContract(runner, make, options)
       entityPagesContract(runner, make)
+      copiesContract(runner, make)
     })
     describe('the epoch fence', () => fenceContract(runner, make, options))
     describe('the floor', () => floorContract(runner, make))

@@ -1,3 +1,4 @@
+import type { EntityInsert, PendingRow } from '@looseleaf/core/internal'
 import { expect } from 'expect'
 import type { TestFunctions } from '../test-functions.ts'
 import {
@@ -17,6 +18,8 @@ export function fenceContract(
 ): void {
   const { test } = runner
   const bench = withBench(runner, make)
+  const countPending = async (): Promise<number> =>
+    (await bench.shard.pending.page({ limit: 100_000 })).length
   const raise = async (): Promise<number> => {
     const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
     expect(await bench.shard.catalog.change(catalogOf(epoch + 1), epoch)).toBe(true)
@@ -52,10 +55,21 @@ export function fenceContract(
       await shard.entities.insert([entity], { epoch })
       let writing = true
       const outcomes: string[] = []
-      const writers = Array.from({ length: 4 }, async (_, writer) => {
+      const writers = Array.from({ length: 7 }, async (_, writer) => {
+        const rows = [newEntity(1), newEntity(1)]
         while (writing) {
-          if (writer % 2 === 0)
+          if (writer < 2)
             outcomes.push(await codeOf(shard.entities.insert([newEntity(1), newEntity(1)], { epoch })))
+          else if (writer === 2)
+            outcomes.push(
+              await codeOf(shard.entities.receive([newEntity(1), newEntity(1)], { epoch, updated: 0 })),
+            )
+          else if (writer === 3) {
+            outcomes.push(await codeOf(shard.entities.receive(rows, { epoch, updated: 0 })))
+            const ids = rows.map(({ id }) => id)
+            outcomes.push(await codeOf(shard.entities.discard(ids, { epoch })))
+          } else if (writer === 4)
+            outcomes.push(await codeOf(shard.pending.add([pendingOf(newEntity(1))], { epoch })))
           else {
             const [version] = await shard.entities.readVersions([entity.id])
             const base = version as number
@@ -67,12 +81,12 @@ export function fenceContract(
       })
       await until(() => outcomes.length > 20)
       await raise()
-      const count = await bench.shard.entities.count()
+      const [count, pending] = [await bench.shard.entities.count(), await countPending()]
       const versions = await bench.shard.entities.readVersions([entity.id])
       await until(() => outcomes.filter((code) => code === 'STALE_EPOCH').length > 20)
       writing = false
       await Promise.all(writers)
-      expect(await bench.shard.entities.count()).toEqual(count)
+      expect([await bench.shard.entities.count(), await countPending()]).toEqual([count, pending])
       expect(await bench.shard.entities.readVersions([entity.id])).toEqual(versions)
       expect(new Set(outcomes)).toEqual(new Set(['no error', 'STALE_EPOCH']))
     }
@@ -80,6 +94,12 @@ export function fenceContract(
     else test(name, run)
   }
 }
+
+const pendingOf = ({ id, version }: EntityInsert): PendingRow => ({
+  entityId: id,
+  table: 'index_a',
+  version,
+})
 
 /** Waits until the condition is true. The timeout of the test bounds the wait. */
 async function until(condition: () => boolean): Promise<void> {

@@ -93,6 +93,38 @@ export function pendingContract(runner: TestFunctions, make: MakeDriverHarness):
     expect(await bench.shard.entities.readVersions([stale.id])).toEqual([undefined])
   })
 
+  test('added pending rows keep the greater version, and several are added in one call', async () => {
+    const [stored, fresh] = [newEntity(5), newEntity(6)]
+    await bench.shard.entities.insert([{ ...stored, deferred: ['index_a'] }], { epoch })
+    const row = { entityId: stored.id, table: 'index_a' }
+    for (const [version, expected] of [
+      [4, 5],
+      [9, 9],
+      [7, 9],
+    ] as const) {
+      await bench.shard.pending.add([{ ...row, version }], { epoch })
+      expect(await rowsOf(stored.id)).toEqual([['index_a', expected]])
+    }
+    const rows = ['index_c', 'index_b'].map((table) => ({ entityId: fresh.id, table, version: 6 }))
+    await bench.shard.pending.add([...rows, { ...row, version: 12 }], { epoch })
+    expect(await rowsOf(stored.id)).toEqual([['index_a', 12]])
+    expect(await rowsOf(fresh.id)).toEqual([
+      ['index_b', 6],
+      ['index_c', 6],
+    ])
+    await bench.shard.pending.add([], { epoch: 99 })
+  })
+
+  test('an add of pending rows with another epoch is STALE_EPOCH, and changes nothing', async () => {
+    const [stored, fresh] = [newEntity(5), newEntity(6)]
+    await bench.shard.entities.insert([{ ...stored, deferred: ['index_a'] }], { epoch })
+    const rows = [fresh, stored].map(({ id }) => ({ entityId: id, table: 'index_a', version: 9 }))
+    for (const some of [rows, rows.slice(1)])
+      expect(await codeOf(bench.shard.pending.add(some, { epoch: 2 }))).toBe('STALE_EPOCH')
+    expect(await rowsOf(stored.id)).toEqual([['index_a', 5]])
+    expect(await rowsOf(fresh.id)).toEqual([])
+  })
+
   test('a pending row is removed only if its version is lower', async () => {
     const entity = { ...newEntity(5), deferred: ['index_a', 'index_b'] }
     await bench.shard.entities.insert([entity], { epoch })

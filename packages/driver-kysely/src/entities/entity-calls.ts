@@ -1,0 +1,85 @@
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import { idKey } from '@looseleaf/core/internal'
+import type { Flavor } from '../database/flavor.ts'
+import { toNumber } from '../database/row-values.ts'
+import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
+import { idChunks } from '../database/sql-parts.ts'
+import { entityStatements, type EntityStatements } from './entity-statements.ts'
+
+export const staleEpoch = [
+  'STALE_EPOCH',
+  'the catalog has another epoch than this write; nothing was written.',
+] as const
+
+const faults: FaultCodes = {
+  duplicate: ['ALREADY_EXISTS', 'an entity with one of these ids already exists.'],
+  'no-table': ['NOT_MIGRATED', 'the entity table or the catalog table is missing; create the tables first.'],
+  'fence-refused': staleEpoch,
+}
+
+export interface EntityTableOptions {
+  readonly shardName: string
+  readonly session: Session
+  readonly flavor: Flavor
+  readonly table: string
+}
+
+/** The statements of one entity table, and the calls that its parts have in common. */
+export interface EntityCalls {
+  readonly statements: EntityStatements
+  reading(options: CallOptions | undefined): Call
+  writing(options: CallOptions | undefined): Call
+  /** Selects rows by their ids, keyed by `idKey`. `parameters` stand before those of the session. */
+  select(
+    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist' | 'checksums',
+    ids: readonly Uint8Array[],
+    call: Call,
+    through?: Session,
+    parameters?: readonly unknown[],
+  ): Promise<ReadonlyMap<string, Row>>
+  /** Throws `STALE_EPOCH` if the shard has another epoch than this one. */
+  refuseStaleEpoch(epoch: number, call: Call): Promise<void>
+}
+
+export function entityCalls({ session, flavor, shardName, table }: EntityTableOptions): EntityCalls {
+  const statements = entityStatements(table, flavor)
+  const { parameters: sessionParameters } = flavor.ownSession
+
+  return {
+    statements,
+    reading: (options) => ({ write: false, signal: options?.signal, faults }),
+    writing: (options) => ({ write: true, signal: options?.signal, faults }),
+
+    async select(kind, ids, call, through = session, parameters = []) {
+      const found = new Map<string, Row>()
+      const isKept = kind !== 'bodyLengths' && kind !== 'checksums'
+      const hints = { keep: isKept ? ('common' as const) : undefined }
+      const [first, ...rest] = idChunks(ids).map((chunk) =>
+        through.run(
+          session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
+          [...parameters, ...sessionParameters, ...chunk],
+          call,
+        ),
+      )
+      if (first === undefined) return found
+      const results = rest.length === 0 ? [await first] : await Promise.all([first, ...rest])
+      for (const { rows } of results) for (const row of rows) found.set(idKey(row.id as Uint8Array), row)
+      return found
+    },
+
+    async refuseStaleEpoch(epoch, call) {
+      const { rows } = await session.run(
+        session.shape('epoch', () => statements.epoch()),
+        [],
+        { ...call, write: false },
+      )
+      if (rows[0] !== undefined && toNumber(rows[0].epoch) === epoch) return
+      throw new LooseleafError(staleEpoch[0], `${shardName}: ${staleEpoch[1]}`, { shard: shardName })
+    },
+  }
+}
+
+/** Statements that lock rows in the same order cannot deadlock. */
+export function sortedById<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
+  return rows.toSorted((a, b) => Buffer.compare(a.id, b.id))
+}
