@@ -219,6 +219,33 @@ test.each<[name: string, rows: number, act: () => Promise<unknown>]>([
     () => taken.remove(some.map(({ key, id }) => ({ key, entityId: id, before: 1 }))),
   ],
   ['a count of a user’s rows', ENTITIES / USERS, () => index.count({ prefix: [user] })],
+  ['checksums by ids', ROWS, () => shard.entities.checksums(some.map(({ id }) => id))],
+  [
+    'checksums in the order of changes',
+    ROWS,
+    () => shard.entities.pageOfChecksums({ after: { updated: 0, addedId: 0 } }, ROWS),
+  ],
+  ['copies over existing rows', ROWS, () => shard.entities.receive(some, { epoch, updated: 0 })],
+  [
+    'a discard of a stale epoch',
+    ROWS,
+    () =>
+      shard.entities
+        .discard(
+          some.map(({ id }) => id),
+          { epoch: 9 },
+        )
+        .catch(() => {}),
+  ],
+  [
+    'a discard',
+    ROWS,
+    () =>
+      shard.entities.discard(
+        some.map(({ id }) => id),
+        { epoch },
+      ),
+  ],
 ])('the server reads no other rows of the table for %s', (_, rows, act) => expectFewRows(rows, act))
 
 test.for<[name: string, rows: number, act: () => Promise<unknown>]>([

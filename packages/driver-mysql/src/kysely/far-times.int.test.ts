@@ -117,3 +117,33 @@ test('a write has the server’s time, up to the last time that a clock can have
   )
   await expectWritten()
 })
+
+test('changes without an end and copies have times up to the year 9999', async () => {
+  const { shard } = await bench.migrate()
+  const observer = await bench.observe()
+  await observer.query('DELETE FROM entities')
+  const [last, ...others] = Array.from({ length: 4 }, newEntity)
+  await shard.entities.insert([last!], { epoch })
+  const latest = '9999-12-31 23:59:59.999999'
+  await observer.query('UPDATE entities SET updated = ? WHERE id = ?', [latest, last!.id])
+  await observer.query('UPDATE looseleaf_meta SET floor = ?', ['2250-12-31 23:59:59.999999'])
+  const { floor } = await shard.entities.floor()
+  await shard.entities.receive(others, { epoch, updated: floor })
+  const [copied] = await observer.query<RowDataPacket[]>(
+    'SELECT CAST(updated AS CHAR) AS time FROM entities ORDER BY added_id',
+  )
+  expect(copied.map(({ time }) => String(time))).toEqual([
+    latest,
+    ...others.map(() => '2250-12-31 23:59:59.999999'),
+  ])
+  const after = { updated: floor - 1, addedId: 0 }
+  const ids = [...others, last!].map(({ id }) => id.toString('hex'))
+  const pages = [
+    await shard.entities.pageOfChanges({ after }, 10),
+    await shard.entities.pageOfChecksums({ after }, 10),
+  ]
+  for (const page of pages) {
+    expect(page.map(({ id }) => Buffer.from(id).toString('hex')).toSorted()).toEqual(ids.toSorted())
+    expect(page.at(-1)?.id).toEqual(last!.id)
+  }
+})

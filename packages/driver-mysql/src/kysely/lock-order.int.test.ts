@@ -3,7 +3,7 @@ import type { Shard } from '@looseleaf/core'
 import type { EntityInsert, IndexRow } from '@looseleaf/core/internal'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { beforeEach, expect, test } from 'vitest'
-import { epoch, freshBench, newEntity } from '../../test/bench.ts'
+import { epoch, freshBench, newEntity, threadBusyWith } from '../../test/bench.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'
 import { until } from '../../test/until.ts'
 
@@ -111,6 +111,16 @@ const statements: readonly (readonly [
     ([entity]) => shard.entities.replace([{ ...entity!, base: 1, version: 2, deferred }], { epoch }),
   ],
   ['a purge of tombstones', 'entities', 'id', (some) => shard.entities.purge(some.map(({ id }) => id))],
+  [
+    'a discard of rows',
+    'entities',
+    'id',
+    (some) =>
+      shard.entities.discard(
+        some.map(({ id }) => id),
+        { epoch },
+      ),
+  ],
   [
     'a delete of index rows',
     index.table,
@@ -220,3 +230,71 @@ test('a batch of swaps on a small table waits for a locked row before it locks a
   await observer.query('ROLLBACK')
   expect(await swap).toEqual([true, true, true])
 })
+
+test.each([
+  ['copies', (ids: readonly Buffer[]) => shard.entities.receive(rowsTo(ids), { epoch, updated: 0 })],
+  ['a discard', (ids: readonly Buffer[]) => shard.entities.discard(ids, { epoch })],
+  [
+    'an add of pending rows',
+    (ids: readonly Buffer[]) =>
+      shard.pending.add(
+        ids.map((entityId) => ({ entityId, table: index.table, version: 9 })),
+        { epoch },
+      ),
+  ],
+])('a change of the catalog waits for %s in flight', async (_, write) => {
+  const [low, high] = [1, 2].map((byte) => Buffer.concat([Buffer.of(byte), randomBytes(15)])) as [
+    Buffer,
+    Buffer,
+  ]
+  await shard.entities.insert([{ id: high, version: 1, body: Buffer.of(1), deferred }], { epoch })
+  await observer.query('START TRANSACTION')
+  await observer.query('SELECT version FROM entities WHERE id = ? FOR UPDATE', [high])
+  await observer.query('SELECT version FROM looseleaf_pending WHERE entity_id = ? FOR UPDATE', [high])
+  const ended: string[] = []
+  const writing = write([low, high]).then(() => ended.push('write'))
+  const looker = await bench.observe()
+  await until(async () => {
+    const [rows] = await looker.query<RowDataPacket[]>(
+      'SELECT epoch FROM looseleaf_meta WHERE id = 1 FOR UPDATE SKIP LOCKED',
+    )
+    return rows.length === 0
+  })
+  const changing = shard.catalog
+    .change(
+      { epoch: epoch + 1, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] },
+      epoch,
+    )
+    .then(() => ended.push('change'))
+  await until(() => threadBusyWith(looker, 'UPDATE `looseleaf_meta`'))
+  await observer.query('ROLLBACK')
+  await Promise.all([writing, changing])
+  expect(ended).toEqual(['write', 'change'])
+  await expect(write([low])).rejects.toMatchObject({ code: 'STALE_EPOCH' })
+  await observer.query('UPDATE looseleaf_meta SET epoch = ?', [epoch])
+})
+
+test('copies wait for a locked row before they lock a greater id', async () => {
+  const ids = [3, 1, 2].map((byte) => Buffer.concat([Buffer.of(byte), randomBytes(15)]))
+  const rows = rowsTo(ids)
+  for (const row of rows) await shard.entities.insert([row], { epoch })
+  await observer.query('START TRANSACTION')
+  await observer.query('SELECT version FROM entities WHERE id = ? FOR UPDATE', [ids[2]])
+  const receiving = shard.entities.receive(rows, { epoch, updated: 0 })
+  const looker = await bench.observe()
+  const isLocked = async (id: Buffer | undefined): Promise<boolean> => {
+    const [found] = await looker.query<RowDataPacket[]>(
+      'SELECT version FROM entities FORCE INDEX (id) WHERE id = ? FOR UPDATE SKIP LOCKED',
+      [id],
+    )
+    return found.length === 0
+  }
+  await until(() => isLocked(ids[1]))
+  expect(await isLocked(ids[0])).toBe(false)
+  await observer.query('ROLLBACK')
+  await receiving
+  expect(await shard.entities.readVersions(ids)).toEqual([9, 9, 9])
+})
+
+const rowsTo = (ids: readonly Buffer[]): readonly EntityInsert[] =>
+  ids.map((id) => ({ id, version: 9, body: Buffer.of(9) }))
