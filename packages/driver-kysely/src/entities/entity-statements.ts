@@ -94,7 +94,8 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   const updatedMicros = flavor.microsOf(sql.ref('updated'))
   // Zero bytes can stand for an omitted body, since no codec writes an empty one. A column with the length made reads 5 % slower.
   const boundedBody = sql`CASE WHEN LENGTH(body) > ${parameter} THEN X'' ELSE body END AS body`
-  const checksum = sql`added_id, id, version, ${updatedMicros} AS updated_micros, LENGTH(body) AS body_bytes, ${flavor.checksumOf(sql.ref('body'))} AS checksum`
+  const checksumColumns = (): RawBuilder<unknown> =>
+    sql`added_id, id, version, ${updatedMicros} AS updated_micros, LENGTH(body) AS body_bytes, ${flavor.checksumOf(sql.ref('body'))} AS checksum`
   const micros = flavor.updatedOf(parameter)
 
   return {
@@ -166,9 +167,9 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     pageOfChanges: (parts) => sql`
       SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table} ${rangeText(flavor, parts)}`,
 
-    pageOfChecksums: (parts) => sql`SELECT ${checksum} FROM ${table} ${rangeText(flavor, parts)}`,
+    pageOfChecksums: (parts) => sql`SELECT ${checksumColumns()} FROM ${table} ${rangeText(flavor, parts)}`,
 
-    checksums: (count) => sql`SELECT ${checksum} FROM ${table} WHERE ${ofIds(count)}`,
+    checksums: (count) => sql`SELECT ${checksumColumns()} FROM ${table} WHERE ${ofIds(count)}`,
 
     // Fenced as an insert is, and by the floor as well. One time for all rows, because a copy needs no time of its own.
     receive: (count) => {

@@ -137,7 +137,7 @@ test('changes without an end and copies have times up to the year 9999', async (
     ...others.map(() => '2250-12-31 23:59:59.999999'),
   ])
   const after = { updated: floor - 1, addedId: 0 }
-  const ids = [...others, last!].map(({ id }) => id.toString('hex'))
+  const ids = [...others, last!].map(({ id }) => Buffer.from(id).toString('hex'))
   const pages = [
     await shard.entities.pageOfChanges({ after }, 10),
     await shard.entities.pageOfChecksums({ after }, 10),

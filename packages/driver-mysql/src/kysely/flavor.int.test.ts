@@ -1,4 +1,5 @@
-import type { EntityReplace, EntityTable } from '@looseleaf/core/internal'
+import type { Shard } from '@looseleaf/core'
+import type { EntityReplace } from '@looseleaf/core/internal'
 import type { RowDataPacket } from 'mysql2'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, threadBusyWith } from '../../test/bench.ts'
@@ -21,10 +22,21 @@ test('every table has transactions and long keys, under any default of the serve
 
 type Swaps = readonly [EntityReplace, EntityReplace]
 
-test.each<[name: string, statement: string, act: (entities: EntityTable, swaps: Swaps) => Promise<unknown>]>([
-  ['an insert', 'INSERT INTO `entities`', (entities) => entities.insert([newEntity()], { epoch })],
-  ['a swap', 'UPDATE `entities`', (entities, [a]) => entities.replace([a], { epoch })],
-  ['a swap of several rows', 'UPDATE (', (entities, swaps) => entities.replace(swaps, { epoch })],
+test.each<[name: string, statement: string, act: (shard: Shard, swaps: Swaps) => Promise<unknown>]>([
+  ['an insert', 'INSERT INTO `entities`', ({ entities }) => entities.insert([newEntity()], { epoch })],
+  ['a swap', 'UPDATE `entities`', ({ entities }, [a]) => entities.replace([a], { epoch })],
+  ['a swap of several rows', 'UPDATE (', ({ entities }, swaps) => entities.replace(swaps, { epoch })],
+  [
+    'a call with copies',
+    'INSERT INTO `entities`',
+    ({ entities }, swaps) => entities.receive(swaps, { epoch, updated: 0 }),
+  ],
+  ['a discard', 'DELETE `entities`', ({ entities }, [a]) => entities.discard([a.id], { epoch })],
+  [
+    'an add of pending rows',
+    'INSERT INTO `looseleaf_pending`',
+    ({ pending }, [a]) => pending.add([{ entityId: a.id, table: 'index_a', version: 1 }], { epoch }),
+  ],
 ])('%s waits for a change of the catalog in flight, and is STALE_EPOCH', async (_, statement, act) => {
   const { shard } = await bench.migrate()
   const [a, b] = [newEntity(), newEntity()]
@@ -37,7 +49,7 @@ test.each<[name: string, statement: string, act: (entities: EntityTable, swaps: 
     { ...a, base: 1, version: 2 },
     { ...b, base: 1, version: 2 },
   ]
-  const outcome = act(shard.entities, swaps).catch((error: unknown) => error)
+  const outcome = act(shard, swaps).catch((error: unknown) => error)
   const came = await Promise.race([outcome, threadBusyWith(await bench.observe(), statement)])
   await writer.query('COMMIT')
   expect(await outcome).toMatchObject({ code: 'STALE_EPOCH' })

@@ -63,6 +63,13 @@ describe.each(Object.entries(bodies))('the epoch fence with %s bodies', (_, body
           code: 'STALE_EPOCH',
         })
       }
+      const updated = (await direct.entities.floor()).floor
+      for (const rows of [entities, entities.slice(1)]) {
+        await expect(shard.entities.receive(rows, { epoch: epoch - 1, updated })).rejects.toMatchObject({
+          code: 'STALE_EPOCH',
+        })
+      }
+      await shard.entities.receive(entities, { epoch, updated })
       expect(await shard.entities.replace(next, { epoch })).toEqual([true, true])
       expect(await direct.entities.read(ids)).toMatchObject([
         { version: version + 1, body },
@@ -84,6 +91,9 @@ describe.each(Object.entries(bodies))('the epoch fence with %s bodies', (_, body
       () => shard.entities.insert([{ ...z, deferred: ['index_a'] }], { epoch }),
       () => shard.entities.replace([x], { epoch }),
       () => shard.entities.replace([x, y], { epoch }),
+      () => shard.entities.receive([y, z], { epoch, updated: 0 }),
+      () => shard.entities.discard([x.id], { epoch }),
+      () => shard.pending.add([{ entityId: x.id, table: 'index_a', version: 1 }], { epoch }),
     ]
     for (const write of writes) {
       const { route } = pooler
@@ -120,6 +130,9 @@ describe('a session that another client has changed', () => {
     const calls: [call: () => Promise<unknown>, writes: boolean][] = [
       [() => shard.entities.insert([newEntity()], { epoch }), true],
       [() => shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch }), true],
+      [() => shard.entities.receive([{ ...entity, version: 2 }], { epoch, updated: 0 }), true],
+      [() => shard.entities.discard([entity.id], { epoch }), true],
+      [() => shard.pending.add([{ entityId: entity.id, table: spec.table, version: 1 }], { epoch }), true],
       [() => shard.index(spec).upsert([{ key: [1n], entityId: entity.id, version: 1 }]), true],
       [() => shard.entities.read([entity.id]), false],
       // An answer without rows has the status as well.
@@ -136,6 +149,7 @@ describe('a session that another client has changed', () => {
     }
     expect(await direct.entities.readVersions([entity.id])).toEqual([1])
     expect(await direct.entities.count()).toEqual(before)
+    expect(await direct.pending.tables()).toEqual([])
   })
 
   test('a session with an open transaction is not used for a new connection', async () => {

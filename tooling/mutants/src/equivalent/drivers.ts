@@ -3,10 +3,12 @@ import type { Equivalents } from '../equivalent.ts'
 const aName = 'A prepared statement is found by any name that no other has.'
 
 export const drivers: Equivalents = {
+  'driver-kysely/entities/entity-calls': {
+    "entityCalls.refuseStaleEpoch: session.shape('epoch', () => statements.epoch()) → session.shape('', () => statements.epoch())":
+      aName,
+  },
   'driver-kysely/entities/entity-table': {
     "createEntityTable.swapOne: session.shape('replaceOne', () => statements.replaceOne(), { keep: 'common' }) → session.shape('', () => statements.replaceOne(), { keep: 'common' })":
-      aName,
-    "createEntityTable.refuseStaleEpoch: session.shape('epoch', () => statements.epoch()) → session.shape('', () => statements.epoch())":
       aName,
     "createEntityTable.pageByAdded: session.shape('pageByAdded', () => statements.pageByAdded()) → session.shape('', () => statements.pageByAdded())":
       aName,
