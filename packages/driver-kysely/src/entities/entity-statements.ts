@@ -180,7 +180,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
         () => sql`, (${parameter}, ${parameter}, ${micros}, ${parameter})`,
       )
       const overwritten = ['version', 'updated', 'body'].map(
-        (name) => sql`${sql.ref(name)} = ${flavor.incoming(name)}`,
+        (column) => sql`${sql.ref(column)} = ${flavor.incoming(column)}`,
       )
       return sql`
         INSERT INTO ${table} (id, version, updated, body)
