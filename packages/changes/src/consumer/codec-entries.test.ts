@@ -68,3 +68,41 @@ it('a shard that cannot be asked for codec entries fails no change', async () =>
   await Promise.all([reader.close(), writer.close()])
   await memory.close()
 })
+
+it('a lease that expires while codec entries are loaded leaves the change to the process that takes over', async () => {
+  const memory = await memoryShards(1).connect()
+  const answered = Promise.withResolvers<void>()
+  let isSilent = false
+  let isLoading = false
+  const plan: FaultPlan = ({ table, operation }) => {
+    if (!isSilent) return undefined
+    if (operation === 'saveAll')
+      return { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'gone')) }
+    if (table !== 'codecEntries' || operation !== 'read') return undefined
+    isLoading = true
+    return { before: () => answered.promise }
+  }
+  const late = await DataStore.open({
+    shards: keepOpen(faultyDriver(memory, plan)),
+    codec: referring(false),
+    migrate: true,
+  })
+  const prompt = await DataStore.open({ shards: keepOpen(memory), codec: referring(true) })
+  await memory.shards[0]!.codecEntries.add([entry])
+  await prompt.put({ n: 1 })
+  isSilent = true
+  const handledBy = { late: 0, prompt: 0 }
+  const options = { from: 'beginning', pollMs: 10, leaseMs: 200 } as const
+  const first = consume(late, 'search', () => void handledBy.late++, options)
+  await until(() => isLoading)
+  const second = consume(prompt, 'search', () => void handledBy.prompt++, options)
+  await until(() => handledBy.prompt === 1)
+  isSilent = false
+  answered.resolve()
+  // The first process gets its share of the partitions again, and the change is not among their new ones.
+  await until(() => first.status().shards[0]!.partitions === 4)
+  expect(handledBy).toEqual({ late: 0, prompt: 1 })
+  await Promise.all([first.stop(), second.stop()])
+  await Promise.all([late.close(), prompt.close()])
+  await memory.close()
+})

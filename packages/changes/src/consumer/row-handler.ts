@@ -108,7 +108,8 @@ export function createRowHandler(
     if (partition.failing.get(failing.id) === failing) partition.failing.delete(failing.id)
   }
 
-  async function handle(partition: HeldPartition, row: EntityRow): Promise<boolean> {
+  /** Calls the handler. Resolves to undefined, without a call, if the leases may have expired while codec entries were loaded. */
+  async function handle(partition: HeldPartition, row: EntityRow): Promise<boolean | undefined> {
     const id = formatId(row.id)
     const known = partition.failing.get(id)
     if (known === undefined && partition.failing.size >= MAX_FAILING) return false
@@ -119,6 +120,7 @@ export function createRowHandler(
       // Without codec entries to load, the handler begins in this turn, in which the lease is known to be held.
       change = isPending(decoded) ? await decoded : decoded
       if (signal.aborted || !partition.isHeld) return false
+      if (!leases.isSure) return undefined
       await handler(change, { signal })
     } catch (error) {
       if (signal.aborted || !partition.isHeld) return false
@@ -141,7 +143,7 @@ export function createRowHandler(
         // Confirm before taking a slot: a shard that does not answer must not occupy slots that other shards need.
         if (!(await isOurs(partition))) return false
         const isLate = (): boolean => elapsed() > beginBy
-        const begin = (): Promise<boolean> | false | undefined => {
+        const begin = (): Promise<boolean | undefined> | false | undefined => {
           if (signal.aborted || !partition.isHeld) return false
           return leases.isSure ? handle(partition, row) : undefined
         }
