@@ -60,6 +60,7 @@ export function callRuleCases(well: Facts): Readonly<Record<string, RuleCases>> 
         ],
         [failing(noted({}), noted({ count: 70 })), '800 of 2,000 calls (40 %)', '2 processes'],
         [failing(noted({ count: 1 })), '1 of 1,000 calls (less than 1 %)'],
+        [failing(noted({ count: 999 })), '999 of 1,000 calls (more than 99 %)'],
         [failing(noted({ ...busy, count: 10 })), 'SHARD_BUSY', 'looseleaf slow'],
         [failing(noted({ code: 'STATEMENT_FAILED' })), 'do what the message says'],
       ],

@@ -41,7 +41,7 @@ export {
 export { createGate, type Gate } from './tools/gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'
-export { bytesText, counted, durationText, grouped } from './tools/number-text.ts'
+export { bytesText, counted, decimal, durationText, grouped } from './tools/number-text.ts'
 export { shorten } from './tools/shorten.ts'
 export { summarise, type StatementSummary } from './tools/statement-summary.ts'
 export {

@@ -108,7 +108,9 @@ function problemOf({ failures, count, calls, processes, periodMs, ageMs }: Failu
 }
 
 function shareText(share: number): string {
-  return share < 0.01 ? 'less than 1 %' : `${Math.min(100, Math.round(share * 100))} %`
+  if (share < 0.01) return 'less than 1 %'
+  if (share < 1 && share > 0.99) return 'more than 99 %'
+  return `${Math.min(100, Math.round(share * 100))} %`
 }
 
 export const failingCallsRule: Rule = {

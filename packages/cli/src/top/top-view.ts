@@ -1,4 +1,4 @@
-import { counted, grouped, durationText } from '@looseleaf/core/internal'
+import { counted, decimal, grouped, durationText } from '@looseleaf/core/internal'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { ShardReport } from '@looseleaf/cleaner/internal'
 import type { ShardProbe } from '@looseleaf/store/internal'
@@ -91,7 +91,7 @@ function shardCells(
 ): string[] {
   return [
     colors.bold(name),
-    answersInMs === undefined ? colors.red(error?.code ?? '?') : `${answersInMs.toFixed(1)} ms`,
+    answersInMs === undefined ? colors.red(error?.code ?? '?') : `${decimal(answersInMs)} ms`,
     entities === undefined ? '?' : `about ${grouped(entities)}`,
     written === undefined ? '?' : writtenText(written),
     following?.lagMs === undefined ? '?' : durationText(following.lagMs),
@@ -100,7 +100,7 @@ function shardCells(
 }
 
 const writtenText = ({ perSecond, more }: Written): string =>
-  `${more ? 'over ' : ''}${perSecond < 10 ? perSecond.toFixed(1) : grouped(Math.round(perSecond))} a second`
+  `${more ? 'over ' : ''}${decimal(perSecond)} a second`
 
 function busyTable(output: Output, indexes: readonly IndexReport[]): string {
   return output.table(

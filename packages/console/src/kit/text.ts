@@ -1,4 +1,4 @@
-import { counted as countedInDigits } from '@looseleaf/core/internal'
+import { counted as countedInDigits, decimal } from '@looseleaf/core/internal'
 
 export { bytesText, durationText } from '@looseleaf/core/internal'
 
@@ -14,8 +14,7 @@ export function capital(text: string): string {
 
 /** Returns a text such as `0.42 ms`, `12.3 ms` or `1,200 ms`. */
 export function milliseconds(value: number): string {
-  const digits = value < 1 ? 2 : value < 100 ? 1 : 0
-  return `${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ms`
+  return `${value < 0.995 ? value.toFixed(2) : decimal(value)} ms`
 }
 
 /** Returns the first `limit` items of a list, and a note with the number of the others; empty without others. */

@@ -10,14 +10,20 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${grouped(count)} ${count === 1 ? singular : plural}`
 }
 
+/** Returns a measured number, rounded to a text such as `0.4`, `99.9`, `100` or `1,234`. */
+export function decimal(value: number): string {
+  return value < 99.95 ? value.toFixed(1) : grouped(Math.round(value))
+}
+
 const UNITS = ['kB', 'MB', 'GB', 'TB']
 
 /** Returns a text such as `812 bytes` or `3.4 MB`. */
 export function bytesText(bytes: number): string {
-  if (bytes < 1_000) return counted(bytes, 'byte')
-  const power = Math.min(UNITS.length, Math.floor(Math.log10(bytes) / 3))
-  const value = bytes / 1_000 ** power
-  return `${value.toFixed(value < 100 ? 1 : 0)} ${UNITS[power - 1]}`
+  if (Math.round(bytes) < 1_000) return counted(Math.round(bytes), 'byte')
+  let value = bytes / 1_000
+  let unit = 0
+  for (; Math.round(value) >= 1_000 && unit < UNITS.length - 1; unit++) value /= 1_000
+  return `${decimal(value)} ${UNITS[unit]}`
 }
 
 const SECOND = 1_000
