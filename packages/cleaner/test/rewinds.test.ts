@@ -6,7 +6,7 @@ import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 import { MARK_TASK, markFromText, NOTE_TASK } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { cleanIndex } from '../src/index.ts'
 import { checkRewinds, readRewinds, startTunedCleaner } from '../src/internal.ts'
 import { createMarkKeeper } from '../src/tampering/keep-marks.ts'
@@ -23,12 +23,8 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'looseleaf-back-'))
   time = leapingTime()
   warnings = []
-  vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  rmSync(folder, { recursive: true })
-})
+afterEach(() => rmSync(folder, { recursive: true }))
 
 async function open(): Promise<DataStore> {
   const store = await DataStore.open({

@@ -53,7 +53,7 @@ export interface OpenOptions {
   readonly migrate?: boolean
   readonly indexes?: readonly IndexDefinitionData[]
   readonly onIndexFailure?: 'fail' | 'defer'
-  readonly onWarning?: (message: string) => void
+  readonly onWarning?: (message: string) => unknown
   readonly observer?: Observer
 }
 

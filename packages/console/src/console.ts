@@ -25,7 +25,7 @@ import { pageHeaders } from './requests/headers.ts'
 import { answerTo, notFound, type Answer, type Page } from './requests/routes.ts'
 import type { Purposes } from './indexes/purposes.ts'
 import { shardsPage } from './shards/shards-page.ts'
-import type { MayShow } from './entities/visibility.ts'
+import { checkedMayShow, type MayShow } from './entities/visibility.ts'
 import { tracesPage, xrayPage } from './xrays/xray-page.ts'
 
 export interface ConsoleOptions {
@@ -113,10 +113,12 @@ function checkPageNames(pages: readonly ActPage[]): void {
 /** Creates a console. Throws `BAD_OPTION`. */
 export function createConsole(options: ConsoleOptions): Console {
   checkOptions('createConsole', options, KINDS)
-  const { store, base, home, mayShow, maxTraces = 100, purposes = {} } = options
+  const { store, base, home, maxTraces = 100, purposes = {} } = options
   if (!isRecord(store)) throw badArgument('createConsole', '{ store }, a DataStore', store)
   if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base))
     throw badArgument('createConsole', '{ base }, a path such as /store', base)
+  const { onWarning } = store.context
+  const mayShow = options.mayShow && checkedMayShow(options.mayShow, onWarning)
   const traces = createKeptTraces(maxTraces)
   const places = createKeptPlaces()
   const { offer, pages = [] } = options
@@ -132,7 +134,7 @@ export function createConsole(options: ConsoleOptions): Console {
     { href: `${base}/index`, label: 'Indexes' },
     { href: `${base}/shards`, label: 'Shards' },
   ]
-  const acts = options.acts && createActs(options.acts, base)
+  const acts = options.acts && createActs(options.acts, base, onWarning)
   const htmlAt =
     (current: string) =>
     ({ title, body }: Answer): string => {

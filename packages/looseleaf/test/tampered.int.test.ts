@@ -1,7 +1,7 @@
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import type { Time } from '@looseleaf/core'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { cleanIndex, DataStore, defineIndex, mysqlShards } from '../src/index.ts'
 import { checkRewinds, readRewinds, startTunedCleaner } from '@looseleaf/cleaner/internal'
 
@@ -24,12 +24,6 @@ function leapingTime(): Time & { leap(milliseconds: number): void } {
   }
 }
 
-let warned: MockInstance<typeof process.emitWarning>
-beforeEach(() => {
-  warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-})
-afterEach(() => void vi.restoreAllMocks())
-
 async function connect(url: string): Promise<Connection> {
   const connection = await createConnection({ uri: url })
   onTestFinished(() => connection.end())
@@ -49,7 +43,7 @@ async function open(
     onWarning: (warning) => warnings.push(warning),
   })
   onTestFinished(() => store.close())
-  return { store, warnings: warnings.filter((warning) => warning.includes('gone back')) }
+  return { store, warnings }
 }
 
 const users = Array.from({ length: 30 }, (_, i) => ({ user: `user ${i % 5}`, published: i }))
@@ -77,10 +71,7 @@ test('a cleaner notices a TRUNCATE of an index table and fills the index again',
   }
   await vi.waitUntil(async () => hasSwept() && (await witnesses()) === 1, 20_000)
   await connection.query('TRUNCATE index_by_user')
-  await vi.waitUntil(
-    () => warned.mock.calls.flat().some((text) => String(text).includes('was emptied')),
-    20_000,
-  )
+  await vi.waitUntil(() => warnings.some((warning) => warning.includes('was emptied')), 20_000)
   await vi.waitUntil(async () => (await store.indexes())[0]!.state === 'ready', 20_000)
   // Opened with the real clock, because the leaping one would exceed the time limit of a query.
   expect(await found((await open(urls)).store)).toBe(30)
@@ -122,7 +113,9 @@ test('open warns of a database that was restored from a copy, until all indexes 
   await copy(connection, `${name}_copy`, name)
 
   const { store, warnings } = await open(urls, time)
-  expect(warnings).toEqual([expect.stringContaining(`${name} has gone back in time`)])
+  expect(warnings.filter((warning) => warning.includes('gone back'))).toEqual([
+    expect.stringContaining(`${name} has gone back in time`),
+  ])
   expect(await found(store)).toBeLessThan(30)
   await checkRewinds(store)
   await cleanIndex(store, undefined, { restart: true })

@@ -184,14 +184,12 @@ test('a cleaner of a closed store reports that once and ends', async () => {
 })
 
 test('exceptions in callbacks go to `onError`, exceptions in `onError` become warnings, and neither ends the cleaner', async () => {
-  const store = await openStore({ shards: 1, time: leapingTime() })
+  const warnings = new Set<string>()
+  const onWarning = (warning: string): void => void warnings.add(warning)
+  const store = await openStore({ shards: 1, time: leapingTime(), onWarning })
   await store.put({ user_id: 7, published: 'x' })
   const failures = ['first', 'second', 'problem', 'progress'].map((text) => new Error(text))
   const reported = new Set<unknown>()
-  const warnings = new Set<string>()
-  const onWarning = ({ message }: Error): void => void warnings.add(message)
-  process.on('warning', onWarning)
-  onTestFinished(() => void process.off('warning', onWarning))
   const cleaner = start(store, {
     onProblem: async () => {
       throw failures[2]

@@ -92,7 +92,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     })
     // A closed store does not open again.
     if (isLooseleafError(error, 'CLOSED')) controller.abort()
-    callOnError(given.onError, error)
+    callOnError(context, given.onError, error)
   }
   const options: CleanerOptions & Tuning = {
     ...given,
@@ -192,11 +192,10 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
 }
 
 /** Calls the caller's `onError`. An exception in it becomes a warning: it ends neither the cleaner nor the process. */
-function callOnError(onError: CleanerOptions['onError'], error: unknown): void {
+function callOnError(context: EngineContext, onError: CleanerOptions['onError'], error: unknown): void {
   guarded(
     () => onError?.(error),
-    (failure) =>
-      process.emitWarning(`onError of startCleaner failed: ${String(failure)}`, 'LooseleafWarning'),
+    (failure) => context.onWarning(`onError of startCleaner failed: ${String(failure)}`),
   )
 }
 

@@ -61,7 +61,10 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     }
     if (await editTask(tasks, MARK_TASK, raiseMark, { owner, ...options })) {
       seen.set(shard, next)
-      if (isNew && next.wentBack !== undefined) warn(name, next.wentBack)
+      if (isNew && next.wentBack !== undefined)
+        context.onWarning(
+          `Shard ${name} ${rewindText(next.wentBack)}. A sweep of all indexes begins now; until it ends, queries may lack entities.`,
+        )
       await note(shard, next, options)
     }
     return next.wentBack
@@ -112,11 +115,4 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
       )
     },
   }
-}
-
-function warn(name: string, found: Rewind): void {
-  process.emitWarning(
-    `Shard ${name} ${rewindText(found)}. A sweep of all indexes begins now; until it ends, queries may lack entities.`,
-    'LooseleafWarning',
-  )
 }

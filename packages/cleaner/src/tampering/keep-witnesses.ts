@@ -197,9 +197,8 @@ async function refill(
   context.catalog.adopt(catalog)
   await joinRuns(context, [...tables], worker(owner), { ...options, restart: true })
   const names = [...new Set(emptied.map(({ name }) => name))].join(', ')
-  process.emitWarning(
+  context.onWarning(
     `The table of index ${names} was emptied, as by TRUNCATE or DELETE: it lacks rows that its entities need. The index is now filled again, and its queries fail until then.`,
-    'LooseleafWarning',
   )
 }
 

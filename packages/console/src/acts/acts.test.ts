@@ -6,7 +6,7 @@ import { readForm } from './read-form.ts'
 
 test('a long act continues after its answer, is listed, blocks other acts on its subject, and ends with the console', async () => {
   const ended: Act[] = []
-  const acts = createActs({ onAct: (act) => ended.push(act) }, '/store')
+  const acts = createActs({ onAct: (act) => ended.push(act) }, '/store', () => {})
   const long: PlannedAct = {
     name: 'clean',
     about: 'by_name',

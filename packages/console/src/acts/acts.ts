@@ -82,8 +82,12 @@ const ANSWER_MS = 1000
 /** Time limit of an act in milliseconds. */
 const LIMIT_MS = 600_000
 
-/** Creates the acts of a console. `path` is the prefix of all pages with forms. Throws `BAD_OPTION`. */
-export function createActs(options: ActsOptions, path: string): Acts {
+/** Creates the acts of a console. `path` is the prefix of all pages with forms. `onWarning` receives exceptions of `onAct`. Throws `BAD_OPTION`. */
+export function createActs(
+  options: ActsOptions,
+  path: string,
+  onWarning: (message: string) => void,
+): Acts {
   const { onAct, hosts } = options
   if (typeof onAct !== 'function')
     throw badArgument('createConsole', '{ acts: { onAct } }, a function for each act', onAct)
@@ -141,7 +145,7 @@ export function createActs(options: ActsOptions, path: string): Acts {
     // An error of the log does not change the result of the act.
     guarded(
       () => onAct(act),
-      (error) => process.emitWarning(`onAct of a console failed: ${String(error)}`, 'LooseleafWarning'),
+      (error) => onWarning(`onAct of a console failed: ${String(error)}`),
     )
   }
 

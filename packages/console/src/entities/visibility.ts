@@ -7,32 +7,34 @@ import { valueText } from './value-text.ts'
 /** Tells whether the values of an entity may be shown. */
 export type MayShow = (bag: Bag, id: EntityId) => boolean
 
-/** Functions whose error was already reported. An error usually recurs with every entity, and one warning is enough. */
-const reported = new WeakSet<MayShow>()
-
-/** Warns the application. The error may contain values of the bag, so it never appears on a page. */
-function warn(error: unknown): void {
-  process.emitWarning(`mayShow of a console failed: ${String(error)}`, 'LooseleafWarning')
+/**
+ * Returns a `mayShow` that throws `BAD_OPTION` if the given one throws or returns a promise. Its first exception becomes a warning to the
+ * application: exceptions usually recur with every entity.
+ */
+export function checkedMayShow(mayShow: MayShow, onWarning: (message: string) => void): MayShow {
+  let isReported = false
+  return (bag, id) => {
+    let answer: unknown
+    try {
+      answer = mayShow(bag, id)
+    } catch (cause) {
+      if (!isReported) onWarning(`mayShow of a console failed: ${String(cause)}`)
+      isReported = true
+      // Without the message of the cause, which may contain values of the bag and therefore never appears on a page.
+      throw new LooseleafError('BAD_OPTION', 'The mayShow of this console has thrown an error.', { cause })
+    }
+    if (!isPromise(answer)) return answer === true
+    onRejected(answer, () => {})
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `The mayShow of this console has to return true or false, and not a promise; got ${describeKind(answer)}.`,
+    )
+  }
 }
 
-/** Tells whether `mayShow` returns true for this bag. Throws `BAD_OPTION` if it throws or returns a promise. */
+/** Tells whether `mayShow` allows this bag. */
 export function isShown(mayShow: MayShow | undefined, bag: Bag | undefined, id: EntityId): bag is Bag {
-  if (bag === undefined || mayShow === undefined) return false
-  let answer: unknown
-  try {
-    answer = mayShow(bag, id)
-  } catch (cause) {
-    if (!reported.has(mayShow)) warn(cause)
-    reported.add(mayShow)
-    // Without the message of the cause, which may contain values of the bag.
-    throw new LooseleafError('BAD_OPTION', 'The mayShow of this console has thrown an error.', { cause })
-  }
-  if (!isPromise(answer)) return answer === true
-  onRejected(answer, () => {})
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `The mayShow of this console has to return true or false, and not a promise; got ${describeKind(answer)}.`,
-  )
+  return bag !== undefined && mayShow !== undefined && mayShow(bag, id)
 }
 
 /** Returns the reason why values of an entity are hidden, with the switch that shows them. */

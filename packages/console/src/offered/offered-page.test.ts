@@ -10,16 +10,15 @@ import { createConsole, type Console, type ConsoleOptions } from '../console.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
 let store: DataStore
+let warnings: string[]
 let done: Act[]
 let port: number
 let server: Server
 
 beforeEach(async () => {
-  store = await DataStore.open({
-    shards: memoryShards(2),
-    migrate: true,
-    onWarning: () => {},
-  })
+  warnings = []
+  const onWarning = (warning: string): void => void warnings.push(warning)
+  store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning })
   await store.putMany(['ada', 'bo', 'cy'].map((name) => ({ name })))
   done = []
   await serve({ offer: [byName], acts: { onAct: (ended) => done.push(ended) } })
@@ -261,10 +260,6 @@ test('the errors of bad options name the expectation', () => {
 })
 
 test('an onAct that throws or rejects does not change the act', async () => {
-  const warned: string[] = []
-  const onWarning = ({ message }: Error): void => void warned.push(message)
-  process.on('warning', onWarning)
-  onTestFinished(() => void process.off('warning', onWarning))
   const fail = (): never => {
     throw new Error('the log is full')
   }
@@ -272,7 +267,7 @@ test('an onAct that throws or rejects does not change the act', async () => {
     await serve({ offer: [byName], acts: { onAct } })
     expect((await act({ add: 'by_name' })).status).toBe(303)
   }
-  await vi.waitFor(() => expect(warned.filter((text) => text.includes('the log is full'))).toHaveLength(2))
+  await vi.waitFor(() => expect(warnings.filter((text) => text.includes('the log is full'))).toHaveLength(2))
 })
 
 test('acts through a proxy are refused without host names, and other sites get no stream', async () => {
