@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { faultKinds, partNames, type FaultKind, type Part } from './faults.ts'
-import { flawNames, type Flaw } from './flaws.ts'
-import { saveSimulation } from './result-file.ts'
-import { runSeeds } from './run-seeds.ts'
-import { simulate } from './simulate.ts'
-import type { SimulationOptions } from './simulation.ts'
-import type { SimulationTotals } from './totals.ts'
-import { clientKinds } from './world.ts'
+import { faultKinds, partNames, type FaultKind, type Part } from './faults/faults.ts'
+import { flawNames, type Flaw } from './faults/flaws.ts'
+import { saveSimulation } from './run/result-file.ts'
+import { runSeeds } from './run/run-seeds.ts'
+import { simulate } from './run/simulate.ts'
+import type { SimulationOptions } from './run/simulation.ts'
+import type { SimulationTotals } from './run/totals.ts'
+import { clientKinds } from './faults/circumstances.ts'
 
 const usage = `Usage: pnpm sim [--seeds 2000] [--from 1] [--processes n]   run that many seeds
        pnpm sim --seed 42                                  run one and print every step

@@ -3,15 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { importsOf } from './imports-of.ts'
 import { isTest, read, sourcesOf, workspacePackages, type WorkspacePackage } from './repository.ts'
 
-describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
-  '%s',
-  (_name, one) => {
-    test('folders of a package import in one direction, at every depth', () => {
-      const circles = parentsOf(one).map((parent) => [parent, circle(importsBetweenFolders(one, parent))])
-      expect(circles.filter(([, folders]) => folders!.length > 0)).toEqual([])
-    })
-  },
-)
+const workspace = [...workspacePackages('packages'), ...workspacePackages('tooling')]
+
+describe.each(workspace.map((one) => [one.manifest.name, one] as const))('%s', (_name, one) => {
+  test('folders of a package import in one direction, at every depth', () => {
+    const circles = parentsOf(one).map((parent) => [parent, circle(importsBetweenFolders(one, parent))])
+    expect(circles.filter(([, folders]) => folders!.length > 0)).toEqual([])
+  })
+})
 
 test('the check names folders in a cycle, and not folders that lead to one', () => {
   const edges = new Map([

@@ -1,10 +1,10 @@
 import { sweep, type Cleaner } from '@looseleaf/cleaner'
 import { drainPending } from '@looseleaf/cleaner/internal'
 import type { DataStore } from '@looseleaf/store'
-import type { Follower } from './follower.ts'
-import { createLife } from './life.ts'
-import type { LookOptions } from './look-beneath.ts'
-import type { Scheduler } from './scheduler.ts'
+import type { Follower } from '../history/follower.ts'
+import { createLife } from '../steps/life.ts'
+import type { LookOptions } from '../tables/look-beneath.ts'
+import type { Scheduler } from '../steps/scheduler.ts'
 import type { Weather } from './weather.ts'
 
 export interface EndingOptions extends LookOptions {

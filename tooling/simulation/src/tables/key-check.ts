@@ -3,7 +3,7 @@ import type { CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse } from '@looseleaf/index-engine/internal'
 import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { CommittedRows } from './committed-rows.ts'
-import { byName, bySeat } from './indexes.ts'
+import { byName, bySeat } from '../world/indexes.ts'
 
 /** Checks the keys of unique indexes and their claims. */
 export interface KeyCheck {

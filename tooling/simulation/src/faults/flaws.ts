@@ -1,6 +1,6 @@
 import type { EntityId } from '@looseleaf/core'
 import { noFaults, type FaultKind } from './faults.ts'
-import type { Circumstances } from './world.ts'
+import type { Circumstances } from './circumstances.ts'
 
 export interface FlawInfo {
   /** Kinds of faults that may happen; others would only hide the flaw. Default: all. */

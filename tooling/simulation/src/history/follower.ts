@@ -1,7 +1,7 @@
 import { formatId, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
-import type { Checker } from './checks.ts'
+import type { Checker } from '../checks.ts'
 
 /** A consumer program that follows the changes of the store. Its state and cursor outlive its processes. */
 export interface Follower {

@@ -2,11 +2,11 @@ import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import { interceptShard } from '@looseleaf/core/internal'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Disk } from './disk.ts'
-import type { FaultKind, Faults } from './faults.ts'
-import { UNCHANGED, unchangedTakes } from './flawed-driver.ts'
-import { reach, type Life } from './life.ts'
+import type { FaultKind, Faults } from '../faults/faults.ts'
+import { UNCHANGED, unchangedTakes } from '../faults/flawed-driver.ts'
+import { reach, type Life } from '../steps/life.ts'
 import type { ReplicaServer } from './replicas.ts'
-import type { Scheduler } from './scheduler.ts'
+import type { Scheduler } from '../steps/scheduler.ts'
 
 export interface Network {
   readonly scheduler: Scheduler

@@ -1,8 +1,8 @@
 import type { Random } from '@looseleaf-tooling/kit/random'
-import type { FaultKind } from './faults.ts'
-import { wake, type Life } from './life.ts'
-import type { Scheduler } from './scheduler.ts'
-import { SHARDS, type World } from './world.ts'
+import type { FaultKind } from '../faults/faults.ts'
+import { wake, type Life } from '../steps/life.ts'
+import type { Scheduler } from '../steps/scheduler.ts'
+import { SHARDS, type World } from '../world/world.ts'
 
 /** Faults of the world as a whole. */
 export interface Weather {

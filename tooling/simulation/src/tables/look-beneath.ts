@@ -1,7 +1,7 @@
-import type { Check, Checker } from './checks.ts'
+import type { Check, Checker } from '../checks.ts'
 import type { KeyCheck } from './key-check.ts'
 import type { PromiseCheck } from './promise-check.ts'
-import type { World } from './world.ts'
+import type { World } from '../world/world.ts'
 
 export interface LookOptions {
   readonly world: World

@@ -1,6 +1,6 @@
 import type { Bag, Codec, EntityId } from '@looseleaf/core'
 import type { ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
-import type { Checker } from './checks.ts'
+import type { Checker } from '../checks.ts'
 import { createStates, type State, type States } from './states.ts'
 
 /** An operation in flight, as of its call. */

@@ -1,12 +1,12 @@
 import { isLooseleafError, metaOf, type Bag, type EntityId, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/kit/random'
-import type { Operation } from './evidence.ts'
-import type { History } from './history.ts'
-import { GROUPS, NAMES, RANKS, SEATS, TAGS } from './indexes.ts'
+import type { Operation } from '../history/evidence.ts'
+import type { History } from '../history/history.ts'
+import { GROUPS, NAMES, RANKS, SEATS, TAGS } from '../world/indexes.ts'
 import { replicaReads } from './replica-reads.ts'
 import { cachedReads, searches, searchesForMoved } from './searches.ts'
-import type { Circumstances } from './world.ts'
+import type { Circumstances } from '../faults/circumstances.ts'
 
 export interface ClientOptions {
   readonly store: DataStore

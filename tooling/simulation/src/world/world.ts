@@ -1,111 +1,26 @@
 import type { CleanerStore } from '@looseleaf/cleaner/internal'
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { formatId, type Codec, type EntityId, type Randomness, type Router } from '@looseleaf/core'
+import type { Codec, Randomness, Router } from '@looseleaf/core'
 import { bucketRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import { createRandom, type Random } from '@looseleaf-tooling/kit/random'
-import { createDisk, type Disk } from './disk.ts'
-import { chooseFaults, noFaults, type FaultKind, type Faults, type Part } from './faults.ts'
-import { failingOver, withFlaw } from './flawed-driver.ts'
-import { cleanersContext, writersDriver, writersTime } from './flawed-process.ts'
-import type { Flaw } from './flaws.ts'
+import { createDisk, type Disk } from '../servers/disk.ts'
+import type { Circumstances } from '../faults/circumstances.ts'
+import { noFaults, type FaultKind } from '../faults/faults.ts'
+import { failingOver, withFlaw } from '../faults/flawed-driver.ts'
+import { cleanersContext, writersDriver, writersTime } from '../faults/flawed-process.ts'
+import type { Flaw } from '../faults/flaws.ts'
 import { byName, byPair, byRank } from './indexes.ts'
-import type { Life } from './life.ts'
-import { createReplicas, type Replicas } from './replicas.ts'
-import type { Scheduler } from './scheduler.ts'
-import { createShardPast, type ShardPast } from './shard-past.ts'
-import { createSimulatedCache, type SimulatedCache } from './shared-cache.ts'
-import { simulatedDriver, type Network } from './simulated-driver.ts'
-
-/** Choices of a seed before the first event. */
-export interface Circumstances {
-  readonly faults: Faults
-  readonly writeOrder: 'index-first' | 'entity-first'
-  readonly onIndexFailure: 'fail' | 'defer'
-  readonly deleteDelayMs: number
-  readonly queryTimeMs: number
-  /**
-   * Greatest offset of processes' clocks from the databases' clock, in either direction. Well below
-   * `deleteDelayMs`.
-   */
-  readonly maxSkewMs: number
-  /**
-   * State that a failover undoes: the last commits of entities, or of all tables of the shard, including
-   * catalog and layout.
-   */
-  readonly failoverOf: 'entities' | 'everything'
-  readonly ids: readonly EntityId[]
-  /**
-   * Work of the clients: everything; moving entities between shards in one index and searching them there; or
-   * everything while entities compete for keys of unique indexes.
-   */
-  readonly clients: (typeof clientKinds)[number]
-  /** Number of different names to compete for. */
-  readonly names: number
-  /** Replicas of each shard, which clients read. */
-  readonly replicasEach: number
-  /** Staleness bound of the shared cache; 0 if there is none. */
-  readonly cacheMs: number
-}
-
-export const clientKinds = ['everything', 'moves', 'keys'] as const
+import type { Life } from '../steps/life.ts'
+import { createReplicas, type Replicas } from '../servers/replicas.ts'
+import type { Scheduler } from '../steps/scheduler.ts'
+import { createShardPast, type ShardPast } from '../servers/shard-past.ts'
+import { createSimulatedCache, type SimulatedCache } from '../servers/shared-cache.ts'
+import { simulatedDriver, type Network } from '../servers/simulated-driver.ts'
 
 export const SHARDS = 2
-/** A query takes some tens of milliseconds, or some hundreds if one of its statements is slow. */
-const QUERY_TIMES_MS = [50, 300, 1500]
-/**
- * Mostly few, so that clients meet; sometimes more, so that a write can be held up without being replaced.
- */
-const MOST_ENTITIES = [4, 4, 4, 40]
-const CACHES_MS = [300, 1000, 4000]
-
-export function chooseCircumstances(
-  random: Random,
-  allowed: readonly FaultKind[],
-  parts: ReadonlySet<Part>,
-  given?: Circumstances['clients'],
-): Circumstances {
-  const faults = chooseFaults(random, allowed, parts)
-  const writeOrder = random.chance(0.12) ? 'entity-first' : 'index-first'
-  const mayDefer = random.chance(0.35) && writeOrder === 'index-first'
-  const hasDelay = random.chance(0.1) || faults.failover > 0
-  const deleteDelayMs = hasDelay ? random.pick([40, 150, 600]) : 0
-  const worstSkewMs = hasDelay ? deleteDelayMs / 4 : 120_000
-  const ids = Array.from({ length: 1 + random.below(random.pick(MOST_ENTITIES)) }, () => anyId(random))
-  const chosen = {
-    faults,
-    writeOrder,
-    onIndexFailure: mayDefer ? 'defer' : 'fail',
-    deleteDelayMs,
-    queryTimeMs: random.pick(QUERY_TIMES_MS),
-    maxSkewMs: random.chance(0.5) ? 0 : random.below(worstSkewMs),
-    failoverOf: random.chance(0.75) ? 'entities' : 'everything',
-    ids,
-  } as const
-  const drawn = chooseClients(random)
-  const clients = given ?? drawn
-  return {
-    ...chosen,
-    clients,
-    names: clients === 'keys' ? random.pick([2, 4, 6]) : 0,
-    replicasEach: parts.has('replicas') ? 1 + random.below(2) : 0,
-    cacheMs: parts.has('cache') ? random.pick(CACHES_MS) : 0,
-  }
-}
-
-function chooseClients(random: Random): Circumstances['clients'] {
-  const drawn = random.next()
-  return drawn < 0.25 ? 'moves' : drawn < 0.45 ? 'keys' : 'everything'
-}
-
-function anyId(random: Random): EntityId {
-  const versionAndVariant = (i: number): number => (i === 6 ? 0x70 : i === 8 ? 0x80 : 0)
-  return formatId(
-    Uint8Array.from({ length: 16 }, (_, i) => versionAndVariant(i) | random.below(i === 6 ? 16 : 64)),
-  )
-}
 
 /** The databases, and the network between them and the processes. */
 export interface World extends Circumstances {

@@ -1,8 +1,8 @@
 import type { SharedCache } from '@looseleaf/core'
 import type { SharedCacheAnswer } from '@looseleaf/core/internal'
-import type { FaultKind } from './faults.ts'
-import type { Flaw } from './flaws.ts'
-import { reach, type Life } from './life.ts'
+import type { FaultKind } from '../faults/faults.ts'
+import type { Flaw } from '../faults/flaws.ts'
+import { reach, type Life } from '../steps/life.ts'
 import type { Network } from './simulated-driver.ts'
 
 /** The one cache of all processes. */

@@ -1,7 +1,7 @@
 import type { Shard } from '@looseleaf/core'
 import { createReferenceReplica, type ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
-import type { FaultKind } from './faults.ts'
-import type { Flaw } from './flaws.ts'
+import type { FaultKind } from '../faults/faults.ts'
+import type { Flaw } from '../faults/flaws.ts'
 import type { ShardMoment, ShardPast } from './shard-past.ts'
 import type { Network } from './simulated-driver.ts'
 

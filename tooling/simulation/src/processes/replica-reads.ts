@@ -1,6 +1,6 @@
 import { metaOf } from '@looseleaf/core'
 import type { Act, ClientOptions } from './client.ts'
-import type { Bound } from './evidence.ts'
+import type { Bound } from '../history/evidence.ts'
 import { anyQuestion, anyQuestionForMoved, type Question } from './searches.ts'
 
 /** Staleness bounds in milliseconds. Replicas seldom meet the first ones. */

@@ -1,6 +1,6 @@
 import type { Bag, EntityId } from '@looseleaf/core'
 import type { Acknowledged, Acknowledgements } from './acknowledgements.ts'
-import type { Check } from './checks.ts'
+import type { Check } from '../checks.ts'
 import type { Bound, Evidence, Operation } from './evidence.ts'
 
 /** Checks the result of a read with a staleness bound. */

@@ -3,7 +3,7 @@ import type { IndexDefinition, IndexProperties, QueryPage, Where } from '@loosel
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import type { Random } from '@looseleaf-tooling/kit/random'
 import type { Act, ClientOptions } from './client.ts'
-import type { SearchRequest } from './evidence.ts'
+import type { SearchRequest } from '../history/evidence.ts'
 import {
   byGroupAndRank,
   byGroupAndRankElsewhere,
@@ -14,7 +14,7 @@ import {
   pairOf,
   RANKS,
   TAGS,
-} from './indexes.ts'
+} from '../world/indexes.ts'
 
 /** Conditions of a search, with the store's arguments. */
 export interface Question extends SearchRequest {

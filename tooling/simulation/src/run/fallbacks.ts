@@ -1,10 +1,10 @@
-import type { Operation } from './evidence.ts'
-import type { History } from './history.ts'
-import type { KeyCheck } from './key-check.ts'
-import { createLife } from './life.ts'
-import { repair } from './operator.ts'
-import type { Scheduler } from './scheduler.ts'
-import type { World } from './world.ts'
+import type { Operation } from '../history/evidence.ts'
+import type { History } from '../history/history.ts'
+import type { KeyCheck } from '../tables/key-check.ts'
+import { createLife } from '../steps/life.ts'
+import { repair } from '../processes/operator.ts'
+import type { Scheduler } from '../steps/scheduler.ts'
+import type { World } from '../world/world.ts'
 
 /** Failovers of whole shards, which lose index rows, and the operator who repairs them. */
 export interface Fallbacks {

@@ -1,6 +1,6 @@
 import type { Bag } from '@looseleaf/core'
 import type { QueryPage } from '@looseleaf/index-engine'
-import type { Check } from './checks.ts'
+import type { Check } from '../checks.ts'
 import type { SearchRequest, Bound, Evidence, Operation } from './evidence.ts'
 import type { State } from './states.ts'
 

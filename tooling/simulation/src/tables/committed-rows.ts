@@ -8,7 +8,7 @@ import {
   tableSpec,
 } from '@looseleaf/index-engine/internal'
 import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/kit/reference-driver'
-import { isOf } from './indexes.ts'
+import { isOf } from '../world/indexes.ts'
 
 export interface PlacedRow {
   readonly shard: number

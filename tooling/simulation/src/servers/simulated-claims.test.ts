@@ -4,9 +4,9 @@ import { createRandom } from '@looseleaf-tooling/kit/random'
 import { createReferenceDriver, type ReferenceShard } from '@looseleaf-tooling/kit/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createDisk, type Disk } from './disk.ts'
-import { noFaults, type FaultKind, type Faults } from './faults.ts'
-import { createLife } from './life.ts'
-import { createScheduler, type Scheduler } from './scheduler.ts'
+import { noFaults, type FaultKind, type Faults } from '../faults/faults.ts'
+import { createLife } from '../steps/life.ts'
+import { createScheduler, type Scheduler } from '../steps/scheduler.ts'
 import { simulatedDriver } from './simulated-driver.ts'
 
 const spec = { table: 'ix_claims', columns: [{ name: 'n', type: 'integer' }], unique: true } as const

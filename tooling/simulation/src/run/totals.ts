@@ -1,7 +1,7 @@
-import type { FaultKind } from './faults.ts'
-import { noFaults } from './faults.ts'
-import { noCheckCounts, type BrokenCheck, type CheckCounts } from './checks.ts'
-import type { Counts } from './evidence.ts'
+import type { FaultKind } from '../faults/faults.ts'
+import { noFaults } from '../faults/faults.ts'
+import { noCheckCounts, type BrokenCheck, type CheckCounts } from '../checks.ts'
+import type { Counts } from '../history/evidence.ts'
 import type { SimulationResult } from './simulation.ts'
 
 export interface Violation extends BrokenCheck {
