@@ -8,7 +8,7 @@ import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { findIndex } from '../indexes/find-index.ts'
 import { parseLease, parseWhole } from '../running/parse-whole.ts'
-import type { CommonOptions, Session } from '../running/session.ts'
+import type { CommonOptions, Invocation } from '../running/invocation.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from './clean-help.ts'
 
 interface CleanCommandOptions extends CommonOptions {
@@ -63,21 +63,23 @@ export const addClean: AddCommand = (program, run) => {
       parseLease,
     )
     .action((options: CleanCommandOptions) =>
-      run(options, (session) => (options.check === true ? check(session, options) : clean(session, options))),
+      run(options, (invocation) =>
+        options.check === true ? check(invocation, options) : clean(invocation, options),
+      ),
     )
 }
 
 async function clean(
-  session: Session,
+  invocation: Invocation,
   { index: names, restart, rate, lease }: CleanCommandOptions,
 ): Promise<ExitCode> {
-  const { output } = session
-  const store = await session.store()
+  const { output } = invocation
+  const store = await invocation.store()
   for (const name of names ?? []) findIndex(store, name)
-  const { signal } = session
+  const { signal } = invocation
   await checkRewinds(store, { signal })
-  const expired = await deleteExpiredOf(session, names, rate)
-  const result = await cleanAndReport(session, names, {
+  const expired = await deleteExpiredOf(invocation, names, rate)
+  const result = await cleanAndReport(invocation, names, {
     restart,
     rowsPerSecond: rate,
     leaseMs: lease && lease * 1000,
@@ -94,22 +96,22 @@ async function clean(
 
 /** Deletes expired entities if their index is among the names, or without names. Returns their number. */
 async function deleteExpiredOf(
-  { signal, ...session }: Session,
+  { signal, ...invocation }: Invocation,
   names: readonly string[] | undefined,
   rowsPerSecond: number | undefined,
 ): Promise<number> {
-  const store = await session.store()
+  const store = await invocation.store()
   const { indexes } = store.context.catalog.current()
   const isSelected = indexes.some((entry) => isExpiring(entry) && (names?.includes(entry.name) ?? true))
   return isSelected ? deleteExpired(store, { signal, rowsPerSecond }) : 0
 }
 
-async function check(session: Session, options: CleanCommandOptions): Promise<ExitCode> {
-  const { output } = session
-  const store = await session.store()
+async function check(invocation: Invocation, options: CleanCommandOptions): Promise<ExitCode> {
+  const { output } = invocation
+  const store = await invocation.store()
   const kept = store.context.catalog.current().indexes.filter(isInUse)
   const names = options.index ?? [...new Set(kept.map(({ name }) => name))]
-  const result = await checkAndReport(session, names, options.rate)
+  const result = await checkAndReport(invocation, names, options.rate)
   output.result(result, () => checkText(output, result.indexes))
   return result.ok ? exitCodes.ok : exitCodes.found
 }

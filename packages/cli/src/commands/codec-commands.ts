@@ -7,7 +7,7 @@ import { exitCodes } from '../running/exit-codes.ts'
 import { parseWhole } from '../running/parse-whole.ts'
 import type { Output } from '../output/output.ts'
 import type { Runner } from '../running/run-action.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 import { clip, printable } from '../output/text.ts'
 
 const SHOW_DETAILS = `A shape is a list of property names; bodies refer to it instead of repeating
@@ -63,9 +63,9 @@ function addShow(group: Command, run: Runner): void {
     details: SHOW_DETAILS,
     examples: [['codec show', 'all shapes and dictionaries']],
   }).action((options: CommonOptions) =>
-    run(options, async (session) => {
-      const { output, signal } = session
-      const store = await session.store()
+    run(options, async (invocation) => {
+      const { output, signal } = invocation
+      const store = await invocation.store()
       const { shards } = store.context.driver
       const onShards = await Promise.all(
         shards.map(async ({ name, codecEntries }) => {
@@ -156,9 +156,9 @@ function addTrain(group: Command, run: Runner): void {
     .option('--sample <n>', 'number of entities to read (default: 2000)', parseWhole)
     .option('--bytes <n>', 'largest size of the dictionary in bytes (default: 4096)', parseWhole)
     .action(({ sample, bytes, ...options }: TrainCommandOptions) =>
-      run(options, async (session) => {
-        const { output, signal } = session
-        const store = await session.store()
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
+        const store = await invocation.store()
         const trained = await store.trainDictionary({ sample, bytes, signal })
         output.result(
           trained,

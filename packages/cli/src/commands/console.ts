@@ -6,7 +6,7 @@ import { LooseleafError } from '@looseleaf/core'
 import { isError } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { parseWhole } from '../running/parse-whole.ts'
-import type { CommonOptions, Session } from '../running/session.ts'
+import type { CommonOptions, Invocation } from '../running/invocation.ts'
 import { printable } from '../output/text.ts'
 
 interface ConsoleCommandOptions extends CommonOptions {
@@ -33,7 +33,7 @@ export const addConsole: AddCommand = (program, run) => {
     .option('--port <number>', 'port on 127.0.0.1 (default: a free one)', parseWhole)
     .option('--values', 'show values, bytes and keys of entities, including secrets')
     .option('--acts', 'allow adding and dropping the indexes of the config')
-    .action((options: ConsoleCommandOptions) => run(options, (session) => serve(session, options)))
+    .action((options: ConsoleCommandOptions) => run(options, (invocation) => serve(invocation, options)))
 }
 
 const DETAILS = `The server listens on 127.0.0.1 and asks for no password: every user of this
@@ -48,11 +48,14 @@ exit code 0.
 JSON, once the server listens:
   { "url" }`
 
-async function serve(session: Session, { port = 0, values, acts }: ConsoleCommandOptions): Promise<void> {
-  const { output, signal } = session
+async function serve(
+  invocation: Invocation,
+  { port = 0, values, acts }: ConsoleCommandOptions,
+): Promise<void> {
+  const { output, signal } = invocation
   // Imported here because the pages take long to load and only this command needs them.
   const { createConsole } = await import('@looseleaf/console')
-  const { indexes, file } = await session.settings()
+  const { indexes, file } = await invocation.settings()
   if (acts === true && indexes.length === 0) {
     const reason =
       file === undefined
@@ -63,7 +66,7 @@ async function serve(session: Session, { port = 0, values, acts }: ConsoleComman
       `--acts adds and drops the indexes of the config, and ${reason}; or leave --acts out.`,
     )
   }
-  const store = await session.store()
+  const store = await invocation.store()
   const pages = createConsole({
     store,
     base: BASE,

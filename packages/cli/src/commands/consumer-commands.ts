@@ -14,7 +14,7 @@ import { consumersJson, consumersText } from '../views/consumers-view.ts'
 import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { Runner } from '../running/run-action.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 import { clip, printable } from '../output/text.ts'
 
 const LIST_DETAILS = `A consumer is a name under which processes share the handling of the store's
@@ -88,14 +88,14 @@ function addLetters(group: Command, run: Runner): void {
     .option('--yes', 'do not ask before deleting')
     .action(
       (consumer: string, ids: readonly EntityId[], { replay, discard, yes, ...options }: LettersOptions) =>
-        run(options, async (session) => {
-          const { output, signal } = session
+        run(options, async (invocation) => {
+          const { output, signal } = invocation
           if (replay === true && discard === true)
             throw new LooseleafError(
               'BAD_OPTION',
               'Letters are replayed or discarded: give --replay or --discard.',
             )
-          const store = await session.store()
+          const store = await invocation.store()
           const selected = ids.length === 0 ? undefined : ids
           if (replay === true) {
             const replayed = await replayDeadLetters(store, consumer, selected, { signal })
@@ -111,7 +111,7 @@ function addLetters(group: Command, run: Runner): void {
                 ? 'all dead letters'
                 : counted(selected.length, 'dead letter', 'dead letters')
             await requireConsumer(store, consumer, signal)
-            const isConfirmed = await confirm(session, `Delete ${which} of ${consumer}?`, yes)
+            const isConfirmed = await confirm(invocation, `Delete ${which} of ${consumer}?`, yes)
             const discarded = isConfirmed
               ? await discardDeadLetters(store, consumer, selected, { signal })
               : 0
@@ -150,17 +150,17 @@ function addDrop(group: Command, run: Runner): void {
   })
     .option('--yes', 'do not ask')
     .action((consumer: string, { yes, ...options }: CommonOptions & { readonly yes?: boolean }) =>
-      run(options, async (session) => {
-        const { signal } = session
-        const store = await session.store()
+      run(options, async (invocation) => {
+        const { signal } = invocation
+        const store = await invocation.store()
         await requireConsumer(store, consumer, signal)
         const isConfirmed = await confirm(
-          session,
+          invocation,
           `Drop the consumer ${consumer}, its position and its dead letters?`,
           yes,
         )
         if (isConfirmed) await dropConsumer(store, consumer, { signal })
-        session.output.result({ dropped: isConfirmed ? consumer : null }, () =>
+        invocation.output.result({ dropped: isConfirmed ? consumer : null }, () =>
           isConfirmed ? `The consumer ${printable(consumer)} is dropped.` : 'Nothing was changed.',
         )
       }),

@@ -3,7 +3,7 @@ import { definitionFromData } from '@looseleaf/index-engine/internal'
 import { Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { findIndex } from '../indexes/find-index.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 import { parseWhere } from '../indexes/where-expression.ts'
 import { WHERE_HELP } from './query.ts'
 
@@ -35,9 +35,9 @@ export const addCount: AddCommand = (program, run) => {
     .addOption(new Option('--rows', 'count index rows, and read no entity').conflicts('exact'))
     .option('--scatter', 'ask all shards, for conditions without the shard key')
     .action((name: string, conditions: string[], options: CountCommandOptions) =>
-      run(options, async (session) => {
-        const { output, signal } = session
-        const store = await session.store()
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
+        const store = await invocation.store()
         const index = definitionFromData(findIndex(store, name))
         const { rows, scatter = false } = options
         const exact = rows ? false : options.exact

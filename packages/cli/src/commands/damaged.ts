@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { exportBody } from '../output/export-body.ts'
-import type { CommonOptions, Session } from '../running/session.ts'
+import type { CommonOptions, Invocation } from '../running/invocation.ts'
 import { printable } from '../output/text.ts'
 
 interface DamagedCommandOptions extends CommonOptions {
@@ -78,19 +78,21 @@ export const addDamaged: AddCommand = (program, run) => {
     .option('--repair', 'give a new version to rows with an invalid one')
     .option('--delete', 'delete entities with damaged bytes')
     .option('--yes', 'confirm --delete')
-    .action((options: DamagedCommandOptions) => run(options, (session) => listDamaged(session, options)))
+    .action((options: DamagedCommandOptions) =>
+      run(options, (invocation) => listDamaged(invocation, options)),
+    )
 }
 
-async function listDamaged(session: Session, options: DamagedCommandOptions): Promise<ExitCode> {
-  const { output, signal } = session
+async function listDamaged(invocation: Invocation, options: DamagedCommandOptions): Promise<ExitCode> {
+  const { output, signal } = invocation
   if (options.delete === true && (options.yes !== true || options.export === undefined)) {
     throw new LooseleafError(
       'BAD_OPTION',
       '--delete cannot be undone: it needs --yes, and --export <folder>, where the bytes are kept.',
     )
   }
-  const store = await session.store()
-  const folder = options.export === undefined ? undefined : resolve(session.console.cwd, options.export)
+  const store = await invocation.store()
+  const folder = options.export === undefined ? undefined : resolve(invocation.console.cwd, options.export)
   if (options.delete === true) await requireCodec(store, signal)
   let found = 0
   let repairs = 0

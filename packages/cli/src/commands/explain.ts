@@ -3,7 +3,7 @@ import { definitionFromData } from '@looseleaf/index-engine/internal'
 import type { QueryExplanation } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { findIndex } from '../indexes/find-index.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 import { parseWhere } from '../indexes/where-expression.ts'
 import { WHERE_HELP } from './query.ts'
 
@@ -33,10 +33,10 @@ export const addExplain: AddCommand = (program, run) => {
   })
     .option('--scatter', 'ask all shards, for conditions without the shard key')
     .action((name: string, conditions: string[], options: ExplainCommandOptions) =>
-      run(options, async (session) => {
+      run(options, async (invocation) => {
         const { scatter = false } = options
-        const { output, signal } = session
-        const store = await session.store()
+        const { output, signal } = invocation
+        const store = await invocation.store()
         const index = definitionFromData(findIndex(store, name))
         const plan = await store.explain(index, parseWhere(index, conditions), { scatter, signal })
         output.result(plan, () => planText(plan, store.context.driver.shards.length))

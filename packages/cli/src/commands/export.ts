@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { entityLine } from '../views/entity-view.ts'
 import { IncompleteOutput } from '../output/output-error.ts'
-import type { CommonOptions, Session } from '../running/session.ts'
+import type { CommonOptions, Invocation } from '../running/invocation.ts'
 import { writeFile, type Write } from '../output/write-file.ts'
 
 interface ExportCommandOptions extends CommonOptions {
@@ -42,18 +42,18 @@ export const addExport: AddCommand = (program, run) => {
   })
     .option('--output <file>', 'write to this file instead of stdout')
     .action((options: ExportCommandOptions) =>
-      run(options, async (session) => {
-        const { output } = session
+      run(options, async (invocation) => {
+        const { output } = invocation
         if (options.output === undefined) {
-          const exported = await writeEntities(session, (text) => output.write(text))
+          const exported = await writeEntities(invocation, (text) => output.write(text))
           const line = output.json ? JSON.stringify({ exported }) : completeText(exported)
-          session.console.stderr.write(`${line}\n`)
+          invocation.console.stderr.write(`${line}\n`)
           return
         }
         // Opened before the file is created, because most errors occur here.
-        await session.store()
-        const file = resolve(session.console.cwd, options.output)
-        const exported = await writeFile(file, (write) => writeEntities(session, write))
+        await invocation.store()
+        const file = resolve(invocation.console.cwd, options.output)
+        const exported = await writeFile(file, (write) => writeEntities(invocation, write))
         output.result({ exported }, () => completeText(exported))
       }),
     )
@@ -63,9 +63,9 @@ function completeText(exported: number): string {
   return `Complete: ${counted(exported, 'entity', 'entities')} exported.`
 }
 
-async function writeEntities(session: Session, write: Write): Promise<number> {
-  const { output, signal } = session
-  const store = await session.store()
+async function writeEntities(invocation: Invocation, write: Write): Promise<number> {
+  const { output, signal } = invocation
+  const store = await invocation.store()
   const progress = output.progress({ label: 'exporting', unit: 'entities' })
   let exported = 0
   let text = ''

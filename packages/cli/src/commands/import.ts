@@ -18,7 +18,7 @@ import {
 import { kindCheck } from '../input/kind-check.ts'
 import { linesFromText, type LineRange } from '../input/line-selection.ts'
 import { readLines } from '../input/read-input.ts'
-import type { CommonOptions, Session } from '../running/session.ts'
+import type { CommonOptions, Invocation } from '../running/invocation.ts'
 
 interface ImportCommandOptions extends CommonOptions {
   readonly onError: 'stop' | 'skip'
@@ -96,10 +96,10 @@ export const addImport: AddCommand = (program, run) => {
     .option('--ids-from <name>', 'derive missing ids from this name and the line number', parseName)
     .option('--no-check', 'do not check entities against the schema of their kind')
     .action((file: string, options: ImportCommandOptions) =>
-      run(options, async (session) => {
-        const { output } = session
+      run(options, async (invocation) => {
+        const { output } = invocation
         const started = platformTime.elapsed()
-        const { result, errors, warnings } = await importFile(session, file, options)
+        const { result, errors, warnings } = await importFile(invocation, file, options)
         const seconds = (platformTime.elapsed() - started) / 1000
         const [{ from } = { from: 1 }] = linesOf(options)
         // Line 1 of an empty file is the start of an import of all lines.
@@ -119,11 +119,11 @@ export const addImport: AddCommand = (program, run) => {
 }
 
 async function importFile(
-  session: Session,
+  invocation: Invocation,
   file: string,
   options: ImportCommandOptions,
 ): Promise<{ result: ImportResult; errors: RefusedLine[]; warnings: readonly string[] }> {
-  const { output, signal, console } = session
+  const { output, signal, console } = invocation
   const { onError, idsFrom } = options
   const idOf = idsFrom === undefined ? undefined : (line: number) => deriveId('import', [idsFrom, line])
   const { stream, bytes } =
@@ -137,8 +137,8 @@ async function importFile(
   }
   const errors: RefusedLine[] = []
   try {
-    const store = await session.store()
-    const kinds = options.check ? kindCheck((await session.settings()).kinds) : undefined
+    const store = await invocation.store()
+    const kinds = options.check ? kindCheck((await invocation.settings()).kinds) : undefined
     const progress = output.progress({ label: 'importing', unit: 'lines' })
     try {
       const result = await importLines(store, readLines(counting()), {

@@ -2,7 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import { counted } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { indexTable } from '../indexes/index-table.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 
 const DETAILS = `You can run it again at any time: it only adds missing tables and indexes. The
 indexes of a new store are ready at once. Indexes added to a store in use are
@@ -29,9 +29,9 @@ export const addInit: AddCommand = (program, run) => {
   })
     .option('--accept-empty-shards', 'initialize empty shards of a store in use, whose data is lost for good')
     .action((options: CommonOptions & { readonly acceptEmptyShards?: boolean }) =>
-      run(options, async (session) => {
-        const { output } = session
-        const store = await session.store({
+      run(options, async (invocation) => {
+        const { output } = invocation
+        const store = await invocation.store({
           migrate: true,
           acceptEmptyShards: options.acceptEmptyShards === true,
         })
@@ -47,7 +47,7 @@ export const addInit: AddCommand = (program, run) => {
             },
           )
         }
-        const indexes = await store.indexes({ signal: session.signal })
+        const indexes = await store.indexes({ signal: invocation.signal })
         const result = {
           storeId: catalog.current().storeId,
           shards: driver.shards.map((shard) => shard.name),

@@ -3,7 +3,7 @@ import { counted, grouped } from '@looseleaf/core/internal'
 import { upgradeKinds, type AnyKind, type UpgradeResult } from '@looseleaf/kinds'
 import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
-import type { CommonOptions, Settings } from '../running/session.ts'
+import type { CommonOptions, Settings } from '../running/invocation.ts'
 
 const DETAILS = `Reads the whole store and rewrites entities of the config’s kinds that are
 stored in an older shape, without a default of their schema, or under a former
@@ -38,10 +38,10 @@ export const addKindCommands: AddCommand = (program, run) => {
   })
     .option('--dry-run', 'write nothing')
     .action((names: readonly string[], options: CommonOptions & { readonly dryRun?: boolean }) =>
-      run(options, async (session) => {
-        const { output, signal } = session
-        const kinds = kindsNamed(await session.settings(), names)
-        const store = await session.store()
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
+        const kinds = kindsNamed(await invocation.settings(), names)
+        const store = await invocation.store()
         const progress = output.progress({ label: 'upgrade', unit: 'entities' })
         const onProgress = ({ scanned }: UpgradeResult): void => progress.update(scanned, undefined)
         const { dryRun } = options

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { wholeNumber } from '../running/parse-whole.ts'
 import { policiesText } from '../views/policies-text.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 
 type PoliciesOptions = CommonOptions & Partial<StorePolicies>
 
@@ -42,9 +42,9 @@ export const addPolicies: AddCommand = (program, run) => {
       parseMilliseconds,
     )
     .action(({ deleteDelayMs, onIndexFailure, keepTombstonesMs, ...options }: PoliciesOptions) =>
-      run(options, async (session) => {
-        const { output, signal } = session
-        const store = await session.store()
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
+        const store = await invocation.store()
         await store.setPolicies({ deleteDelayMs, onIndexFailure, keepTombstonesMs }, { signal })
         const { policies } = await store.context.catalog.reload({ signal })
         output.result(policies, () => policiesText(policies))

@@ -3,7 +3,7 @@ import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { wholeNumber } from '../running/parse-whole.ts'
 import { kindCheck } from '../input/kind-check.ts'
 import { parseBag, readAll } from '../input/read-input.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 
 interface PutCommandOptions extends CommonOptions {
   readonly id?: EntityId
@@ -44,8 +44,8 @@ export const addPut: AddCommand = (program, run) => {
     )
     .option('--no-check', 'do not check the entity against the schema of its kind')
     .action((json: string | undefined, options: PutCommandOptions) =>
-      run(options, async (session) => {
-        const { console, output, signal } = session
+      run(options, async (invocation) => {
+        const { console, output, signal } = invocation
         if (json === undefined && console.stdin.isTTY === true) {
           throw new LooseleafError(
             'BAD_OPTION',
@@ -53,9 +53,9 @@ export const addPut: AddCommand = (program, run) => {
           )
         }
         const bag = parseBag(json === undefined ? await readAll(console.stdin) : Buffer.from(json))
-        const store = await session.store()
+        const store = await invocation.store()
         const { id, ifVersion } = options
-        const kinds = options.check ? kindCheck((await session.settings()).kinds) : undefined
+        const kinds = options.check ? kindCheck((await invocation.settings()).kinds) : undefined
         const named = id === undefined ? bag : { ...bag, id }
         const result = await store.put(kinds?.check(named) ?? bag, {
           signal,

@@ -10,7 +10,7 @@ import { findIndex } from '../indexes/find-index.ts'
 import { indexColumns, type IndexColumn } from '../indexes/index-columns.ts'
 import type { Output } from '../output/output.ts'
 import { clip } from '../output/text.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 import { parseWhere } from '../indexes/where-expression.ts'
 
 interface QueryCommandOptions extends CommonOptions {
@@ -74,9 +74,9 @@ export const addQuery: AddCommand = (program, run) => {
     .option('--scatter', 'ask all shards, for conditions without the shard key')
     .option('--and <index and conditions...>', 'another index with its conditions; may be repeated')
     .action((name: string, conditions: string[], options: QueryCommandOptions) =>
-      run(options, async (session) => {
-        const { output, signal } = session
-        const store = await session.store()
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
+        const store = await invocation.store()
         const parsed = [{ name, expressions: conditions }, ...parseAnd(options.and)].map((each) => {
           const index = definitionFromData(findIndex(store, each.name))
           return { index, where: parseWhere(index, each.expressions) }

@@ -9,7 +9,7 @@ import {
   tableSpec,
 } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
-import type { CommonOptions, Settings } from '../running/session.ts'
+import type { CommonOptions, Settings } from '../running/invocation.ts'
 
 const DETAILS = `For accounts that may not create tables: run the SQL on every shard, then run
 \`looseleaf init\`, which finds the tables. The SQL includes the tables of all

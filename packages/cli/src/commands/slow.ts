@@ -6,7 +6,7 @@ import { InvalidArgumentError } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { Output } from '../output/output.ts'
-import type { CommonOptions } from '../running/session.ts'
+import type { CommonOptions } from '../running/invocation.ts'
 
 interface SlowCommandOptions extends CommonOptions {
   readonly over: number
@@ -46,10 +46,10 @@ export const addSlow: AddCommand = (program, run) => {
   })
     .option('--over <seconds>', 'only statements that have run for at least this long', parseSeconds, 1)
     .action((options: SlowCommandOptions) =>
-      run(options, async (session) => {
+      run(options, async (invocation) => {
         const { over } = options
-        const { output, signal } = session
-        const { driver } = (await session.store({ warn: false })).context
+        const { output, signal } = invocation
+        const { driver } = (await invocation.store({ warn: false })).context
         const shards = await Promise.all(
           driver.shards.map(async (shard): Promise<ShardActivity> => {
             const answer = await shard.activity?.({ signal }).catch(errorOfShard)

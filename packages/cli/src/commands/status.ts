@@ -9,7 +9,7 @@ import { readFacts, readMore, readReport } from '../health/read-facts.ts'
 import { findingsOf, gradeOf } from '../health/rules.ts'
 import { indexAdvice } from '../indexes/index-advice.ts'
 import { generationsOf } from '../indexes/index-generations.ts'
-import type { CommonOptions, Session } from '../running/session.ts'
+import type { CommonOptions, Invocation } from '../running/invocation.ts'
 import { statusJson, statusText } from '../views/status-view.ts'
 
 interface StatusOptions extends CommonOptions {
@@ -36,7 +36,7 @@ export const addStatus: AddCommand = (program, run) => {
       ).choices(['look', 'act']),
     )
     .action(({ check: from, ...common }: StatusOptions) =>
-      run(common, from === undefined ? show : (session) => check(session, from === 'act')),
+      run(common, from === undefined ? show : (invocation) => check(invocation, from === 'act')),
     )
 }
 
@@ -93,28 +93,28 @@ With --check:
   { "ok", "grade", "findings": [{ "grade", "rule", "about" | null, "problem",
     "instruction", "see" }] }`
 
-async function show(session: Session): Promise<ExitCode | undefined> {
-  const { output, signal } = session
+async function show(invocation: Invocation): Promise<ExitCode | undefined> {
+  const { output, signal } = invocation
   // The result includes the warnings.
-  const store = await session.store({ warn: false })
+  const store = await invocation.store({ warn: false })
   const [status, { report, error }, more] = await Promise.all([
     store.status({ signal }),
-    readReport(session),
-    readMore(session),
+    readReport(invocation),
+    readMore(invocation),
   ])
   const { policies } = status
   const findings = findingsOf({ now: platformTime.now(), report, error, policies, ...more })
   const view = { status, report, ...more, findings }
-  const advice = indexAdvice(generationsOf(await session.store()), (await session.settings()).indexes)
+  const advice = indexAdvice(generationsOf(await invocation.store()), (await invocation.settings()).indexes)
   output.result(statusJson(view), () =>
     [statusText(output, view), ...advice.map((text) => `\n${text}`)].join('\n'),
   )
   return exitCodeOfFirst([...status.shards.map((shard) => shard.error), ...errorsOf(report, error)])
 }
 
-async function check(session: Session, actOnly: boolean): Promise<ExitCode> {
-  const { output } = session
-  const facts = await readFacts(session)
+async function check(invocation: Invocation, actOnly: boolean): Promise<ExitCode> {
+  const { output } = invocation
+  const facts = await readFacts(invocation)
   const all = findingsOf(facts)
   const findings = actOnly ? all.filter(({ grade }) => grade === 'act') : all
   const ok = findings.length === 0

@@ -6,7 +6,7 @@ import { cachedProbes, type ProbeShards } from '../health/cached-probes.ts'
 import { readFacts, probe, readBodies } from '../health/read-facts.ts'
 import { findingsOf } from '../health/rules.ts'
 import { parseWhole } from '../running/parse-whole.ts'
-import type { CommonOptions, Session } from '../running/session.ts'
+import type { CommonOptions, Invocation } from '../running/invocation.ts'
 import { lookAtShards } from '../top/look-at-shards.ts'
 import { topJson, topText, type Look } from '../top/top-view.ts'
 
@@ -28,7 +28,7 @@ export const addTop: AddCommand = (program, run) => {
   })
     .option('--every <seconds>', 'time between two looks', parseWhole, 2)
     .option('--looks <number>', 'number of looks (default: until Ctrl-C)', parseWhole)
-    .action((options: TopOptions) => run(options, (session) => watch(session, options)))
+    .action((options: TopOptions) => run(options, (invocation) => watch(invocation, options)))
 }
 
 const DETAILS = `The first line is the opinion of \`looseleaf status\`. Each shard is shown with
@@ -52,17 +52,17 @@ JSON, one line per look:
     "indexes": [{ "index", "generation", "unique", "state", "inProgress" | null }],
     "findings": [finding] }`
 
-async function watch(session: Session, { every, looks = Infinity }: TopOptions): Promise<void> {
-  const { output, signal } = session
-  const { stdout } = session.console
+async function watch(invocation: Invocation, { every, looks = Infinity }: TopOptions): Promise<void> {
+  const { output, signal } = invocation
+  const { stdout } = invocation.console
   // A store that cannot be opened is an error. Shards that fail later are shown, and the looks continue.
-  await session.store({ warn: false })
+  await invocation.store({ warn: false })
   try {
     const bodiesOf = cachedBodies(readBodies)
     const probesOf = cachedProbes(probe)
     let before: Look | undefined
     for (let number = 1; ; number++) {
-      const look = await lookAt(session, bodiesOf, probesOf, before)
+      const look = await lookAt(invocation, bodiesOf, probesOf, before)
       before = look
       // Moves the cursor to the upper left and clears the screen.
       if (stdout.isTTY === true && !output.json) await output.write('\u001B[H\u001B[2J')
@@ -77,14 +77,14 @@ async function watch(session: Session, { every, looks = Infinity }: TopOptions):
 }
 
 async function lookAt(
-  session: Session,
+  invocation: Invocation,
   bodiesOf: ReadBodies,
   probesOf: ProbeShards,
   before: Look | undefined,
 ): Promise<Look> {
   const [facts, shards] = await Promise.all([
-    readFacts(session, bodiesOf, probesOf),
-    lookAtShards(session, before?.shards),
+    readFacts(invocation, bodiesOf, probesOf),
+    lookAtShards(invocation, before?.shards),
   ])
   return {
     at: new Date(facts.now),

@@ -4,7 +4,7 @@ import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 import type * as cache from './cached-bodies.ts'
 import { readBodies } from './read-facts.ts'
 
@@ -13,7 +13,7 @@ vi.useFakeTimers({ toFake: ['performance'] })
 const { cachedBodies } = await importCopy<typeof cache>(new URL('cached-bodies.ts', import.meta.url))
 afterAll(() => void vi.useRealTimers())
 
-let session: Session
+let invocation: Invocation
 let store: DataStore
 /** Number of pages of entities that were read. */
 let pages: number
@@ -32,7 +32,7 @@ beforeEach(async () => {
     }
   })
   store = await DataStore.open({ shards: keepOpen(counting), migrate: true, onWarning: () => {} })
-  session = { store: async () => store, signal: new AbortController().signal } as unknown as Session
+  invocation = { store: async () => store, signal: new AbortController().signal } as unknown as Invocation
   bodiesOf = cachedBodies(readBodies)
   pages = 0
   return async () => {
@@ -43,13 +43,13 @@ beforeEach(async () => {
 
 test('a sample of bodies without a problem is cached for a minute', async () => {
   await store.put({ n: 1 })
-  expect(await bodiesOf(session)).toMatchObject({ bodies: 1, undecodable: 0 })
+  expect(await bodiesOf(invocation)).toMatchObject({ bodies: 1, undecodable: 0 })
   await store.put({ n: 2 })
   vi.advanceTimersByTime(59_999)
-  expect(await bodiesOf(session)).toMatchObject({ bodies: 1 })
+  expect(await bodiesOf(invocation)).toMatchObject({ bodies: 1 })
   expect(pages).toBe(2)
   vi.advanceTimersByTime(1)
-  expect(await bodiesOf(session)).toMatchObject({ bodies: 2 })
+  expect(await bodiesOf(invocation)).toMatchObject({ bodies: 2 })
   expect(pages).toBe(4)
 })
 
@@ -63,17 +63,17 @@ test('a sample of bodies with a problem is not cached, so a repair shows at once
     epoch,
   })
   for (let look = 1; look <= 2; look++) {
-    expect(await bodiesOf(session)).toMatchObject({ undecodable: 1 })
+    expect(await bodiesOf(invocation)).toMatchObject({ undecodable: 1 })
     expect(pages).toBe(1 + 2 * look)
   }
   await store.delete(id)
-  expect(await bodiesOf(session)).toMatchObject({ undecodable: 0 })
+  expect(await bodiesOf(invocation)).toMatchObject({ undecodable: 0 })
 })
 
 test('a sample of bodies with a silent shard is not cached', async () => {
   await store.put({ n: 1 })
   isSilent = true
-  expect(await bodiesOf(session)).toMatchObject({ isWhole: false, bodies: 0 })
+  expect(await bodiesOf(invocation)).toMatchObject({ isWhole: false, bodies: 0 })
   isSilent = false
-  expect(await bodiesOf(session)).toMatchObject({ isWhole: true, bodies: 1 })
+  expect(await bodiesOf(invocation)).toMatchObject({ isWhole: true, bodies: 1 })
 })

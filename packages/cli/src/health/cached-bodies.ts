@@ -1,9 +1,9 @@
 import type { BodyInspection } from '@looseleaf/store/internal'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { cachedWhileWell } from './cached-while-well.ts'
 
 /** Decodes a sample of stored bodies. Returns undefined if the store cannot be read. */
-export type ReadBodies = (session: Session) => Promise<BodyInspection | undefined>
+export type ReadBodies = (invocation: Invocation) => Promise<BodyInspection | undefined>
 
 /**
  * Caches a sample of bodies for a minute, because decoding is most of the work of a look and the result seldom changes. A

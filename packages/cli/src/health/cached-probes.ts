@@ -1,9 +1,9 @@
 import type { ShardProbe } from '@looseleaf/store/internal'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { cachedWhileWell } from './cached-while-well.ts'
 
 /** Writes a small row on each shard and returns the results. */
-export type ProbeShards = (session: Session) => Promise<readonly ShardProbe[]>
+export type ProbeShards = (invocation: Invocation) => Promise<readonly ShardProbe[]>
 
 /** Caches probes for a minute, so that a look every two seconds writes once a minute. Does not cache a refused probe. */
 export function cachedProbes(probe: ProbeShards): ProbeShards {

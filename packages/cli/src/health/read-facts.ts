@@ -14,7 +14,7 @@ import {
 } from '@looseleaf/store/internal'
 import { planIndexes } from '../indexes/plan-add.ts'
 import { exitCodeOf, exitCodes } from '../running/exit-codes.ts'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 import type { ConfigIndex, Facts } from './facts.ts'
 import type { ReadBodies } from './cached-bodies.ts'
 import type { ProbeShards } from './cached-probes.ts'
@@ -22,20 +22,20 @@ import type { ProbeShards } from './cached-probes.ts'
 /** Size of the sample of bodies per shard: this many of the oldest, and this many of the newest. */
 const BODIES = 100
 
-/** Reads the facts about the session's store. A shard that does not answer or refuses becomes a fact, not an error. */
+/** Reads the facts about the invocation's store. A shard that does not answer or refuses becomes a fact, not an error. */
 export async function readFacts(
-  session: Session,
+  invocation: Invocation,
   bodiesOf: ReadBodies = readBodies,
   probesOf: ProbeShards = probe,
 ): Promise<Facts> {
-  const { report, error } = await readReport(session)
+  const { report, error } = await readReport(invocation)
   // Read after the report, or the times in the report would be in the future.
   const now = platformTime.now()
   // A shard may refuse the report and still answer the rest.
-  const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
-  const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
+  const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(invocation)))
+  const policies = isKnown ? (await invocation.store()).context.catalog.current().policies : undefined
   const more = isKnown
-    ? await readMore(session, bodiesOf, probesOf)
+    ? await readMore(invocation, bodiesOf, probesOf)
     : {
         bodies: undefined,
         consumers: [],
@@ -51,17 +51,17 @@ export async function readFacts(
 
 /** Reads the facts beside the cleaners' report. Leaves out facts of a failing shard, which the rules `shard` and `writes` report. */
 export async function readMore(
-  session: Session,
+  invocation: Invocation,
   bodiesOf: ReadBodies = readBodies,
   probesOf: ProbeShards = probe,
 ): Promise<Omit<Facts, 'now' | 'report' | 'error' | 'policies'>> {
-  const { signal } = session
-  const store = await session.store({ warn: false })
+  const { signal } = invocation
+  const store = await invocation.store({ warn: false })
   const [bodies, consumers, replicas, probes, failures, wentBack, lostRows] = await Promise.all([
-    bodiesOf(session),
+    bodiesOf(invocation),
     undefinedOnStoreError(readConsumers(store, { signal })),
     readReplicas(store.context, { signal }),
-    probesOf(session),
+    probesOf(invocation),
     readFailures(store.context, { signal }),
     undefinedOnStoreError(readRewinds(store, { signal })),
     undefinedOnStoreError(readEmptiedTables(store, { signal })),
@@ -74,7 +74,7 @@ export async function readMore(
     failures,
     wentBack: wentBack ?? [],
     lostRows: lostRows ?? [],
-    configIndexes: indexesToAdd(store, (await session.settings()).indexes),
+    configIndexes: indexesToAdd(store, (await invocation.settings()).indexes),
   }
 }
 
@@ -91,12 +91,12 @@ function indexesToAdd(store: DataStore, definitions: readonly IndexDefinitionDat
 }
 
 /** Writes a small row on each shard and returns the results. */
-export async function probe({ store, signal }: Session): Promise<readonly ShardProbe[]> {
+export async function probe({ store, signal }: Invocation): Promise<readonly ShardProbe[]> {
   const { context } = await store({ warn: false })
   return probeShards(context, { signal })
 }
 
-export async function readBodies({ store, signal }: Session): Promise<BodyInspection | undefined> {
+export async function readBodies({ store, signal }: Invocation): Promise<BodyInspection | undefined> {
   const { context } = await store({ warn: false })
   return undefinedOnStoreError(inspectBodies(context, { rows: BODIES, signal }))
 }
@@ -110,9 +110,9 @@ async function undefinedOnStoreError<T>(reading: Promise<T>): Promise<T | undefi
   }
 }
 
-async function hasCatalog(session: Session): Promise<boolean> {
+async function hasCatalog(invocation: Invocation): Promise<boolean> {
   try {
-    await (await session.store()).context.catalog.reload({ signal: session.signal })
+    await (await invocation.store()).context.catalog.reload({ signal: invocation.signal })
     return true
   } catch (error) {
     if (!isLooseleafError(error) || !isStoreError(error)) throw error
@@ -122,11 +122,11 @@ async function hasCatalog(session: Session): Promise<boolean> {
 
 /** Reads the report of the cleaners, or returns the error of the store that prevents it. */
 export async function readReport(
-  session: Session,
+  invocation: Invocation,
 ): Promise<{ readonly report: CleanerReport | undefined; readonly error: LooseleafError | undefined }> {
   try {
-    const store = await session.store({ warn: false })
-    return { report: await readCleanerReport(store, { signal: session.signal }), error: undefined }
+    const store = await invocation.store({ warn: false })
+    return { report: await readCleanerReport(store, { signal: invocation.signal }), error: undefined }
   } catch (error) {
     if (!isLooseleafError(error) || !isStoreError(error)) throw error
     return { report: undefined, error }

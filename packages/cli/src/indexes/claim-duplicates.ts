@@ -1,15 +1,15 @@
 import { readCleanerReport } from '@looseleaf/cleaner'
 import { counted, type CatalogEntry } from '@looseleaf/core/internal'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { reportOf } from './index-table.ts'
 
 /** Returns for each entry of claims how many entities had a key of another entity in its last cleaning. */
 export async function countDuplicates(
-  session: Session,
+  invocation: Invocation,
   claims: readonly CatalogEntry[],
 ): Promise<ReadonlyMap<CatalogEntry, number>> {
   if (claims.length === 0) return new Map()
-  const report = await readCleanerReport(await session.store(), { signal: session.signal })
+  const report = await readCleanerReport(await invocation.store(), { signal: invocation.signal })
   return new Map(claims.map((entry) => [entry, reportOf(report, entry)?.lastRun?.tally.duplicates ?? 0]))
 }
 

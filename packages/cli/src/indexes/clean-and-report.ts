@@ -11,7 +11,7 @@ import type { IndexName } from '@looseleaf/cleaner/internal'
 import { isCorrect, progressText } from './clean-view.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import type { Output } from '../output/output.ts'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 
 /** Entities with a problem that are listed one by one. The counts include all. */
 const MAX_REPORTED = 20
@@ -21,12 +21,12 @@ const WAITING =
 
 /** Runs `cleanIndex`, and shows its progress, problems and waits to people. */
 export async function cleanAndReport(
-  session: Session,
+  invocation: Invocation,
   names: readonly IndexName[] | undefined,
   options: Pick<CleanOptions, 'restart' | 'rowsPerSecond' | 'leaseMs'> = {},
 ): Promise<CleanResult> {
-  const { output, signal } = session
-  const store = await session.store()
+  const { output, signal } = invocation
+  const store = await invocation.store()
   const progress = output.progress({ label: 'cleaning', unit: 'rows' })
   const position = createPosition(store.context.driver.shards.length)
   const problems = createProblemReporter(output, (write) => progress.aside(write))
@@ -61,12 +61,12 @@ export function exitCodeOfClean({ complete }: CleanResult): ExitCode {
 
 /** Runs `checkIndex` for each name, and shows the problems to people. */
 export async function checkAndReport(
-  session: Session,
+  invocation: Invocation,
   names: readonly IndexName[],
   rowsPerSecond?: number | undefined,
 ): Promise<{ readonly ok: boolean; readonly indexes: readonly CheckResult[] }> {
-  const { output, signal } = session
-  const store = await session.store()
+  const { output, signal } = invocation
+  const store = await invocation.store()
   const onProblem = createProblemReporter(output, (write) => write())
   const indexes: CheckResult[] = []
   for (const name of names) indexes.push(await checkIndex(store, name, { signal, rowsPerSecond, onProblem }))

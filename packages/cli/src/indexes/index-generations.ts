@@ -5,7 +5,7 @@ import type { DataStore } from '@looseleaf/store'
 import { Option, type Command } from 'commander'
 import { noIndex } from './find-index.ts'
 import { parseWhole } from '../running/parse-whole.ts'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 
 /**
  * A generation of an index in a store: the catalog entry of its rows and, for a unique index, the entry of its claims.
@@ -66,7 +66,7 @@ function generationsIn(
  * several names.
  */
 export async function generationsOfEach(
-  session: Session,
+  invocation: Invocation,
   given: readonly string[],
   number: number | undefined,
 ): Promise<{ name: string; all: readonly Generation[]; chosen: readonly Generation[] }[]> {
@@ -77,8 +77,8 @@ export async function generationsOfEach(
       `--generation ${number} is the number of a generation of one index; got ${names.length} names. Give one name.`,
     )
   }
-  const store = await session.store()
-  const catalog = await store.context.catalog.reload({ signal: session.signal })
+  const store = await invocation.store()
+  const catalog = await store.context.catalog.reload({ signal: invocation.signal })
   return names.map((name) => ({ name, ...generationsIn(store, catalog, name, number) }))
 }
 

@@ -2,12 +2,12 @@ import { checkIndex } from '@looseleaf/cleaner'
 import { LooseleafError } from '@looseleaf/core'
 import { counted } from '@looseleaf/core/internal'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 
 /** Prints the entities that share a key of a unique index, one line each. */
-export async function listViolations(session: Session, name: string): Promise<ExitCode> {
-  const { output, signal } = session
-  const store = await session.store()
+export async function listViolations(invocation: Invocation, name: string): Promise<ExitCode> {
+  const { output, signal } = invocation
+  const store = await invocation.store()
   const entries = (await store.indexes({ signal })).filter((index) => index.name === name)
   if (entries.length > 0 && !entries.some(({ unique }) => unique)) {
     throw new LooseleafError('BAD_OPTION', `Index ${name} is not unique: entities may share its keys.`)

@@ -1,14 +1,14 @@
 import { createInterface } from 'node:readline'
 import { LooseleafError } from '@looseleaf/core'
 import { abortedError } from '@looseleaf/core/internal'
-import type { Session } from './session.ts'
+import type { Invocation } from './invocation.ts'
 
 /**
  * Asks the user a question and returns the answer. The end of the input (Ctrl-D) means no. With `yes` it returns true
  * without asking. Throws `BAD_OPTION` when there is no terminal, or with `--json`, and `ABORTED` for Ctrl-C.
  */
 export async function confirm(
-  { console, output, signal }: Session,
+  { console, output, signal }: Invocation,
   question: string,
   yes: boolean | undefined,
 ): Promise<boolean> {

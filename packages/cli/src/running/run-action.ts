@@ -6,26 +6,26 @@ import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts'
 import { createOutput, type Output } from '../output/output.ts'
 import { IncompleteOutput, OutputError } from '../output/output-error.ts'
 import { printable } from '../output/text.ts'
-import { createSession, type CommonOptions, type Session } from './session.ts'
+import { createInvocation, type CommonOptions, type Invocation } from './invocation.ts'
 
 /** Work of a command. Returns its exit code; undefined means 0. */
-export type Action = (session: Session) => Promise<ExitCode | void>
+export type Action = (invocation: Invocation) => Promise<ExitCode | void>
 
 /** Runs a command from its options to its exit code. */
 export type Runner = (options: CommonOptions, action: Action) => Promise<void>
 
 export async function runAction(console: Console, options: CommonOptions, action: Action): Promise<ExitCode> {
   const output = createOutput(console, options.json === true)
-  const session = createSession(console, output, options)
+  const invocation = createInvocation(console, output, options)
   let code: ExitCode
   try {
-    code = (await action(session)) ?? exitCodes.ok
+    code = (await action(invocation)) ?? exitCodes.ok
     await output.flush()
   } catch (error) {
     code = report(console, output, error, options.debug === true)
   }
   try {
-    await session.close()
+    await invocation.close()
   } catch (error) {
     if (code === exitCodes.ok) code = report(console, output, error, options.debug === true)
   }

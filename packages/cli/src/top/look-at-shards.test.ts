@@ -3,16 +3,16 @@ import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { lookAtShards, type ShardLook } from './look-at-shards.ts'
 
 test('a look counts the entities written since the previous look, and marks a count that reached its limit', async () => {
   await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
-  const session = sessionOf(store)
+  const invocation = invocationOf(store)
   const look = async (before?: readonly ShardLook[]): Promise<readonly ShardLook[]> => {
     // Keeps the times of writes apart from the times of looks.
     await sleep(5)
-    const shards = await lookAtShards(session, before)
+    const shards = await lookAtShards(invocation, before)
     await sleep(5)
     return shards
   }
@@ -35,56 +35,56 @@ test('a look counts the entities written since the previous look, and marks a co
 
 const openOne = (): Promise<DataStore> =>
   DataStore.open({ shards: memoryShards(1), migrate: true, onWarning: () => {} })
-const sessionOf = (store: DataStore, signal = new AbortController().signal): Session =>
-  ({ store: async () => store, signal }) as unknown as Session
+const invocationOf = (store: DataStore, signal = new AbortController().signal): Invocation =>
+  ({ store: async () => store, signal }) as unknown as Invocation
 
 test('a shard that does not answer has no write rate in this look and in the next one', async () => {
   await using store = await openOne()
-  const session = sessionOf(store)
+  const invocation = invocationOf(store)
   const [shard] = store.context.driver.shards
-  const first = await lookAtShards(session)
+  const first = await lookAtShards(invocation)
   const { now } = shard!
   shard!.now = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It sleeps.'))
-  const silent = await lookAtShards(session, first)
+  const silent = await lookAtShards(invocation, first)
   expect(silent).toMatchObject([{ error: { code: 'SHARD_UNAVAILABLE' }, written: undefined }])
   shard!.now = now
-  expect(await lookAtShards(session, silent)).toMatchObject([{ error: undefined, written: undefined }])
+  expect(await lookAtShards(invocation, silent)).toMatchObject([{ error: undefined, written: undefined }])
 })
 
 test('a shard that answers and refuses other statements has a round trip and no counts', async () => {
   await using store = await openOne()
-  const session = sessionOf(store)
+  const invocation = invocationOf(store)
   const [shard] = store.context.driver.shards
-  const first = await lookAtShards(session)
+  const first = await lookAtShards(invocation)
   const refuse = () => Promise.reject(new LooseleafError('SHARD_DENIED', 'It refuses that.'))
   shard!.sizes = refuse
   shard!.entities.pageByUpdated = refuse
   await sleep(5)
-  const [look] = await lookAtShards(session, first)
+  const [look] = await lookAtShards(invocation, first)
   expect(look).toMatchObject({ error: undefined, entities: undefined, written: undefined })
   expect(look!.answersInMs).toBeGreaterThan(0)
 })
 
 test('a write after the clock of a look was read counts in the next look', async () => {
   await using store = await openOne()
-  const session = sessionOf(store)
+  const invocation = invocationOf(store)
   const [shard] = store.context.driver.shards
-  const first = await lookAtShards(session)
+  const first = await lookAtShards(invocation)
   const { now } = shard!
   const since = first[0]!.now!
   await sleep(5)
   await store.put({ n: 1 })
   shard!.now = async () => since + 1_000
-  const second = await lookAtShards(session, first)
+  const second = await lookAtShards(invocation, first)
   expect(second[0]!.written).toEqual({ perSecond: 0, more: false })
   // A clock that stands still or went back gives no rate.
-  expect((await lookAtShards(session, second))[0]!.written).toBeUndefined()
+  expect((await lookAtShards(invocation, second))[0]!.written).toBeUndefined()
   shard!.now = now
-  expect((await lookAtShards(session, second))[0]!.written!.perSecond).toBeGreaterThan(0)
+  expect((await lookAtShards(invocation, second))[0]!.written!.perSecond).toBeGreaterThan(0)
 })
 
 test('a stopped command rejects the look instead of blaming the shard', async () => {
   await using store = await openOne()
   const signal = AbortSignal.abort()
-  await expect(lookAtShards(sessionOf(store, signal))).rejects.toMatchObject({ code: 'ABORTED' })
+  await expect(lookAtShards(invocationOf(store, signal))).rejects.toMatchObject({ code: 'ABORTED' })
 })

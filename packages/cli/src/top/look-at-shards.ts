@@ -1,7 +1,7 @@
 import { isLooseleafError, type LooseleafError, type Shard } from '@looseleaf/core'
 import { platformTime } from '@looseleaf/core/internal'
 import { errorOfShard } from '../running/error-of-shard.ts'
-import type { Session } from '../running/session.ts'
+import type { Invocation } from '../running/invocation.ts'
 
 /** State of a shard in one look. */
 export interface ShardLook {
@@ -29,7 +29,7 @@ const MAX_WRITTEN = 1_000
 
 /** Looks at all shards at once. `before` is the previous look. */
 export async function lookAtShards(
-  { store, signal }: Session,
+  { store, signal }: Invocation,
   before: readonly ShardLook[] = [],
 ): Promise<readonly ShardLook[]> {
   const { driver } = (await store({ warn: false })).context

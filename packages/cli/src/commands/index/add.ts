@@ -10,7 +10,7 @@ import { exitCodes } from '../../running/exit-codes.ts'
 import { generationsOf, neededGeneration } from '../../indexes/index-generations.ts'
 import { planAdd } from '../../indexes/plan-add.ts'
 import { planText } from '../../indexes/plan-view.ts'
-import type { CommonOptions, Session, Settings } from '../../running/session.ts'
+import type { CommonOptions, Invocation, Settings } from '../../running/invocation.ts'
 import { CLEAN_EXIT } from '../clean-help.ts'
 
 interface AddOptions extends CommonOptions {
@@ -68,20 +68,20 @@ export const addAddIndex: AddCommand = (group, run) => {
     .option('--fill', 'fill them like `looseleaf clean`; after a stop, the same command continues')
     .option('--dry-run', 'print the effect, and change nothing')
     .action((given: string[], options: AddOptions) =>
-      run(options, async (session) => {
-        const { output, signal } = session
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
         const names = [...new Set(given)]
-        const settings = await session.settings()
+        const settings = await invocation.settings()
         const definitions = names.flatMap((name) => definitionsNamed(settings, name))
-        const store = await session.store()
+        const store = await invocation.store()
         if (options.dryRun === true) {
           const plan = await planAdd(store, definitions, { signal })
           output.result(plan, () => planText(plan))
           return exitCodes.ok
         }
         await store.addIndex(definitions, { signal })
-        const filled = options.fill === true ? await cleanAndReport(session, names) : undefined
-        const indexes = await addedNow(session, definitions)
+        const filled = options.fill === true ? await cleanAndReport(invocation, names) : undefined
+        const indexes = await addedNow(invocation, definitions)
         if (filled === undefined) {
           output.result({ indexes }, () => indexes.map(addedText).join('\n'))
           return exitCodes.ok
@@ -95,9 +95,9 @@ export const addAddIndex: AddCommand = (group, run) => {
 }
 
 /** Returns the current state of the generations with these definitions. */
-async function addedNow(session: Session, definitions: readonly IndexDefinitionData[]): Promise<Added[]> {
-  const store = await session.store()
-  const all = await store.indexes({ signal: session.signal })
+async function addedNow(invocation: Invocation, definitions: readonly IndexDefinitionData[]): Promise<Added[]> {
+  const store = await invocation.store()
+  const all = await store.indexes({ signal: invocation.signal })
   const generations = generationsOf(store)
   const needed = definitions.map((definition) =>
     neededGeneration(
@@ -106,7 +106,7 @@ async function addedNow(session: Session, definitions: readonly IndexDefinitionD
     ),
   )
   const duplicates = await countDuplicates(
-    session,
+    invocation,
     needed.flatMap((each) =>
       each?.rows.state === 'ready' && each.claims?.state === 'building' ? [each.claims] : [],
     ),

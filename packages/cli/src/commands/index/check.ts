@@ -4,7 +4,7 @@ import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../../indexes/c
 import { exitCodes } from '../../running/exit-codes.ts'
 import { addGenerationOption, generationsNamed } from '../../indexes/index-generations.ts'
 import type { IndexName } from '@looseleaf/cleaner/internal'
-import type { CommonOptions, Session } from '../../running/session.ts'
+import type { CommonOptions, Invocation } from '../../running/invocation.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from '../clean-help.ts'
 
 interface CheckOptions extends CommonOptions {
@@ -47,9 +47,9 @@ export const addCheckIndex: AddCommand = (group, run) => {
     ],
   })
   addGenerationOption(check, GENERATION).action((name: string, options: CheckOptions) =>
-    run(options, async (session) => {
-      const { output } = session
-      const result = await checkAndReport(session, await indexNamed(session, name, options.generation))
+    run(options, async (invocation) => {
+      const { output } = invocation
+      const result = await checkAndReport(invocation, await indexNamed(invocation, name, options.generation))
       output.result(result, () => checkText(output, result.indexes))
       return result.ok ? exitCodes.ok : exitCodes.found
     }),
@@ -67,10 +67,10 @@ export const addCheckIndex: AddCommand = (group, run) => {
   addGenerationOption(repair, GENERATION)
     .option('--restart', 'start over and write every row again')
     .action((name: string, options: RepairOptions) =>
-      run(options, async (session) => {
-        const { output } = session
-        const names = await indexNamed(session, name, options.generation)
-        const result = await cleanAndReport(session, names, { restart: options.restart })
+      run(options, async (invocation) => {
+        const { output } = invocation
+        const names = await indexNamed(invocation, name, options.generation)
+        const result = await cleanAndReport(invocation, names, { restart: options.restart })
         output.result(result, () => cleanText(output, result))
         return exitCodeOfClean(result)
       }),
@@ -78,10 +78,10 @@ export const addCheckIndex: AddCommand = (group, run) => {
 }
 
 async function indexNamed(
-  session: Session,
+  invocation: Invocation,
   name: string,
   generation: number | undefined,
 ): Promise<readonly IndexName[]> {
-  await generationsNamed(await session.store(), name, generation, { signal: session.signal })
+  await generationsNamed(await invocation.store(), name, generation, { signal: invocation.signal })
   return [generation === undefined ? name : { name, generation }]
 }

@@ -36,12 +36,12 @@ export const addDropIndex: AddCommand = (group, run) => {
   })
   addHideOrDropOptions(addGenerationOption(command)).action(
     (names: string[], options: HideOrDropOptions & { readonly generation?: number }) =>
-      run(options, async (session) => {
+      run(options, async (invocation) => {
         const { generation } = options
-        const removals = await generationsOfEach(session, names, generation)
+        const removals = await generationsOfEach(invocation, names, generation)
         const which = removals.map(({ name }) => name).join(' ')
         const only = generation === undefined ? '' : ` --generation ${generation}`
-        return hideOrDrop(session, removals, `looseleaf index drop ${which}${only}`, options)
+        return hideOrDrop(invocation, removals, `looseleaf index drop ${which}${only}`, options)
       }),
   )
 }

@@ -3,7 +3,7 @@ import { isInUse } from '@looseleaf/index-engine/internal'
 import { confirm } from '../../running/confirm.ts'
 import { exitCodes, type ExitCode } from '../../running/exit-codes.ts'
 import { argumentsFor, generationsText, numbersOf, type Generation } from '../../indexes/index-generations.ts'
-import type { CommonOptions, Session } from '../../running/session.ts'
+import type { CommonOptions, Invocation } from '../../running/invocation.ts'
 
 export interface HideOrDropOptions extends CommonOptions {
   readonly now?: boolean
@@ -36,13 +36,13 @@ export function addHideOrDropOptions(command: Command): Command {
  * command line of the next step.
  */
 export async function hideOrDrop(
-  session: Session,
+  invocation: Invocation,
   given: readonly Removal[],
   again: string,
   { now, yes, dryRun }: HideOrDropOptions,
 ): Promise<ExitCode> {
-  const { output, signal } = session
-  const store = await session.store()
+  const { output, signal } = invocation
+  const store = await invocation.store()
   const visible = given.map((each) => ({ ...each, chosen: each.chosen.filter(isVisible) })).filter(hasChosen)
   const step = now === true || visible.length === 0 ? 'drop' : 'hide'
   const removals = step === 'hide' ? visible : given
@@ -58,7 +58,7 @@ export async function hideOrDrop(
     output.result({ ...result, done: false }, () => `This would ${step} ${subject}. ${effect}`)
     return exitCodes.ok
   }
-  if (!(await confirm(session, `${step === 'hide' ? 'Hide' : 'Drop'} ${subject}? ${effect}`, yes))) {
+  if (!(await confirm(invocation, `${step === 'hide' ? 'Hide' : 'Drop'} ${subject}? ${effect}`, yes))) {
     output.result({ ...result, done: false }, () => 'Nothing was changed.')
     return exitCodes.found
   }

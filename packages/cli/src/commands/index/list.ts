@@ -2,7 +2,7 @@ import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { indexAdvice } from '../../indexes/index-advice.ts'
 import { generationsOf } from '../../indexes/index-generations.ts'
 import { indexTable } from '../../indexes/index-table.ts'
-import type { CommonOptions } from '../../running/session.ts'
+import type { CommonOptions } from '../../running/invocation.ts'
 
 const DETAILS = `Also names the generations that the config no longer needs: see
 \`looseleaf index swap\`.
@@ -22,10 +22,10 @@ export const addListIndexes: AddCommand = (group, run) => {
     details: DETAILS,
     examples: [['index list', 'the indexes of the store that the config names']],
   }).action((options: CommonOptions) =>
-    run(options, async (session) => {
-      const { output, signal } = session
-      const settings = await session.settings()
-      const store = await session.store()
+    run(options, async (invocation) => {
+      const { output, signal } = invocation
+      const settings = await invocation.settings()
+      const store = await invocation.store()
       const indexes = await store.indexes({ signal })
       const advice = indexAdvice(generationsOf(store), settings.indexes)
       output.result({ indexes, advice }, () =>

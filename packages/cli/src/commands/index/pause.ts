@@ -7,7 +7,7 @@ import {
   numbersOf,
   type Generation,
 } from '../../indexes/index-generations.ts'
-import type { CommonOptions, Session } from '../../running/session.ts'
+import type { CommonOptions, Invocation } from '../../running/invocation.ts'
 
 interface PauseOptions extends CommonOptions {
   readonly generation?: number
@@ -44,10 +44,10 @@ const RESUME: CommandText = {
 export const addPauseIndex: AddCommand = (group, run) => {
   const add = (text: CommandText, paused: boolean, stateOf: (name: string) => string): void => {
     addGenerationOption(defineCommand(group, text)).action((name: string, options: PauseOptions) =>
-      run(options, async (session) => {
-        const { output, signal } = session
-        const building = await buildingNamed(session, name, options.generation)
-        const store = await session.store()
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
+        const building = await buildingNamed(invocation, name, options.generation)
+        const store = await invocation.store()
         for (const { rows } of building) {
           if (paused) await store.pauseIndex(rows, { signal })
           else await store.resumeIndex(rows, { signal })
@@ -65,12 +65,12 @@ export const addPauseIndex: AddCommand = (group, run) => {
 
 /** Returns the generations that are being filled. Throws `BAD_OPTION` if there are none. */
 async function buildingNamed(
-  session: Session,
+  invocation: Invocation,
   name: string,
   number: number | undefined,
 ): Promise<readonly Generation[]> {
-  const { signal } = session
-  const { chosen } = await generationsNamed(await session.store(), name, number, { signal })
+  const { signal } = invocation
+  const { chosen } = await generationsNamed(await invocation.store(), name, number, { signal })
   const building = chosen.filter(({ rows, claims }) => [rows.state, claims?.state].includes('building'))
   if (building.length > 0) return building
   throw new LooseleafError(

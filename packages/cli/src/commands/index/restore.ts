@@ -7,7 +7,7 @@ import {
   generationsText,
   numbersOf,
 } from '../../indexes/index-generations.ts'
-import type { CommonOptions } from '../../running/session.ts'
+import type { CommonOptions } from '../../running/invocation.ts'
 
 const DETAILS = `Writes have kept a hidden index up to date. If it was hidden during its filling,
 the filling continues.
@@ -30,10 +30,10 @@ export const addRestoreIndex: AddCommand = (group, run) => {
   })
   addGenerationOption(command).action(
     (names: string[], options: CommonOptions & { readonly generation?: number }) =>
-      run(options, async (session) => {
-        const { output, signal } = session
-        const store = await session.store()
-        const found = await generationsOfEach(session, names, options.generation)
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
+        const store = await invocation.store()
+        const found = await generationsOfEach(invocation, names, options.generation)
         // Each name is checked before the first index is restored.
         const plans = found.map(({ name, chosen }) => {
           const inUse = chosen.filter(({ rows }) => isInUse(rows))

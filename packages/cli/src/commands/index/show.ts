@@ -7,7 +7,7 @@ import { indexAdvice } from '../../indexes/index-advice.ts'
 import { addGenerationOption, generationsNamed, type Generation } from '../../indexes/index-generations.ts'
 import { includedText, reportOf, stateText } from '../../indexes/index-table.ts'
 import type { Output } from '../../output/output.ts'
-import type { CommonOptions } from '../../running/session.ts'
+import type { CommonOptions } from '../../running/invocation.ts'
 
 const DETAILS = `Counts nothing: the numbers of rows and misfits come from the last cleaning.
 
@@ -37,10 +37,10 @@ export const addShowIndex: AddCommand = (group, run) => {
   })
   addGenerationOption(command).action(
     (name: string, options: CommonOptions & { readonly generation?: number }) =>
-      run(options, async (session) => {
-        const { output, signal } = session
-        const { indexes } = await session.settings()
-        const store = await session.store()
+      run(options, async (invocation) => {
+        const { output, signal } = invocation
+        const { indexes } = await invocation.settings()
+        const store = await invocation.store()
         const { all, chosen } = await generationsNamed(store, name, options.generation, { signal })
         const entries = chosen.flatMap(({ rows, claims }) => [rows, ...(claims ? [claims] : [])])
         const report = await readCleanerReport(store, { signal })

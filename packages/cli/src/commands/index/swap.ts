@@ -13,7 +13,7 @@ import {
   newerThan,
   type Generation,
 } from '../../indexes/index-generations.ts'
-import type { Session } from '../../running/session.ts'
+import type { Invocation } from '../../running/invocation.ts'
 import {
   addHideOrDropOptions,
   hideOrDrop,
@@ -52,12 +52,12 @@ export const addSwapIndex: AddCommand = (group, run) => {
   addHideOrDropOptions(
     addGenerationOption(command, 'keep this generation (default: the one of the config, or the newest)'),
   ).action((name: string, options: SwapOptions) =>
-    run(options, async (session) => {
-      const { output, signal } = session
+    run(options, async (invocation) => {
+      const { output, signal } = invocation
       const { generation } = options
-      const { all, chosen } = await generationsNamed(await session.store(), name, generation, { signal })
+      const { all, chosen } = await generationsNamed(await invocation.store(), name, generation, { signal })
       const given = generation === undefined ? undefined : chosen[0]
-      const kept = await generationToKeep(session, name, all, given)
+      const kept = await generationToKeep(invocation, name, all, given)
       const removed = all.filter((each) => each !== kept)
       if (removed.length === 0) {
         output.result(
@@ -68,25 +68,25 @@ export const addSwapIndex: AddCommand = (group, run) => {
       }
       const newer = given === undefined ? newerThan(kept, removed) : undefined
       if (newer !== undefined) {
-        const { file } = await session.settings()
+        const { file } = await invocation.settings()
         output.warn(
           `generation ${newer.rows.generation} is newer than generation ${kept.rows.generation}, which ${file} defines. Processes of a newer program may query it.`,
         )
       }
       const which = generation === undefined ? name : `${name} --generation ${generation}`
       const removal = { name, chosen: removed, all }
-      return hideOrDrop(session, [removal], `looseleaf index swap ${which}`, options)
+      return hideOrDrop(invocation, [removal], `looseleaf index swap ${which}`, options)
     }),
   )
 }
 
 async function generationToKeep(
-  session: Session,
+  invocation: Invocation,
   name: string,
   all: readonly Generation[],
   given: Generation | undefined,
 ): Promise<Generation> {
-  const { indexes, file } = await session.settings()
+  const { indexes, file } = await invocation.settings()
   const kept = given ?? neededGeneration(all, indexes)
   const using = all.filter(({ rows }) => isInUse(rows))
   if (using.length === 0) throw halfDropped(name, all, all.length)
@@ -98,12 +98,12 @@ async function generationToKeep(
   }
   if (!isInUse(kept.rows)) throw halfDropped(name, [kept], all.length)
   if (isReady(kept)) return kept
-  throw await notReady(session, name, kept)
+  throw await notReady(invocation, name, kept)
 }
 
 /** Returns the error for keeping a generation in use that is not ready, with the command that helps. */
 async function notReady(
-  session: Session,
+  invocation: Invocation,
   name: string,
   { rows, claims }: Generation,
 ): Promise<LooseleafError> {
@@ -118,7 +118,7 @@ async function notReady(
     )
   if (state !== 'ready' || claims === undefined)
     return error(`is ${state}: the others stay until it is ready. Fill it with: ${repair}`)
-  const duplicates = (await countDuplicates(session, [claims])).get(claims) ?? 0
+  const duplicates = (await countDuplicates(invocation, [claims])).get(claims) ?? 0
   return error(
     duplicates === 0
       ? `is building its claims: the others stay until it is ready. Fill it with: ${repair}`

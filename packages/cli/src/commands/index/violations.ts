@@ -1,5 +1,5 @@
 import { defineCommand, type AddCommand } from '../../running/define-command.ts'
-import type { CommonOptions } from '../../running/session.ts'
+import type { CommonOptions } from '../../running/invocation.ts'
 import { listViolations } from '../../indexes/list-violations.ts'
 
 const DETAILS = `If entities share a key of a unique index, its claims become ready only after
@@ -18,6 +18,6 @@ export const addViolations: AddCommand = (group, run) => {
     details: DETAILS,
     examples: [['index violations users_by_mail', 'the entities that need another key']],
   }).action((name: string, options: CommonOptions) =>
-    run(options, (session) => listViolations(session, name)),
+    run(options, (invocation) => listViolations(invocation, name)),
   )
 }

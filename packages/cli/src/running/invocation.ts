@@ -48,8 +48,8 @@ export interface OpenOptions {
   readonly warn?: boolean
 }
 
-/** One run of one command: its store, opened once and closed at the end, and its output. */
-export interface Session {
+/** One execution of a command: its store, opened once and closed at the end, and its output. */
+export interface Invocation {
   readonly console: Console
   readonly output: Output
   readonly signal: AbortSignal
@@ -59,7 +59,7 @@ export interface Session {
   close(): Promise<void>
 }
 
-export function createSession(console: Console, output: Output, options: CommonOptions): Session {
+export function createInvocation(console: Console, output: Output, options: CommonOptions): Invocation {
   let settings: Promise<Settings> | undefined
   let store: Promise<DataStore> | undefined
 
@@ -68,7 +68,7 @@ export function createSession(console: Console, output: Output, options: CommonO
     acceptEmptyShards = false,
     warn = true,
   }: OpenOptions): Promise<DataStore> {
-    const { shards, isFromConfig, indexes, router, codec, writing, file } = await session.settings(migrate)
+    const { shards, isFromConfig, indexes, router, codec, writing, file } = await invocation.settings(migrate)
     const { queryTimeMs, deleteDelayMs, onIndexFailure, ...others } = writing
     const storeOptions = {
       // Without `migrate` it is a check, which only applies to the config's own store.
@@ -98,7 +98,7 @@ export function createSession(console: Console, output: Output, options: CommonO
     })
   }
 
-  const session: Session = {
+  const invocation: Invocation = {
     console,
     output,
     signal: console.signal,
@@ -109,7 +109,7 @@ export function createSession(console: Console, output: Output, options: CommonO
       await (await store?.catch(() => undefined))?.close()
     },
   }
-  return session
+  return invocation
 }
 
 async function readSettings(console: Console, options: CommonOptions, create: boolean): Promise<Settings> {
