@@ -125,7 +125,7 @@ async function setTask(driver: Driver, shard: number, name: string, progress: st
 
 test('the only shard of a store is found to have gone back by a process that stayed open', async () => {
   const driver = await memoryShards(1).connect()
-  const store = await openStore({ driver, time })
+  const store = await openStore({ driver, time, onWarning: (warning) => warnings.push(warning) })
   const marks = createMarkKeeper(store.context, 'one')
   await marks.look({})
   const before = (await driver.shards[0]!.tasks.load(MARK_TASK))!.progress
@@ -141,7 +141,7 @@ test('the only shard of a store is found to have gone back by a process that sta
 
 test('a shard without a mark, which another shard has noted, has gone back to an unknown time', async () => {
   const driver = await memoryShards(2).connect()
-  const store = await openStore({ driver, time })
+  const store = await openStore({ driver, time, onWarning: (warning) => warnings.push(warning) })
   await checkRewinds(store)
   await setTask(driver, 0, MARK_TASK, '')
   expect(await readRewinds(store)).toMatchObject([{ shard: 'memory 0', to: 0, isSwept: false }])
@@ -149,7 +149,7 @@ test('a shard without a mark, which another shard has noted, has gone back to an
 
 test('a shard that lost its note of another one causes no finding, and notes it again', async () => {
   const driver = await memoryShards(2).connect()
-  const store = await openStore({ driver, time })
+  const store = await openStore({ driver, time, onWarning: (warning) => warnings.push(warning) })
   await checkRewinds(store)
   await setTask(driver, 1, NOTE_TASK, '')
   await checkRewinds(store)

@@ -117,7 +117,7 @@ export function createRowHandler(
     let change: ChangedEntity | undefined
     try {
       const decoded = changedEntity(context, row, shardAt(context, shard).name, attempt)
-      // Without codec entries to load, the handler begins in this turn, in which the lease is known to be held.
+      // Usually there is nothing to load: the entries were loaded with the page. So the handler begins in this turn, in which the lease is held.
       change = isPending(decoded) ? await decoded : decoded
       if (signal.aborted || !partition.isHeld) return false
       if (!leases.isSure) return undefined
