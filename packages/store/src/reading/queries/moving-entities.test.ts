@@ -187,8 +187,11 @@ describe('a read that takes longer than queryTimeMs', () => {
     expect(page.cost.complete).toBe(false)
   })
 
-  it('getAll and an exact count that take longer than queryTimeMs reject', async () => {
-    const late = { code: 'DEADLINE' }
+  it('getAll and an exact count that take longer than queryTimeMs reject, and advise to read page by page', async () => {
+    const late = {
+      code: 'DEADLINE',
+      message: `Index by_name: reading took longer than ${QUERY_TIME_MS} ms (queryTimeMs), so entities that have moved may be missing. Read page by page, each with the cursor of the page before.`,
+    }
     await expect(
       readSlowly((reader) => reader.getAll(byName, everybody, { scatter: true })),
     ).rejects.toMatchObject(late)
