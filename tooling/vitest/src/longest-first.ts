@@ -13,7 +13,7 @@ export const longest: readonly string[] = [
   'apps/feed/test/browser.test.ts',
   'apps/feed/test/mariadb.int.test.ts',
   'apps/feed/test/rate-limits.test.ts',
-  'tooling/simulation/src/run/simulation.test.ts',
+  'tooling/simulation/src/simulation.test.ts',
   'apps/bench/src/bench.int.test.ts',
   'packages/driver-mysql/test/contract.int.test.ts',
   'packages/driver-mysql/src/bounds/silence.int.test.ts',

@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { someOf } from '@looseleaf-tooling/vitest/long'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkNames } from '../checks.ts'
-import { faultKinds } from '../faults/faults.ts'
-import { flawInfo, flawNames } from '../faults/flaws.ts'
-import { runSeeds } from './run-seeds.ts'
-import { startSeedProcesses } from './seed-processes.ts'
-import { simulate } from './simulate.ts'
-import type { SimulationTotals } from './totals.ts'
+import { checkNames } from './checks.ts'
+import { faultKinds } from './faults/faults.ts'
+import { flawInfo, flawNames } from './faults/flaws.ts'
+import { runSeeds } from './run/run-seeds.ts'
+import { startSeedProcesses } from './run/seed-processes.ts'
+import { simulate } from './run/simulate.ts'
+import type { SimulationTotals } from './run/totals.ts'
 
 const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? 120)
 /** If this many lives do not show a flaw, the simulation misses it. */
