@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError } from 'commander'
+import { CommanderError } from 'commander'
 import { addClean } from './commands/clean.ts'
 import { addCodecCommands } from './commands/codec-commands.ts'
 import { addConsole } from './commands/console.ts'
@@ -21,7 +21,7 @@ import { addSlow } from './commands/slow.ts'
 import { addStatus } from './commands/status.ts'
 import { addTop } from './commands/top.ts'
 import type { Console } from './output/console.ts'
-import { addCommonOptions, type AddCommand } from './running/define-command.ts'
+import { addCommonOptions, LooseleafCommand, type AddCommand } from './running/define-command.ts'
 import { exitCodes, type ExitCode } from './running/exit-codes.ts'
 import { redact, runAction, type Runner } from './running/run-action.ts'
 
@@ -60,7 +60,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
   const run: Runner = async (options, action) => {
     exitCode = await runAction(console, { ...program.opts(), ...options }, action)
   }
-  const program = new Command('looseleaf')
+  const program = new LooseleafCommand('looseleaf', run)
     .description('Schema-less entities and live indexes on MySQL, MariaDB or SQLite.')
     .version(readVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'print help')
@@ -77,7 +77,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
       getErrHasColors: () => false,
     })
   addCommonOptions(program)
-  for (const add of COMMANDS) add(program, run)
+  for (const add of COMMANDS) add(program)
   try {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {

@@ -8,10 +8,10 @@ import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { findIndex } from '../indexes/find-index.ts'
 import { parseLease, parseWhole } from '../running/parse-whole.ts'
-import type { CommonOptions, Invocation } from '../running/invocation.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from './clean-help.ts'
 
-interface CleanCommandOptions extends CommonOptions {
+interface CleanCommandOptions {
   readonly index?: readonly string[]
   readonly check?: boolean
   readonly restart?: boolean
@@ -37,8 +37,7 @@ ${CLEAN_JSON}
 With --check:
 ${CHECK_JSON}`
 
-/** Adds `looseleaf clean`, which fills, repairs and checks indexes. */
-export const addClean: AddCommand = (program, run) => {
+export const addClean: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'clean',
     summary: 'Fill new indexes and repair others, or check them',
@@ -62,10 +61,8 @@ export const addClean: AddCommand = (program, run) => {
       'time until other processes take over the work of a dead one (default: 30, at most 300)',
       parseLease,
     )
-    .action((options: CleanCommandOptions) =>
-      run(options, (invocation) =>
-        options.check === true ? check(invocation, options) : clean(invocation, options),
-      ),
+    .does((invocation, options: CleanCommandOptions) =>
+      options.check === true ? check(invocation, options) : clean(invocation, options),
     )
 }
 
@@ -74,7 +71,7 @@ async function clean(
   { index: names, restart, rate, lease }: CleanCommandOptions,
 ): Promise<ExitCode> {
   const { output } = invocation
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   for (const name of names ?? []) findIndex(store, name)
   const { signal } = invocation
   await checkRewinds(store, { signal })
@@ -100,7 +97,7 @@ async function deleteExpiredOf(
   names: readonly string[] | undefined,
   rowsPerSecond: number | undefined,
 ): Promise<number> {
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const { indexes } = store.context.catalog.current()
   const isSelected = indexes.some((entry) => isExpiring(entry) && (names?.includes(entry.name) ?? true))
   return isSelected ? deleteExpired(store, { signal, rowsPerSecond }) : 0
@@ -108,7 +105,7 @@ async function deleteExpiredOf(
 
 async function check(invocation: Invocation, options: CleanCommandOptions): Promise<ExitCode> {
   const { output } = invocation
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const kept = store.context.catalog.current().indexes.filter(isInUse)
   const names = options.index ?? [...new Set(kept.map(({ name }) => name))]
   const result = await checkAndReport(invocation, names, options.rate)

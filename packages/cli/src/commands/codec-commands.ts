@@ -1,13 +1,15 @@
 import { counted, grouped } from '@looseleaf/core/internal'
 import type { StoredCodecEntry } from '@looseleaf/core/internal'
 import { brokenText, inspectBodies } from '@looseleaf/store/internal'
-import type { Command } from 'commander'
-import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
+import {
+  defineCommand,
+  defineGroup,
+  type AddCommand,
+  type LooseleafCommand,
+} from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import { parseWhole } from '../running/parse-whole.ts'
 import type { Output } from '../output/output.ts'
-import type { Runner } from '../running/run-action.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 import { clip, printable } from '../output/text.ts'
 
 const SHOW_DETAILS = `A shape is a list of property names; bodies refer to it instead of repeating
@@ -34,11 +36,10 @@ The exit code is 1 when there are too few entities.
 JSON: { "id", "bytes", "sample": number of entities used,
         "unreadable": number of entities that could not be read }`
 
-/** Adds `looseleaf codec`, which shows shapes and dictionaries and trains dictionaries. */
-export const addCodecCommands: AddCommand = (program, run) => {
+export const addCodecCommands: AddCommand = (program) => {
   const group = defineGroup(program, 'codec', 'Show shapes and dictionaries, or train a dictionary')
-  addShow(group, run)
-  addTrain(group, run)
+  addShow(group)
+  addTrain(group)
 }
 
 /** Size of the sample of bodies per shard: this many of the oldest, and this many of the newest. */
@@ -56,59 +57,56 @@ interface ShownEntry {
   readonly names?: unknown
 }
 
-function addShow(group: Command, run: Runner): void {
+function addShow(group: LooseleafCommand): void {
   defineCommand(group, {
     usage: 'show',
     summary: 'List the shapes and dictionaries of the store',
     details: SHOW_DETAILS,
     examples: [['codec show', 'all shapes and dictionaries']],
-  }).action((options: CommonOptions) =>
-    run(options, async (invocation) => {
-      const { output, signal } = invocation
-      const store = await invocation.store()
-      const { shards } = store.context.driver
-      const onShards = await Promise.all(
-        shards.map(async ({ name, codecEntries }) => {
-          const rows = await codecEntries.all({ signal })
-          return rows.map((row) => [name, row] as const)
-        }),
-      )
-      const byId = Map.groupBy(onShards.flat(), ([, { id }]) => id)
-      const look = await inspectBodies(store.context, { rows: BODIES, signal })
-      const stored = Array.from(byId.values(), (rows): ShownEntry => {
-        const [, first] = rows[0] as (typeof rows)[number]
-        const { id, kind, bytes, added } = first
-        const damagedOn = look.broken.find((entry) => entry.id === id)?.damagedOn ?? []
-        const names = namesOf(first)
-        return {
-          id,
-          kind,
-          bytes: bytes.length,
-          added: new Date(added / 1000).toISOString(),
-          shards: rows.map(([name]) => name).filter((name) => !damagedOn.includes(name)),
-          damagedOn,
-          ...(names !== undefined && { names }),
-        }
-      })
-      const missing = look.broken
-        .filter(({ id }) => !byId.has(id))
-        .map(({ id, kind }) => ({ id, kind, bytes: null, added: null, shards: [], damagedOn: [] }))
-      const shown = [...stored, ...missing]
-      output.result(shown, () =>
-        shown.length === 0
-          ? 'No shapes and no dictionaries.'
-          : [
-              entryTable(output, shown, shards.length),
-              ...look.broken.map((entry) => {
-                const { about, problem, instruction } = brokenText(entry, look)
-                return `${output.colors.red('Error:')} ${printable(about)}: ${problem}. To do: ${instruction}.`
-              }),
-            ].join('\n'),
-      )
-      const isComplete = shown.every((entry) => entry.shards.length === shards.length)
-      return isComplete ? exitCodes.ok : exitCodes.found
-    }),
-  )
+  }).does(async ({ output, signal, openStore }) => {
+    const store = await openStore()
+    const { shards } = store.context.driver
+    const onShards = await Promise.all(
+      shards.map(async ({ name, codecEntries }) => {
+        const rows = await codecEntries.all({ signal })
+        return rows.map((row) => [name, row] as const)
+      }),
+    )
+    const byId = Map.groupBy(onShards.flat(), ([, { id }]) => id)
+    const look = await inspectBodies(store.context, { rows: BODIES, signal })
+    const stored = Array.from(byId.values(), (rows): ShownEntry => {
+      const [, first] = rows[0] as (typeof rows)[number]
+      const { id, kind, bytes, added } = first
+      const damagedOn = look.broken.find((entry) => entry.id === id)?.damagedOn ?? []
+      const names = namesOf(first)
+      return {
+        id,
+        kind,
+        bytes: bytes.length,
+        added: new Date(added / 1000).toISOString(),
+        shards: rows.map(([name]) => name).filter((name) => !damagedOn.includes(name)),
+        damagedOn,
+        ...(names !== undefined && { names }),
+      }
+    })
+    const missing = look.broken
+      .filter(({ id }) => !byId.has(id))
+      .map(({ id, kind }) => ({ id, kind, bytes: null, added: null, shards: [], damagedOn: [] }))
+    const shown = [...stored, ...missing]
+    output.result(shown, () =>
+      shown.length === 0
+        ? 'No shapes and no dictionaries.'
+        : [
+            entryTable(output, shown, shards.length),
+            ...look.broken.map((entry) => {
+              const { about, problem, instruction } = brokenText(entry, look)
+              return `${output.colors.red('Error:')} ${printable(about)}: ${problem}. To do: ${instruction}.`
+            }),
+          ].join('\n'),
+    )
+    const isComplete = shown.every((entry) => entry.shards.length === shards.length)
+    return isComplete ? exitCodes.ok : exitCodes.found
+  })
 }
 
 function entryTable(output: Output, shown: readonly ShownEntry[], shards: number): string {
@@ -138,12 +136,12 @@ function namesOf({ kind, bytes }: StoredCodecEntry): unknown {
   }
 }
 
-interface TrainCommandOptions extends CommonOptions {
+interface TrainCommandOptions {
   readonly sample?: number
   readonly bytes?: number
 }
 
-function addTrain(group: Command, run: Runner): void {
+function addTrain(group: LooseleafCommand): void {
   defineCommand(group, {
     usage: 'train',
     summary: 'Make a dictionary from the newest entities',
@@ -155,17 +153,14 @@ function addTrain(group: Command, run: Runner): void {
   })
     .option('--sample <n>', 'number of entities to read (default: 2000)', parseWhole)
     .option('--bytes <n>', 'largest size of the dictionary in bytes (default: 4096)', parseWhole)
-    .action(({ sample, bytes, ...options }: TrainCommandOptions) =>
-      run(options, async (invocation) => {
-        const { output, signal } = invocation
-        const store = await invocation.store()
-        const trained = await store.trainDictionary({ sample, bytes, signal })
-        output.result(
-          trained,
-          () =>
-            `Dictionary ${trained.id} of ${grouped(trained.bytes)} bytes, made from ${counted(trained.sample, 'entity', 'entities')}, is stored on every shard.${trained.unreadable === 0 ? '' : ` ${counted(trained.unreadable, 'entity', 'entities')} could not be read and was left out.`}
+    .does(async ({ output, signal, openStore }, { sample, bytes }: TrainCommandOptions) => {
+      const store = await openStore()
+      const trained = await store.trainDictionary({ sample, bytes, signal })
+      output.result(
+        trained,
+        () =>
+          `Dictionary ${trained.id} of ${grouped(trained.bytes)} bytes, made from ${counted(trained.sample, 'entity', 'entities')}, is stored on every shard.${trained.unreadable === 0 ? '' : ` ${counted(trained.unreadable, 'entity', 'entities')} could not be read and was left out.`}
 Processes whose codec has \`dictionary: true\` compress by it. All other processes can read such bodies.`,
-        )
-      }),
-    )
+      )
+    })
 }

@@ -6,10 +6,10 @@ import { LooseleafError } from '@looseleaf/core'
 import { isError } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { parseWhole } from '../running/parse-whole.ts'
-import type { CommonOptions, Invocation } from '../running/invocation.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { printable } from '../output/text.ts'
 
-interface ConsoleCommandOptions extends CommonOptions {
+interface ConsoleCommandOptions {
   readonly port?: number
   readonly values?: boolean
   readonly acts?: boolean
@@ -19,8 +19,7 @@ interface ConsoleCommandOptions extends CommonOptions {
 const HOST = '127.0.0.1'
 const BASE = '/store'
 
-/** Adds `looseleaf console`, which serves the pages of `@looseleaf/console` for any store. */
-export const addConsole: AddCommand = (program, run) => {
+export const addConsole: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'console',
     summary: 'Serve pages about the store to a browser on this machine',
@@ -33,7 +32,7 @@ export const addConsole: AddCommand = (program, run) => {
     .option('--port <number>', 'port on 127.0.0.1 (default: a free one)', parseWhole)
     .option('--values', 'show values, bytes and keys of entities, including secrets')
     .option('--acts', 'allow adding and dropping the indexes of the config')
-    .action((options: ConsoleCommandOptions) => run(options, (invocation) => serve(invocation, options)))
+    .does((invocation, options: ConsoleCommandOptions) => serve(invocation, options))
 }
 
 const DETAILS = `The server listens on 127.0.0.1 and asks for no password: every user of this
@@ -66,7 +65,7 @@ async function serve(
       `--acts adds and drops the indexes of the config, and ${reason}; or leave --acts out.`,
     )
   }
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const pages = createConsole({
     store,
     base: BASE,

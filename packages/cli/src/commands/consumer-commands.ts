@@ -8,13 +8,15 @@ import {
 import { LooseleafError, type EntityId } from '@looseleaf/core'
 import { counted } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
-import type { Command } from 'commander'
 import { confirm } from '../running/confirm.ts'
 import { consumersJson, consumersText } from '../views/consumers-view.ts'
-import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
+import {
+  defineCommand,
+  defineGroup,
+  type AddCommand,
+  type LooseleafCommand,
+} from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
-import type { Runner } from '../running/run-action.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 import { clip, printable } from '../output/text.ts'
 
 const LIST_DETAILS = `A consumer is a name under which processes share the handling of the store's
@@ -42,33 +44,30 @@ name is a new one.
 
 JSON: { "dropped": name } | { "dropped": null }`
 
-/** Adds `looseleaf consumer`, which lists and drops consumers and handles their dead letters. */
-export const addConsumerCommands: AddCommand = (program, run) => {
+export const addConsumerCommands: AddCommand = (program) => {
   const group = defineGroup(
     program,
     'consumer',
     'Show consumers of changes and their dead letters, or drop one',
   )
-  addList(group, run)
-  addLetters(group, run)
-  addDrop(group, run)
+  addList(group)
+  addLetters(group)
+  addDrop(group)
 }
 
-function addList(group: Command, run: Runner): void {
+function addList(group: LooseleafCommand): void {
   defineCommand(group, {
     usage: 'list',
     summary: 'List consumers with their lag and their failures',
     details: LIST_DETAILS,
     examples: [['consumer list', 'all consumers and shards']],
-  }).action((options: CommonOptions) =>
-    run(options, async ({ output, signal, store }) => {
-      const consumers = await readConsumers(await store(), { signal })
-      output.result(consumersJson(consumers), () => consumersText(output, consumers) ?? 'No consumers.')
-    }),
-  )
+  }).does(async ({ output, signal, openStore }) => {
+    const consumers = await readConsumers(await openStore(), { signal })
+    output.result(consumersJson(consumers), () => consumersText(output, consumers) ?? 'No consumers.')
+  })
 }
 
-interface LettersOptions extends CommonOptions {
+interface LettersOptions {
   readonly replay?: boolean
   readonly discard?: boolean
   readonly yes?: boolean
@@ -76,7 +75,7 @@ interface LettersOptions extends CommonOptions {
 
 const MESSAGE_WIDTH = 80
 
-function addLetters(group: Command, run: Runner): void {
+function addLetters(group: LooseleafCommand): void {
   defineCommand(group, {
     usage: 'letters <consumer> [id...]',
     summary: 'List, replay or discard the dead letters of a consumer',
@@ -86,62 +85,64 @@ function addLetters(group: Command, run: Runner): void {
     .option('--replay', 'let the consumer handle them again')
     .option('--discard', 'delete them')
     .option('--yes', 'do not ask before deleting')
-    .action(
-      (consumer: string, ids: readonly EntityId[], { replay, discard, yes, ...options }: LettersOptions) =>
-        run(options, async (invocation) => {
-          const { output, signal } = invocation
-          if (replay === true && discard === true)
-            throw new LooseleafError(
-              'BAD_OPTION',
-              'Letters are replayed or discarded: give --replay or --discard.',
-            )
-          const store = await invocation.store()
-          const selected = ids.length === 0 ? undefined : ids
-          if (replay === true) {
-            const replayed = await replayDeadLetters(store, consumer, selected, { signal })
-            output.result(
-              { replayed },
-              () => `${counted(replayed, 'letter', 'letters')} will be handled again.`,
-            )
-            return exitCodes.ok
-          }
-          if (discard === true) {
-            const which =
-              selected === undefined
-                ? 'all dead letters'
-                : counted(selected.length, 'dead letter', 'dead letters')
-            await requireConsumer(store, consumer, signal)
-            const isConfirmed = await confirm(invocation, `Delete ${which} of ${consumer}?`, yes)
-            const discarded = isConfirmed
-              ? await discardDeadLetters(store, consumer, selected, { signal })
-              : 0
-            output.result({ discarded }, () => `${counted(discarded, 'letter', 'letters')} deleted.`)
-            return exitCodes.ok
-          }
-          const selectedIds = new Set(ids)
-          const letters = (await readDeadLetters(store, consumer, { signal })).filter(
-            ({ id }) => selected === undefined || selectedIds.has(id),
+    .does(
+      async (
+        invocation,
+        consumer: string,
+        ids: readonly EntityId[],
+        { replay, discard, yes }: LettersOptions,
+      ) => {
+        const { output, signal } = invocation
+        if (replay === true && discard === true)
+          throw new LooseleafError(
+            'BAD_OPTION',
+            'Letters are replayed or discarded: give --replay or --discard.',
           )
-          output.result(letters, () =>
-            letters.length === 0
-              ? 'No dead letters.'
-              : output.table(
-                  ['ENTITY', 'VERSION', 'ATTEMPTS', 'FAILED', 'ERROR'],
-                  letters.map(({ id, version, attempts, failedAt, error, isReplayed }) => [
-                    id,
-                    String(version),
-                    String(attempts),
-                    failedAt.toISOString(),
-                    `${printable(clip(error, MESSAGE_WIDTH))}${isReplayed ? ' (to be handled again)' : ''}`,
-                  ]),
-                ),
+        const store = await invocation.openStore()
+        const selected = ids.length === 0 ? undefined : ids
+        if (replay === true) {
+          const replayed = await replayDeadLetters(store, consumer, selected, { signal })
+          output.result(
+            { replayed },
+            () => `${counted(replayed, 'letter', 'letters')} will be handled again.`,
           )
-          return letters.length === 0 ? exitCodes.ok : exitCodes.found
-        }),
+          return exitCodes.ok
+        }
+        if (discard === true) {
+          const which =
+            selected === undefined
+              ? 'all dead letters'
+              : counted(selected.length, 'dead letter', 'dead letters')
+          await requireConsumer(store, consumer, signal)
+          const isConfirmed = await confirm(invocation, `Delete ${which} of ${consumer}?`, yes)
+          const discarded = isConfirmed ? await discardDeadLetters(store, consumer, selected, { signal }) : 0
+          output.result({ discarded }, () => `${counted(discarded, 'letter', 'letters')} deleted.`)
+          return exitCodes.ok
+        }
+        const selectedIds = new Set(ids)
+        const letters = (await readDeadLetters(store, consumer, { signal })).filter(
+          ({ id }) => selected === undefined || selectedIds.has(id),
+        )
+        output.result(letters, () =>
+          letters.length === 0
+            ? 'No dead letters.'
+            : output.table(
+                ['ENTITY', 'VERSION', 'ATTEMPTS', 'FAILED', 'ERROR'],
+                letters.map(({ id, version, attempts, failedAt, error, isReplayed }) => [
+                  id,
+                  String(version),
+                  String(attempts),
+                  failedAt.toISOString(),
+                  `${printable(clip(error, MESSAGE_WIDTH))}${isReplayed ? ' (to be handled again)' : ''}`,
+                ]),
+              ),
+        )
+        return letters.length === 0 ? exitCodes.ok : exitCodes.found
+      },
     )
 }
 
-function addDrop(group: Command, run: Runner): void {
+function addDrop(group: LooseleafCommand): void {
   defineCommand(group, {
     usage: 'drop <consumer>',
     summary: 'Drop a consumer',
@@ -149,22 +150,20 @@ function addDrop(group: Command, run: Runner): void {
     examples: [['consumer drop search', 'delete its position and its dead letters']],
   })
     .option('--yes', 'do not ask')
-    .action((consumer: string, { yes, ...options }: CommonOptions & { readonly yes?: boolean }) =>
-      run(options, async (invocation) => {
-        const { signal } = invocation
-        const store = await invocation.store()
-        await requireConsumer(store, consumer, signal)
-        const isConfirmed = await confirm(
-          invocation,
-          `Drop the consumer ${consumer}, its position and its dead letters?`,
-          yes,
-        )
-        if (isConfirmed) await dropConsumer(store, consumer, { signal })
-        invocation.output.result({ dropped: isConfirmed ? consumer : null }, () =>
-          isConfirmed ? `The consumer ${printable(consumer)} is dropped.` : 'Nothing was changed.',
-        )
-      }),
-    )
+    .does(async (invocation, consumer: string, { yes }: { readonly yes?: boolean }) => {
+      const { signal } = invocation
+      const store = await invocation.openStore()
+      await requireConsumer(store, consumer, signal)
+      const isConfirmed = await confirm(
+        invocation,
+        `Drop the consumer ${consumer}, its position and its dead letters?`,
+        yes,
+      )
+      if (isConfirmed) await dropConsumer(store, consumer, { signal })
+      invocation.output.result({ dropped: isConfirmed ? consumer : null }, () =>
+        isConfirmed ? `The consumer ${printable(consumer)} is dropped.` : 'Nothing was changed.',
+      )
+    })
 }
 
 /** Throws `NOT_FOUND` if the store has no such consumer, before a question about it. */

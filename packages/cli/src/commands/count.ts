@@ -3,11 +3,10 @@ import { definitionFromData } from '@looseleaf/index-engine/internal'
 import { Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { findIndex } from '../indexes/find-index.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 import { parseWhere } from '../indexes/where-expression.ts'
 import { WHERE_HELP } from './query.ts'
 
-interface CountCommandOptions extends CommonOptions {
+interface CountCommandOptions {
   readonly exact?: boolean
   readonly rows?: boolean
   readonly scatter?: boolean
@@ -21,8 +20,7 @@ index rows.
 
 JSON: { "count" }`
 
-/** Adds `looseleaf count`, which counts the matching entities. */
-export const addCount: AddCommand = (program, run) => {
+export const addCount: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'count <index> [conditions...]',
     summary: 'Count entities by an index',
@@ -34,10 +32,14 @@ export const addCount: AddCommand = (program, run) => {
     .option('--exact', 'read every matching entity')
     .addOption(new Option('--rows', 'count index rows, and read no entity').conflicts('exact'))
     .option('--scatter', 'ask all shards, for conditions without the shard key')
-    .action((name: string, conditions: string[], options: CountCommandOptions) =>
-      run(options, async (invocation) => {
-        const { output, signal } = invocation
-        const store = await invocation.store()
+    .does(
+      async (
+        { output, signal, openStore },
+        name: string,
+        conditions: string[],
+        options: CountCommandOptions,
+      ) => {
+        const store = await openStore()
         const index = definitionFromData(findIndex(store, name))
         const { rows, scatter = false } = options
         const exact = rows ? false : options.exact
@@ -45,6 +47,6 @@ export const addCount: AddCommand = (program, run) => {
         output.result({ count }, () =>
           rows ? counted(count, 'index row', 'index rows') : counted(count, 'entity', 'entities'),
         )
-      }),
+      },
     )
 }

@@ -6,10 +6,10 @@ import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes, type ExitCode } from '../running/exit-codes.ts'
 import { exportBody } from '../output/export-body.ts'
-import type { CommonOptions, Invocation } from '../running/invocation.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { printable } from '../output/text.ts'
 
-interface DamagedCommandOptions extends CommonOptions {
+interface DamagedCommandOptions {
   readonly export?: string
   readonly repair?: boolean
   readonly delete?: boolean
@@ -61,8 +61,7 @@ JSON, one line per entity:
   { "id", "version", "updated", "shard", "code", "message", "bodyBytes",
     "file" with --export, "repaired" with --repair, "deleted" with --delete }`
 
-/** Adds `looseleaf damaged`, which handles entities whose stored bodies cannot be read. */
-export const addDamaged: AddCommand = (program, run) => {
+export const addDamaged: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'damaged',
     summary: 'List, export, repair or delete entities that cannot be read',
@@ -78,9 +77,7 @@ export const addDamaged: AddCommand = (program, run) => {
     .option('--repair', 'give a new version to rows with an invalid one')
     .option('--delete', 'delete entities with damaged bytes')
     .option('--yes', 'confirm --delete')
-    .action((options: DamagedCommandOptions) =>
-      run(options, (invocation) => listDamaged(invocation, options)),
-    )
+    .does((invocation, options: DamagedCommandOptions) => listDamaged(invocation, options))
 }
 
 async function listDamaged(invocation: Invocation, options: DamagedCommandOptions): Promise<ExitCode> {
@@ -91,7 +88,7 @@ async function listDamaged(invocation: Invocation, options: DamagedCommandOption
       '--delete cannot be undone: it needs --yes, and --export <folder>, where the bytes are kept.',
     )
   }
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const folder = options.export === undefined ? undefined : resolve(invocation.console.cwd, options.export)
   if (options.delete === true) await requireCodec(store, signal)
   let found = 0

@@ -3,11 +3,10 @@ import { definitionFromData } from '@looseleaf/index-engine/internal'
 import type { QueryExplanation } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { findIndex } from '../indexes/find-index.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 import { parseWhere } from '../indexes/where-expression.ts'
 import { WHERE_HELP } from './query.ts'
 
-interface ExplainCommandOptions extends CommonOptions {
+interface ExplainCommandOptions {
   readonly scatter?: boolean
 }
 
@@ -21,8 +20,7 @@ JSON:
   { "index", "generation", "table", "shards": [name], "scatter", "ranges",
     "estimatedRows", "isAtLeast", "limit" }`
 
-/** Adds `looseleaf explain`, which prints the shards and the number of rows that a query reads. */
-export const addExplain: AddCommand = (program, run) => {
+export const addExplain: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'explain <index> [conditions...]',
     summary: 'Print which shards and how many index rows a query reads',
@@ -32,16 +30,14 @@ export const addExplain: AddCommand = (program, run) => {
     ],
   })
     .option('--scatter', 'ask all shards, for conditions without the shard key')
-    .action((name: string, conditions: string[], options: ExplainCommandOptions) =>
-      run(options, async (invocation) => {
-        const { scatter = false } = options
-        const { output, signal } = invocation
-        const store = await invocation.store()
-        const index = definitionFromData(findIndex(store, name))
-        const plan = await store.explain(index, parseWhere(index, conditions), { scatter, signal })
-        output.result(plan, () => planText(plan, store.context.driver.shards.length))
-      }),
-    )
+    .does(async (invocation, name: string, conditions: string[], options: ExplainCommandOptions) => {
+      const { scatter = false } = options
+      const { output, signal } = invocation
+      const store = await invocation.openStore()
+      const index = definitionFromData(findIndex(store, name))
+      const plan = await store.explain(index, parseWhere(index, conditions), { scatter, signal })
+      output.result(plan, () => planText(plan, store.context.driver.shards.length))
+    })
 }
 
 function planText(plan: QueryExplanation, shards: number): string {

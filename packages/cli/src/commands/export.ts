@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { entityLine } from '../views/entity-view.ts'
 import { IncompleteOutput } from '../output/output-error.ts'
-import type { CommonOptions, Invocation } from '../running/invocation.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { writeFile, type Write } from '../output/write-file.ts'
 
-interface ExportCommandOptions extends CommonOptions {
+interface ExportCommandOptions {
   readonly output?: string
 }
 
@@ -26,8 +26,7 @@ that file runs.
 
 JSON, on stderr, or on stdout with --output: { "exported" }`
 
-/** Adds `looseleaf export`, which prints every entity as a line of JSON. */
-export const addExport: AddCommand = (program, run) => {
+export const addExport: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'export',
     summary: 'Print every entity as a line of JSON',
@@ -41,22 +40,20 @@ export const addExport: AddCommand = (program, run) => {
     ],
   })
     .option('--output <file>', 'write to this file instead of stdout')
-    .action((options: ExportCommandOptions) =>
-      run(options, async (invocation) => {
-        const { output } = invocation
-        if (options.output === undefined) {
-          const exported = await writeEntities(invocation, (text) => output.write(text))
-          const line = output.json ? JSON.stringify({ exported }) : completeText(exported)
-          invocation.console.stderr.write(`${line}\n`)
-          return
-        }
-        // Opened before the file is created, because most errors occur here.
-        await invocation.store()
-        const file = resolve(invocation.console.cwd, options.output)
-        const exported = await writeFile(file, (write) => writeEntities(invocation, write))
-        output.result({ exported }, () => completeText(exported))
-      }),
-    )
+    .does(async (invocation, options: ExportCommandOptions) => {
+      const { output } = invocation
+      if (options.output === undefined) {
+        const exported = await writeEntities(invocation, (text) => output.write(text))
+        const line = output.json ? JSON.stringify({ exported }) : completeText(exported)
+        invocation.console.stderr.write(`${line}\n`)
+        return
+      }
+      // Opened before the file is created, because most errors occur here.
+      await invocation.openStore()
+      const file = resolve(invocation.console.cwd, options.output)
+      const exported = await writeFile(file, (write) => writeEntities(invocation, write))
+      output.result({ exported }, () => completeText(exported))
+    })
 }
 
 function completeText(exported: number): string {
@@ -65,7 +62,7 @@ function completeText(exported: number): string {
 
 async function writeEntities(invocation: Invocation, write: Write): Promise<number> {
   const { output, signal } = invocation
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const progress = output.progress({ label: 'exporting', unit: 'entities' })
   let exported = 0
   let text = ''

@@ -18,9 +18,9 @@ import {
 import { kindCheck } from '../input/kind-check.ts'
 import { linesFromText, type LineRange } from '../input/line-selection.ts'
 import { readLines } from '../input/read-input.ts'
-import type { CommonOptions, Invocation } from '../running/invocation.ts'
+import type { Invocation } from '../running/invocation.ts'
 
-interface ImportCommandOptions extends CommonOptions {
+interface ImportCommandOptions {
   readonly onError: 'stop' | 'skip'
   readonly fromLine: number
   readonly lines?: readonly LineRange[]
@@ -64,8 +64,7 @@ JSON:
     "errors": [{ "line", "code", "message" }], "warnings": [text] }
 "errors" lists the first 1,000.`
 
-/** Adds `looseleaf import`, which stores entities from lines of JSON. */
-export const addImport: AddCommand = (program, run) => {
+export const addImport: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'import <file>',
     summary: 'Store entities from a file of JSON lines, or from stdin with -',
@@ -95,27 +94,25 @@ export const addImport: AddCommand = (program, run) => {
     )
     .option('--ids-from <name>', 'derive missing ids from this name and the line number', parseName)
     .option('--no-check', 'do not check entities against the schema of their kind')
-    .action((file: string, options: ImportCommandOptions) =>
-      run(options, async (invocation) => {
-        const { output } = invocation
-        const started = platformTime.elapsed()
-        const { result, errors, warnings } = await importFile(invocation, file, options)
-        const seconds = (platformTime.elapsed() - started) / 1000
-        const [{ from } = { from: 1 }] = linesOf(options)
-        // Line 1 of an empty file is the start of an import of all lines.
-        const isBeyond = result.ended === 'all' && from > 1 && from >= result.nextLine
-        const { failure, remaining: remainingLines = null, ...counts } = result
-        output.result({ ...counts, remainingLines, errors, warnings }, () =>
-          isBeyond
-            ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
-            : summary(result, options, seconds),
-        )
-        for (const warning of warnings) output.warn(warning)
-        if (failure !== undefined) throw atLine(failure)
-        if (result.ended === 'interrupted') return exitCodes.interrupted
-        return result.refused === 0 && !isBeyond ? exitCodes.ok : exitCodes.found
-      }),
-    )
+    .does(async (invocation, file: string, options: ImportCommandOptions) => {
+      const { output } = invocation
+      const started = platformTime.elapsed()
+      const { result, errors, warnings } = await importFile(invocation, file, options)
+      const seconds = (platformTime.elapsed() - started) / 1000
+      const [{ from } = { from: 1 }] = linesOf(options)
+      // Line 1 of an empty file is the start of an import of all lines.
+      const isBeyond = result.ended === 'all' && from > 1 && from >= result.nextLine
+      const { failure, remaining: remainingLines = null, ...counts } = result
+      output.result({ ...counts, remainingLines, errors, warnings }, () =>
+        isBeyond
+          ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
+          : summary(result, options, seconds),
+      )
+      for (const warning of warnings) output.warn(warning)
+      if (failure !== undefined) throw atLine(failure)
+      if (result.ended === 'interrupted') return exitCodes.interrupted
+      return result.refused === 0 && !isBeyond ? exitCodes.ok : exitCodes.found
+    })
 }
 
 async function importFile(
@@ -137,7 +134,7 @@ async function importFile(
   }
   const errors: RefusedLine[] = []
   try {
-    const store = await invocation.store()
+    const store = await invocation.openStore()
     const kinds = options.check ? kindCheck((await invocation.settings()).kinds) : undefined
     const progress = output.progress({ label: 'importing', unit: 'lines' })
     try {
@@ -180,7 +177,6 @@ async function openFile(path: string): Promise<{ stream: Readable; bytes: number
   }
 }
 
-/** Returns the selected lines. */
 function linesOf({ fromLine, lines }: ImportCommandOptions): readonly LineRange[] {
   return lines ?? [{ from: fromLine, to: Infinity }]
 }

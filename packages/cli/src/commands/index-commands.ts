@@ -21,8 +21,7 @@ const COMMANDS: readonly AddCommand[] = [
   addViolations,
 ]
 
-/** Adds `looseleaf index` with its commands. */
-export const addIndexCommands: AddCommand = (program, run) => {
+export const addIndexCommands: AddCommand = (program) => {
   const group = defineGroup(program, 'index', 'Add, fill, show, check, swap or drop indexes')
-  for (const add of COMMANDS) add(group, run)
+  for (const add of COMMANDS) add(group)
 }

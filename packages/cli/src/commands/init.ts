@@ -2,7 +2,6 @@ import { LooseleafError } from '@looseleaf/core'
 import { counted } from '@looseleaf/core/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { indexTable } from '../indexes/index-table.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 
 const DETAILS = `You can run it again at any time: it only adds missing tables and indexes. The
 indexes of a new store are ready at once. Indexes added to a store in use are
@@ -15,8 +14,7 @@ JSON:
     "indexes": [{ "name", "generation", "table", "state", "columns",
       "shardOn" }] }`
 
-/** Adds `looseleaf init`, which creates the tables and adds the config's indexes. */
-export const addInit: AddCommand = (program, run) => {
+export const addInit: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'init',
     summary: 'Create the tables of a store and add the indexes of the config',
@@ -28,41 +26,35 @@ export const addInit: AddCommand = (program, run) => {
     ],
   })
     .option('--accept-empty-shards', 'initialize empty shards of a store in use, whose data is lost for good')
-    .action((options: CommonOptions & { readonly acceptEmptyShards?: boolean }) =>
-      run(options, async (invocation) => {
-        const { output } = invocation
-        const store = await invocation.store({
-          migrate: true,
-          acceptEmptyShards: options.acceptEmptyShards === true,
+    .does(async (invocation, options: { readonly acceptEmptyShards?: boolean }) => {
+      const { output } = invocation
+      const store = await invocation.openStore({
+        migrate: true,
+        acceptEmptyShards: options.acceptEmptyShards === true,
+      })
+      const { driver, catalog } = store.context
+      const [silent] = catalog.current().silent
+      if (silent !== undefined) {
+        throw new LooseleafError(silent.code, `Nothing was done: init needs every shard. ${silent.message}`, {
+          shard: silent.shard,
+          cause: silent,
         })
-        const { driver, catalog } = store.context
-        const [silent] = catalog.current().silent
-        if (silent !== undefined) {
-          throw new LooseleafError(
-            silent.code,
-            `Nothing was done: init needs every shard. ${silent.message}`,
-            {
-              shard: silent.shard,
-              cause: silent,
-            },
-          )
-        }
-        const indexes = await store.indexes({ signal: invocation.signal })
-        const result = {
-          storeId: catalog.current().storeId,
-          shards: driver.shards.map((shard) => shard.name),
-          indexes,
-        }
-        output.result(result, () => {
-          const building = [
-            ...new Set(indexes.filter(({ state }) => state === 'building').map(({ name }) => name)),
-          ]
-          return [
-            `The store is ready: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(indexes.length, 'index', 'indexes')}.`,
-            ...(indexes.length === 0 ? [] : ['', indexTable(output, indexes)]),
-            ...(building.length === 0 ? [] : ['', `Fill ${building.join(', ')} with: looseleaf clean`]),
-          ].join('\n')
-        })
-      }),
-    )
+      }
+      const indexes = await store.indexes({ signal: invocation.signal })
+      const result = {
+        storeId: catalog.current().storeId,
+        shards: driver.shards.map((shard) => shard.name),
+        indexes,
+      }
+      output.result(result, () => {
+        const building = [
+          ...new Set(indexes.filter(({ state }) => state === 'building').map(({ name }) => name)),
+        ]
+        return [
+          `The store is ready: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(indexes.length, 'index', 'indexes')}.`,
+          ...(indexes.length === 0 ? [] : ['', indexTable(output, indexes)]),
+          ...(building.length === 0 ? [] : ['', `Fill ${building.join(', ')} with: looseleaf clean`]),
+        ].join('\n')
+      })
+    })
 }

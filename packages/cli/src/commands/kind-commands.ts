@@ -3,7 +3,7 @@ import { counted, grouped } from '@looseleaf/core/internal'
 import { upgradeKinds, type AnyKind, type UpgradeResult } from '@looseleaf/kinds'
 import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
-import type { CommonOptions, Settings } from '../running/invocation.ts'
+import type { Settings } from '../running/invocation.ts'
 
 const DETAILS = `Reads the whole store and rewrites entities of the config’s kinds that are
 stored in an older shape, without a default of their schema, or under a former
@@ -21,8 +21,7 @@ JSON:
     "upgraded": { kind: number of entities written },
     "failed": [{ "id", "message" }] }`
 
-/** Adds `looseleaf kind`, which upgrades stored entities. */
-export const addKindCommands: AddCommand = (program, run) => {
+export const addKindCommands: AddCommand = (program) => {
   const group = defineGroup(program, 'kind', 'Upgrade entities in an old shape')
   defineCommand(group, {
     usage: 'upgrade [names...]',
@@ -37,11 +36,14 @@ export const addKindCommands: AddCommand = (program, run) => {
     ],
   })
     .option('--dry-run', 'write nothing')
-    .action((names: readonly string[], options: CommonOptions & { readonly dryRun?: boolean }) =>
-      run(options, async (invocation) => {
-        const { output, signal } = invocation
-        const kinds = kindsNamed(await invocation.settings(), names)
-        const store = await invocation.store()
+    .does(
+      async (
+        { output, signal, openStore, settings },
+        names: readonly string[],
+        options: { readonly dryRun?: boolean },
+      ) => {
+        const kinds = kindsNamed(await settings(), names)
+        const store = await openStore()
         const progress = output.progress({ label: 'upgrade', unit: 'entities' })
         const onProgress = ({ scanned }: UpgradeResult): void => progress.update(scanned, undefined)
         const { dryRun } = options
@@ -61,7 +63,7 @@ export const addKindCommands: AddCommand = (program, run) => {
           ].join('\n'),
         )
         return complete ? exitCodes.ok : exitCodes.found
-      }),
+      },
     )
 }
 

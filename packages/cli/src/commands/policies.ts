@@ -3,9 +3,8 @@ import { Option } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { wholeNumber } from '../running/parse-whole.ts'
 import { policiesText } from '../views/policies-text.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 
-type PoliciesOptions = CommonOptions & Partial<StorePolicies>
+type PoliciesOptions = Partial<StorePolicies>
 
 const DETAILS = `A change also applies to running processes. A process that gives another value
 to \`DataStore.open\` can no longer open the store: leave the option out there.
@@ -13,8 +12,7 @@ Setting \`defer\` for the first time takes five seconds.
 
 JSON: { "deleteDelayMs", "onIndexFailure", "keepTombstonesMs" }`
 
-/** Adds `looseleaf policies`, which shows and changes the policies of a store. */
-export const addPolicies: AddCommand = (program, run) => {
+export const addPolicies: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'policies',
     summary: 'Show or change the policies of a store, which all processes follow',
@@ -41,14 +39,16 @@ export const addPolicies: AddCommand = (program, run) => {
       'time for which the cleaner keeps tombstones of deleted entities; an hour or more',
       parseMilliseconds,
     )
-    .action(({ deleteDelayMs, onIndexFailure, keepTombstonesMs, ...options }: PoliciesOptions) =>
-      run(options, async (invocation) => {
-        const { output, signal } = invocation
-        const store = await invocation.store()
+    .does(
+      async (
+        { output, signal, openStore },
+        { deleteDelayMs, onIndexFailure, keepTombstonesMs }: PoliciesOptions,
+      ) => {
+        const store = await openStore()
         await store.setPolicies({ deleteDelayMs, onIndexFailure, keepTombstonesMs }, { signal })
         const { policies } = await store.context.catalog.reload({ signal })
         output.result(policies, () => policiesText(policies))
-      }),
+      },
     )
 }
 

@@ -3,9 +3,8 @@ import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { wholeNumber } from '../running/parse-whole.ts'
 import { kindCheck } from '../input/kind-check.ts'
 import { parseBag, readAll } from '../input/read-input.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 
-interface PutCommandOptions extends CommonOptions {
+interface PutCommandOptions {
   readonly id?: EntityId
   readonly ifVersion?: number
   readonly check: boolean
@@ -19,8 +18,7 @@ names its "_kind" and the kinds of the config.
 
 JSON: { "id", "version", "created", "warnings": [text] }`
 
-/** Adds `looseleaf put`, which writes one entity. */
-export const addPut: AddCommand = (program, run) => {
+export const addPut: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'put [json]',
     summary: 'Store one entity, given as JSON or on stdin',
@@ -43,9 +41,12 @@ export const addPut: AddCommand = (program, run) => {
       wholeNumber(0, Number.MAX_SAFE_INTEGER, 'a whole number'),
     )
     .option('--no-check', 'do not check the entity against the schema of its kind')
-    .action((json: string | undefined, options: PutCommandOptions) =>
-      run(options, async (invocation) => {
-        const { console, output, signal } = invocation
+    .does(
+      async (
+        { console, output, signal, openStore, settings },
+        json: string | undefined,
+        options: PutCommandOptions,
+      ) => {
         if (json === undefined && console.stdin.isTTY === true) {
           throw new LooseleafError(
             'BAD_OPTION',
@@ -53,9 +54,9 @@ export const addPut: AddCommand = (program, run) => {
           )
         }
         const bag = parseBag(json === undefined ? await readAll(console.stdin) : Buffer.from(json))
-        const store = await invocation.store()
+        const store = await openStore()
         const { id, ifVersion } = options
-        const kinds = options.check ? kindCheck((await invocation.settings()).kinds) : undefined
+        const kinds = options.check ? kindCheck((await settings()).kinds) : undefined
         const named = id === undefined ? bag : { ...bag, id }
         const result = await store.put(kinds?.check(named) ?? bag, {
           signal,
@@ -69,6 +70,6 @@ export const addPut: AddCommand = (program, run) => {
             `${output.colors.bold(result.id)}  ${output.colors.dim(`${result.created ? 'created' : 'replaced'}, version ${result.version}`)}`,
         )
         for (const warning of warnings) output.warn(warning)
-      }),
+      },
     )
 }

@@ -10,10 +10,9 @@ import { findIndex } from '../indexes/find-index.ts'
 import { indexColumns, type IndexColumn } from '../indexes/index-columns.ts'
 import type { Output } from '../output/output.ts'
 import { clip } from '../output/text.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 import { parseWhere } from '../indexes/where-expression.ts'
 
-interface QueryCommandOptions extends CommonOptions {
+interface QueryCommandOptions {
   readonly order?: 'asc' | 'desc'
   readonly limit?: number
   readonly cursor?: string
@@ -48,8 +47,7 @@ JSON:
     "cost": { "shards", "indexReads", "rowsRead", "entityReads", "rowsExamined",
       "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`
 
-/** Adds `looseleaf query`, which prints a page of entities by an index. */
-export const addQuery: AddCommand = (program, run) => {
+export const addQuery: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'query <index> [conditions...]',
     summary: 'Print entities by an index, a page at a time',
@@ -73,10 +71,14 @@ export const addQuery: AddCommand = (program, run) => {
     .option('--cursor <text>', 'cursor of another page, to the next or to the previous page')
     .option('--scatter', 'ask all shards, for conditions without the shard key')
     .option('--and <index and conditions...>', 'another index with its conditions; may be repeated')
-    .action((name: string, conditions: string[], options: QueryCommandOptions) =>
-      run(options, async (invocation) => {
-        const { output, signal } = invocation
-        const store = await invocation.store()
+    .does(
+      async (
+        { output, signal, openStore },
+        name: string,
+        conditions: string[],
+        options: QueryCommandOptions,
+      ) => {
+        const store = await openStore()
         const parsed = [{ name, expressions: conditions }, ...parseAnd(options.and)].map((each) => {
           const index = definitionFromData(findIndex(store, each.name))
           return { index, where: parseWhere(index, each.expressions) }
@@ -96,7 +98,7 @@ export const addQuery: AddCommand = (program, run) => {
           cost,
         }
         output.result(result, () => pageText(output, indexColumns(parsed.map((each) => each.index)), page))
-      }),
+      },
     )
 }
 

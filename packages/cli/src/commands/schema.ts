@@ -9,7 +9,7 @@ import {
   tableSpec,
 } from '@looseleaf/index-engine/internal'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
-import type { CommonOptions, Settings } from '../running/invocation.ts'
+import type { Settings } from '../running/invocation.ts'
 
 const DETAILS = `For accounts that may not create tables: run the SQL on every shard, then run
 \`looseleaf init\`, which finds the tables. The SQL includes the tables of all
@@ -17,8 +17,7 @@ indexes in the config and in the store.
 
 JSON: { "shards": [{ "name", "statements": [sql] }] }`
 
-/** Adds `looseleaf schema`, which prints the statements of `init`. */
-export const addSchema: AddCommand = (program, run) => {
+export const addSchema: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'schema',
     summary: 'Print the SQL that creates the tables, without running it',
@@ -27,27 +26,25 @@ export const addSchema: AddCommand = (program, run) => {
       ['schema > schema.sql', 'the SQL for the config’s shards and indexes'],
       ['schema --shards sqlite:old', 'the SQL for another store'],
     ],
-  }).action((options: CommonOptions) =>
-    run(options, async ({ output, settings, signal }) => {
-      const given = await settings()
-      const driver = await given.shards.connect()
-      try {
-        const specs = await indexTables(driver, given, signal)
-        const shards = driver.shards.map((shard) => ({
-          name: shard.name,
-          statements: shard.schema(specs).map((statement) => statement.trim().replace(/;$/, '')),
-        }))
-        output.result({ shards }, () => {
-          const bySql = Map.groupBy(shards, ({ statements }) => `${statements.join(';\n\n')};`)
-          return [...bySql]
-            .map(([sql, same]) => `-- On ${same.map(({ name }) => name).join(', ')}\n${sql}`)
-            .join('\n\n')
-        })
-      } finally {
-        await driver.close()
-      }
-    }),
-  )
+  }).does(async ({ output, settings, signal }) => {
+    const given = await settings()
+    const driver = await given.shards.connect()
+    try {
+      const specs = await indexTables(driver, given, signal)
+      const shards = driver.shards.map((shard) => ({
+        name: shard.name,
+        statements: shard.schema(specs).map((statement) => statement.trim().replace(/;$/, '')),
+      }))
+      output.result({ shards }, () => {
+        const bySql = Map.groupBy(shards, ({ statements }) => `${statements.join(';\n\n')};`)
+        return [...bySql]
+          .map(([sql, same]) => `-- On ${same.map(({ name }) => name).join(', ')}\n${sql}`)
+          .join('\n\n')
+      })
+    } finally {
+      await driver.close()
+    }
+  })
 }
 
 /**

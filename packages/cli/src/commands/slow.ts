@@ -6,9 +6,8 @@ import { InvalidArgumentError } from 'commander'
 import { defineCommand, type AddCommand } from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
 import type { Output } from '../output/output.ts'
-import type { CommonOptions } from '../running/invocation.ts'
 
-interface SlowCommandOptions extends CommonOptions {
+interface SlowCommandOptions {
   readonly over: number
 }
 
@@ -33,8 +32,7 @@ JSON:
       "statements": [{ "session", "runningMs", "operation", "table" | null,
         "state", "waitsFor": [session] | null }] | null }] }`
 
-/** Adds `looseleaf slow`, which prints statements that run on the servers. */
-export const addSlow: AddCommand = (program, run) => {
+export const addSlow: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'slow',
     summary: 'Print statements that run on the servers now, and the locks that they wait for',
@@ -45,27 +43,23 @@ export const addSlow: AddCommand = (program, run) => {
     ],
   })
     .option('--over <seconds>', 'only statements that have run for at least this long', parseSeconds, 1)
-    .action((options: SlowCommandOptions) =>
-      run(options, async (invocation) => {
-        const { over } = options
-        const { output, signal } = invocation
-        const { driver } = (await invocation.store({ warn: false })).context
-        const shards = await Promise.all(
-          driver.shards.map(async (shard): Promise<ShardActivity> => {
-            const answer = await shard.activity?.({ signal }).catch(errorOfShard)
-            return isLooseleafError(answer)
-              ? { name: shard.name, statements: undefined, error: answer }
-              : {
-                  name: shard.name,
-                  statements: answer?.filter(({ runningMs }) => runningMs >= over * 1_000),
-                  error: undefined,
-                }
-          }),
-        )
-        output.result({ shards: shards.map(shardJson) }, () => activityText(output, shards, over))
-        return shards.some(({ error }) => error !== undefined) ? exitCodes.unavailable : exitCodes.ok
-      }),
-    )
+    .does(async ({ output, signal, openStore }, { over }: SlowCommandOptions) => {
+      const { driver } = (await openStore({ warn: false })).context
+      const shards = await Promise.all(
+        driver.shards.map(async (shard): Promise<ShardActivity> => {
+          const answer = await shard.activity?.({ signal }).catch(errorOfShard)
+          return isLooseleafError(answer)
+            ? { name: shard.name, statements: undefined, error: answer }
+            : {
+                name: shard.name,
+                statements: answer?.filter(({ runningMs }) => runningMs >= over * 1_000),
+                error: undefined,
+              }
+        }),
+      )
+      output.result({ shards: shards.map(shardJson) }, () => activityText(output, shards, over))
+      return shards.some(({ error }) => error !== undefined) ? exitCodes.unavailable : exitCodes.ok
+    })
 }
 
 function shardJson({ name, statements, error }: ShardActivity): unknown {

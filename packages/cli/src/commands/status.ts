@@ -9,15 +9,14 @@ import { readFacts, readMore, readReport } from '../health/read-facts.ts'
 import { findingsOf, gradeOf } from '../health/rules.ts'
 import { indexAdvice } from '../indexes/index-advice.ts'
 import { generationsOf } from '../indexes/index-generations.ts'
-import type { CommonOptions, Invocation } from '../running/invocation.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { statusJson, statusText } from '../views/status-view.ts'
 
-interface StatusOptions extends CommonOptions {
+interface StatusOptions {
   readonly check?: true | 'look' | 'act'
 }
 
-/** Adds `looseleaf status`, which shows the state of a store and checks it. */
-export const addStatus: AddCommand = (program, run) => {
+export const addStatus: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'status',
     summary: 'Show shards, counts, indexes, the results of the cleaner, and warnings',
@@ -35,8 +34,8 @@ export const addStatus: AddCommand = (program, run) => {
         'print only findings, with exit code 1 if there are any; `act`: only urgent ones',
       ).choices(['look', 'act']),
     )
-    .action(({ check: from, ...common }: StatusOptions) =>
-      run(common, from === undefined ? show : (invocation) => check(invocation, from === 'act')),
+    .does((invocation, { check: from }: StatusOptions) =>
+      from === undefined ? show(invocation) : check(invocation, from === 'act'),
     )
 }
 
@@ -96,7 +95,7 @@ With --check:
 async function show(invocation: Invocation): Promise<ExitCode | undefined> {
   const { output, signal } = invocation
   // The result includes the warnings.
-  const store = await invocation.store({ warn: false })
+  const store = await invocation.openStore({ warn: false })
   const [status, { report, error }, more] = await Promise.all([
     store.status({ signal }),
     readReport(invocation),
@@ -105,7 +104,10 @@ async function show(invocation: Invocation): Promise<ExitCode | undefined> {
   const { policies } = status
   const findings = findingsOf({ now: platformTime.now(), report, error, policies, ...more })
   const view = { status, report, ...more, findings }
-  const advice = indexAdvice(generationsOf(await invocation.store()), (await invocation.settings()).indexes)
+  const advice = indexAdvice(
+    generationsOf(await invocation.openStore()),
+    (await invocation.settings()).indexes,
+  )
   output.result(statusJson(view), () =>
     [statusText(output, view), ...advice.map((text) => `\n${text}`)].join('\n'),
   )

@@ -6,17 +6,16 @@ import { cachedProbes, type ProbeShards } from '../health/cached-probes.ts'
 import { readFacts, probe, readBodies } from '../health/read-facts.ts'
 import { findingsOf } from '../health/rules.ts'
 import { parseWhole } from '../running/parse-whole.ts'
-import type { CommonOptions, Invocation } from '../running/invocation.ts'
+import type { Invocation } from '../running/invocation.ts'
 import { lookAtShards } from '../top/look-at-shards.ts'
 import { topJson, topText, type Look } from '../top/top-view.ts'
 
-interface TopOptions extends CommonOptions {
+interface TopOptions {
   readonly every: number
   readonly looks?: number
 }
 
-/** Adds `looseleaf top`, which shows the state of a store every few seconds. */
-export const addTop: AddCommand = (program, run) => {
+export const addTop: AddCommand = (program) => {
   defineCommand(program, {
     usage: 'top',
     summary: 'Watch shards, the cleaner and index builds',
@@ -28,7 +27,7 @@ export const addTop: AddCommand = (program, run) => {
   })
     .option('--every <seconds>', 'time between two looks', parseWhole, 2)
     .option('--looks <number>', 'number of looks (default: until Ctrl-C)', parseWhole)
-    .action((options: TopOptions) => run(options, (invocation) => watch(invocation, options)))
+    .does((invocation, options: TopOptions) => watch(invocation, options))
 }
 
 const DETAILS = `The first line is the opinion of \`looseleaf status\`. Each shard is shown with
@@ -56,7 +55,7 @@ async function watch(invocation: Invocation, { every, looks = Infinity }: TopOpt
   const { output, signal } = invocation
   const { stdout } = invocation.console
   // A store that cannot be opened is an error. Shards that fail later are shown, and the looks continue.
-  await invocation.store({ warn: false })
+  await invocation.openStore({ warn: false })
   try {
     const bodiesOf = cachedBodies(readBodies)
     const probesOf = cachedProbes(probe)

@@ -32,7 +32,7 @@ beforeEach(async () => {
     }
   })
   store = await DataStore.open({ shards: keepOpen(counting), migrate: true, onWarning: () => {} })
-  invocation = { store: async () => store, signal: new AbortController().signal } as unknown as Invocation
+  invocation = { openStore: async () => store, signal: new AbortController().signal } as unknown as Invocation
   bodiesOf = cachedBodies(readBodies)
   pages = 0
   return async () => {

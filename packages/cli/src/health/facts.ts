@@ -27,7 +27,6 @@ export interface Facts {
   readonly bodies: BodyInspection | undefined
   /** Empty if they could not be read, which other rules report. */
   readonly consumers: readonly ConsumerReport[]
-  /** Replicas of the shards. */
   readonly replicas: readonly ReplicaReport[]
   /** Result of a probe of each shard; empty without a catalog. */
   readonly probes: readonly ShardProbe[]
@@ -55,7 +54,6 @@ export interface Finding {
   /** The shard, index, consumer or codec entry in question; undefined for the whole store. */
   readonly about: string | undefined
   readonly problem: string
-  /** Instruction for the operator. */
   readonly instruction: string
   /** Heading of docs/operations.md with details. */
   readonly see: string

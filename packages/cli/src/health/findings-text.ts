@@ -15,7 +15,6 @@ export function gradeText({ colors }: Output, findings: readonly Finding[]): str
   return color(SENTENCES[grade])
 }
 
-/** Returns the findings for `--json`. */
 export function findingsJson(findings: readonly Finding[]): unknown {
   return findings.map(({ about = null, ...finding }) => ({ ...finding, about }))
 }

@@ -33,7 +33,7 @@ export async function readFacts(
   const now = platformTime.now()
   // A shard may refuse the report and still answer the rest.
   const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(invocation)))
-  const policies = isKnown ? (await invocation.store()).context.catalog.current().policies : undefined
+  const policies = isKnown ? (await invocation.openStore()).context.catalog.current().policies : undefined
   const more = isKnown
     ? await readMore(invocation, bodiesOf, probesOf)
     : {
@@ -56,7 +56,7 @@ export async function readMore(
   probesOf: ProbeShards = probe,
 ): Promise<Omit<Facts, 'now' | 'report' | 'error' | 'policies'>> {
   const { signal } = invocation
-  const store = await invocation.store({ warn: false })
+  const store = await invocation.openStore({ warn: false })
   const [bodies, consumers, replicas, probes, failures, wentBack, lostRows] = await Promise.all([
     bodiesOf(invocation),
     undefinedOnStoreError(readConsumers(store, { signal })),
@@ -91,13 +91,13 @@ function indexesToAdd(store: DataStore, definitions: readonly IndexDefinitionDat
 }
 
 /** Writes a small row on each shard and returns the results. */
-export async function probe({ store, signal }: Invocation): Promise<readonly ShardProbe[]> {
-  const { context } = await store({ warn: false })
+export async function probe({ openStore, signal }: Invocation): Promise<readonly ShardProbe[]> {
+  const { context } = await openStore({ warn: false })
   return probeShards(context, { signal })
 }
 
-export async function readBodies({ store, signal }: Invocation): Promise<BodyInspection | undefined> {
-  const { context } = await store({ warn: false })
+export async function readBodies({ openStore, signal }: Invocation): Promise<BodyInspection | undefined> {
+  const { context } = await openStore({ warn: false })
   return undefinedOnStoreError(inspectBodies(context, { rows: BODIES, signal }))
 }
 
@@ -112,7 +112,7 @@ async function undefinedOnStoreError<T>(reading: Promise<T>): Promise<T | undefi
 
 async function hasCatalog(invocation: Invocation): Promise<boolean> {
   try {
-    await (await invocation.store()).context.catalog.reload({ signal: invocation.signal })
+    await (await invocation.openStore()).context.catalog.reload({ signal: invocation.signal })
     return true
   } catch (error) {
     if (!isLooseleafError(error) || !isStoreError(error)) throw error
@@ -125,7 +125,7 @@ export async function readReport(
   invocation: Invocation,
 ): Promise<{ readonly report: CleanerReport | undefined; readonly error: LooseleafError | undefined }> {
   try {
-    const store = await invocation.store({ warn: false })
+    const store = await invocation.openStore({ warn: false })
     return { report: await readCleanerReport(store, { signal: invocation.signal }), error: undefined }
   } catch (error) {
     if (!isLooseleafError(error) || !isStoreError(error)) throw error

@@ -328,7 +328,6 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     .toSorted((a, b) => Number(a.grade === 'look') - Number(b.grade === 'look'))
 }
 
-/** Returns the grade of the worst finding. */
 export function gradeOf(findings: readonly Finding[]): Grade {
   if (findings.length === 0) return 'well'
   return findings.some(({ grade }) => grade === 'act') ? 'act' : 'look'

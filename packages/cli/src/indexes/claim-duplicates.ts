@@ -9,7 +9,7 @@ export async function countDuplicates(
   claims: readonly CatalogEntry[],
 ): Promise<ReadonlyMap<CatalogEntry, number>> {
   if (claims.length === 0) return new Map()
-  const report = await readCleanerReport(await invocation.store(), { signal: invocation.signal })
+  const report = await readCleanerReport(await invocation.openStore(), { signal: invocation.signal })
   return new Map(claims.map((entry) => [entry, reportOf(report, entry)?.lastRun?.tally.duplicates ?? 0]))
 }
 

@@ -26,7 +26,7 @@ export async function cleanAndReport(
   options: Pick<CleanOptions, 'restart' | 'rowsPerSecond' | 'leaseMs'> = {},
 ): Promise<CleanResult> {
   const { output, signal } = invocation
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const progress = output.progress({ label: 'cleaning', unit: 'rows' })
   const position = createPosition(store.context.driver.shards.length)
   const problems = createProblemReporter(output, (write) => progress.aside(write))
@@ -66,7 +66,7 @@ export async function checkAndReport(
   rowsPerSecond?: number | undefined,
 ): Promise<{ readonly ok: boolean; readonly indexes: readonly CheckResult[] }> {
   const { output, signal } = invocation
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const onProblem = createProblemReporter(output, (write) => write())
   const indexes: CheckResult[] = []
   for (const name of names) indexes.push(await checkIndex(store, name, { signal, rowsPerSecond, onProblem }))

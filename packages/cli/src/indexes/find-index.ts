@@ -18,7 +18,6 @@ export function findIndex(store: DataStore, name: string): CatalogEntry {
   throw noIndex(name, indexes)
 }
 
-/** Returns the error for a name that none of these indexes has. */
 export function noIndex(name: string, indexes: readonly Pick<CatalogEntry, 'name'>[]): LooseleafError {
   const names = [...new Set(indexes.map((entry) => entry.name))]
   return new LooseleafError(

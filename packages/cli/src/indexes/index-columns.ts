@@ -2,7 +2,6 @@ import type { Bag, IndexDefinitionData, PropertyValue } from '@looseleaf/core'
 import type { IndexedProperty } from '@looseleaf/core/internal'
 import { deriveRows, fromKeyValue, tableSpec } from '@looseleaf/index-engine/internal'
 
-/** A column that shows an indexed property of entities. */
 export interface IndexColumn {
   readonly name: string
   /** Property of entities that the column shows whole; undefined for a key of a property with another name. */

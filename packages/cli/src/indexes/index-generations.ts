@@ -2,8 +2,9 @@ import { LooseleafError, type CallOptions, type IndexDefinitionData } from '@loo
 import type { CatalogEntry } from '@looseleaf/core/internal'
 import { isClaimsOf, isInUse, sameRows, type Catalog } from '@looseleaf/index-engine/internal'
 import type { DataStore } from '@looseleaf/store'
-import { Option, type Command } from 'commander'
+import { Option } from 'commander'
 import { noIndex } from './find-index.ts'
+import type { LooseleafCommand } from '../running/define-command.ts'
 import { parseWhole } from '../running/parse-whole.ts'
 import type { Invocation } from '../running/invocation.ts'
 
@@ -77,7 +78,7 @@ export async function generationsOfEach(
       `--generation ${number} is the number of a generation of one index; got ${names.length} names. Give one name.`,
     )
   }
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const catalog = await store.context.catalog.reload({ signal: invocation.signal })
   return names.map((name) => ({ name, ...generationsIn(store, catalog, name, number) }))
 }
@@ -126,8 +127,8 @@ export function argumentsFor(name: string, generations: readonly Generation[], t
 }
 
 export function addGenerationOption(
-  command: Command,
+  command: LooseleafCommand,
   description = 'only this generation (default: all)',
-): Command {
+): LooseleafCommand {
   return command.addOption(new Option('--generation <n>', description).argParser(parseWhole))
 }

@@ -7,7 +7,7 @@ import type { Invocation } from '../running/invocation.ts'
 /** Prints the entities that share a key of a unique index, one line each. */
 export async function listViolations(invocation: Invocation, name: string): Promise<ExitCode> {
   const { output, signal } = invocation
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const entries = (await store.indexes({ signal })).filter((index) => index.name === name)
   if (entries.length > 0 && !entries.some(({ unique }) => unique)) {
     throw new LooseleafError('BAD_OPTION', `Index ${name} is not unique: entities may share its keys.`)

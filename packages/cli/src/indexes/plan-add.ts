@@ -15,7 +15,6 @@ import {
 import type { DataStore } from '@looseleaf/store'
 import { includedText } from './index-table.ts'
 
-/** Effect of adding a definition. */
 export interface PlannedIndex {
   readonly index: string
   /**

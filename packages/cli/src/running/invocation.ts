@@ -55,7 +55,8 @@ export interface Invocation {
   readonly signal: AbortSignal
   /** `create` of the first call decides whether `connect` may create missing SQLite files. Default: false. */
   settings(create?: boolean): Promise<Settings>
-  store(options?: OpenOptions): Promise<DataStore>
+  /** Opens the store by the options of the first call. */
+  openStore(options?: OpenOptions): Promise<DataStore>
   close(): Promise<void>
 }
 
@@ -63,7 +64,7 @@ export function createInvocation(console: Console, output: Output, options: Comm
   let settings: Promise<Settings> | undefined
   let store: Promise<DataStore> | undefined
 
-  async function openStore({
+  async function openWith({
     migrate = false,
     acceptEmptyShards = false,
     warn = true,
@@ -103,7 +104,7 @@ export function createInvocation(console: Console, output: Output, options: Comm
     output,
     signal: console.signal,
     settings: (create = false) => (settings ??= readSettings(console, options, create)),
-    store: (open = {}) => (store ??= openStore(open)),
+    openStore: (open = {}) => (store ??= openWith(open)),
     async close() {
       // An error of `open` was already reported by the action.
       await (await store?.catch(() => undefined))?.close()

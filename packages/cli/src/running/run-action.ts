@@ -11,7 +11,6 @@ import { createInvocation, type CommonOptions, type Invocation } from './invocat
 /** Work of a command. Returns its exit code; undefined means 0. */
 export type Action = (invocation: Invocation) => Promise<ExitCode | void>
 
-/** Runs a command from its options to its exit code. */
 export type Runner = (options: CommonOptions, action: Action) => Promise<void>
 
 export async function runAction(console: Console, options: CommonOptions, action: Action): Promise<ExitCode> {

@@ -36,7 +36,7 @@ test('a look counts the entities written since the previous look, and marks a co
 const openOne = (): Promise<DataStore> =>
   DataStore.open({ shards: memoryShards(1), migrate: true, onWarning: () => {} })
 const invocationOf = (store: DataStore, signal = new AbortController().signal): Invocation =>
-  ({ store: async () => store, signal }) as unknown as Invocation
+  ({ openStore: async () => store, signal }) as unknown as Invocation
 
 test('a shard that does not answer has no write rate in this look and in the next one', async () => {
   await using store = await openOne()

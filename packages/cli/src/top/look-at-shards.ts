@@ -3,7 +3,6 @@ import { platformTime } from '@looseleaf/core/internal'
 import { errorOfShard } from '../running/error-of-shard.ts'
 import type { Invocation } from '../running/invocation.ts'
 
-/** State of a shard in one look. */
 export interface ShardLook {
   readonly name: string
   /** Round trip of a trivial statement, in milliseconds; undefined if the shard did not answer. */
@@ -29,10 +28,10 @@ const MAX_WRITTEN = 1_000
 
 /** Looks at all shards at once. `before` is the previous look. */
 export async function lookAtShards(
-  { store, signal }: Invocation,
+  { openStore, signal }: Invocation,
   before: readonly ShardLook[] = [],
 ): Promise<readonly ShardLook[]> {
-  const { driver } = (await store({ warn: false })).context
+  const { driver } = (await openStore({ warn: false })).context
   return Promise.all(driver.shards.map((shard, i) => lookAtShard(shard, before[i]?.now, signal)))
 }
 

@@ -109,6 +109,5 @@ function busyTable(output: Output, indexes: readonly IndexReport[]): string {
   )
 }
 
-/** Returns the cleaner's report on a shard. */
 const followingOf = (report: CleanerReport | undefined, shard: string): ShardReport | undefined =>
   report?.shards.find(({ name }) => name === shard)

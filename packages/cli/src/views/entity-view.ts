@@ -7,7 +7,6 @@ import { clip } from '../output/text.ts'
 /** A bag in the JSON of `import` and `export`, with tags for times, bigints and bytes. */
 export type TaggedJson = Readonly<Record<string, unknown>>
 
-/** An entity as `--json` prints it. */
 export interface EntityJson {
   readonly id: string
   readonly version: number
@@ -16,7 +15,6 @@ export interface EntityJson {
   readonly properties: TaggedJson
 }
 
-/** Returns one line of an export. */
 export function entityLine(entity: Entity): string {
   return Buffer.from(jsonFormat.encode(entity)).toString()
 }

@@ -1,6 +1,5 @@
 import { durationText, grouped, type StorePolicies } from '@looseleaf/core/internal'
 
-/** Returns the policies of a store for people. */
 export function policiesText({ deleteDelayMs, onIndexFailure, keepTombstonesMs }: StorePolicies): string {
   const rows =
     deleteDelayMs === 0

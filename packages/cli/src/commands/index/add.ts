@@ -10,16 +10,15 @@ import { exitCodes } from '../../running/exit-codes.ts'
 import { generationsOf, neededGeneration } from '../../indexes/index-generations.ts'
 import { planAdd } from '../../indexes/plan-add.ts'
 import { planText } from '../../indexes/plan-view.ts'
-import type { CommonOptions, Invocation, Settings } from '../../running/invocation.ts'
+import type { Invocation, Settings } from '../../running/invocation.ts'
 import { CLEAN_EXIT } from '../clean-help.ts'
 
-interface AddOptions extends CommonOptions {
+interface AddOptions {
   readonly fill?: boolean
   readonly dryRun?: boolean
 }
 
 interface Added extends IndexStatus {
-  /** State of the claims of a unique index. */
   readonly claims?: IndexStatus['state']
   /** Number of entities with a key of another entity, by the last cleaning, if they keep the claims from becoming ready. */
   readonly duplicates?: number
@@ -53,8 +52,7 @@ With --dry-run:
       "tables": [{ "table", "statements": [sql] }] }],
     "shards": [name], "entities": estimate of the entities to read }`
 
-/** Adds `looseleaf index add`. */
-export const addAddIndex: AddCommand = (group, run) => {
+export const addAddIndex: AddCommand = (group) => {
   defineCommand(group, {
     usage: 'add <names...>',
     summary: 'Add indexes of the config to a store in use, and fill them',
@@ -67,36 +65,34 @@ export const addAddIndex: AddCommand = (group, run) => {
   })
     .option('--fill', 'fill them like `looseleaf clean`; after a stop, the same command continues')
     .option('--dry-run', 'print the effect, and change nothing')
-    .action((given: string[], options: AddOptions) =>
-      run(options, async (invocation) => {
-        const { output, signal } = invocation
-        const names = [...new Set(given)]
-        const settings = await invocation.settings()
-        const definitions = names.flatMap((name) => definitionsNamed(settings, name))
-        const store = await invocation.store()
-        if (options.dryRun === true) {
-          const plan = await planAdd(store, definitions, { signal })
-          output.result(plan, () => planText(plan))
-          return exitCodes.ok
-        }
-        await store.addIndex(definitions, { signal })
-        const filled = options.fill === true ? await cleanAndReport(invocation, names) : undefined
-        const indexes = await addedNow(invocation, definitions)
-        if (filled === undefined) {
-          output.result({ indexes }, () => indexes.map(addedText).join('\n'))
-          return exitCodes.ok
-        }
-        const behind = await entitiesBehind(store, settings.kinds, names, { signal })
-        output.result({ indexes, filled, behind }, () => cleanText(output, filled))
-        for (const text of behindText(behind)) output.warn(text)
-        return exitCodeOfClean(filled)
-      }),
-    )
+    .does(async (invocation, given: string[], options: AddOptions) => {
+      const { output, signal } = invocation
+      const names = [...new Set(given)]
+      const settings = await invocation.settings()
+      const definitions = names.flatMap((name) => definitionsNamed(settings, name))
+      const store = await invocation.openStore()
+      if (options.dryRun === true) {
+        const plan = await planAdd(store, definitions, { signal })
+        output.result(plan, () => planText(plan))
+        return exitCodes.ok
+      }
+      await store.addIndex(definitions, { signal })
+      const filled = options.fill === true ? await cleanAndReport(invocation, names) : undefined
+      const indexes = await addedNow(invocation, definitions)
+      if (filled === undefined) {
+        output.result({ indexes }, () => indexes.map(addedText).join('\n'))
+        return exitCodes.ok
+      }
+      const behind = await entitiesBehind(store, settings.kinds, names, { signal })
+      output.result({ indexes, filled, behind }, () => cleanText(output, filled))
+      for (const text of behindText(behind)) output.warn(text)
+      return exitCodeOfClean(filled)
+    })
 }
 
 /** Returns the current state of the generations with these definitions. */
 async function addedNow(invocation: Invocation, definitions: readonly IndexDefinitionData[]): Promise<Added[]> {
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const all = await store.indexes({ signal: invocation.signal })
   const generations = generationsOf(store)
   const needed = definitions.map((definition) =>

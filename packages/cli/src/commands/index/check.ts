@@ -4,10 +4,10 @@ import { checkAndReport, cleanAndReport, exitCodeOfClean } from '../../indexes/c
 import { exitCodes } from '../../running/exit-codes.ts'
 import { addGenerationOption, generationsNamed } from '../../indexes/index-generations.ts'
 import type { IndexName } from '@looseleaf/cleaner/internal'
-import type { CommonOptions, Invocation } from '../../running/invocation.ts'
+import type { Invocation } from '../../running/invocation.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from '../clean-help.ts'
 
-interface CheckOptions extends CommonOptions {
+interface CheckOptions {
   readonly generation?: number
 }
 
@@ -35,8 +35,7 @@ ${CLEAN_EXIT}
 JSON:
 ${CLEAN_JSON}`
 
-/** Adds `looseleaf index check` and `looseleaf index repair`, which are `clean` for one index. */
-export const addCheckIndex: AddCommand = (group, run) => {
+export const addCheckIndex: AddCommand = (group) => {
   const check = defineCommand(group, {
     usage: 'check <name>',
     summary: 'Compare an index with all entities; repair nothing',
@@ -46,14 +45,12 @@ export const addCheckIndex: AddCommand = (group, run) => {
       ['index check entries_by_link --generation 1', 'the old generation while a new one is being filled'],
     ],
   })
-  addGenerationOption(check, GENERATION).action((name: string, options: CheckOptions) =>
-    run(options, async (invocation) => {
-      const { output } = invocation
-      const result = await checkAndReport(invocation, await indexNamed(invocation, name, options.generation))
-      output.result(result, () => checkText(output, result.indexes))
-      return result.ok ? exitCodes.ok : exitCodes.found
-    }),
-  )
+  addGenerationOption(check, GENERATION).does(async (invocation, name: string, options: CheckOptions) => {
+    const { output } = invocation
+    const result = await checkAndReport(invocation, await indexNamed(invocation, name, options.generation))
+    output.result(result, () => checkText(output, result.indexes))
+    return result.ok ? exitCodes.ok : exitCodes.found
+  })
 
   const repair = defineCommand(group, {
     usage: 'repair <name>',
@@ -66,15 +63,13 @@ export const addCheckIndex: AddCommand = (group, run) => {
   })
   addGenerationOption(repair, GENERATION)
     .option('--restart', 'start over and write every row again')
-    .action((name: string, options: RepairOptions) =>
-      run(options, async (invocation) => {
-        const { output } = invocation
-        const names = await indexNamed(invocation, name, options.generation)
-        const result = await cleanAndReport(invocation, names, { restart: options.restart })
-        output.result(result, () => cleanText(output, result))
-        return exitCodeOfClean(result)
-      }),
-    )
+    .does(async (invocation, name: string, options: RepairOptions) => {
+      const { output } = invocation
+      const names = await indexNamed(invocation, name, options.generation)
+      const result = await cleanAndReport(invocation, names, { restart: options.restart })
+      output.result(result, () => cleanText(output, result))
+      return exitCodeOfClean(result)
+    })
 }
 
 async function indexNamed(
@@ -82,6 +77,6 @@ async function indexNamed(
   name: string,
   generation: number | undefined,
 ): Promise<readonly IndexName[]> {
-  await generationsNamed(await invocation.store(), name, generation, { signal: invocation.signal })
+  await generationsNamed(await invocation.openStore(), name, generation, { signal: invocation.signal })
   return [generation === undefined ? name : { name, generation }]
 }

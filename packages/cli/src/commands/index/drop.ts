@@ -18,8 +18,7 @@ a terminal.
 JSON:
 ${HIDE_OR_DROP_JSON}`
 
-/** Adds `looseleaf index drop`, which hides indexes, and drops hidden ones. */
-export const addDropIndex: AddCommand = (group, run) => {
+export const addDropIndex: AddCommand = (group) => {
   const command = defineCommand(group, {
     usage: 'drop <names...>',
     summary: 'Hide indexes; given again, drop them and their tables',
@@ -34,14 +33,13 @@ export const addDropIndex: AddCommand = (group, run) => {
       ],
     ],
   })
-  addHideOrDropOptions(addGenerationOption(command)).action(
-    (names: string[], options: HideOrDropOptions & { readonly generation?: number }) =>
-      run(options, async (invocation) => {
-        const { generation } = options
-        const removals = await generationsOfEach(invocation, names, generation)
-        const which = removals.map(({ name }) => name).join(' ')
-        const only = generation === undefined ? '' : ` --generation ${generation}`
-        return hideOrDrop(invocation, removals, `looseleaf index drop ${which}${only}`, options)
-      }),
+  addHideOrDropOptions(addGenerationOption(command)).does(
+    async (invocation, names: string[], options: HideOrDropOptions & { readonly generation?: number }) => {
+      const { generation } = options
+      const removals = await generationsOfEach(invocation, names, generation)
+      const which = removals.map(({ name }) => name).join(' ')
+      const only = generation === undefined ? '' : ` --generation ${generation}`
+      return hideOrDrop(invocation, removals, `looseleaf index drop ${which}${only}`, options)
+    },
   )
 }

@@ -1,11 +1,11 @@
-import type { Command } from 'commander'
 import { isInUse } from '@looseleaf/index-engine/internal'
 import { confirm } from '../../running/confirm.ts'
 import { exitCodes, type ExitCode } from '../../running/exit-codes.ts'
 import { argumentsFor, generationsText, numbersOf, type Generation } from '../../indexes/index-generations.ts'
-import type { CommonOptions, Invocation } from '../../running/invocation.ts'
+import type { LooseleafCommand } from '../../running/define-command.ts'
+import type { Invocation } from '../../running/invocation.ts'
 
-export interface HideOrDropOptions extends CommonOptions {
+export interface HideOrDropOptions {
   readonly now?: boolean
   readonly yes?: boolean
   readonly dryRun?: boolean
@@ -15,15 +15,13 @@ export const HIDE_OR_DROP_JSON = `  { "step": "hide", "drop" or "none",
     "indexes": [{ "name", "generations": [number] }],
     "done": false after a no, and with --dry-run }`
 
-/** Generations of an index to hide or drop. */
 export interface Removal {
   readonly name: string
   readonly chosen: readonly Generation[]
-  /** All generations of the index. */
   readonly all: readonly Generation[]
 }
 
-export function addHideOrDropOptions(command: Command): Command {
+export function addHideOrDropOptions(command: LooseleafCommand): LooseleafCommand {
   return command
     .option('--now', 'drop it at once, without hiding it first')
     .option('--yes', 'do not ask')
@@ -42,7 +40,7 @@ export async function hideOrDrop(
   { now, yes, dryRun }: HideOrDropOptions,
 ): Promise<ExitCode> {
   const { output, signal } = invocation
-  const store = await invocation.store()
+  const store = await invocation.openStore()
   const visible = given.map((each) => ({ ...each, chosen: each.chosen.filter(isVisible) })).filter(hasChosen)
   const step = now === true || visible.length === 0 ? 'drop' : 'hide'
   const removals = step === 'hide' ? visible : given

@@ -2,7 +2,6 @@ import { defineCommand, type AddCommand } from '../../running/define-command.ts'
 import { indexAdvice } from '../../indexes/index-advice.ts'
 import { generationsOf } from '../../indexes/index-generations.ts'
 import { indexTable } from '../../indexes/index-table.ts'
-import type { CommonOptions } from '../../running/invocation.ts'
 
 const DETAILS = `Also names the generations that the config no longer needs: see
 \`looseleaf index swap\`.
@@ -14,25 +13,22 @@ JSON:
       "expires": path of the time from which entities are deleted }],
     "advice": [text] }`
 
-/** Adds `looseleaf index list`. */
-export const addListIndexes: AddCommand = (group, run) => {
+export const addListIndexes: AddCommand = (group) => {
   defineCommand(group, {
     usage: 'list',
     summary: 'List the indexes of a store, with advice',
     details: DETAILS,
     examples: [['index list', 'the indexes of the store that the config names']],
-  }).action((options: CommonOptions) =>
-    run(options, async (invocation) => {
-      const { output, signal } = invocation
-      const settings = await invocation.settings()
-      const store = await invocation.store()
-      const indexes = await store.indexes({ signal })
-      const advice = indexAdvice(generationsOf(store), settings.indexes)
-      output.result({ indexes, advice }, () =>
-        indexes.length === 0
-          ? 'No indexes.'
-          : [indexTable(output, indexes), ...advice.map((text) => `\n${text}`)].join('\n'),
-      )
-    }),
-  )
+  }).does(async (invocation) => {
+    const { output, signal } = invocation
+    const settings = await invocation.settings()
+    const store = await invocation.openStore()
+    const indexes = await store.indexes({ signal })
+    const advice = indexAdvice(generationsOf(store), settings.indexes)
+    output.result({ indexes, advice }, () =>
+      indexes.length === 0
+        ? 'No indexes.'
+        : [indexTable(output, indexes), ...advice.map((text) => `\n${text}`)].join('\n'),
+    )
+  })
 }

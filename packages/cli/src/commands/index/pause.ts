@@ -7,9 +7,9 @@ import {
   numbersOf,
   type Generation,
 } from '../../indexes/index-generations.ts'
-import type { CommonOptions, Invocation } from '../../running/invocation.ts'
+import type { Invocation } from '../../running/invocation.ts'
 
-interface PauseOptions extends CommonOptions {
+interface PauseOptions {
   readonly generation?: number
 }
 
@@ -40,14 +40,13 @@ const RESUME: CommandText = {
   examples: [['index resume entries_by_link', 'continue where it was paused']],
 }
 
-/** Adds `looseleaf index pause` and `looseleaf index resume`. */
-export const addPauseIndex: AddCommand = (group, run) => {
+export const addPauseIndex: AddCommand = (group) => {
   const add = (text: CommandText, paused: boolean, stateOf: (name: string) => string): void => {
-    addGenerationOption(defineCommand(group, text)).action((name: string, options: PauseOptions) =>
-      run(options, async (invocation) => {
+    addGenerationOption(defineCommand(group, text)).does(
+      async (invocation, name: string, options: PauseOptions) => {
         const { output, signal } = invocation
         const building = await buildingNamed(invocation, name, options.generation)
-        const store = await invocation.store()
+        const store = await invocation.openStore()
         for (const { rows } of building) {
           if (paused) await store.pauseIndex(rows, { signal })
           else await store.resumeIndex(rows, { signal })
@@ -56,7 +55,7 @@ export const addPauseIndex: AddCommand = (group, run) => {
           { generations: numbersOf(building), paused },
           () => `Index ${name}, ${generationsText(building)}, is ${stateOf(name)}`,
         )
-      }),
+      },
     )
   }
   add(PAUSE, true, (name) => `paused. Continue with: looseleaf index resume ${name}`)
@@ -70,7 +69,7 @@ async function buildingNamed(
   number: number | undefined,
 ): Promise<readonly Generation[]> {
   const { signal } = invocation
-  const { chosen } = await generationsNamed(await invocation.store(), name, number, { signal })
+  const { chosen } = await generationsNamed(await invocation.openStore(), name, number, { signal })
   const building = chosen.filter(({ rows, claims }) => [rows.state, claims?.state].includes('building'))
   if (building.length > 0) return building
   throw new LooseleafError(

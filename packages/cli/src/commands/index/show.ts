@@ -7,7 +7,6 @@ import { indexAdvice } from '../../indexes/index-advice.ts'
 import { addGenerationOption, generationsNamed, type Generation } from '../../indexes/index-generations.ts'
 import { includedText, reportOf, stateText } from '../../indexes/index-table.ts'
 import type { Output } from '../../output/output.ts'
-import type { CommonOptions } from '../../running/invocation.ts'
 
 const DETAILS = `Counts nothing: the numbers of rows and misfits come from the last cleaning.
 
@@ -24,8 +23,7 @@ T:
     "inProgress": { "startedAt", "workers": number of processes that work on it,
       "shards": [{ "shard", "phase", "done", "total" }] } | null }`
 
-/** Adds `looseleaf index show`. */
-export const addShowIndex: AddCommand = (group, run) => {
+export const addShowIndex: AddCommand = (group) => {
   const command = defineCommand(group, {
     usage: 'show <name>',
     summary: 'Show the definition, state and filling of an index',
@@ -35,38 +33,40 @@ export const addShowIndex: AddCommand = (group, run) => {
       ['index show entries_by_link --json', 'for a script that waits for a filling'],
     ],
   })
-  addGenerationOption(command).action(
-    (name: string, options: CommonOptions & { readonly generation?: number }) =>
-      run(options, async (invocation) => {
-        const { output, signal } = invocation
-        const { indexes } = await invocation.settings()
-        const store = await invocation.store()
-        const { all, chosen } = await generationsNamed(store, name, options.generation, { signal })
-        const entries = chosen.flatMap(({ rows, claims }) => [rows, ...(claims ? [claims] : [])])
-        const report = await readCleanerReport(store, { signal })
-        const workers = await readWorkers(
-          store,
-          entries.map(({ table }) => table),
-          { signal },
-        )
-        const tables = new Map(entries.map((entry) => [entry, tableView(entry, report, workers)] as const))
-        const view = (entry: CatalogEntry | undefined): TableView | undefined => entry && tables.get(entry)
-        const advice = indexAdvice(all, indexes)
-        const generations = chosen.map(({ rows, claims }) => ({
-          generation: rows.generation,
-          properties: rows.properties.map(propertyText),
-          shardOn: rows.shardOn,
-          on: rows.on ?? {},
-          include: rows.include ?? [],
-          onMisfit: rows.onMisfit,
-          ...(rows.expires !== undefined && { expires: rows.expires }),
-          rows: view(rows) ?? null,
-          claims: view(claims) ?? null,
-        }))
-        output.result({ name, generations, advice }, () =>
-          [...chosen.map((generation) => generationText(output, generation, view)), ...advice].join('\n\n'),
-        )
-      }),
+  addGenerationOption(command).does(
+    async (
+      { output, signal, openStore, settings },
+      name: string,
+      options: { readonly generation?: number },
+    ) => {
+      const { indexes } = await settings()
+      const store = await openStore()
+      const { all, chosen } = await generationsNamed(store, name, options.generation, { signal })
+      const entries = chosen.flatMap(({ rows, claims }) => [rows, ...(claims ? [claims] : [])])
+      const report = await readCleanerReport(store, { signal })
+      const workers = await readWorkers(
+        store,
+        entries.map(({ table }) => table),
+        { signal },
+      )
+      const tables = new Map(entries.map((entry) => [entry, tableView(entry, report, workers)] as const))
+      const view = (entry: CatalogEntry | undefined): TableView | undefined => entry && tables.get(entry)
+      const advice = indexAdvice(all, indexes)
+      const generations = chosen.map(({ rows, claims }) => ({
+        generation: rows.generation,
+        properties: rows.properties.map(propertyText),
+        shardOn: rows.shardOn,
+        on: rows.on ?? {},
+        include: rows.include ?? [],
+        onMisfit: rows.onMisfit,
+        ...(rows.expires !== undefined && { expires: rows.expires }),
+        rows: view(rows) ?? null,
+        claims: view(claims) ?? null,
+      }))
+      output.result({ name, generations, advice }, () =>
+        [...chosen.map((generation) => generationText(output, generation, view)), ...advice].join('\n\n'),
+      )
+    },
   )
 }
 

@@ -35,8 +35,7 @@ it.
 JSON:
 ${HIDE_OR_DROP_JSON}`
 
-/** Adds `looseleaf index swap`, which hides and drops all generations except the needed one. */
-export const addSwapIndex: AddCommand = (group, run) => {
+export const addSwapIndex: AddCommand = (group) => {
   const command = defineCommand(group, {
     usage: 'swap <name>',
     summary: 'Hide or drop the generations of an index that are no longer needed',
@@ -51,33 +50,28 @@ export const addSwapIndex: AddCommand = (group, run) => {
   })
   addHideOrDropOptions(
     addGenerationOption(command, 'keep this generation (default: the one of the config, or the newest)'),
-  ).action((name: string, options: SwapOptions) =>
-    run(options, async (invocation) => {
-      const { output, signal } = invocation
-      const { generation } = options
-      const { all, chosen } = await generationsNamed(await invocation.store(), name, generation, { signal })
-      const given = generation === undefined ? undefined : chosen[0]
-      const kept = await generationToKeep(invocation, name, all, given)
-      const removed = all.filter((each) => each !== kept)
-      if (removed.length === 0) {
-        output.result(
-          { step: 'none', indexes: [], done: true },
-          () => `Index ${name} has no other generation.`,
-        )
-        return exitCodes.ok
-      }
-      const newer = given === undefined ? newerThan(kept, removed) : undefined
-      if (newer !== undefined) {
-        const { file } = await invocation.settings()
-        output.warn(
-          `generation ${newer.rows.generation} is newer than generation ${kept.rows.generation}, which ${file} defines. Processes of a newer program may query it.`,
-        )
-      }
-      const which = generation === undefined ? name : `${name} --generation ${generation}`
-      const removal = { name, chosen: removed, all }
-      return hideOrDrop(invocation, [removal], `looseleaf index swap ${which}`, options)
-    }),
-  )
+  ).does(async (invocation, name: string, options: SwapOptions) => {
+    const { output, signal } = invocation
+    const { generation } = options
+    const { all, chosen } = await generationsNamed(await invocation.openStore(), name, generation, { signal })
+    const given = generation === undefined ? undefined : chosen[0]
+    const kept = await generationToKeep(invocation, name, all, given)
+    const removed = all.filter((each) => each !== kept)
+    if (removed.length === 0) {
+      output.result({ step: 'none', indexes: [], done: true }, () => `Index ${name} has no other generation.`)
+      return exitCodes.ok
+    }
+    const newer = given === undefined ? newerThan(kept, removed) : undefined
+    if (newer !== undefined) {
+      const { file } = await invocation.settings()
+      output.warn(
+        `generation ${newer.rows.generation} is newer than generation ${kept.rows.generation}, which ${file} defines. Processes of a newer program may query it.`,
+      )
+    }
+    const which = generation === undefined ? name : `${name} --generation ${generation}`
+    const removal = { name, chosen: removed, all }
+    return hideOrDrop(invocation, [removal], `looseleaf index swap ${which}`, options)
+  })
 }
 
 async function generationToKeep(
