@@ -20,11 +20,9 @@ const MAX_SHAPES = 256
 
 /** A shape with the number that bodies refer to. */
 export interface KnownShape extends Shape {
-  /** The id as a number. */
   readonly number: number
 }
 
-/** A bag to be written by a shape. */
 export interface ShapedBag {
   readonly shape: KnownShape
   readonly values: readonly PropertyValue[]
@@ -89,7 +87,6 @@ export function createKnownCodecEntries(options: CodecEntryOptions): KnownCodecE
   /** Number of name lists whose shape would be too long. They stay registered, so that their bags are not counted again. */
   let tooLong = 0
 
-  /** Returns the registered list of these names, and registers it if it is new. */
   function registerNames(names: readonly string[]): NameList {
     const found = findNameList(names)
     if (found !== undefined) return found

@@ -65,7 +65,6 @@ function skip(bytes: number): number {
   return start
 }
 
-/** Reads an unsigned integer of 1, 2 or 4 bytes. */
 function readUnsigned(bytes: number): number {
   let value = 0
   for (let i = skip(bytes); i < at; i++) value = value * 0x100 + (source[i] as number)

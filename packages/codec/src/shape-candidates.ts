@@ -10,7 +10,6 @@ const MIN_VOTES = 8
 const MAX_CANDIDATES = 512
 /** Objects with more names have no shape. */
 const MAX_NAMES = 200
-/** Elements of an array that are sampled. */
 const SAMPLED_ELEMENTS = 4
 const MAX_LEVELS = 8
 

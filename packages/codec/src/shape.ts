@@ -13,7 +13,6 @@ export interface NestedShape extends Shape {
   readonly inArray: boolean
 }
 
-/** Bytes of an id in a body. */
 export const ID_BYTES = 6
 export const SHAPE_KIND = 'shape'
 export const DICTIONARY_KIND = 'dictionary'

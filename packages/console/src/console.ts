@@ -93,7 +93,6 @@ const KINDS: OptionKinds<ConsoleOptions> = {
   acts: optionKinds.elsewhere,
 }
 
-/** Names of the pages that every console has. */
 const OWN_PAGES: readonly unknown[] = ['xray', 'entity', 'index', 'shards']
 
 /** Throws `BAD_OPTION` unless each page has a name of its own, because its address is made of it. */

@@ -9,7 +9,6 @@ import { sqliteFault } from './errors.ts'
 /** SQLite's clock counts milliseconds. Times of the ports are microseconds. */
 const nowMicros = sql<number>`(CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000)`
 
-/** Describes SQLite. */
 export const sqliteFlavor: Flavor = {
   types: {
     addedId: 'INTEGER PRIMARY KEY',

@@ -16,7 +16,6 @@ export interface OpenFiles {
    * files are gone.
    */
   check(writes: boolean): void
-  /** Checks whether the files are gone. */
   areGone(): boolean
   /** Checks whether the database file still has its name. Its log may be gone. */
   isFileThere(): boolean

@@ -12,7 +12,6 @@ import { rescue } from './rescue.ts'
 import { sqliteFlavor } from './flavor.ts'
 
 export interface ShardFile {
-  /** Name for messages. */
   readonly name: string
   /** Path, or `:memory:`. */
   readonly file: string

@@ -7,7 +7,6 @@ import type { ColumnAt, KeyOptions, MayBeAbsent, PathOf } from './property-paths
  * compiler contains the sentence.
  */
 
-/** The options of an index of a kind. */
 type IndexOption = 'by' | 'shardOn' | 'unique' | 'include' | 'onMisfit'
 
 /** Accepts an index without mistakes; otherwise a sentence for the first mistake. */

@@ -12,7 +12,6 @@ export type Changes<T> = {
     | (Record<never, never> extends Pick<T, K> ? typeof unset : undefined extends T[K] ? typeof unset : never)
 }
 
-/** The result of an edit. */
 export type Edited<T> = Changes<T> | T | typeof unchanged
 
 /**

@@ -5,7 +5,6 @@ import { versionOf, type Shape } from './shape.ts'
 
 /** Treats expired entities of a kind as deleted, by the clock of the process. */
 export interface Expiry {
-  /** Tells whether an entity belongs to the kind and has not expired. */
   isVisible(bag: Bag): boolean
   /**
    * Runs a write. If an expired entity of the kind holds its id, or a unique key that it needs, deletes that entity and retries the

@@ -42,7 +42,6 @@ export function createIndexReads(
 ): IndexOf<object, readonly never[]> {
   const readerFor = createItemReader(shape, definition, store.context.onWarning)
 
-  /** Reads a page. The store checks `where` and the options. */
   async function readPage(where: unknown, options: QueryOptions): Promise<Page<object>> {
     const itemsOf = readerFor(where)
     const found = await store.query(definition, where as object, options)

@@ -124,7 +124,6 @@ export function agrees(output: unknown, full: unknown): boolean {
   return sameValue(output, full)
 }
 
-/** Returns a value without its unknown names. */
 export function without(unknown: Unknown, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((element) => without(unknown, element))
   if (!isPlainObject(value)) return value

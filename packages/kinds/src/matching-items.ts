@@ -9,7 +9,6 @@ import { readItem, type Item, type Shape } from './shape.ts'
 /** Depth of a `where`: its conditions, and their lists. The store refuses a deeper one. */
 const WHERE_DEPTH = 3
 
-/** Makes the items of entities that a query has returned. */
 export type ItemReader = (entities: readonly Entity[]) => Item<object>[]
 
 /**

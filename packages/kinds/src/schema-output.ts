@@ -83,11 +83,9 @@ export function addedNames(
 const copyOf = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? structuredClone(value) : value
 
-/** A given value, and the outputs of a schema for it. */
 export interface Outputs {
   readonly given: unknown
   readonly once: unknown
-  /** The output for `once`. */
   readonly twice: unknown
   /** True if `given` may be an output already, for example the result of an edit. */
   readonly mayBeOutput: boolean

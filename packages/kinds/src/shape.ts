@@ -28,7 +28,6 @@ export type Upgrade = (bag: Bag) => Bag
 /** An entity of a kind as it is read: its properties, its id and its version. */
 export type Item<T> = T & { readonly id: EntityId; readonly version: number }
 
-/** The origin of a value to write. */
 export interface Origin {
   readonly entity?: EntityId | undefined
   /**
@@ -45,7 +44,6 @@ export interface Shape {
   readonly names: readonly [string, ...string[]]
   /** The path of the time at which entities expire; undefined if they never do. */
   readonly expires: string | undefined
-  /** Tells whether a bag belongs to the kind. */
   isOf(bag: Bag): boolean
   /**
    * Tells whether `upgradeKinds` has to write a bag: it lacks an upgrade, a default or the current name of the kind, or it does not fit

@@ -79,7 +79,6 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
   }
 }
 
-/** Adds a namespace to every key. */
 function withNamespace(namespace: string, cache: SharedCache): SharedCache {
   const keyOf = (key: string): string => `${namespace}:${key}`
   return {

@@ -347,7 +347,6 @@ export class DataStore extends StoreQueries {
     }
   }
 
-  /** Makes a call that writes one entity. */
   #call(name: string, id: Uint8Array, decide: Decide, options: EntityWriteOptions): Promise<WriteOutcome> {
     return this.calls.pass(name, () => this.#write(id, decide, options))
   }

@@ -26,7 +26,6 @@ export interface HeldPartition {
   isHeld: boolean
 }
 
-/** Leases of this process on partitions of one shard. */
 export interface PartitionLeases {
   readonly held: readonly HeldPartition[]
   /** True if no lease can have expired yet, by the clock of this process. */
@@ -40,7 +39,6 @@ export interface PartitionLeases {
   refresh(busy: ReadonlySet<number>, options: CallOptions): Promise<void>
   /** Saves the places and failing changes of the partitions, and renews their leases. */
   save(options: CallOptions): Promise<void>
-  /** Saves and releases all partitions. */
   release(): Promise<void>
 }
 

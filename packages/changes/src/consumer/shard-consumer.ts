@@ -19,7 +19,6 @@ import { createEmptyStretch } from './empty-stretch.ts'
 import { createRetryTurns } from './retry-turns.ts'
 import { MAX_FAILING, type RowHandler } from './row-handler.ts'
 
-/** The work of one consumer on one shard in this process. */
 export interface ShardConsumer {
   /** Does a bounded amount of work. Returns the milliseconds to wait before the next round. */
   round(): Promise<number>

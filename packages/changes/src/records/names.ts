@@ -5,7 +5,6 @@ export function waitingTask(consumer: string): string {
   return `consume/${consumer}/waiting`
 }
 
-/** Name of the task with the dead letters of a partition. */
 export function deadTask(consumer: string, partition: number): string {
   return `consume/${consumer}/${partition}/dead`
 }

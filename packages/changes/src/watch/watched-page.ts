@@ -20,7 +20,6 @@ export interface PageSource {
     readonly items: readonly Entity[]
     readonly cost: { readonly complete: boolean }
   }>
-  /** Tells whether an entity with this bag matches the query. */
   readonly matches: (bag: Bag) => boolean
   /** The path of the time from which the query hides an item. */
   readonly expires: string | undefined

@@ -18,7 +18,6 @@ export interface PartLease {
 /** Parts of one shard that one worker has leased together. */
 export interface LeasedParts {
   readonly leases: readonly PartLease[]
-  /** Dangling rows that the work found and has to delete. */
   readonly removals: KeptRemovals
   /** If a save is due, deletes the dangling rows found so far, saves the parts, and renews the leases. */
   checkpoint(options: CallOptions): Promise<void>

@@ -2,13 +2,11 @@ import { countIn, parseObject } from '@looseleaf/core/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 import { paceFrom, type Pace } from './pace.ts'
 
-/** The phases of a part, in order. */
 export const phases = ['entities', 'dangling', 'check'] as const
 export type Phase = (typeof phases)[number]
 
 /** Progress of the cleaning of one index on one shard. */
 export interface Part {
-  /** Id of the run that the part belongs to. */
   run: string
   phase: Phase | 'done'
   /** Last `addedId` done, in a phase over entities. */
@@ -53,7 +51,6 @@ export function enterPhase(part: Part, phase: Part['phase']): void {
   Object.assign(part, { phase, addedId: 0, place: '', seen: 0, total: 0, missing: 0, rounds: 0, duplicates })
 }
 
-/** Tells whether a part has completed this phase. */
 export function isPast(part: Part, phase: Phase): boolean {
   return part.phase === 'done' || phases.indexOf(part.phase) > phases.indexOf(phase)
 }

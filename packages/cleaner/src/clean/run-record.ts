@@ -29,10 +29,8 @@ export interface RunRecord {
   readonly filled: boolean
 }
 
-/** Outcome of a run. */
 export interface RunEnd extends Pick<RunRecord, 'run' | 'tally' | 'filled'> {}
 
-/** A worker that changes run records. */
 export interface RunWorker {
   readonly owner: string
   /** Milliseconds that other workers wait for one that dies while it changes a record. */

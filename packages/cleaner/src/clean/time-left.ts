@@ -29,7 +29,6 @@ export function timeLeftMs(rows: RowsLeft, rowsPerSecond: number): number | unde
   return Math.round((rows / rowsPerSecond) * 1000)
 }
 
-/** Returns the planned phases after this one. */
 export function phasesAfter(phase: Phase, planned: readonly Phase[]): readonly Phase[] {
   return planned.filter((other) => phases.indexOf(other) > phases.indexOf(phase))
 }

@@ -87,7 +87,6 @@ interface DrainedPage {
   readonly removed: number
   /** Tables of indexes that could not be written. */
   readonly tables: ReadonlySet<string>
-  /** Error of one of these tables. */
   readonly error: unknown
 }
 

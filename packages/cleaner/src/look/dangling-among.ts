@@ -4,7 +4,6 @@ import type { Pass } from '../pass/pass.ts'
 import { placementOf, type DanglingRow } from './inspect.ts'
 import { readDerived } from './read-entities.ts'
 
-/** A row together with its index. */
 export interface TargetRow {
   readonly target: IndexTarget
   readonly row: IndexRow

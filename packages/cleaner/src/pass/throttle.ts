@@ -34,7 +34,6 @@ export interface Throttle {
   recentWaits(): Throttled
 }
 
-/** Sends a statement, and measures it. */
 export type Measured = <T>(statement: () => Promise<T>) => Promise<T>
 
 /** Retries by error code: the shard was busy with others, or the statement took all of its time. */

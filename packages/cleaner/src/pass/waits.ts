@@ -10,7 +10,6 @@ export interface Throttled {
   readonly waited: number
 }
 
-/** Waits of one shard. */
 export interface Waits {
   add(reason: ThrottleReason, milliseconds: number): void
   /** Returns the main reason and its share, over the last half minute. */
@@ -18,7 +17,6 @@ export interface Waits {
 }
 
 const RECENT_MS = 30_000
-/** Least share that is reported. */
 const LEAST_SHARE = 0.01
 
 /** @param elapsed - returns milliseconds of a monotonic clock */

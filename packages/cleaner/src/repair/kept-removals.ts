@@ -8,7 +8,6 @@ import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 import { neededAgain } from './needed-again.ts'
 
-/** Number of deleted rows by index. */
 export type RemovedRows = ReadonlyMap<IndexTarget, number>
 
 /** Dangling rows that will be deleted, each once no query can need it. */
@@ -47,7 +46,6 @@ const MAX_KEPT = 20_000
 
 export function createKeptRemovals(context: EngineContext): KeptRemovals {
   const elapsed = elapsedBy(context.time)
-  /** Removals that are due now. */
   let dueNow: Removal[] = []
   /** Later removals, in the order of their times. */
   let kept: Removal[] = []

@@ -18,7 +18,6 @@ interface LostRow {
 
 /** Values with which a row is written again. */
 export interface NeededRow {
-  /** Version of the entity. */
   readonly version: number
   /** Bytes of the included properties, for a covering index. */
   readonly included?: Uint8Array | null | undefined

@@ -5,7 +5,6 @@ import type { Tuned } from '../pass/tuning.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
 import { createKeptRemovals, type KeptRemovals, type RemovedRows } from './kept-removals.ts'
 
-/** A pass that repairs rows. */
 export interface RepairPass extends Pass {
   /** Dangling rows that wait for their delete, also after the pass has ended. */
   readonly removals: KeptRemovals

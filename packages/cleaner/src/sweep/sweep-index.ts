@@ -11,7 +11,6 @@ import { chunks, IDS_PER_LOOKUP, ROWS_IN_HAND } from '../tools/chunks.ts'
 
 /** Pages of rows that are gathered before they are compared with their entities, so that an entity is read once for all of them. */
 const PAGES_AT_ONCE = 16
-/** Entities whose rows are compared at once. */
 const ENTITIES_AT_ONCE = 100
 
 /** Gathers pages of rows of several indexes on one shard. */

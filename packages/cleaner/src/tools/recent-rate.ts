@@ -1,4 +1,3 @@
-/** Measures the rate of counted items. */
 export interface RecentRate {
   count(more: number): void
   /** Returns the items per second, over the last 15 seconds. */

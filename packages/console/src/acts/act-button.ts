@@ -25,7 +25,6 @@ export function actOrState(
   return current.name === act ? actState(current, runningLabel) : markup``
 }
 
-/** Renders the state of a running act, with a button that ends it if it can be ended. */
 export function actState(running: RunningAct, label: string): Html {
   const { name: act, about, at, progress, endLabel } = running
   return markup`<span class="now"><strong>${label}</strong> since ${timeText(at)}${progress === '' ? '' : `: ${progress}`}. ${endLabel === undefined ? undefined : markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${END}" value="${about}">${endLabel}</button>`}</span>`

@@ -30,7 +30,6 @@ export interface ActPage {
   plan(name: string, about: string): PlannedAct | undefined
 }
 
-/** Acts of all pages of a console. */
 export interface KnownActs {
   /** True if the application allows acts. Without it, a page has no buttons. */
   readonly isAllowed: boolean
@@ -45,7 +44,6 @@ export interface ActPagePart {
   readonly news?: string | undefined
 }
 
-/** A page that answers requests. */
 export interface ServedPage {
   /** Answers a request if its path belongs to this page. Returns whether it did. */
   handle(path: string, request: IncomingMessage, response: ServerResponse): boolean
@@ -53,7 +51,6 @@ export interface ServedPage {
 }
 
 export interface ServePageOptions {
-  /** Address of the page. */
   readonly path: string
   /** Undefined if acts are off. */
   readonly acts: Acts | undefined

@@ -21,7 +21,6 @@ export function actsPart(acts: readonly Act[], running: readonly RunningAct[]): 
   return markup`<h2>Acts</h2>${lines}${table(['when', 'act', 'took', 'result'], rows, 'Acts')}`
 }
 
-/** Returns the outcome of an act and its error, or `done`. */
 export function resultOf({ outcome, failure }: Act): string {
   return [outcome ?? (failure === undefined ? 'done' : ''), failure].filter(Boolean).join(' ')
 }

@@ -32,7 +32,6 @@ export interface ActsOptions {
 export interface ActContext {
   /** Aborts when the console is closed, when a user ends the act, and at the time limit. */
   readonly signal: AbortSignal
-  /** Shows the progress to people. */
   showProgress(progress: string): void
   /** Sets the outcome, a sentence. The last call wins. */
   setOutcome(outcome: string): void
@@ -83,11 +82,7 @@ const ANSWER_MS = 1000
 const LIMIT_MS = 600_000
 
 /** Creates the acts of a console. `path` is the prefix of all pages with forms. `onWarning` receives exceptions of `onAct`. Throws `BAD_OPTION`. */
-export function createActs(
-  options: ActsOptions,
-  path: string,
-  onWarning: (message: string) => void,
-): Acts {
+export function createActs(options: ActsOptions, path: string, onWarning: (message: string) => void): Acts {
   const { onAct, hosts } = options
   if (typeof onAct !== 'function')
     throw badArgument('createConsole', '{ acts: { onAct } }, a function for each act', onAct)

@@ -3,7 +3,6 @@ import { isDate, isBytes } from '@looseleaf/core/internal'
 
 const MAX_TEXT = 400
 
-/** Returns the type of a value for people. */
 export function typeOf(value: PropertyValue | undefined): string {
   if (value === null || value === undefined) return 'null'
   if (isDate(value)) return 'time'

@@ -9,7 +9,6 @@ export interface IndexPurpose {
   readonly page?: Link | undefined
 }
 
-/** Descriptions by the name of the index. */
 export type Purposes = Readonly<Record<string, IndexPurpose>>
 
 /** Renders the description of an index; undefined without one. */

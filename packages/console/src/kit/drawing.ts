@@ -23,9 +23,7 @@ export function tenth(value: number): number {
 }
 
 export interface Axis {
-  /** Returns the coordinate of a value. */
   place(value: number): number
-  /** Values to label. */
   readonly ticks: readonly number[]
 }
 

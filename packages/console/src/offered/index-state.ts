@@ -3,7 +3,6 @@ import { readCleanerReport, type IndexReport } from '@looseleaf/cleaner'
 import type { PartReport } from '@looseleaf/cleaner/internal'
 import type { DataStore, IndexStatus } from '@looseleaf/store'
 
-/** State of an index that the application offers. */
 export interface OfferedIndex {
   readonly definition: IndexDefinitionData
   /** Its generations in the store, with an entry for the claims of a unique one; empty if the store does not have it. */

@@ -24,7 +24,6 @@ export async function readPart<T>(
   }
 }
 
-/** Reads the sizes of the tables of each shard. */
 export function readSizes(
   { shards }: Driver,
   signal: AbortSignal,

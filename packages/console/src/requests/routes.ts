@@ -2,7 +2,6 @@ import { isLooseleafError } from '@looseleaf/core'
 import { platformTime, isError } from '@looseleaf/core/internal'
 import { markup, type Html } from '../kit/html.ts'
 
-/** Request for a page. */
 export interface PageRequest {
   /** Decoded path after the name of the page and a slash; empty without one. */
   readonly rest: string

@@ -89,7 +89,6 @@ function isHalfway(call: TracedCall, statements: readonly TracedStatement[]): bo
   )
 }
 
-/** Tells whether a trace has writes of both index rows and entities. */
 export function writesBoth({ statements }: Trace): boolean {
   return (['index', 'entities'] as const).every((kind) =>
     statements.some((statement) => isWrite(statement, kind)),

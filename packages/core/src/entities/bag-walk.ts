@@ -107,7 +107,6 @@ function flawOfName(name: string): string | undefined {
   return name.isWellFormed() ? undefined : 'a property name with a lone surrogate'
 }
 
-/** Returns the flaw of a value that is not an object; undefined if it can be stored. */
 function flawOf(value: unknown): string | undefined {
   switch (typeof value) {
     case 'object':

@@ -6,5 +6,4 @@ export interface Randomness {
   uuid(): string
 }
 
-/** Randomness of the platform. */
 export const systemRandomness: Randomness = { next: () => Math.random(), uuid: () => crypto.randomUUID() }

@@ -5,7 +5,6 @@ import type { IndexTable, IndexTableSpec } from '../ports/index-table.ts'
 type Method = (...args: never[]) => unknown
 type AsyncMethod = (...args: unknown[]) => Promise<unknown>
 
-/** Names of the tables that a shard has as properties. */
 type TableName = {
   [Name in keyof Shard]-?: NonNullable<Shard[Name]> extends string | readonly unknown[] | Method
     ? never

@@ -4,7 +4,6 @@ import type { Time } from './time.ts'
 
 export interface BackgroundLoopOptions {
   readonly time: Time
-  /** Ends the loop. */
   readonly signal: AbortSignal
   /** Does one round and resolves with the pause before the next one, in milliseconds. */
   readonly round: () => Promise<number>

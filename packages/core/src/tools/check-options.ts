@@ -37,7 +37,6 @@ export function wholeNumber(least: number, most: number): OptionKind {
   }
 }
 
-/** Returns the kind of one of these texts. */
 export function oneOf(...texts: readonly string[]): OptionKind {
   return {
     expected: texts.map((text) => `'${text}'`).join(' or '),
@@ -45,7 +44,6 @@ export function oneOf(...texts: readonly string[]): OptionKind {
   }
 }
 
-/** Kinds of options that several packages share. */
 export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
   signal: {
     expected: 'an AbortSignal',

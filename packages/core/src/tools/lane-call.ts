@@ -15,11 +15,9 @@ export interface Call<Item, Result> {
   reject(error: unknown): void
 }
 
-/** An item in the queue. */
 export interface QueuedItem<Item, Result> {
   readonly item: Item
   readonly call: Call<Item, Result>
-  /** Position of the item within its call. */
   readonly position: number
 }
 

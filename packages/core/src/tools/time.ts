@@ -57,7 +57,6 @@ function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal):
   })
 }
 
-/** Creates the error of a call whose signal fired. */
 export function abortedError(signal: AbortSignal | undefined): LooseleafError {
   return new LooseleafError('ABORTED', 'The call was cancelled by its signal.', { cause: signal?.reason })
 }

@@ -17,7 +17,6 @@ const kinds = {
 } as const
 /** Idle time after which a statement loses its place to a new one: its index may have been dropped. */
 const IDLE_MS = 60_000
-/** Largest number of statements whose uses are counted. */
 const MAX_COUNTED = 500
 
 /** Largest number of prepared statements of a connection: the kept ones, and some with long parameters. */

@@ -11,7 +11,6 @@ export interface SessionOptions {
   readonly silenceSeconds: number
 }
 
-/** Identity of a session and its server. */
 export interface SessionIdentity {
   /** Host name, port and server id. Two servers behind one address may have the same. */
   readonly server: string

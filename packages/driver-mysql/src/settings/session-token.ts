@@ -15,7 +15,6 @@ import { sql } from 'kysely'
 /** Placeholder among the parameters of a statement for the token of the connection that sends it. */
 export const sessionToken: unique symbol = Symbol('the token of the session')
 
-/** Returns 8 random bytes. */
 export function newToken(): Buffer {
   return randomBytes(8)
 }

@@ -3,7 +3,6 @@ import { abortedError, platformTime } from '@looseleaf/core/internal'
 import type { Connection } from '../connection/connection.ts'
 
 export interface PoolOptions {
-  /** Name of the shard, for errors. */
   readonly name: string
   /** Opens a connection. A waiting call gets its error. Always settles. */
   readonly open: () => Promise<Connection>
@@ -36,7 +35,6 @@ export interface Pool {
   readonly connections: number
   /** Open connections that are not in use. */
   readonly idle: number
-  /** Calls that wait for a connection. */
   readonly waiting: number
 }
 

@@ -1,7 +1,6 @@
 import { formatId, type Bag, type Entity, type EntityId } from '@looseleaf/core'
 import { setMeta, type Key } from '@looseleaf/core/internal'
 
-/** A decoded entity. */
 export interface ReadEntity {
   /** 16 bytes. */
   readonly id: Uint8Array

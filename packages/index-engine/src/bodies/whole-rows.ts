@@ -11,7 +11,6 @@ export function longestBody(rows: number): number {
   return Math.floor(BODIES_IN_HAND / rows)
 }
 
-/** The shard of rows to complete. */
 interface WholeRowsShard extends Pick<Shard, 'name'> {
   readonly entities: Pick<EntityTable, 'read'>
 }

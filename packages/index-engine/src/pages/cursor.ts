@@ -16,7 +16,6 @@ import type { ParsedWhere } from '../conditions/parse-where.ts'
 import type { QueryOrder } from '../definitions/index-reader.ts'
 import { openIndex } from '../keys/open-index.ts'
 
-/** The place of a row in an index. */
 export interface RowPlace {
   readonly key: Key
   /** 16 bytes. */

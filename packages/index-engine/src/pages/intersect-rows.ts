@@ -4,9 +4,7 @@ import type { RowPlace } from './cursor.ts'
 import { findPlace, placeOrder } from './place-order.ts'
 import type { FetchRows, RowSource, RowsStart } from './row-source.ts'
 
-/** The range of one condition of an intersection. */
 export interface IntersectedRange {
-  /** Number of the condition. */
   readonly index: number
   readonly range: KeyRange
   /** Shards that may have rows of the range. */
@@ -37,7 +35,6 @@ interface Stream extends Omit<IntersectedRange, 'shards'> {
   stops: number
 }
 
-/** The common places of one group. */
 interface Group {
   /** The streams of each range, one per shard. */
   readonly ranges: readonly (readonly Stream[])[]

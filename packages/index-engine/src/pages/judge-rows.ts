@@ -55,7 +55,6 @@ export function createJudge(
   /** By `idKey`. */
   const found = new Map<string, FoundEntity>()
   let batch: readonly RowPlace[] = []
-  /** The entity of each row of the batch. */
   let entities: FoundEntity[] = []
   /** Sorted by place. A page that is read backward may postpone many entities. */
   const postponed: Candidate[] = []

@@ -10,11 +10,9 @@ import type { FetchRows, RowSource, RowsStart } from './row-source.ts'
 export interface MergedRanges {
   readonly ranges: readonly PlannedRange[]
   readonly directions: readonly Direction[]
-  /** Returns the shard of the row at this place. */
   shardOf(place: RowPlace): number
 }
 
-/** The rows of one range on one shard. */
 interface Stream {
   readonly range: KeyRange
   readonly shard: number

@@ -184,7 +184,6 @@ async function run(
   const rows = plan.open(order, start, maxRead, fetch)
   const judge = createJudge(plan, order, start, rows)
   let matched = 0
-  /** The last examined place. */
   let last: RowPlace | undefined = start
 
   const end = (more: boolean, complete: boolean, next = last && { ...last, inclusive: false }): QueryRun => ({

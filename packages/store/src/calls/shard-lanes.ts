@@ -31,7 +31,6 @@ export interface ShardLanes {
   readonly replace: Lane<Commit, boolean>
   /** Tells whether this shard has pending rows of an index table. */
   readonly pending: Lane<string, boolean>
-  /** Returns the lanes of an index table. */
   index(spec: IndexTableSpec): IndexLanes
   /** Returns the numbers of each lane that has been used. */
   stats(): readonly LaneStats[]
@@ -90,7 +89,6 @@ const SURE_ROWS = 16
 /** Turns of the event loop that a statement under load waits for more calls. A third turn gains nothing. */
 const GATHER_TURNS = 2
 
-/** Makes a lane for one table and kind of statement. */
 type MakeLane = <Item, Result>(
   table: string,
   kind: string,

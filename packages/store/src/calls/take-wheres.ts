@@ -1,7 +1,6 @@
 import { LooseleafError } from '@looseleaf/core'
 import { badArgument } from '@looseleaf/core/internal'
 
-/** Conditions per call. */
 const MAX_WHERES = 1_000
 
 /** Copies the conditions of a call that takes many. Throws `BAD_OPTION`. The query checks each `where` later. */

@@ -70,7 +70,6 @@ export function createFailureNotes(
     }
   }
 
-  /** Returns true if a shard has taken the note. */
   async function note(failureNote: FailureNote): Promise<boolean> {
     const failing = new Set(failureNote.failures.map(({ shard }) => shard))
     const { shards } = context.driver

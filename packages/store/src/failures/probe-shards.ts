@@ -58,7 +58,6 @@ async function probeShard(
   return { name, error: undefined, bytes, bytesPerDay: size && growthOf(before, size) }
 }
 
-/** Writes the probe, and returns the sizes noted before. */
 async function write(
   context: EngineContext,
   tasks: TaskTable,

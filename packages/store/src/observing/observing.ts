@@ -12,9 +12,7 @@ import { createTraceLog, type OpenCall, type Trace, type TraceLog } from './trac
 
 /** Reports calls, statements and events to the observer and the open traces. Without an observer and traces it measures nothing. */
 export interface Observing extends StoreEvents {
-  /** For the driver. */
   readonly statements: StatementListener
-  /** For the lanes. */
   readonly workFor: WorkFor
   /** Reports the beginning of a call. Returns undefined while nothing observes. */
   begin(name: string, index: string | undefined): CallUnderWay | undefined
@@ -30,7 +28,6 @@ export interface Observing extends StoreEvents {
   trace<T>(work: (trace: Trace) => Promise<T>): Promise<T>
 }
 
-/** A call in progress that is observed. */
 export interface CallUnderWay extends BegunCall {
   readonly startedAt: number
   readonly token: unknown

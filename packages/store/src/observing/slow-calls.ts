@@ -5,7 +5,6 @@ import { guarded, summarise, type StatementSummary, platformTime } from '@loosel
 export interface SlowCall extends EndedCall {
   /** The first 100 statements sent for it, in the order of their ends. */
   readonly statements: readonly SlowStatement[]
-  /** Number of further statements. */
   readonly moreStatements: number
   /** Slow calls since the last report that were not reported, because there were 10 reports within a minute. */
   readonly omitted: number

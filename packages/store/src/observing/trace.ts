@@ -31,7 +31,6 @@ export interface TracedStatement extends SentStatement, StatementSummary {
 /** Calls, statements and events that a trace keeps, all together. */
 export const MAX_TRACED = 10_000
 
-/** Writes a trace. */
 export interface TraceLog {
   readonly trace: Trace
   begin(call: BegunCall, startedAt: number): OpenCall

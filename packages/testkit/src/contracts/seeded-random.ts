@@ -1,8 +1,6 @@
 /** A generator of pseudorandom values, the same in every run. */
 export interface SeededRandom {
-  /** Returns an integer from 0 to `below` - 1. */
   integer(below: number): number
-  /** Returns one of the choices. */
   pick<T>(choices: readonly T[]): T
   bytes(length: number): Uint8Array
 }

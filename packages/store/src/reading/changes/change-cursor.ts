@@ -1,7 +1,6 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { FollowedPlace } from '@looseleaf/protocol/internal'
 
-/** Number of this format of cursors. */
 const FORMAT = 2
 /** Numbers per place. */
 const WIDTH = 3

@@ -18,7 +18,6 @@ export interface ReadOptions extends CallOptions {
 
 /** Reads entities by id through the lanes of their shards. */
 export interface EntityReader {
-  /** Reads the stored row of an entity or tombstone. */
   row(id: Uint8Array, options?: CallOptions): Promise<EntityRow | undefined>
   /** Returns true if there is an entity that is no tombstone. */
   exists(id: Uint8Array, options?: CallOptions): Promise<boolean>
@@ -37,7 +36,6 @@ export interface EntityReader {
   entity(row: EntityRow, shard: string, options?: ReadOptions): Promise<ReadEntity | undefined>
 }
 
-/** Ids read at once. */
 const IDS_AT_ONCE = 1024
 /** Bytes of one group, stored and decoded bodies together. A larger entity is a group of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024

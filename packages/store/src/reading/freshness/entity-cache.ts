@@ -30,7 +30,6 @@ export interface CacheStats {
   readonly followed: FollowedStats | undefined
   /** Failed calls of a shared cache; 0 for a cache in memory. */
   readonly failures: number
-  /** Message of the last failure. */
   readonly lastFailure: string | undefined
 }
 

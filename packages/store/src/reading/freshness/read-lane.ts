@@ -1,7 +1,6 @@
 import { throwIfAborted, type Lane } from '@looseleaf/core/internal'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
 
-/** A row that the read lane returns. */
 export type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
 
 /** Wraps a read lane with other ways to answer. Keeps its statistics, and rejects calls whose signal has aborted. */

@@ -9,7 +9,6 @@ import { createReplicaMarks } from './replica-marks.ts'
 export interface ReplicaState {
   /** The replica knows every write acknowledged before this moment; undefined if unknown. */
   readonly asOf: number | undefined
-  /** The epoch of its catalog. */
   readonly epoch: number
   /** Connections opened at the last look. A later connection may have reached another server, or one that has lost data. */
   readonly opened: number | undefined

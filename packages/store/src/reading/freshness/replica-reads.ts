@@ -21,7 +21,6 @@ export interface ReadView {
   readonly reader: EntityReader
   /** True if there may be replicas among the servers. */
   readonly isReplicated: boolean
-  /** Returns true if the server of this shard is a replica. */
   isReplica(number: number): boolean
   /**
    * Returns the moment of `elapsedBy` up to which the servers used so far know every acknowledged write; undefined if all of them are
@@ -52,7 +51,6 @@ export interface ReadKind {
 
 type ViewOptions = ReplicaReadOptions & { readonly fresh?: boolean | undefined }
 
-/** Chooses the servers that calls read. */
 export interface ReplicaReads {
   readonly primary: ReadView
   /**
@@ -66,7 +64,6 @@ export interface ReplicaReads {
     work: (view: ReadView) => Promise<T>,
   ): Promise<T>
   sessionToken(): string
-  /** Returns the state of the replicas of a shard. */
   stats(shard: number): readonly ReplicaStats[]
   close(): Promise<void>
 }

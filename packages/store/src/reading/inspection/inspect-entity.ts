@@ -143,7 +143,6 @@ async function pendingTables(
   return new Set(ofEntity.map(({ table }) => table))
 }
 
-/** For each shard: the rows of an entity by index, or the error of the shard. */
 type FoundRows = readonly (readonly (readonly IndexRow[])[] | LooseleafError)[]
 
 async function rowsOnShards(

@@ -5,7 +5,6 @@ import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './in
 
 /** Selects index rows or claims of one shard. */
 export interface IndexRowsToInspect {
-  /** The entry of the index in the catalog. */
   readonly entry: CatalogEntry
   /** The shard's number. */
   readonly shard: number
@@ -17,7 +16,6 @@ export interface IndexRowsToInspect {
 export interface InspectedIndexRow {
   readonly key: readonly InspectedValue[]
   readonly entity: EntityId
-  /** The stamp of the row. */
   readonly version: number
   /** The current bag of the entity; undefined if it is deleted or cannot be read. */
   readonly bag: Bag | undefined

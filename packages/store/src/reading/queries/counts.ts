@@ -40,7 +40,6 @@ export interface CountOptions extends CallOptions, ReplicaReadOptions {
 export const MAX_TOGETHER = 128
 
 export interface Counts {
-  /** Counts the entities that match each plan. */
   countAll(sources: Sources, plans: readonly QueryPlan[], options: CountOptions): Promise<number[]>
   /** Adds the number of all entities that match to the first pages of plans. */
   withCounts(

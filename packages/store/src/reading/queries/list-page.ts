@@ -27,7 +27,6 @@ export interface ListPage<P extends IndexProperties = IndexProperties> extends Q
   readonly verified: boolean
 }
 
-/** How a list reads its rows. */
 export interface ListReading {
   readonly rows: (plan: QueryPlan) => RowReaderFrom
   readonly isVerified: boolean

@@ -14,7 +14,6 @@ import {
 import { notReady } from '../../catalog/ready-indexes.ts'
 import type { Sources } from '../steps/read.ts'
 
-/** One condition of an intersection. */
 export interface Condition {
   readonly index: IndexDefinitionData
   readonly where: object

@@ -12,7 +12,6 @@ import { wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
 
-/** All matches to read of one plan. */
 export interface MatchesToRead {
   readonly plan: QueryPlan
   readonly options: Pick<GetAllOptions, 'signal' | 'onDamaged'>

@@ -14,7 +14,6 @@ import { wholeReader, type RowReaderFrom } from '../rows/row-reader.ts'
 import type { Completeness } from '../steps/completeness.ts'
 import type { Sources } from '../steps/read.ts'
 
-/** Pages to read together. */
 export interface PagesToRead {
   readonly plans: readonly (QueryPlan | IntersectionPlan)[]
   readonly options: Pick<QueryOptions, 'cursor' | 'signal' | 'onDamaged'>

@@ -17,7 +17,6 @@ import type { ListCost } from './list-cost.ts'
 import { readParts } from './part-reader.ts'
 import type { RowReaderFrom } from './row-reader.ts'
 
-/** The list to read from a covering index. */
 export interface CoveredList {
   readonly entry: CatalogEntry
   readonly plan: Pick<QueryPlan, 'rowsTellPlaces' | 'shards'>

@@ -6,7 +6,6 @@ import { LayoutChanged } from '../../catalog/layout-changed.ts'
 import type { ReadView } from '../freshness/replica-reads.ts'
 import type { Sources } from './read.ts'
 
-/** The shards that plans read. */
 type Planned = readonly Pick<QueryPlan, 'shards' | 'placement'>[]
 
 /** Tells whether the index rows that a call reads lack no committed entity. */

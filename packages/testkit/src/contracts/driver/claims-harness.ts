@@ -10,7 +10,6 @@ import type {
 import { comparable } from './index-rows.ts'
 import { hex, newName } from './harness.ts'
 
-/** A new table of claims. */
 export interface FreshClaims {
   readonly spec: IndexTableSpec
   readonly claims: ClaimTable

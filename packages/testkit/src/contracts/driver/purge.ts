@@ -9,7 +9,6 @@ export function purgeContract(runner: TestFunctions, make: MakeDriverHarness): v
   const { test } = runner
   const bench = withBench(runner, make)
 
-  /** Inserts a tombstone of this version. */
   async function insertTombstone(version: number): Promise<EntityInsert> {
     const row = newEntity(version)
     await bench.shard.entities.insert([{ ...row, body: null }], { epoch })
