@@ -16,13 +16,15 @@ import {
   shardAt,
   upTo,
 } from '@looseleaf/protocol/internal'
-import { indexTarget } from '../pass/index-target.ts'
+import { readDerived } from '../look/read-entities.ts'
+import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.ts'
+import { reconcile } from '../repair/reconcile.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
-import { restamp } from './restamp.ts'
+import { sweepDerived } from '../sweep/sweep-entities.ts'
 
 const PAGE = 200
 
@@ -162,3 +164,15 @@ function entryOf(context: EngineContext, table: string): CatalogEntry | undefine
 }
 
 const call = ({ signal }: Pass): CallOptions => ({ signal })
+
+/**
+ * Writes every row of these entities with their current version, also rows that exist, and repairs their other rows. An existing row needs the
+ * new stamp:
+ * 1. Version 1 of an entity has the row. Version 2 loses it, and its writer schedules the delete of the row.
+ * 2. Version 3 has the row again, but its write of the row is deferred, so the row keeps the stamp of version 1.
+ * 3. The delete of version 2 removes every stamp below 2. Only the stamp of version 3 protects the row.
+ */
+async function restamp(pass: RepairPass, target: IndexTarget, ids: readonly Uint8Array[]): Promise<void> {
+  await sweepDerived(pass, [target], await readDerived(pass, [target], ids), { fill: () => true })
+  await reconcile(pass, [target], ids)
+}

@@ -32,7 +32,7 @@ export const addConsole: AddCommand = (program) => {
     .option('--port <number>', 'port on 127.0.0.1 (default: a free one)', parseWhole)
     .option('--values', 'show values, bytes and keys of entities, including secrets')
     .option('--acts', 'allow adding and dropping the indexes of the config')
-    .does((invocation, options: ConsoleCommandOptions) => serve(invocation, options))
+    .does(serve)
 }
 
 const DETAILS = `The server listens on 127.0.0.1 and asks for no password: every user of this
@@ -71,9 +71,9 @@ async function serve(
     base: BASE,
     // This command makes no traces.
     maxTraces: 0,
-    ...(values === true && { mayShow: () => true }),
-    ...(indexes.length > 0 && { offer: indexes }),
-    ...(acts === true && { acts: { onAct: (act) => output.note(actText(act)) } }),
+    mayShow: values === true ? () => true : undefined,
+    offer: indexes.length > 0 ? indexes : undefined,
+    acts: acts === true ? { onAct: (act) => output.note(actText(act)) } : undefined,
   })
   const server = createServer((request, response) => {
     const { host = 'none' } = request.headers

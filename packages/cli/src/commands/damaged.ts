@@ -77,7 +77,7 @@ export const addDamaged: AddCommand = (program) => {
     .option('--repair', 'give a new version to rows with an invalid one')
     .option('--delete', 'delete entities with damaged bytes')
     .option('--yes', 'confirm --delete')
-    .does((invocation, options: DamagedCommandOptions) => listDamaged(invocation, options))
+    .does(listDamaged)
 }
 
 async function listDamaged(invocation: Invocation, options: DamagedCommandOptions): Promise<ExitCode> {

@@ -27,7 +27,7 @@ export const addTop: AddCommand = (program) => {
   })
     .option('--every <seconds>', 'time between two looks', parseWhole, 2)
     .option('--looks <number>', 'number of looks (default: until Ctrl-C)', parseWhole)
-    .does((invocation, options: TopOptions) => watch(invocation, options))
+    .does(watch)
 }
 
 const DETAILS = `The first line is the opinion of \`looseleaf status\`. Each shard is shown with

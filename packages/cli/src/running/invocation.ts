@@ -70,31 +70,31 @@ export function createInvocation(console: Console, output: Output, options: Comm
     warn = true,
   }: OpenOptions): Promise<DataStore> {
     const { shards, isFromConfig, indexes, router, codec, writing, file } = await invocation.settings(migrate)
-    const { queryTimeMs, deleteDelayMs, onIndexFailure, ...others } = writing
-    const storeOptions = {
+    const { queryTimeMs, deleteDelayMs, onIndexFailure, writeOrder } = writing
+    const fromConfig = {
+      router,
       // Without `migrate` it is a check, which only applies to the config's own store.
-      ...(queryTimeMs !== undefined && (isFromConfig || migrate) && { queryTimeMs }),
-      ...(deleteDelayMs !== undefined && migrate && { deleteDelayMs }),
-      ...(onIndexFailure !== undefined && migrate && { onIndexFailure }),
+      queryTimeMs: isFromConfig || migrate ? queryTimeMs : undefined,
+      deleteDelayMs: migrate ? deleteDelayMs : undefined,
+      onIndexFailure: migrate ? onIndexFailure : undefined,
     }
-    const fromConfig = [...(router ? ['router'] : []), ...Object.keys(storeOptions)]
     const opening = DataStore.open({
       shards,
       migrate,
       acceptEmptyShards,
       // Without `migrate` the indexes come from the store's catalog.
-      ...(migrate && { indexes }),
-      ...(router && { router }),
-      ...(codec && { codec }),
-      ...others,
-      ...storeOptions,
+      indexes: migrate ? indexes : undefined,
+      codec,
+      writeOrder,
+      ...fromConfig,
       onWarning(warning) {
         if (warn) output.warn(warning)
       },
     })
     return opening.catch((error: unknown) => {
-      if (fromConfig.length === 0 || !isLooseleafError(error, 'LAYOUT_MISMATCH')) throw error
-      const message = `${error.message} (Given by ${file}: ${fromConfig.join(', ')}.)`
+      const given = Object.entries(fromConfig).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+      if (given.length === 0 || !isLooseleafError(error, 'LAYOUT_MISMATCH')) throw error
+      const message = `${error.message} (Given by ${file}: ${given.join(', ')}.)`
       throw new LooseleafError(error.code, message, { shard: error.shard, cause: error })
     })
   }
@@ -119,15 +119,8 @@ async function readSettings(console: Console, options: CommonOptions, create: bo
   const loaded = file === undefined ? undefined : await loadConfig(file, signal)
   const named = options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined)
   const shards = givenShards(named, loaded, { cwd, create })
-  const { indexes: listed = [], kinds = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}
-  const { deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure }: Partial<LooseleafConfig> =
-    loaded?.config ?? {}
-  const writing = {
-    ...(deleteDelayMs !== undefined && { deleteDelayMs }),
-    ...(queryTimeMs !== undefined && { queryTimeMs }),
-    ...(writeOrder !== undefined && { writeOrder }),
-    ...(onIndexFailure !== undefined && { onIndexFailure }),
-  }
+  const writing: LooseleafConfig = loaded?.config ?? {}
+  const { indexes: listed = [], kinds = [], router, codec } = writing
   const indexes = [...listed, ...indexesOf(...kinds)]
   return { shards, isFromConfig: named === undefined, indexes, kinds, router, codec, writing, file }
 }

@@ -2,6 +2,7 @@ import { LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
 import { badArgument, isRecord } from '@looseleaf/core/internal'
 import { MAX_CONDITIONS, requireDefinition } from '@looseleaf/index-engine/internal'
 
+const MAX_WHERES = 1_000
 const EXPECTED = `an array of 1 to ${MAX_CONDITIONS} conditions, each { index, where }`
 
 /** Copies the conditions of an intersection. Throws `BAD_OPTION` and `BAD_INDEX`. The query checks each `where` later. */
@@ -29,4 +30,16 @@ export function takeConditions(
     }
     return { index, where: where as object }
   })
+}
+
+/** Copies the conditions of a call that takes many. Throws `BAD_OPTION`. The query checks each `where` later. */
+export function takeWheres(call: string, wheres: unknown): readonly object[] {
+  if (!Array.isArray(wheres)) throw badArgument(call, 'an array of conditions', wheres)
+  if (wheres.length > MAX_WHERES) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `${call} takes ${MAX_WHERES} conditions at the most; got ${wheres.length}.`,
+    )
+  }
+  return Array.from(wheres as object[])
 }

@@ -15,8 +15,7 @@ import {
   type IndexConditions,
 } from '@looseleaf/index-engine/internal'
 import { optionsOf } from '../../call-options.ts'
-import { takeConditions } from '../../calls/take-conditions.ts'
-import { takeWheres } from '../../calls/take-wheres.ts'
+import { takeConditions, takeWheres } from '../../calls/take-conditions.ts'
 import { StoreManagement } from '../../catalog/store-management.ts'
 import type { Observing } from '../../observing/observing.ts'
 import type { CountedPage, CountOptions, QueryManyOptions } from './counts.ts'
