@@ -24,8 +24,9 @@ import { footerOf } from './requests/footer.ts'
 import { pageHeaders } from './requests/headers.ts'
 import { answerTo, notFound, type Answer, type Page } from './requests/routes.ts'
 import type { Purposes } from './indexes/purposes.ts'
+import type { MayShow, ShownStore } from './requests/shown-store.ts'
 import { shardsPage } from './shards/shards-page.ts'
-import { checkedMayShow, type MayShow } from './entities/visibility.ts'
+import { checkedMayShow } from './entities/visibility.ts'
 import { tracesPage, xrayPage } from './xrays/xray-page.ts'
 
 export interface ConsoleOptions {
@@ -119,7 +120,8 @@ export function createConsole(options: ConsoleOptions): Console {
   const { onWarning } = store.context
   const mayShow = options.mayShow && checkedMayShow(options.mayShow, onWarning)
   const traces = createKeptTraces(maxTraces)
-  const places = createKeptPlaces()
+  const shown: ShownStore = { store, base, mayShow }
+  const indexOptions = { places: createKeptPlaces(), purposes }
   const { offer, pages = [] } = options
   const actPages = offer === undefined ? pages : [offeredPage({ store, offer, purposes }), ...pages]
   checkPageNames(actPages)
@@ -155,14 +157,12 @@ export function createConsole(options: ConsoleOptions): Console {
   ]
   const routes = new Map<string, Page>([
     ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats(), suggestions) })],
-    ['shards', ({ signal }) => shardsPage({ store, base }, signal)],
-    ['entity', (request) => entityPage({ store, base, mayShow }, request)],
+    ['shards', (request) => shardsPage(shown, request)],
+    ['entity', (request) => entityPage(shown, request)],
     [
       'index',
       (request) =>
-        request.rest === ''
-          ? indexesPage({ store, base }, request)
-          : indexPage({ store, base, mayShow, places, purposes }, request),
+        request.rest === '' ? indexesPage(shown, request) : indexPage({ ...shown, ...indexOptions }, request),
     ],
   ])
 

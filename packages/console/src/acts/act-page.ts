@@ -1,8 +1,8 @@
-import { isError } from '@looseleaf/core/internal'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Html, markup } from '../kit/html.ts'
 import { capital } from '../kit/text.ts'
 import { headersWith } from '../requests/headers.ts'
+import { messageOf } from '../requests/read-part.ts'
 import type { Answer } from '../requests/routes.ts'
 import { ACT_FORM, actState, END, idOf } from './act-button.ts'
 import type { Act, Acts, PlannedAct, RunningAct } from './acts.ts'
@@ -145,8 +145,7 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
       // Closes the connection instead of waiting for the rest of an unread form.
       response.setHeader('connection', 'close')
       const status = error instanceof Refusal ? error.status : 500
-      const message = isError(error) ? error.message : 'An unknown error occurred.'
-      const body = markup`<h1>Not done</h1><p>${message}</p><p><a href="${path}">Back</a></p>`
+      const body = markup`<h1>Not done</h1><p>${messageOf(error)}</p><p><a href="${path}">Back</a></p>`
       send(response, { status, title: 'Not done', body })
     }
   }

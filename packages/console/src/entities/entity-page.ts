@@ -1,5 +1,4 @@
 import { isLooseleafError, type Bag } from '@looseleaf/core'
-import type { DataStore } from '@looseleaf/store'
 import {
   inspectEntity,
   type InspectedEntity,
@@ -10,7 +9,8 @@ import { hexDump } from './hex-dump.ts'
 import { markup, type Html } from '../kit/html.ts'
 import { recentEntities } from './recent-entities.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
-import { hiddenReason, isShown, keyText, tableAddress, type MayShow } from './visibility.ts'
+import type { ShownStore } from '../requests/shown-store.ts'
+import { hiddenReason, isShown, keyText, tableAddress } from './visibility.ts'
 import { bytesText, capital, counted, cut, exactTimeText } from '../kit/text.ts'
 import { typeOf, valueText } from './value-text.ts'
 import { long, noteOf, table } from '../kit/table.ts'
@@ -20,23 +20,15 @@ const MAX_BYTES = 512
 const MAX_PROPERTIES = 100
 const MAX_ROWS = 200
 
-export interface EntityPageOptions {
-  readonly store: Pick<DataStore, 'context'>
-  readonly base: string
-  readonly mayShow: MayShow | undefined
-}
-
 /** Renders the page of an entity. Its id comes from the path or from the form. Without an id it lists the latest writes. */
-export async function entityPage(
-  { store, base, mayShow }: EntityPageOptions,
-  { rest, query, signal }: PageRequest,
-): Promise<Answer> {
+export async function entityPage(shown: ShownStore, { rest, query, signal }: PageRequest): Promise<Answer> {
+  const { store, base, mayShow } = shown
   const requested = (rest || (query.get('id') ?? '')).trim()
   const form = idForm(base, requested)
   if (requested === '') {
     const body = markup`<h1>Entities</h1>
 <p class="lead">The page of an entity shows its stored bytes and each of its index rows.</p>${form}
-${await recentEntities({ context: store.context, base, mayShow }, signal)}`
+${await recentEntities(shown, signal)}`
     return { status: 200, title: 'Entities', body }
   }
   const found = await inspectEntity(store.context, requested, { signal }).catch((error: unknown) => {

@@ -2,8 +2,9 @@ import { formatId, isLooseleafError, type Bag } from '@looseleaf/core'
 import type { EntityPageRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { readPart } from '../requests/read-part.ts'
+import type { MayShow, ShownStore } from '../requests/shown-store.ts'
 import { markup, type Html } from '../kit/html.ts'
-import { entityLink, isShown, type MayShow } from './visibility.ts'
+import { entityLink, isShown } from './visibility.ts'
 import { moment, noteOf, table } from '../kit/table.ts'
 import { bytesText, capital, counted, exactTimeText } from '../kit/text.ts'
 import { valueText } from './value-text.ts'
@@ -17,18 +18,12 @@ const MAX_SHARDS = 16
 /** Largest body that is read to find the kind, in bytes. The bodies of all shards are in memory together. */
 const MAX_BODY = 4096
 
-export interface RecentOptions {
-  readonly context: DataStore['context']
-  readonly base: string
-  readonly mayShow: MayShow | undefined
-}
-
 /** Renders the latest writes, with ids and kinds. The page of an entity has its other values. */
 export async function recentEntities(
-  { context, base, mayShow }: RecentOptions,
+  { store, base, mayShow }: ShownStore,
   signal: AbortSignal,
 ): Promise<Html> {
-  const { driver, bodies } = context
+  const { driver, bodies } = store.context
   const shards = driver.shards.slice(0, MAX_SHARDS)
   const pages = await Promise.all(
     shards.map(({ entities }) =>

@@ -2,10 +2,8 @@ import { LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
 import { describeKind, onRejected, isPromise } from '@looseleaf/core/internal'
 import type { InspectedValue } from '@looseleaf/store/internal'
 import { markup, type Html } from '../kit/html.ts'
+import type { MayShow } from '../requests/shown-store.ts'
 import { valueText } from './value-text.ts'
-
-/** Tells whether the values of an entity may be shown. */
-export type MayShow = (bag: Bag, id: EntityId) => boolean
 
 /**
  * Returns a `mayShow` that throws `BAD_OPTION` if the given one throws or returns a promise. Its first exception becomes a warning to the

@@ -1,5 +1,4 @@
 import type { CatalogEntry, ShardSizes } from '@looseleaf/core/internal'
-import type { DataStore } from '@looseleaf/store'
 import { inspectIndexRows, type InspectedIndexRow, type InspectedIndexRows } from '@looseleaf/store/internal'
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { markup, type Html } from '../kit/html.ts'
@@ -7,24 +6,15 @@ import { definitionFacts, stateText } from './index-text.ts'
 import type { KeptPlaces } from './kept-places.ts'
 import { purposeOf, type Purposes } from './purposes.ts'
 import { notFound, type Answer, type PageRequest } from '../requests/routes.ts'
-import {
-  entityLink,
-  hiddenReason,
-  isShown,
-  keyText,
-  tableAddress,
-  type MayShow,
-} from '../entities/visibility.ts'
+import type { ShownStore } from '../requests/shown-store.ts'
+import { entityLink, hiddenReason, isShown, keyText, tableAddress } from '../entities/visibility.ts'
 import { bytesText, capital, counted, cut } from '../kit/text.ts'
 import { noteOf, table } from '../kit/table.ts'
 
 const PAGE_ROWS = 25
 const MAX_SHARDS = 64
 
-export interface IndexPageOptions {
-  readonly store: Pick<DataStore, 'context'>
-  readonly base: string
-  readonly mayShow: MayShow | undefined
+interface IndexPageOptions extends ShownStore {
   readonly places: KeptPlaces
   readonly purposes: Purposes
 }

@@ -1,23 +1,11 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
 import type { CatalogEntry } from '@looseleaf/core/internal'
+import { predicateText, propertyText } from '@looseleaf/index-engine/internal'
 import { markup, type Html } from '../kit/html.ts'
 
 /** Returns a text such as `published time desc, tags string[]`. */
 export function columnsText({ properties }: Pick<IndexDefinitionData, 'properties'>): string {
-  return properties
-    .map(
-      ({ name, type, many, order }) => `${name} ${type}${many ? '[]' : ''}${order === 'desc' ? ' desc' : ''}`,
-    )
-    .join(', ')
-}
-
-/** Returns a text such as `_kind = entry`; empty for an index of all entities. */
-export function onText({ on = {} }: Pick<IndexDefinitionData, 'on'>): string {
-  return Object.entries(on)
-    .map(([name, value]) =>
-      typeof value === 'object' ? `${name} in (${value.join(', ')})` : `${name} = ${value}`,
-    )
-    .join(' and ')
+  return properties.map(propertyText).join(', ')
 }
 
 export function stateText({ state, hidden, paused }: CatalogEntry): string {
@@ -29,7 +17,7 @@ export function definitionFacts(definition: IndexDefinitionData): Html {
   const { shardOn, on, include, unique } = definition
   return markup`<dt>columns</dt><dd>${columnsText(definition)}</dd>
 <dt>row location</dt><dd>${shardOn === 'id' ? 'on the shard of their entity' : `on the shard of their ${shardOn}`}</dd>
-${on === undefined ? undefined : markup`<dt>only for</dt><dd>${onText(definition)}</dd>`}
+${on === undefined ? undefined : markup`<dt>only for</dt><dd>${predicateText(on)}</dd>`}
 ${include === undefined ? undefined : markup`<dt>includes</dt><dd>${include.join(', ')}</dd>`}
 ${unique ? markup`<dt>unique</dt><dd>one row per key names the entity that holds it</dd>` : undefined}`
 }

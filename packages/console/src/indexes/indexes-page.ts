@@ -1,9 +1,10 @@
 import type { CatalogEntry, ShardSizes } from '@looseleaf/core/internal'
-import type { DataStore } from '@looseleaf/store'
+import { predicateText } from '@looseleaf/index-engine/internal'
 import { readSizes } from '../requests/read-part.ts'
 import { markup, type Html } from '../kit/html.ts'
-import { columnsText, onText, stateText } from './index-text.ts'
+import { columnsText, stateText } from './index-text.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
+import type { ShownStore } from '../requests/shown-store.ts'
 import { tableAddress } from '../entities/visibility.ts'
 import { bytesText, capital, counted, cut } from '../kit/text.ts'
 import { noteOf, table } from '../kit/table.ts'
@@ -12,14 +13,9 @@ const MAX_INDEXES = 100
 const MAX_KINDS = 50
 const MAX_OF_KIND = 20
 
-export interface IndexesPageOptions {
-  readonly store: Pick<DataStore, 'context'>
-  readonly base: string
-}
-
 /** Renders the list of all indexes, or of indexes whose name contains a text, and of their kinds. */
 export async function indexesPage(
-  { store, base }: IndexesPageOptions,
+  { store, base }: ShownStore,
   { query, signal }: PageRequest,
 ): Promise<Answer> {
   const { driver, catalog } = store.context
@@ -61,7 +57,7 @@ function indexRow(
   return [
     markup`<a href="${tableAddress(base, name, of)}">${name}</a>${generation > 1 ? ` ${generation}` : ''}${unique ? ' (claims)' : ''}`,
     columnsText(entry),
-    onText(entry),
+    predicateText(entry.on ?? {}),
     stateText(entry),
     shardOn,
     isKnown ? known.reduce((sum, { rows }) => sum + rows, 0).toLocaleString('en-US') : unknown,

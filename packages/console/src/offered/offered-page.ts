@@ -1,9 +1,10 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
-import { isError, platformTime } from '@looseleaf/core/internal'
+import { platformTime } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import type { ActPage } from '../acts/act-page.ts'
 import { purposeOf, type Purposes } from '../indexes/purposes.ts'
 import { markup } from '../kit/html.ts'
+import { messageOf } from '../requests/read-part.ts'
 import { LIMIT_MS } from '../requests/routes.ts'
 import { readOffered } from './index-state.ts'
 import { offeredSection, stateOf } from './offered-section.ts'
@@ -27,9 +28,7 @@ export function offeredPage({ store, offer, purposes = {} }: OfferedPageOptions)
     acts: ['add', 'drop'],
     async part({ isAllowed }) {
       const signal = platformTime.abortAfter(LIMIT_MS)
-      const offered = await readOffered(store, offer, { signal }).catch((error: unknown) =>
-        isError(error) ? error.message : 'An unknown error occurred.',
-      )
+      const offered = await readOffered(store, offer, { signal }).catch(messageOf)
       if (typeof offered === 'string')
         return {
           body: markup`<p>The state of the indexes is unknown: ${offered} Until the store answers, no index can be added or dropped.</p>`,

@@ -28,7 +28,7 @@ test('the section of a partial index shows its condition', () => {
   const on = { _kind: 'entry', open: true }
   const definition = { name: 'by_name', properties: [], shardOn: 'id', on } as never
   const { text } = offeredSection({ definition, hasCleaner: true, generations: [] }, undefined, false)
-  expect(text).toContain('<dt>only for</dt><dd>_kind = entry and open = true</dd>')
+  expect(text).toContain('<dt>only for</dt><dd>_kind = &#34;entry&#34; and open = true</dd>')
 })
 
 test('the section of a building index says whether a cleaner runs', () => {

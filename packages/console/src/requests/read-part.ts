@@ -4,6 +4,11 @@ import { platformTime, type ShardSizes, isError } from '@looseleaf/core/internal
 /** Time limit of a part of a page in milliseconds: a silent shard must not delay the other parts. */
 const LIMIT_MS = 2000
 
+/** Returns the message of an error for a page. */
+export function messageOf(error: unknown): string {
+  return isError(error) ? error.message : 'An unknown error occurred.'
+}
+
 /** Data for a part of a page, or the reason why it is missing. */
 export type PartResult<T> =
   | { readonly value: T; readonly failure?: undefined }
@@ -20,7 +25,7 @@ export async function readPart<T>(
   } catch (error) {
     if (signal.aborted) throw error
     if (limit.aborted) return { failure: `No answer within ${LIMIT_MS / 1000} seconds.` }
-    return { failure: isError(error) ? error.message : 'An unknown error occurred.' }
+    return { failure: messageOf(error) }
   }
 }
 

@@ -1,6 +1,7 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { platformTime, isError } from '@looseleaf/core/internal'
+import { platformTime } from '@looseleaf/core/internal'
 import { markup, type Html } from '../kit/html.ts'
+import { messageOf } from './read-part.ts'
 
 export interface PageRequest {
   /** Decoded path after the name of the page and a slash; empty without one. */
@@ -42,10 +43,7 @@ export async function answerTo(routes: Routes, path: string, query: string): Pro
   } catch (error) {
     return signal.aborted
       ? failed(503, `The store did not answer within ${LIMIT_MS / 1000} seconds.`)
-      : failed(
-          isLooseleafError(error) ? 503 : 500,
-          isError(error) ? error.message : 'An unknown error occurred.',
-        )
+      : failed(isLooseleafError(error) ? 503 : 500, messageOf(error))
   } finally {
     signal.removeEventListener('abort', onAbort)
   }

@@ -1,7 +1,6 @@
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { readShardReports, type ShardReport } from '@looseleaf/cleaner/internal'
 import type { ShardSizes } from '@looseleaf/core/internal'
-import type { DataStore } from '@looseleaf/store'
 import {
   readFailures,
   readReplicas,
@@ -14,7 +13,8 @@ import {
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from '../kit/html.ts'
-import type { Answer } from '../requests/routes.ts'
+import type { Answer, PageRequest } from '../requests/routes.ts'
+import type { ShownStore } from '../requests/shown-store.ts'
 import { bytesText, capital, counted, cut, durationText, milliseconds, timeText } from '../kit/text.ts'
 import { long, moment, noteOf, table } from '../kit/table.ts'
 
@@ -28,18 +28,13 @@ const MANY_MS = 10_000
 const NOTES_MS = 1_500
 const MAX_FAILING = 20
 
-export interface ShardsPageOptions {
-  readonly store: Pick<DataStore, 'stats' | 'context'>
-  readonly base: string
-}
-
 /** Renders the page about the shards: their contents, their cleaner, and the statements of this process. */
-export async function shardsPage({ store, base }: ShardsPageOptions, signal: AbortSignal): Promise<Answer> {
+export async function shardsPage({ store, base }: ShownStore, { signal }: PageRequest): Promise<Answer> {
   const { callsInFlight, shards, removals, cache } = store.stats()
   const { driver, catalog } = store.context
   const [report, followed, sizes, replicas, failing] = await Promise.all([
-    readPart((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
-    readPart((limited) => readShardReports({ context: store.context }, { signal: limited }), signal),
+    readPart((limited) => readCleanerReport(store, { signal: limited }), signal),
+    readPart((limited) => readShardReports(store, { signal: limited }), signal),
     readSizes(driver, signal),
     readPart((limited) => readReplicas(store.context, { signal: limited }), signal),
     readPart((limited) => readFailures(store.context, { signal: limited, lateMs: NOTES_MS }), signal),
