@@ -55,7 +55,7 @@ async function found(store: DataStore): Promise<number> {
 
 test('a cleaner notices a TRUNCATE of an index table and fills the index again', async () => {
   const { urls } = await freshShards(1)
-  const { store } = await open(urls, leapingTime())
+  const { store, warnings } = await open(urls, leapingTime())
   await store.putMany(users)
   const cleaner = startTunedCleaner(store, { settleMs: 0, sweepEveryMs: 1e12, catalogMs: MINUTE })
   onTestFinished(() => cleaner.stop())
