@@ -2,7 +2,7 @@
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
 export { arrayOf } from './platform/array-of.ts'
-export { countIn, parseObject, toObject } from './platform/json-object.ts'
+export { countIn, countsIn, parseObject, toObject, textIn } from './platform/json-object.ts'
 export { isBytes, isDate, isError, isPlainObject, isPromise } from './platform/kind-of-object.ts'
 export { platformTime, type PlatformTime } from './platform/platform-time.ts'
 export {

@@ -1,4 +1,4 @@
-import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
+import { countIn, countsIn, parseObject, textIn, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
 
 /** A change whose handler failed and that will be retried. */
 export interface Failing {
@@ -34,17 +34,11 @@ export function recordFromText(text: string): PartitionRecord | undefined {
   if (value === undefined) return undefined
   return {
     incarnation: textIn(value, 'incarnation'),
-    place: { updated: countIn(value, 'updated'), addedId: countIn(value, 'addedId') },
+    place: countsIn(value, ['updated', 'addedId']),
     since: countIn(value, 'since'),
     failing: failingIn(value['failing']),
     process: textIn(value, 'process'),
   }
-}
-
-/** Returns the string under this name, or an empty one. */
-export function textIn(value: Readonly<Record<string, unknown>>, name: string): string {
-  const text = value[name]
-  return typeof text === 'string' ? text : ''
 }
 
 /** Parses a list of failing changes, and skips items that are not valid. */
@@ -54,7 +48,6 @@ export function failingIn(list: unknown): Failing[] {
     const value = toObject(item) ?? {}
     const { id, error } = value
     if (typeof id !== 'string' || typeof error !== 'string') return []
-    const counts = { version: countIn(value, 'version'), attempts: countIn(value, 'attempts') }
-    return [{ id, ...counts, error, failedAt: countIn(value, 'failedAt') }]
+    return [{ id, error, ...countsIn(value, ['version', 'attempts', 'failedAt']) }]
   })
 }

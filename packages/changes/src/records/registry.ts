@@ -1,9 +1,8 @@
 import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
-import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
+import { countIn, parseObject, textIn, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { placeAt, REGISTRY_TASK, shardAt, type FollowedPlace } from '@looseleaf/protocol/internal'
 import { editWhenFree } from './edit-when-free.ts'
-import { textIn } from './partition-record.ts'
 
 /** The registration of a consumer. A consumer that was dropped and started again has a new one. */
 export interface Registration {

@@ -1,4 +1,4 @@
-import { countIn, toObject } from '@looseleaf/core/internal'
+import { countIn, textIn, toObject } from '@looseleaf/core/internal'
 import { throttleReasons, type Throttled } from '../pass/waits.ts'
 
 /** Speed of the work on a part. It is saved with the part, so that other processes can see whether the work proceeds. */
@@ -16,10 +16,10 @@ export function paceFrom(value: unknown): Pace | undefined {
   const found = toObject(value) ?? {}
   const savedAt = countIn(found, 'savedAt')
   if (savedAt === 0) return undefined
-  const { worker, waited } = found
+  const { waited } = found
   return {
     savedAt,
-    worker: typeof worker === 'string' ? worker : '',
+    worker: textIn(found, 'worker'),
     rate: countIn(found, 'rate'),
     throttledBy: throttleReasons.find((reason) => reason === found['throttledBy']),
     waited: typeof waited === 'number' ? waited : 0,

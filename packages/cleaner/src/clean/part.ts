@@ -1,4 +1,4 @@
-import { countIn, parseObject } from '@looseleaf/core/internal'
+import { countsIn, parseObject, textIn } from '@looseleaf/core/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 import { paceFrom, type Pace } from './pace.ts'
 
@@ -29,17 +29,14 @@ export interface Part {
   pace: Pace | undefined
 }
 
+const countNames = ['addedId', 'seen', 'total', 'missing', 'rounds', 'duplicates'] as const
+
 export function freshPart(run: string): Part {
   return {
     run,
     phase: 'entities',
-    addedId: 0,
     place: '',
-    seen: 0,
-    total: 0,
-    missing: 0,
-    rounds: 0,
-    duplicates: 0,
+    ...countsIn({}, countNames),
     tally: emptyTally(),
     pace: undefined,
   }
@@ -48,7 +45,7 @@ export function freshPart(run: string): Part {
 /** Moves a part to the start of a phase. */
 export function enterPhase(part: Part, phase: Part['phase']): void {
   const duplicates = phase === 'done' ? part.duplicates : 0
-  Object.assign(part, { phase, addedId: 0, place: '', seen: 0, total: 0, missing: 0, rounds: 0, duplicates })
+  Object.assign(part, countsIn({}, countNames), { phase, place: '', duplicates })
 }
 
 export function isPast(part: Part, phase: Phase): boolean {
@@ -69,19 +66,14 @@ export function partToText({ phase, ...part }: Part): string {
 export function partFromText(text: string): Part | undefined {
   const value = parseObject(text)
   if (value === undefined) return undefined
-  const { run, stage, place } = value
+  const { run, stage } = value
   const phase = phases.find((name) => name === stage) ?? (stage === 'done' ? stage : undefined)
   if (typeof run !== 'string' || phase === undefined) return undefined
   return {
     run,
     phase,
-    addedId: countIn(value, 'addedId'),
-    place: typeof place === 'string' ? place : '',
-    seen: countIn(value, 'seen'),
-    total: countIn(value, 'total'),
-    missing: countIn(value, 'missing'),
-    rounds: countIn(value, 'rounds'),
-    duplicates: countIn(value, 'duplicates'),
+    place: textIn(value, 'place'),
+    ...countsIn(value, countNames),
     tally: tallyFrom(value['tally']),
     pace: paceFrom(value['pace']),
   }

@@ -1,6 +1,5 @@
-import { countIn, parseObject } from '@looseleaf/core/internal'
 import type { CallOptions } from '@looseleaf/core'
-import type { TaskTable } from '@looseleaf/core/internal'
+import { countsIn, parseObject, type TaskTable } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { editTasks, shardAt, untilFree } from '@looseleaf/protocol/internal'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
@@ -144,11 +143,9 @@ function runFromText(text: string): RunRecord | undefined {
   if (value === undefined || typeof run !== 'string') return undefined
   return {
     run,
-    number: countIn(value, 'number'),
+    ...countsIn(value, ['number', 'startedAt', 'finishedAt']),
     state: value['state'] === 'running' ? 'running' : 'done',
     rewrites: value['rewrites'] === true,
-    startedAt: countIn(value, 'startedAt'),
-    finishedAt: countIn(value, 'finishedAt'),
     tally: tallyFrom(value['tally']),
     filled: value['filled'] === true,
   }

@@ -1,3 +1,5 @@
+import { countsIn, toObject } from '@looseleaf/core/internal'
+
 /** Counts of the work of a pass. */
 export interface Tally {
   /** Entities read, including tombstones. */
@@ -36,18 +38,7 @@ const names = [
 ] as const satisfies readonly (keyof Tally)[]
 
 export function emptyTally(): Tally {
-  return {
-    entities: 0,
-    rows: 0,
-    added: 0,
-    removed: 0,
-    fenced: 0,
-    postponed: 0,
-    misplaced: 0,
-    misfits: 0,
-    duplicates: 0,
-    undecodable: 0,
-  }
+  return countsIn({}, names)
 }
 
 export function addTally(tally: Tally, more: Partial<Tally>): void {
@@ -62,11 +53,5 @@ export function sumTallies(tallies: Iterable<Partial<Tally>>): Tally {
 
 /** Reads counts from parsed JSON. A value that is not a count becomes 0. */
 export function tallyFrom(value: unknown): Tally {
-  const tally = emptyTally()
-  if (typeof value !== 'object' || value === null) return tally
-  for (const name of names) {
-    const count = (value as Record<string, unknown>)[name]
-    if (typeof count === 'number' && Number.isSafeInteger(count)) tally[name] = count
-  }
-  return tally
+  return countsIn(toObject(value) ?? {}, names)
 }

@@ -1,4 +1,4 @@
-import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
+import { countIn, countsIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
 
 /** Saved progress of the purge of a shard. */
 export interface PurgeRecord {
@@ -30,6 +30,5 @@ export function recordFromText(text: string): PurgeRecord {
 }
 
 function placeIn(value: Record<string, unknown>, name: string): UpdatedPlace {
-  const place = toObject(value[name]) ?? {}
-  return { updated: countIn(place, 'updated'), addedId: countIn(place, 'addedId') }
+  return countsIn(toObject(value[name]) ?? {}, ['updated', 'addedId'])
 }

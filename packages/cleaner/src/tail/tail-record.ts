@@ -1,5 +1,5 @@
 import { processName } from '@looseleaf/protocol/internal'
-import { countIn, parseObject } from '@looseleaf/core/internal'
+import { countsIn, parseObject, textIn } from '@looseleaf/core/internal'
 import { windowFromText, type TailWindow } from './tail-window.ts'
 
 /** Saved progress of a tail, for the next process that follows the shard and for reports. */
@@ -23,13 +23,7 @@ export function recordFromText(text: string): TailRecord | undefined {
   const window = windowFromText(text)
   if (window === undefined) return undefined
   const value = parseObject(text) ?? {}
-  const { worker } = value
-  return {
-    window,
-    worker: typeof worker === 'string' ? worker : '',
-    behindMs: countIn(value, 'behindMs'),
-    wasBehindMs: countIn(value, 'wasBehindMs'),
-  }
+  return { window, worker: textIn(value, 'worker'), ...countsIn(value, ['behindMs', 'wasBehindMs']) }
 }
 
 /** Returns the length of the gap in milliseconds. */

@@ -1,5 +1,6 @@
 import {
   countIn,
+  countsIn,
   type EntityPageRow,
   parseObject,
   throwIfAborted,
@@ -124,6 +125,5 @@ export function windowFromText(text: string): TailWindow | undefined {
   if (typeof gap !== 'object' || gap === null) return window
   const { since, before } = gap as { since?: unknown; before?: Record<string, unknown> }
   if (typeof since !== 'number' || typeof before !== 'object') return window
-  const place = { updated: countIn(before, 'updated'), addedId: countIn(before, 'addedId') }
-  return { ...window, gap: { since, before: place } }
+  return { ...window, gap: { since, before: countsIn(before, ['updated', 'addedId']) } }
 }

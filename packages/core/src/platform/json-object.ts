@@ -17,3 +17,17 @@ export function countIn(value: Record<string, unknown>, name: string): number {
   const count = value[name]
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : 0
 }
+
+/** Returns the counts under these names. */
+export function countsIn<Name extends string>(
+  value: Record<string, unknown>,
+  names: readonly Name[],
+): Record<Name, number> {
+  return Object.fromEntries(names.map((name) => [name, countIn(value, name)])) as Record<Name, number>
+}
+
+/** Returns the string under a name in such an object; empty if there is none. */
+export function textIn(value: Readonly<Record<string, unknown>>, name: string): string {
+  const text = value[name]
+  return typeof text === 'string' ? text : ''
+}
