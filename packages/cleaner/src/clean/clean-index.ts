@@ -20,7 +20,7 @@ import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle, type Throttle } from '../pass/throttle.ts'
-import { TUNING, withoutTuning, type Tuned } from '../pass/tuning.ts'
+import { tuningOf, withoutTuning, type Tuned } from '../pass/tuning.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'
 import { droppedIndex, explainMissingTable } from './dropped-index.ts'
@@ -152,6 +152,7 @@ async function cleanActive(
   { throttle: shared, onWork }: SharedByWork,
 ): Promise<CleanResult> {
   const { signal } = options
+  const tuning = tuningOf(options)
   const throttle = shared ?? createThrottle(context.time, options.rowsPerSecond)
   const isChecked = entries.some((entry) => mustCheck(entry, options))
   const planned = phases.filter((phase) => phase !== 'check' || isChecked)
@@ -177,14 +178,13 @@ async function cleanActive(
   const lease: LeaseOptions = {
     owner: context.random.uuid(),
     leaseMs: options.leaseMs ?? 30_000,
-    checkpointMs: options.checkpointMs ?? TUNING.checkpointMs,
+    checkpointMs: tuning.checkpointMs,
     onRemoved: (target, shard, removed) => meter.addWork(target, shard, { ...emptyTally(), removed }),
     paceOf: meter.paceOf,
   }
-  const pollMs = options.pollMs ?? TUNING.pollMs
   const tables = active.map(({ table }) => table)
   const { restart } = options
-  const records = await joinRuns(context, tables, workerOf(lease, pollMs), { signal, restart })
+  const records = await joinRuns(context, tables, workerOf(lease, tuning.pollMs), { signal, restart })
   const runs = new Map(
     active.map((entry) => [indexTarget(context, entry), records.get(entry.table) as RunRecord] as const),
   )
@@ -192,9 +192,7 @@ async function cleanActive(
     context,
     runs,
     lease,
-    pollMs,
-    settleMs: options.settleMs ?? TUNING.settleMs,
-    shardsAtOnce: options.shardsAtOnce ?? TUNING.shardsAtOnce,
+    ...tuning,
     options,
     onWait: options.onWait,
     throttle,

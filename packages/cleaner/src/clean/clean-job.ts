@@ -2,7 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
-import type { Tuned } from '../pass/tuning.ts'
+import type { Tuned, Tuning } from '../pass/tuning.ts'
 import type { Throttle } from '../pass/throttle.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import type { Halts } from './halts.ts'
@@ -11,14 +11,11 @@ import type { ProgressMeter } from './progress.ts'
 import type { RunRecord } from './run-record.ts'
 
 /** The share of one worker in cleaning some indexes. */
-export interface CleanJob {
+export interface CleanJob extends Pick<Tuning, 'pollMs' | 'settleMs' | 'shardsAtOnce'> {
   readonly context: EngineContext
   /** The indexes, each with the run that this worker joined. */
   readonly runs: ReadonlyMap<IndexTarget, RunRecord>
   readonly lease: LeaseOptions
-  readonly pollMs: number
-  readonly settleMs: number
-  readonly shardsAtOnce: number
   /** Called each time that this worker waits for others. */
   readonly onWait?: (() => void) | undefined
   readonly options: Tuned<PassOptions>

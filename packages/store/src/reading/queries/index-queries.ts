@@ -69,14 +69,13 @@ export function createIndexQueries(
   const onIndex = <Options extends ReadCallOptions, Result>(
     name: string,
     index: IndexDefinitionData,
-    options: Options,
+    how: Pick<ReadCall<Options, Result>, 'options' | 'mayStandIn' | 'isWhole'>,
     run: ReadCall<Options, Result>['run'],
-    more: Pick<ReadCall<Options, Result>, 'mayStandIn' | 'isWhole'> = {},
-  ): Promise<Result> => read({ name, options, indexes: [index], mayStandIn: true, ...more, run })
+  ): Promise<Result> => read({ name, indexes: [index], mayStandIn: true, ...how, run })
 
   return {
     query: (index, where, options) =>
-      onIndex('query', index, options, (sources, taken) =>
+      onIndex('query', index, { options }, (sources, taken) =>
         readPage(sources, plan.one(sources, index, where, taken), { options: taken }),
       ),
     intersect: (conditions, options) =>
@@ -88,7 +87,7 @@ export function createIndexQueries(
           readPage(sources, plan.intersection(sources, conditions, taken), { options: taken }),
       }),
     queryMany: (index, wheres, options) =>
-      onIndex('queryMany', index, options, async (sources, taken) => {
+      onIndex('queryMany', index, { options }, async (sources, taken) => {
         const plans = plan.many(sources, index, wheres, taken)
         const budget = { left: MAX_PAGE_BYTES }
         const pages: (QueryPage | CountedPage)[] = []
@@ -100,16 +99,11 @@ export function createIndexQueries(
         return pages
       }),
     queryIds: (index, where, options) =>
-      onIndex(
-        'queryIds',
-        index,
-        options,
-        (sources, taken) =>
-          readPage(sources, plan.one(sources, index, where, taken), { options: taken, rows: idReader }),
-        { mayStandIn: false },
+      onIndex('queryIds', index, { options, mayStandIn: false }, (sources, taken) =>
+        readPage(sources, plan.one(sources, index, where, taken), { options: taken, rows: idReader }),
       ),
     list: (index, where, options) =>
-      onIndex('list', index, options, async (sources, { verify = true, ...taken }) => {
+      onIndex('list', index, { options }, async (sources, { verify = true, ...taken }) => {
         const { view, entries } = sources
         const { rows, isVerified } = listOf(context, view, entries[0]!, verify)
         const planned = plan.one(sources, index, where, taken)
@@ -117,43 +111,27 @@ export function createIndexQueries(
         return { ...(page as ListPage), verified: isVerified }
       }),
     all: (index, where, options) =>
-      onIndex(
-        'getAll',
-        index,
-        options,
-        async (sources, taken) => {
-          const planned = plan.one(sources, index, where, taken)
-          await completeness.mayBePending(sources.view, [planned])
-          const entities: IndexedEntity[] = []
-          await readAll(sources, { plan: planned, options: taken }, (entity) => {
-            // An entity that matches has the indexed properties.
-            entities.push(toEntity(entity) as IndexedEntity)
-          })
-          return entities
-        },
-        { isWhole: true },
-      ),
+      onIndex('getAll', index, { options, isWhole: true }, async (sources, taken) => {
+        const planned = plan.one(sources, index, where, taken)
+        await completeness.mayBePending(sources.view, [planned])
+        const entities: IndexedEntity[] = []
+        await readAll(sources, { plan: planned, options: taken }, (entity) => {
+          // An entity that matches has the indexed properties.
+          entities.push(toEntity(entity) as IndexedEntity)
+        })
+        return entities
+      }),
     count: (index, where, options) =>
-      onIndex(
-        'count',
-        index,
-        options,
-        async (sources, taken) => {
-          const [count] = await countAll(sources, [plan.one(sources, index, where, taken)], taken)
-          return count!
-        },
-        { isWhole: true },
-      ),
+      onIndex('count', index, { options, isWhole: true }, async (sources, taken) => {
+        const [count] = await countAll(sources, [plan.one(sources, index, where, taken)], taken)
+        return count!
+      }),
     countMany: (index, wheres, options) =>
-      onIndex(
-        'countMany',
-        index,
-        options,
-        (sources, taken) => countAll(sources, plan.many(sources, index, wheres, taken), taken),
-        { isWhole: true },
+      onIndex('countMany', index, { options, isWhole: true }, (sources, taken) =>
+        countAll(sources, plan.many(sources, index, wheres, taken), taken),
       ),
     explain: (index, where, options) =>
-      onIndex('explain', index, options, (sources, taken) =>
+      onIndex('explain', index, { options }, (sources, taken) =>
         explainQuery(context.driver, sources.entries[0]!, plan.one(sources, index, where, taken), taken),
       ),
   }
