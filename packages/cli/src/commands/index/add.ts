@@ -91,7 +91,10 @@ export const addAddIndex: AddCommand = (group) => {
 }
 
 /** Returns the current state of the generations with these definitions. */
-async function addedNow(invocation: Invocation, definitions: readonly IndexDefinitionData[]): Promise<Added[]> {
+async function addedNow(
+  invocation: Invocation,
+  definitions: readonly IndexDefinitionData[],
+): Promise<Added[]> {
   const store = await invocation.openStore()
   const all = await store.indexes({ signal: invocation.signal })
   const generations = generationsOf(store)
