@@ -27,10 +27,10 @@ afterEach(() => store.close())
 
 /** Returns index, key and shard of the row of an entity. */
 function placeOf(id: EntityId): { entry: CatalogEntry; key: Key; shard: number } {
-  const { catalog, router } = store.context
+  const { catalog } = store.context
   const entry = catalog.current().indexes.find(({ name }) => name === byName.name) as CatalogEntry
   const key = [Buffer.from(bag.name)]
-  return { entry, key, shard: shardOfRow(entry, router, key, parseId(id)) }
+  return { entry, key, shard: shardOfRow(entry, catalog.current().placement, key, parseId(id)) }
 }
 
 async function covered(): Promise<[titles: unknown[], covered: number]> {

@@ -109,7 +109,12 @@ export async function expectedRows(store: DataStore, name: string): Promise<stri
   for await (const { id, ...bag } of store.scan()) {
     const entityId = parseId(id)
     for (const key of deriveRows(entry, bag).keys) {
-      rows.push(rowText(shardOfRow(entry, store.context.router, key, entityId), { key, entityId }))
+      rows.push(
+        rowText(shardOfRow(entry, store.context.catalog.current().placement, key, entityId), {
+          key,
+          entityId,
+        }),
+      )
     }
   }
   return rows.toSorted()
@@ -131,7 +136,10 @@ export function rowFor(
   const [key] = deriveRows(entry, bag).keys
   if (key === undefined) throw new Error('This bag gives no row.')
   const entityId = parseId(id)
-  return { shard: shardOfRow(entry, store.context.router, key, entityId), row: { key, entityId, version } }
+  return {
+    shard: shardOfRow(entry, store.context.catalog.current().placement, key, entityId),
+    row: { key, entityId, version },
+  }
 }
 
 export async function addRow(

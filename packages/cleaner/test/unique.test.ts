@@ -119,7 +119,12 @@ test('rows are checked and cleaned while their claims are being filled', async (
   await store.put({ mail: 'ada' })
   await store.addIndex(byMail)
   const entry = store.context.catalog.current().indexes.find(({ unique }) => !unique)!
-  const shard = shardOfRow(entry, store.context.router, [Buffer.from('ada')], parseId(id))
+  const shard = shardOfRow(
+    entry,
+    store.context.catalog.current().placement,
+    [Buffer.from('ada')],
+    parseId(id),
+  )
   await store.context.driver.shards[shard]!.index({
     table: entry.table,
     columns: [{ name: 'mail', type: 'string' }],
@@ -149,7 +154,7 @@ test('claims are checked and cleaned with each generation that shares them', asy
   ])
   const key = [Buffer.from('ada')]
   const entry = store.context.catalog.current().indexes.find(({ unique }) => unique)!
-  const shard = shardOfRow(entry, store.context.router, key, parseId(id))
+  const shard = shardOfRow(entry, store.context.catalog.current().placement, key, parseId(id))
   await claimTable(store, shard).rows.remove([{ key, entityId: parseId(id), before: Infinity }])
   for (const name of ['by_mail', { name: 'by_mail', generation: 1 }, second])
     expect(await tunedCheckIndex(store, name, { settleMs: 0 })).toMatchObject({ missing: 0, unclaimed: 1 })
@@ -202,9 +207,9 @@ test('a sweep releases claims without an entity, and takes missing ones', async 
   const store = await open()
   const { id, version } = await store.put({ mail: 'ada' })
   const { id: eve } = await store.put({ mail: 'eve' })
-  const { router } = store.context
+  const { placement } = store.context.catalog.current()
   const at = (mail: string, owner: string): number =>
-    shardOfRow(byMail, router, [Buffer.from(mail)], parseId(owner))
+    shardOfRow(byMail, placement, [Buffer.from(mail)], parseId(owner))
   // These claims were left by attempts that died, one long ago and one recently.
   const dead = parseId(store.newId())
   for (const [mail, stamp] of [
@@ -229,7 +234,12 @@ test('a sweep releases claims without an entity, and takes missing ones', async 
 test('a sweep moves a claim from an entity without the key to the one that has it', async () => {
   const store = await open()
   const { id } = await store.put({ mail: 'ada' })
-  const shard = shardOfRow(byMail, store.context.router, [Buffer.from('ada')], parseId(id))
+  const shard = shardOfRow(
+    byMail,
+    store.context.catalog.current().placement,
+    [Buffer.from('ada')],
+    parseId(id),
+  )
   const { claims: table } = claimTable(store, shard)
   const [claim] = (await claims(store)) as [IndexRow]
   const other = parseId(store.newId())
@@ -240,7 +250,7 @@ test('a sweep moves a claim from an entity without the key to the one that has i
 
 test('a key that a failover may bring back to another entity does not delay other claims, and is taken later', async () => {
   const store = await open()
-  const { router } = store.context
+  const { placement } = store.context.catalog.current()
   for (const mail of ['ada', 'eve']) await store.put({ mail })
   const removed = (await claims(store)).map(({ key, entityId, version }) => ({
     key,
@@ -248,7 +258,10 @@ test('a key that a failover may bring back to another entity does not delay othe
     before: version + 1,
   }))
   for (const claim of removed) {
-    const { rows, claims: table } = claimTable(store, shardOfRow(byMail, router, claim.key, claim.entityId))
+    const { rows, claims: table } = claimTable(
+      store,
+      shardOfRow(byMail, placement, claim.key, claim.entityId),
+    )
     await rows.remove([claim])
     // An attempt that died has taken one of the keys.
     const version = claim.before + 1_000_000_000

@@ -38,6 +38,15 @@ export {
   type OptionKind,
   type OptionKinds,
 } from './tools/check-options.ts'
+export {
+  bucketsIn,
+  formatRanges,
+  parseRanges,
+  rangesInclude,
+  unionOfRanges,
+  withoutRanges,
+  type BucketRange,
+} from './tools/bucket-ranges.ts'
 export { createGate, type Gate } from './tools/gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './tools/lane.ts'
 export { MAX_LEASE_MS } from './tools/lease.ts'
@@ -78,7 +87,14 @@ export type {
   ShardCatalog,
   StorePolicies,
 } from './ports/catalog-table.ts'
-export type { LayoutShard, StoreLayout } from './ports/layout.ts'
+export type { LayoutMove, LayoutShard, StoreLayout } from './ports/layout.ts'
+export type {
+  ArrivedBuckets,
+  AwayBuckets,
+  ComingBuckets,
+  LeavingBuckets,
+  ShardServes,
+} from './ports/shard-serves.ts'
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
 export type { CodecEntry, CodecEntryTable, StoredCodecEntry } from './ports/codec-entry-table.ts'
 export type { ConnectionState, ConnectOptions, RunningStatement, ShardSizes } from './ports/driver.ts'

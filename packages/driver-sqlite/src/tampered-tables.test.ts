@@ -36,6 +36,8 @@ afterEach(async () => {
 })
 
 const entry = { name: 'a', table: 'ix_a', state: 'ready', generation: 1, properties: [{ name: 'a' }] }
+const move = { id: 1, from: 0, to: 1, buckets: '7-9', phase: 'both' }
+const motion = { move: 1, attempt: 1, buckets: '7-9' }
 
 test.each([
   ['of invalid JSON', '{', 'not a JSON object'],
@@ -60,6 +62,36 @@ test.each([
     JSON.stringify({ ...catalog, layout }),
     'its layout is no list of shards',
   ]),
+  ...[
+    { moves: {} },
+    { moves: [{ ...move, id: 'm7' }] },
+    { moves: [{ ...move, buckets: '9-7' }] },
+    { moves: [{ ...move, phase: 'done' }] },
+  ].map((fields): [string, string, string] => [
+    `with a layout with ${JSON.stringify(fields)}`,
+    JSON.stringify({ ...catalog, layout: { revision: 1, shards: [], ...fields } }),
+    'its layout is no list of shards',
+  ]),
+  ...[
+    {},
+    { owns: '0-' },
+    { owns: '', leaving: {} },
+    { owns: '', leaving: [{ ...motion, to: 1, sealed: '2,1' }] },
+    { owns: '', away: [{ ...motion, to: 1 }] },
+    { owns: '', coming: [{ ...motion, from: 1 }] },
+    { owns: '', coming: [{ ...motion, from: 1, afterAddedId: 0, attempt: '1' }] },
+    { owns: '', arrived: [{ ...motion, from: 1, afterAddedId: 0, end: 5 }] },
+    { owns: '', arrived: [null] },
+  ].map((serves): [string, string, string] => [
+    `with the buckets ${JSON.stringify(serves)} of its own`,
+    JSON.stringify({ ...catalog, serves }),
+    'its serves are no buckets of a shard',
+  ]),
+  [
+    'with a contentsEpoch of text',
+    JSON.stringify({ ...catalog, contentsEpoch: '5' }),
+    'its contentsEpoch is',
+  ],
   ['with an entry of null', JSON.stringify({ ...catalog, indexes: [null] }), 'not an index'],
 ])(
   'a catalog %s is CATALOG_DAMAGED, with its shard and the remedy, and still counts as a catalog',

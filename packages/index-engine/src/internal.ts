@@ -70,6 +70,7 @@ export { findStandIn, isStandIn, planByStandIn, type ServingEntry, type StandIn 
 export { createCatalogHolder, type CatalogHolder } from './catalog/catalog-holder.ts'
 export {
   DEFAULT_QUERY_TIME_MS,
+  contentsEpochOf,
   isInUse,
   isPaused,
   keptRowsMs,
@@ -79,13 +80,10 @@ export {
   type PlacedCatalog,
 } from './catalog/catalog.ts'
 export { bucketsOf, firstLayout } from './catalog/layout.ts'
-export { createPlacement, type Placement } from './catalog/placement.ts'
-export {
-  changeCatalog,
-  changeCatalogContents,
-  contentsOf,
-  propagateCatalog,
-} from './catalog/change-catalog.ts'
+export { createPlacement, placementOfRouter, type Placement } from './catalog/placement.ts'
+export { changeCatalog, changeCatalogContents, propagateCatalog } from './catalog/change-catalog.ts'
+export { contentsOf } from './catalog/catalog-contents.ts'
+export { changeServes, copiedEpochs } from './catalog/shard-epochs.ts'
 export { hasIndexTable, indexesWithMissingTables } from './catalog/missing-tables.ts'
 export {
   askShards,
@@ -100,4 +98,4 @@ export { createClosing, type Closing } from './closing.ts'
 export type { EngineContext } from './engine-context.ts'
 export type { GetAllOptions, IndexReader, OnDamaged, QueryOrder } from './definitions/index-reader.ts'
 export type { BuiltInKey } from './definitions/key-functions.ts'
-export { shardOfRow } from './keys/shard-of-row.ts'
+export { shardOfRow, shardsOfRow } from './keys/shard-of-row.ts'

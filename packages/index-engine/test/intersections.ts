@@ -3,7 +3,7 @@ import type { IndexDefinition } from '../src/definitions/define-index.ts'
 import { planIntersection, type IntersectionPlan } from '../src/pages/plan-intersection.ts'
 import type { QueryOptions } from '../src/pages/query-types.ts'
 import type { QueryPorts } from '../src/pages/run-query.ts'
-import { idOf, lastByteRouter, modelStore } from './model.ts'
+import { idOf, lastBytePlacement, modelStore } from './model.ts'
 
 /** A condition of a test. */
 export interface TestCondition {
@@ -22,7 +22,7 @@ export interface SeveralIndexes extends QueryPorts {
 }
 
 export function severalIndexes(given: readonly TestCondition[], shards: number): SeveralIndexes {
-  const stores = given.map(({ index }) => modelStore(index, lastByteRouter(shards)))
+  const stores = given.map(({ index }) => modelStore(index, lastBytePlacement(shards)))
   const first = stores[0]!
   const several: SeveralIndexes = {
     onScan: () => {},
@@ -48,5 +48,5 @@ export function planOf(
   shards = 1,
 ): IntersectionPlan {
   const conditions = given.map(({ index, where }) => ({ index: { ...index, generation: 1 }, where }))
-  return planIntersection(conditions, { scatter: true, ...options }, lastByteRouter(shards))
+  return planIntersection(conditions, { scatter: true, ...options }, lastBytePlacement(shards))
 }

@@ -7,6 +7,7 @@ import {
   type KeyRange,
   type KeyValue,
 } from '@looseleaf/core/internal'
+import { placementOfRouter, type Placement } from '../src/catalog/placement.ts'
 import { openIndex } from '../src/keys/open-index.ts'
 import { deriveRows, keyIdentity, shardOfRow, type QueryPorts, type ReadEntity } from '../src/internal.ts'
 
@@ -20,6 +21,11 @@ export function lastByteRouter(shardCount: number): Router {
     shardOfKey: shardOf,
     newId: (near) => Buffer.alloc(16, near?.at(-1) ?? 1),
   }
+}
+
+/** Creates the placement of a store with that router and no layout. */
+export function lastBytePlacement(shardCount: number): Placement {
+  return placementOfRouter(lastByteRouter(shardCount))
 }
 
 /** Returns an id that ends with this number. */
@@ -44,8 +50,8 @@ export interface ModelStore extends QueryPorts {
   removeRows(id: Uint8Array, bag: Bag): void
 }
 
-export function modelStore(definition: IndexDefinitionData, router: Router): ModelStore {
-  const shards = Array.from({ length: router.shardCount }, () => new Map<string, IndexRow>())
+export function modelStore(definition: IndexDefinitionData, placement: Placement): ModelStore {
+  const shards = Array.from({ length: placement.shardCount }, () => new Map<string, IndexRow>())
   const entities = new Map<string, ReadEntity>()
   const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex')
   let version = 0
@@ -56,7 +62,7 @@ export function modelStore(definition: IndexDefinitionData, router: Router): Mod
     action: (shard: Map<string, IndexRow>, row: IndexRow) => void,
   ): void {
     for (const key of deriveRows(definition, bag).keys) {
-      const shard = shards[shardOfRow(definition, router, key, id)]
+      const shard = shards[shardOfRow(definition, placement, key, id)]
       if (shard !== undefined) action(shard, { key, entityId: id, version })
     }
   }

@@ -3,7 +3,7 @@ import type { IndexDefinition } from '../src/definitions/define-index.ts'
 import { planQuery, type QueryPlan } from '../src/pages/plan-query.ts'
 import type { QueryOptions, QueryPage } from '../src/pages/query-types.ts'
 import { runQuery, type RunOptions } from '../src/pages/run-query.ts'
-import { idOf, lastByteRouter, modelStore, type ModelStore } from './model.ts'
+import { idOf, lastBytePlacement, modelStore, type ModelStore } from './model.ts'
 
 /** Creates a store with these entities, and with the rows of their old bags. */
 export function fill(
@@ -11,7 +11,7 @@ export function fill(
   entities: readonly { readonly now: Bag | undefined; readonly old: readonly Bag[] }[],
   shards: number,
 ): ModelStore {
-  const store = modelStore(index, lastByteRouter(shards))
+  const store = modelStore(index, lastBytePlacement(shards))
   for (const [number, { now, old }] of entities.entries()) {
     for (const bag of old) store.addRows(idOf(number), bag)
     if (now !== undefined) store.addRows(idOf(number), now)
@@ -21,7 +21,12 @@ export function fill(
 }
 
 export function plan(index: IndexDefinition, where: unknown, options: QueryOptions, shards = 1): QueryPlan {
-  return planQuery({ ...index, generation: 1 }, where, { scatter: true, ...options }, lastByteRouter(shards))
+  return planQuery(
+    { ...index, generation: 1 },
+    where,
+    { scatter: true, ...options },
+    lastBytePlacement(shards),
+  )
 }
 
 /** Reads all pages. */

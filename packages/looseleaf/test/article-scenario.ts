@@ -138,7 +138,10 @@ export function describeArticle(database: string, openShards: () => Promise<Driv
       const index = entryOf(store, 'link')
       const key = [keyOf(link)]
       const entityId = parseId(firstId)
-      const shard = store.context.driver.shards[shardOfRow(index, store.context.router, key, entityId)]
+      const shard =
+        store.context.driver.shards[
+          shardOfRow(index, store.context.catalog.current().placement, key, entityId)
+        ]
       const table = shard?.index(tableSpec(index))
       await table?.upsert([{ key, entityId, version: metaOf(entity)?.version ?? 0 }])
       expect(await table?.count({ prefix: key })).toBe(1)

@@ -26,7 +26,7 @@ test('waiting for a claim that another attempt wants does not count as a slow sh
   async function missingClaim(mail: string, isWanted: boolean): Promise<MissingRow> {
     const { id } = await store.put({ mail })
     const [key] = deriveClaims(byMail, { mail })
-    expect(shardOfRow(entry, context.router, key!, parseId(id))).toBe(0)
+    expect(shardOfRow(entry, context.catalog.current().placement, key!, parseId(id))).toBe(0)
     const [claim] = await target.tables[0]!.scan({ prefix: key!, order: 'asc', limit: 1 })
     // The claim is free, or an attempt has it that has not committed.
     await target.tables[0]!.remove([{ ...claim!, before: Number.MAX_SAFE_INTEGER }])

@@ -1,11 +1,17 @@
 import type { ColumnType } from './index-table.ts'
 import type { StoreLayout } from './layout.ts'
+import type { ShardServes } from './shard-serves.ts'
 import type { CallOptions } from './call.ts'
 
 /** Catalog of a shard: its place in the store, and the indexes of the store. */
 export interface ShardCatalog {
-  /** Grows with every change of the catalog; entity writes carry it. Starts at 1. */
+  /** Grows with every change of this shard's catalog; entity writes carry it. Starts at 1. Other shards may have other epochs. */
   readonly epoch: number
+  /**
+   * Epoch of the change that gave the catalog its contents, the same on every shard with these contents and never above `epoch`.
+   * Undefined while it equals `epoch`, as in a store without moves.
+   */
+  readonly contentsEpoch?: number | undefined
   /** Format of the other fields. Default: 1. */
   readonly format?: number | undefined
   /** Features that a process has to know before it takes part. The same on every shard. */
@@ -14,6 +20,8 @@ export interface ShardCatalog {
   readonly storeId: string
   /** This shard's number, from 0: its place in the layout, which it keeps. */
   readonly shardNumber: number
+  /** This shard's own buckets. Undefined: those of the layout, and none is on its way. */
+  readonly serves?: ShardServes | undefined
   /** Number of shards, for processes that do not know the layout. */
   readonly shardCount: number
   /** Fingerprint of the router that the store was made with. */

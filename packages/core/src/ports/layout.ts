@@ -1,4 +1,4 @@
-/** The shards of a store, and the bucket map. Part of the catalog, the same on every shard. */
+/** The shards of a store, its bucket map, and the announced moves of buckets. Part of the catalog, the same on every shard. */
 export interface StoreLayout {
   /** Number of changes of the layout since the store was made. A process that knows only its router's map is right while it is 0. */
   readonly revision: number
@@ -6,11 +6,39 @@ export interface StoreLayout {
   readonly scheme?: string | undefined
   /** By shard number. A number is never given to another shard. */
   readonly shards: readonly LayoutShard[]
+  /** The moves that are announced, each bucket in one at most. Undefined until the first move; then it stays, often empty. */
+  readonly moves?: readonly LayoutMove[] | undefined
 }
 
 export interface LayoutShard {
-  /** Name of its database when the layout was written, for people. */
+  /**
+   * Address of its database when the layout was written, `host:port/database` or a path, without credentials. For people, and for
+   * processes that were not given the shard.
+   */
   readonly name: string
   /** Its buckets as ascending ranges, such as `0-76,97`; undefined for a router without buckets. */
   readonly buckets?: string | undefined
+  /**
+   * `joining`: it gets its first buckets. `draining`: all of its buckets are to leave it. `removed`: it has none, and no process
+   * connects to it any more. Undefined: it serves.
+   */
+  readonly state?: 'joining' | 'draining' | 'removed' | undefined
+}
+
+/** An announced move of buckets from one shard to another. */
+export interface LayoutMove {
+  /** Revision of the layout that announced the move. A later move has a greater id. */
+  readonly id: number
+  /** Shard numbers. */
+  readonly from: number
+  readonly to: number
+  /** Ranges such as `77-96`. */
+  readonly buckets: string
+  /**
+   * Index rows and claims of the buckets are written on both shards while the move is announced. The phase tells where they are read:
+   * - `both`: on the shard that gives the buckets up. The other one is being filled.
+   * - `target`: on the shard that takes them.
+   * - `undoing`: on the shard that was to give them up, and keeps them.
+   */
+  readonly phase: 'both' | 'target' | 'undoing'
 }

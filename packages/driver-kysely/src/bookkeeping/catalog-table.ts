@@ -1,7 +1,8 @@
 import { LooseleafError, isLooseleafError, type CallOptions } from '@looseleaf/core'
-import { parseObject, toObject, type CatalogTable, type ShardCatalog } from '@looseleaf/core/internal'
+import { parseObject, type CatalogTable, type ShardCatalog } from '@looseleaf/core/internal'
 import { sql } from 'kysely'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
+import { catalogFlaw } from './catalog-flaw.ts'
 import { META_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Session } from '../database/session.ts'
 import { parameter } from '../database/sql-parts.ts'
@@ -67,48 +68,14 @@ function formatCatalog({ epoch: _, ...catalog }: ShardCatalog): string {
 
 function parseCatalog(shardName: string, epoch: unknown, text: unknown): ShardCatalog {
   const catalog = parseObject(toText(text))
-  const flaw = catalog === undefined || Array.isArray(catalog) ? 'it is not a JSON object' : flawOf(catalog)
+  const flaw =
+    catalog === undefined || Array.isArray(catalog) ? 'it is not a JSON object' : catalogFlaw(catalog)
   if (flaw === undefined)
     return { ...(catalog as unknown as Omit<ShardCatalog, 'epoch'>), epoch: toNumber(epoch) }
   throw new LooseleafError(
     'CATALOG_DAMAGED',
     `${shardName}: the catalog in ${META_TABLE} cannot be read: ${flaw}. Nothing was written. ` +
-      `Put the text of its column catalog back from a backup, or take that of another shard and set shardNumber to this shard's number.`,
+      `Put the text of its column catalog back from a backup. A store without moves may take that of another shard, with this shard's shardNumber.`,
     { shard: shardName },
   )
-}
-
-/** Fields that every version has written since the first. A catalog of another format is checked by the reader of the catalog. */
-const FIELDS: Readonly<Record<string, string>> = {
-  storeId: 'string',
-  shardNumber: 'number',
-  shardCount: 'number',
-  router: 'string',
-}
-
-function flawOf(catalog: Readonly<Record<string, unknown>>): string | undefined {
-  if ((catalog['format'] ?? 1) !== 1) return undefined
-  const wrong = Object.keys(FIELDS).find((name) => typeof catalog[name] !== FIELDS[name])
-  if (wrong !== undefined) return `it has no ${wrong}`
-  const { indexes, layout } = catalog
-  if (layout !== undefined && !isLayout(layout)) return 'its layout is no list of shards'
-  if (!Array.isArray(indexes)) return 'it has no indexes'
-  return indexes.every(isEntry) ? undefined : 'an entry of indexes is not an index'
-}
-
-function isLayout(layout: unknown): boolean {
-  const { revision, scheme = '', shards } = toObject(layout) ?? {}
-  const hasHead = typeof revision === 'number' && typeof scheme === 'string'
-  return hasHead && Array.isArray(shards) && shards.every(isLayoutShard)
-}
-
-function isLayoutShard(shard: unknown): boolean {
-  const { name, buckets = '' } = toObject(shard) ?? {}
-  return typeof name === 'string' && typeof buckets === 'string'
-}
-
-function isEntry(entry: unknown): boolean {
-  const { name, table, state, generation, properties } = toObject(entry) ?? {}
-  const isNamed = [name, table, state].every((value) => typeof value === 'string')
-  return isNamed && typeof generation === 'number' && Array.isArray(properties) && properties.every(toObject)
 }

@@ -31,16 +31,16 @@ export interface CatalogHolder {
 }
 
 export function createCatalogHolder(driver: Driver, router: Router, initial: Catalog): CatalogHolder {
-  let placement = createPlacement(router, initial.layout, driver.shards.length)
+  let placement = createPlacement(router, initial, driver.shards.length)
   let current: PlacedCatalog = { ...initial, placement }
   let refusal: LooseleafError | undefined
   let adoptions = 0
   let reading: Promise<PlacedCatalog> | undefined
   let next: Promise<PlacedCatalog> | undefined
 
-  function placementOf({ layout }: Catalog): Placement {
+  function placementOf(catalog: Catalog): Placement {
     try {
-      return createPlacement(router, layout, driver.shards.length)
+      return createPlacement(router, catalog, driver.shards.length)
     } catch (error) {
       if (isLooseleafError(error)) refusal = error
       throw error
@@ -48,8 +48,8 @@ export function createCatalogHolder(driver: Driver, router: Router, initial: Cat
   }
 
   function replace(catalog: Catalog): void {
-    // Most readings find the same layout.
-    if (JSON.stringify(catalog.layout) !== JSON.stringify(current.layout)) placement = placementOf(catalog)
+    // Most readings find the same shards.
+    if (placesText(catalog) !== placesText(current)) placement = placementOf(catalog)
     current = { ...catalog, placement }
     refusal = undefined
     adoptions++
@@ -104,4 +104,9 @@ export function createCatalogHolder(driver: Driver, router: Router, initial: Cat
       return untilAborted(next ?? read(), options?.signal)
     },
   }
+}
+
+/** Returns a text that is the same for catalogs with the same placement. */
+function placesText({ layout, shards }: Catalog): string {
+  return JSON.stringify([layout, shards.map((shard) => shard?.serves)])
 }

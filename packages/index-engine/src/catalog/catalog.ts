@@ -23,7 +23,7 @@ export interface Catalog {
    * has epoch 0, so the shard refuses the write, and the writer reads the catalog again.
    */
   readonly epochs: readonly number[]
-  /** The layout with the greatest epoch; undefined in a store without one, whose router decides. */
+  /** The layout of the latest contents; undefined in a store without one, whose router decides. */
   readonly layout: StoreLayout | undefined
   /** Every index that is not dropped on all shards. Each generation has an entry. */
   readonly indexes: readonly CatalogEntry[]
@@ -104,13 +104,22 @@ export function mergeCatalogs(
   }
 }
 
-/** Returns the layout with the greatest epoch. Processes that do not know layouts may leave some catalogs without one. */
+/** Returns the layout of the latest contents. Processes that do not know layouts may leave some catalogs without one. */
 export function latestLayout(catalogs: readonly (ShardCatalog | undefined)[]): StoreLayout | undefined {
   let latest: ShardCatalog | undefined
-  for (const catalog of catalogs)
-    if (catalog?.layout !== undefined && !(latest !== undefined && latest.epoch >= catalog.epoch))
-      latest = catalog
+  for (const catalog of catalogs) {
+    if (catalog?.layout === undefined) continue
+    if (latest === undefined || contentsEpochOf(catalog) > contentsEpochOf(latest)) latest = catalog
+  }
   return latest?.layout
+}
+
+/**
+ * Returns the epoch of the change that gave a shard's catalog its contents. Compare the contents of two shards by this epoch: the epoch
+ * of a shard also grows when its own buckets change.
+ */
+export function contentsEpochOf({ epoch, contentsEpoch = epoch }: ShardCatalog): number {
+  return contentsEpoch
 }
 
 function mergeStates(states: readonly (IndexState | undefined)[]): IndexState {

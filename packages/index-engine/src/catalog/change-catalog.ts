@@ -1,45 +1,13 @@
 import { LooseleafError, type CallOptions, type Driver, type Shard } from '@looseleaf/core'
 import type { CatalogEntry, ShardCatalog } from '@looseleaf/core/internal'
-import { mergeCatalogs, type Catalog } from './catalog.ts'
+import { contentsEpochOf, mergeCatalogs, type Catalog } from './catalog.ts'
+import type { CatalogContents } from './catalog-contents.ts'
 import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 import { requirementsOf } from './requirements.ts'
+import { nextEpoch, withContents } from './shard-epochs.ts'
 
 /** Attempts to change the catalog while other processes change it. More conflicts in a row point to a fault, not to a race. */
 const MAX_ATTEMPTS = 50
-
-/** The mutable part of a shard's catalog, the same on all shards. */
-export type CatalogContents = Pick<
-  ShardCatalog,
-  | 'requires'
-  | 'layout'
-  | 'indexes'
-  | 'mayDefer'
-  | 'deleteDelayMs'
-  | 'onIndexFailure'
-  | 'keepTombstonesMs'
-  | 'definitions'
->
-
-/** Picks the contents from a catalog. */
-export const contentsOf = ({
-  requires,
-  layout,
-  indexes,
-  mayDefer,
-  deleteDelayMs,
-  onIndexFailure,
-  keepTombstonesMs,
-  definitions,
-}: CatalogContents): CatalogContents => ({
-  requires,
-  layout,
-  indexes,
-  mayDefer,
-  deleteDelayMs,
-  onIndexFailure,
-  keepTombstonesMs,
-  definitions,
-})
 
 export interface CatalogChangeOptions extends CallOptions {
   /** Tells whether a shard's catalog has the change. The call repeats the change until this holds on every shard. Default: always. */
@@ -64,11 +32,13 @@ export async function changeCatalogContents(
     if (contents === undefined) return propagateCatalog(driver, options)
     const changed = { ...current, ...contents }
     const requires = requirementsOf(changed)
-    const next = { ...changed, requires, epoch: await nextEpoch(first, current, options) }
+    const epoch = await nextEpoch(first, current, options)
+    // These contents begin with this epoch.
+    const next = { ...changed, requires, epoch, contentsEpoch: undefined }
     if (!(await first.catalog.change(next, current.epoch, options))) continue
     const { catalogs } = await copyLeadingCatalog(driver, options)
     // A failover may have undone the change on a shard; then the caller must not rely on it.
-    if (catalogs.every((catalog) => catalog.epoch >= next.epoch && holds(catalog)))
+    if (catalogs.every((catalog) => contentsEpochOf(catalog) >= epoch && holds(catalog)))
       return mergeCatalogs(catalogs)
   }
   throw new LooseleafError(
@@ -76,16 +46,6 @@ export async function changeCatalogContents(
     `Other processes changed the catalog ${MAX_ATTEMPTS} times in a row. Try again when they are done.`,
     { shard: first.name },
   )
-}
-
-/**
- * The next epoch comes from the shard's clock, because a counter could give one epoch to two catalogs:
- * 1. A process changes the catalog and gets epoch 8. Another process reads it.
- * 2. A failover loses the change, so shard 0 is back at epoch 7.
- * 3. The next change would get epoch 8 again. Writers that know the first epoch 8 would pass with the wrong catalog.
- */
-async function nextEpoch(shard: Shard, { epoch }: ShardCatalog, options?: CallOptions): Promise<number> {
-  return Math.max(epoch + 1, await shard.now(options))
 }
 
 /** Changes the indexes alone, like `changeCatalogContents`. */
@@ -105,14 +65,14 @@ export async function changeCatalog(
 }
 
 /**
- * Copies the catalog of shard 0 to every shard, and so completes a change whose process crashed after shard 0. Each copy carries
- * its epoch, so an older copy never replaces a newer one.
+ * Copies the contents of shard 0 to every shard, and so completes a change whose process crashed after shard 0. Each copy carries
+ * their epoch, so an older copy never replaces a newer one.
  */
 export async function propagateCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
   for (let attempt = 1; ; attempt++) {
-    const { epoch, catalogs } = await copyLeadingCatalog(driver, options)
+    const { contentsEpoch, catalogs } = await copyLeadingCatalog(driver, options)
     // A failover may have undone a copy.
-    const holds = catalogs.every((catalog) => catalog.epoch >= epoch)
+    const holds = catalogs.every((catalog) => contentsEpochOf(catalog) >= contentsEpoch)
     if (holds || attempt === MAX_ATTEMPTS) return mergeCatalogs(catalogs)
   }
 }
@@ -126,16 +86,16 @@ export async function propagateCatalog(driver: Driver, options?: CallOptions): P
 async function copyLeadingCatalog(
   driver: Driver,
   options?: CallOptions,
-): Promise<{ readonly epoch: number; readonly catalogs: readonly ShardCatalog[] }> {
+): Promise<{ readonly contentsEpoch: number; readonly catalogs: readonly ShardCatalog[] }> {
   const source = await leadingCatalog(driver, options)
   await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
   await Promise.all(driver.shards.map((shard) => shard.flush(options)))
-  return { epoch: source.epoch, catalogs: await loadShardCatalogs(driver, options) }
+  return { contentsEpoch: contentsEpochOf(source), catalogs: await loadShardCatalogs(driver, options) }
 }
 
 /**
- * Returns the catalog of shard 0, which leads. If another shard has a higher epoch, shard 0 has lost a change, for example by a
- * restored backup, and takes it over first. Otherwise the next change would start from an outdated state of an index, and its copies
+ * Returns the catalog of shard 0, which leads. If another shard has later contents, shard 0 has lost a change, for example by a
+ * restored backup, and takes them over first. Otherwise the next change would start from an outdated state of an index, and its copies
  * could take the other shards past a state that their writers have never seen.
  */
 async function leadingCatalog(driver: Driver, options?: CallOptions): Promise<ShardCatalog> {
@@ -143,12 +103,12 @@ async function leadingCatalog(driver: Driver, options?: CallOptions): Promise<Sh
     const [first, ...others] = await loadShardCatalogs(driver, options)
     // A driver has at least one shard.
     const leading = first as ShardCatalog
-    const newest = others.reduce((a, b) => (b.epoch > a.epoch ? b : a), leading)
-    const { epoch } = newest
-    if (epoch === leading.epoch) return leading
+    const newest = others.reduce((a, b) => (contentsEpochOf(b) > contentsEpochOf(a) ? b : a), leading)
+    if (contentsEpochOf(newest) === contentsEpochOf(leading)) return leading
     // Changes nothing if shard 0 has changed since this reading; the loop then reads again.
     const shard = driver.shards[0] as Shard
-    await shard.catalog.change({ ...leading, ...contentsOf(newest), epoch }, leading.epoch, options)
+    const next = await withContents(shard, leading, newest, options)
+    await shard.catalog.change(next, leading.epoch, options)
   }
 }
 
@@ -156,8 +116,8 @@ async function copyCatalog(source: ShardCatalog, shard: Shard, options?: CallOpt
   for (;;) {
     const current = await loadShardCatalog(shard, options)
     if (current === undefined) throw notMigrated(shard)
-    if (current.epoch >= source.epoch) return
-    const next: ShardCatalog = { ...current, ...contentsOf(source), epoch: source.epoch }
+    if (contentsEpochOf(current) >= contentsEpochOf(source)) return
+    const next = await withContents(shard, current, source, options)
     if (await shard.catalog.change(next, current.epoch, options)) return
   }
 }

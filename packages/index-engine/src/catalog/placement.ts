@@ -1,23 +1,58 @@
 import { LooseleafError, type Router } from '@looseleaf/core'
-import type { StoreLayout } from '@looseleaf/core/internal'
+import type { ShardCatalog, StoreLayout } from '@looseleaf/core/internal'
 import { bucketsOf, parseBuckets } from './layout.ts'
+import { ownersOf } from './owners.ts'
+import { rowPlacesOf, singleShards } from './row-places.ts'
 
 /**
- * The shards of ids and keys by one catalog. Take it from the catalog that the attempt or the read goes by, and do not keep it: the
- * next catalog may have another layout.
+ * The shards of entities, index rows and claims by one catalog. Take it from the catalog that the attempt or the read goes by, and do
+ * not keep it: the next catalog may have another layout, or a shard with other buckets.
  */
-export interface Placement extends Pick<Router, 'shardCount' | 'shardOfId' | 'shardOfKey'> {
-  /** The shard of each bucket; undefined for a router without buckets. */
+export interface Placement {
+  readonly shardCount: number
+  /** Returns the shard of an entity: the owner of its bucket. */
+  shardOfId(id: Uint8Array): number
+  /** Tells whether writes of the entity have to wait, because its bucket is being handed over. Reads need not wait. */
+  isSealed(id: Uint8Array): boolean
+  /**
+   * Tells whether the entity's shard serves it. False if another shard has given the bucket up and this one has not begun, as far as
+   * the catalog tells: then the change that begins comes before any read or write.
+   */
+  isServed(id: Uint8Array): boolean
+  /** The shards of index rows and claims. */
+  readonly rows: RowPlacement
+  /** The owner of each bucket; undefined for a router without buckets. */
   readonly shardOfBucket?: readonly number[] | undefined
 }
 
+/** The shards of index rows and claims, by the value of their `shardOn`. */
+export interface RowPlacement {
+  /** Returns the shard where rows of an id, or of another uuid, are read. */
+  readOfId(id: Uint8Array): number
+  /** Returns the shard where rows of any other key are read. */
+  readOfKey(key: Uint8Array): number
+  /**
+   * Returns the shards where rows of an id, or of another uuid, are written and deleted: one, or two while a move of the bucket is
+   * announced. Claims are taken in this order.
+   */
+  writtenOfId(id: Uint8Array): readonly number[]
+  writtenOfKey(key: Uint8Array): readonly number[]
+}
+
+/** The part of a catalog that the placement depends on. */
+export interface PlacedContents {
+  readonly layout?: StoreLayout | undefined
+  /** By shard number; undefined for a shard whose catalog is unknown. */
+  readonly shards: readonly (ShardCatalog | undefined)[]
+}
+
 /**
- * Creates the placement of a layout for a process with these shards. Without a layout, and for a router without buckets, the router's
+ * Creates the placement of a catalog for a process with these shards. Without a layout, and for a router without buckets, the router's
  * own assignment counts. Throws `CATALOG_DAMAGED`, and `LAYOUT_MISMATCH` for another number of shards.
  */
 export function createPlacement(
   router: Router,
-  layout: StoreLayout | undefined,
+  { layout, shards }: PlacedContents,
   shardCount: number,
 ): Placement {
   if (layout !== undefined && layout.shards.length !== shardCount) {
@@ -27,22 +62,40 @@ export function createPlacement(
     )
   }
   const buckets = bucketsOf(router)
-  if (buckets === undefined || layout?.scheme === undefined) return fixedPlacement(router)
+  if (buckets === undefined || layout?.scheme === undefined) return placementOfRouter(router)
   const { ofId, ofKey } = buckets
-  const shardOfBucket = parseBuckets(layout, buckets.shards.length)
+  const layoutOwners = parseBuckets(layout, buckets.shards.length)
+  const { shardOfBucket, sealed, unserved } = ownersOf(layoutOwners, shards)
+  const { readAt, writtenAt } = rowPlacesOf(layoutOwners, layout.moves ?? [], shardCount)
   return {
     shardCount,
     shardOfId: (id) => shardOfBucket[ofId(id)]!,
-    shardOfKey: (key) => shardOfBucket[ofKey(key)]!,
+    isSealed: (id) => sealed.size > 0 && sealed.has(ofId(id)),
+    isServed: (id) => unserved.size === 0 || !unserved.has(ofId(id)),
+    rows: {
+      readOfId: (id) => readAt[ofId(id)]!,
+      readOfKey: (key) => readAt[ofKey(key)]!,
+      writtenOfId: (id) => writtenAt[ofId(id)]!,
+      writtenOfKey: (key) => writtenAt[ofKey(key)]!,
+    },
     shardOfBucket,
   }
 }
 
-function fixedPlacement(router: Router): Placement {
+/** Creates the placement by a router's own assignment. */
+export function placementOfRouter(router: Router): Placement {
+  const single = singleShards(router.shardCount)
   return {
     shardCount: router.shardCount,
     shardOfId: (id) => router.shardOfId(id),
-    shardOfKey: (key) => router.shardOfKey(key),
+    isSealed: () => false,
+    isServed: () => true,
+    rows: {
+      readOfId: (id) => router.shardOfId(id),
+      readOfKey: (key) => router.shardOfKey(key),
+      writtenOfId: (id) => single[router.shardOfId(id)]!,
+      writtenOfKey: (key) => single[router.shardOfKey(key)]!,
+    },
     shardOfBucket: router.buckets?.shards,
   }
 }

@@ -15,6 +15,8 @@ const KNOWN: readonly Feature[] = [
   feature('delete-delay', ({ deleteDelayMs = 0 }) => deleteDelayMs > 0),
   // A process without it goes by its router's map, which is right only until the layout changes.
   feature('layout', ({ layout }) => layout !== undefined && layout.revision > 0),
+  // A process without it would write a bucket that is being handed over, and rows on one of their two shards.
+  feature('moves', ({ layout }) => layout?.moves !== undefined, '0.2.0'),
   ofProperties('paths', ({ name }) => isPath(name)),
   ofProperties('keys', ({ of, key }) => of !== undefined || key !== undefined),
   ofProperties('nulls', ({ nulls }) => nulls !== undefined),
@@ -28,8 +30,8 @@ const KNOWN: readonly Feature[] = [
   ofIndexes('unique', ({ unique }) => unique === true),
 ]
 
-function feature(name: string, isRequired: Feature['isRequired']): Feature {
-  return { name, since: '0.1.0', isRequired }
+function feature(name: string, isRequired: Feature['isRequired'], since = '0.1.0'): Feature {
+  return { name, since, isRequired }
 }
 
 function ofIndexes(name: string, uses: (index: CatalogEntry) => boolean): Feature {

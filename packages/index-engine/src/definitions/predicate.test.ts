@@ -2,7 +2,7 @@ import type { Bag } from '@looseleaf/core'
 import type { IndexPredicate } from '@looseleaf/core/internal'
 import { describe, expect, it, test } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
-import { lastByteRouter } from '../../test/model.ts'
+import { lastBytePlacement } from '../../test/model.ts'
 import { deriveClaims, deriveEntryRows, deriveRows } from '../keys/derive-rows.ts'
 import { diffRows } from '../keys/diff-rows.ts'
 import { includedPart } from '../keys/included-part.ts'
@@ -89,10 +89,10 @@ describe('an index with on', () => {
   it('queries check on, also against the included part of a row', () => {
     const index = { ...issues, generation: 1 }
     const where = { assignee: 'ada' }
-    const router = lastByteRouter(4)
+    const placement = lastBytePlacement(4)
     const plans = [
-      planQuery(index, where, {}, router),
-      planIntersection([{ index, where }], { scatter: true }, router),
+      planQuery(index, where, {}, placement),
+      planIntersection([{ index, where }], { scatter: true }, placement),
     ]
     for (const { firstKey } of plans) {
       expect(firstKey(issue)).toBeDefined()

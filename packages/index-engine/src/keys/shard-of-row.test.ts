@@ -1,6 +1,7 @@
 import type { Router } from '@looseleaf/core'
 import { describe, expect, it } from 'vitest'
-import { idOf, lastByteRouter } from '../../test/model.ts'
+import { idOf, lastBytePlacement, lastByteRouter } from '../../test/model.ts'
+import { placementOfRouter } from '../catalog/placement.ts'
 import { defineIndex, type IndexDefinition } from '../definitions/define-index.ts'
 import { toKeyValue } from './key-value.ts'
 import { shardOfRow, shardsOfQuery } from './shard-of-row.ts'
@@ -16,13 +17,13 @@ function recordingRouter(): Router & { calls: string[] } {
 describe('the shard of a row', () => {
   it('a row stands on the shard of its entity if shardOn is id', () => {
     const index = defineIndex('a', { properties: { rank: 'integer' }, shardOn: 'id' })
-    expect(shardOfRow(index, lastByteRouter(4), [5n], idOf(3))).toBe(3)
+    expect(shardOfRow(index, lastBytePlacement(4), [5n], idOf(3))).toBe(3)
   })
 
   it('a row stands on the shard of its uuid, like an entity with that id', () => {
     const index = defineIndex('a', { properties: { rank: 'integer', user: 'uuid' }, shardOn: 'user' })
     const router = recordingRouter()
-    shardOfRow(index, router, [5n, idOf(2)], idOf(3))
+    shardOfRow(index, placementOfRouter(router), [5n, idOf(2)], idOf(3))
     expect(router.calls).toEqual([`id ${'0'.repeat(31)}2`])
   })
 
@@ -36,14 +37,16 @@ describe('the shard of a row', () => {
     const index = defineIndex('a', { properties: { p: type as 'string' }, shardOn: 'p' }) as IndexDefinition
     const result = toKeyValue(type as 'string', value)
     const router = recordingRouter()
-    shardOfRow(index, router, 'value' in result ? [result.value] : [], idOf(3))
+    shardOfRow(index, placementOfRouter(router), 'value' in result ? [result.value] : [], idOf(3))
     expect(router.calls).toEqual([`key ${bytes}`])
   })
 
   it('a row of an array stands on the shard of its element', () => {
     const index = defineIndex('a', { properties: { users: 'uuid[]' }, shardOn: 'users' })
     const router = lastByteRouter(4)
-    expect([1, 2].map((user) => shardOfRow(index, router, [idOf(user)], idOf(3)))).toEqual([1, 2])
+    expect([1, 2].map((user) => shardOfRow(index, placementOfRouter(router), [idOf(user)], idOf(3)))).toEqual(
+      [1, 2],
+    )
   })
 })
 
@@ -51,13 +54,13 @@ describe('the shards of a query', () => {
   const index = defineIndex('a', { properties: { user: 'uuid', rank: 'integer' }, shardOn: 'user' })
 
   it('a query with a value for shardOn goes to one shard', () => {
-    expect(shardsOfQuery(index, lastByteRouter(4), [idOf(2)])).toEqual([2])
-    expect(shardsOfQuery(index, lastByteRouter(4), [idOf(2), 1n])).toEqual([2])
+    expect(shardsOfQuery(index, lastBytePlacement(4), [idOf(2)])).toEqual([2])
+    expect(shardsOfQuery(index, lastBytePlacement(4), [idOf(2), 1n])).toEqual([2])
   })
 
   it('a query without a value for shardOn goes to all shards', () => {
-    expect(shardsOfQuery(index, lastByteRouter(4), [])).toEqual([0, 1, 2, 3])
+    expect(shardsOfQuery(index, lastBytePlacement(4), [])).toEqual([0, 1, 2, 3])
     const byId = defineIndex('b', { properties: { user: 'uuid' }, shardOn: 'id' })
-    expect(shardsOfQuery(byId, lastByteRouter(3), [idOf(2)])).toEqual([0, 1, 2])
+    expect(shardsOfQuery(byId, lastBytePlacement(3), [idOf(2)])).toEqual([0, 1, 2])
   })
 })

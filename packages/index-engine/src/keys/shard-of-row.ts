@@ -3,39 +3,63 @@ import { isBytes, type Key, type KeyValue } from '@looseleaf/core/internal'
 import type { Placement } from '../catalog/placement.ts'
 import { openIndex, type OpenIndex } from './open-index.ts'
 
-/** Returns the shard of an index row. It depends on the row and the layout alone, so writers and cleaners with one catalog agree on it. */
+/** The part of a placement that row places depend on. */
+type RowShards = Pick<Placement, 'rows' | 'shardCount'>
+
+/**
+ * Returns the shard where an index row or a claim is read. It depends on the row and the layout alone, so writers and cleaners with one
+ * catalog agree on it.
+ */
 export function shardOfRow(
   definition: IndexDefinitionData,
-  placement: Placement,
+  { rows }: RowShards,
   key: Key,
   entityId: Uint8Array,
 ): number {
   const index = openIndex(definition)
   const { shardColumn } = index
-  return shardColumn === undefined
-    ? placement.shardOfId(entityId)
-    : shardOfColumn(index, placement, shardColumn, key)
+  if (shardColumn === undefined) return rows.readOfId(entityId)
+  const value = key[shardColumn] as KeyValue
+  return isUuid(index, shardColumn) ? rows.readOfId(value as Uint8Array) : rows.readOfKey(stableBytes(value))
+}
+
+/**
+ * Returns the shards where an index row or a claim is written and deleted: one, or while a move of its bucket is announced the source
+ * and the target, in this order.
+ */
+export function shardsOfRow(
+  definition: IndexDefinitionData,
+  { rows }: RowShards,
+  key: Key,
+  entityId: Uint8Array,
+): readonly number[] {
+  const index = openIndex(definition)
+  const { shardColumn } = index
+  if (shardColumn === undefined) return rows.writtenOfId(entityId)
+  const value = key[shardColumn] as KeyValue
+  return isUuid(index, shardColumn)
+    ? rows.writtenOfId(value as Uint8Array)
+    : rows.writtenOfKey(stableBytes(value))
 }
 
 /** Returns the shards that may have rows with this prefix: one shard if the prefix contains `shardOn`, otherwise all shards. */
 export function shardsOfQuery(
   definition: IndexDefinitionData,
-  placement: Placement,
+  { rows, shardCount }: RowShards,
   prefix: Key,
 ): readonly number[] {
   const index = openIndex(definition)
   const { shardColumn } = index
   if (shardColumn !== undefined && shardColumn < prefix.length) {
-    return [shardOfColumn(index, placement, shardColumn, prefix)]
+    const value = prefix[shardColumn] as KeyValue
+    return [
+      isUuid(index, shardColumn) ? rows.readOfId(value as Uint8Array) : rows.readOfKey(stableBytes(value)),
+    ]
   }
-  return Array.from({ length: placement.shardCount }, (_, shard) => shard)
+  return Array.from({ length: shardCount }, (_, shard) => shard)
 }
 
-function shardOfColumn(index: OpenIndex, placement: Placement, column: number, key: Key): number {
-  const value = key[column] as KeyValue
-  if (index.types[column] !== 'uuid') return placement.shardOfKey(stableBytes(value))
-  return placement.shardOfId(value as Uint8Array)
-}
+const isUuid = ({ types }: OpenIndex, column: number): boolean => types[column] === 'uuid'
 
 /** Returns the bytes that decide the shard of a value. Stored rows depend on them, so they must never change. */
 function stableBytes(value: KeyValue): Uint8Array {

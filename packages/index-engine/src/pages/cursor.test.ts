@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
-import { idOf, lastByteRouter } from '../../test/model.ts'
+import { idOf, lastBytePlacement } from '../../test/model.ts'
 import { defineIndex, type IndexDefinition } from '../definitions/define-index.ts'
 import { deriveRows } from '../keys/derive-rows.ts'
 import { decodeCursor, encodeCursor, type CursorScope } from './cursor.ts'
@@ -27,7 +27,7 @@ function scopeOf(
   index: IndexDefinition = byAll,
   generation = 1,
 ): CursorScope {
-  return planQuery({ ...index, generation }, where, { scatter: true, ...options }, lastByteRouter(2)).scope
+  return planQuery({ ...index, generation }, where, { scatter: true, ...options }, lastBytePlacement(2)).scope
 }
 
 const bagArbitrary = fc.record({

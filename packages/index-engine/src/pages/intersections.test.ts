@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
 import { planOf, severalIndexes, type TestCondition, type SeveralIndexes } from '../../test/intersections.ts'
-import { lastByteRouter } from '../../test/model.ts'
+import { lastBytePlacement } from '../../test/model.ts'
 import { numberOf, numbersOf } from '../../test/pages.ts'
 import { defineIndex, type IndexDefinition } from '../definitions/define-index.ts'
 import type { IntersectionPlan } from './plan-intersection.ts'
@@ -467,7 +467,7 @@ describe('the cursor of an intersection', () => {
       code: 'BAD_CURSOR',
     })
     const query = (index: IndexDefinition) =>
-      planQuery({ ...index, generation: 1 }, { tags: 'a' }, { scatter: true }, lastByteRouter(1))
+      planQuery({ ...index, generation: 1 }, { tags: 'a' }, { scatter: true }, lastBytePlacement(1))
     await expect(read(query(byTag), cursor)).rejects.toMatchObject({ code: 'BAD_CURSOR' })
     const single = await cursorOf(conditionsOf('a').slice(0, 1))
     await expect(read(query(byTag), single)).rejects.toMatchObject({ code: 'BAD_CURSOR' })

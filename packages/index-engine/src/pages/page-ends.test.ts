@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { idOf, lastByteRouter, modelStore, type ModelStore } from '../../test/model.ts'
+import { idOf, lastBytePlacement, modelStore, type ModelStore } from '../../test/model.ts'
 import { defineIndex } from '../definitions/define-index.ts'
 import { planQuery } from './plan-query.ts'
 import { MAX_LIMIT } from './query-types.ts'
 import { runQuery, type RunOptions } from './run-query.ts'
 
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
-const router = lastByteRouter(1)
+const placement = lastBytePlacement(1)
 let store: ModelStore
 beforeEach(() => {
-  store = modelStore(byRank, router)
+  store = modelStore(byRank, placement)
 })
 
 interface Page {
@@ -19,7 +19,7 @@ interface Page {
 
 /** Reads all pages. */
 async function pagesOf(limit: number, options: RunOptions = {}): Promise<Page[]> {
-  const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit }, router)
+  const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit }, placement)
   const pages: Page[] = []
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
     const page = await runQuery(store, plan, { ...options, cursor })
@@ -102,7 +102,7 @@ describe('the size of a scan', () => {
       store.addRows(idOf(rank), { rank })
       if (rank < entities) store.commit(idOf(rank), { rank })
     }
-    const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit: 4 }, router)
+    const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit: 4 }, placement)
     await runQuery(store, plan, options)
     return store.calls.flatMap((call) => ('scan' in call ? [call.scan.limit] : []))
   }
@@ -121,7 +121,7 @@ describe('the size of a scan', () => {
 })
 
 describe('reads of entities', () => {
-  const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit: 4 }, router)
+  const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit: 4 }, placement)
   beforeEach(() => {
     for (let rank = 0; rank < 10; rank++) store.addRows(idOf(rank), { rank })
   })

@@ -3,7 +3,7 @@ import type { KeyRange } from '@looseleaf/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../test/codes.ts'
-import { idOf, inRange, lastByteRouter } from '../../test/model.ts'
+import { idOf, inRange, lastBytePlacement } from '../../test/model.ts'
 import { defineIndex, type IndexDefinition } from '../definitions/define-index.ts'
 import { deriveRows } from '../keys/derive-rows.ts'
 import { planQuery, type QueryPlan } from './plan-query.ts'
@@ -23,7 +23,7 @@ const user3 = '00000000-0000-0000-0000-000000000003'
 const published = new Date(5)
 
 function plan(index: IndexDefinition, where: unknown, options: object = {}): QueryPlan {
-  return planQuery({ ...index, generation: 1 }, where, options, lastByteRouter(4))
+  return planQuery({ ...index, generation: 1 }, where, options, lastBytePlacement(4))
 }
 
 const rangesOf = ({ ranges }: QueryPlan): KeyRange[] => ranges.map(({ range }) => range)

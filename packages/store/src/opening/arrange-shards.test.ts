@@ -261,7 +261,7 @@ describe('the layout in the catalog', () => {
     const store = await open(listed(0, 1, 2), { migrate: true, router })
     const ids = await putNames(store)
     expect((await catalogs())[0]!.layout?.scheme).toBeUndefined()
-    expect(store.context.catalog.current().placement.shardOfKey(Buffer.from('any'))).toBe(2)
+    expect(store.context.catalog.current().placement.rows.readOfKey(Buffer.from('any'))).toBe(2)
     await expectAll(await open(listed(2, 1, 0), { router }), ids)
   })
 
@@ -293,11 +293,15 @@ describe('the layout in the catalog', () => {
   test.each([
     ['a bucket is on no shard', '1-1365', 'bucket 0 is on no shard'],
     ['a bucket is on two shards', '0-1366', 'bucket 1366 is on the shards 0 and 1'],
-    ['a range is no range', '0-1365,x', 'shard 0 has the buckets "x", which is no range'],
+    [
+      'a range is no range',
+      '0-1365,x',
+      'shard 0 has the buckets "0-1365,x", which are no ascending ranges below 4096',
+    ],
     [
       'a range ends beyond the last bucket',
       '0-1365,4096',
-      'shard 0 has the buckets "4096", which is no range',
+      'shard 0 has the buckets "0-1365,4096", which are no ascending ranges below 4096',
     ],
   ])('a layout in which %s is CATALOG_DAMAGED', async (_, buckets, flaw) => {
     await open(listed(0, 1, 2))

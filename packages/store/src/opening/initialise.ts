@@ -9,6 +9,7 @@ import { systemRandomness, type CatalogEntry, type ShardCatalog } from '@loosele
 import {
   CATALOG_FORMAT,
   contentsOf,
+  copiedEpochs,
   DEFAULT_QUERY_TIME_MS,
   entriesOf,
   firstLayout,
@@ -62,7 +63,7 @@ export async function initialise(
   let source = existing
   for (const [shardNumber, shard] of driver.shards.entries()) {
     const catalog: ShardCatalog = {
-      epoch: source?.epoch ?? 1,
+      ...(source === undefined ? { epoch: 1 } : await copiedEpochs(shard, { epoch: 0 }, source)),
       format: CATALOG_FORMAT,
       storeId: source?.storeId ?? systemRandomness.uuid(),
       shardNumber,

@@ -9,6 +9,7 @@ import { isOutage, type ShardCatalog, type StoreEvents } from '@looseleaf/core/i
 import {
   askShards,
   changeCatalogContents,
+  contentsEpochOf,
   firstLayout,
   loadShardCatalogs,
   mergeCatalogs,
@@ -74,8 +75,12 @@ async function openWhole(given: ArrangedShards, options: OpenStoreOptions): Prom
   return {
     driver,
     silent,
-    catalog: new Set(catalog.epochs).size === 1 ? catalog : await propagateCatalog(driver),
+    catalog: hasSameContents(catalogs) ? catalog : await propagateCatalog(driver),
   }
+}
+
+function hasSameContents(catalogs: ArrangedShards['catalogs']): boolean {
+  return new Set(catalogs.map((catalog) => catalog && contentsEpochOf(catalog))).size === 1
 }
 
 /** Writes the layout that the store has by its router. Moves nothing, and refuses no process that does not know layouts. */

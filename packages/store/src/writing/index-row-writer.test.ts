@@ -67,7 +67,7 @@ describe('rows', () => {
     expect(await writer.upsert(placement(), [...NAMES.map(named), ranked(7n)], ID, 9)).toEqual([])
     const places = NAMES.map((name) => {
       const { entry, key } = named(name)
-      return `${shardOfRow(entry, store.context.router, key, ID)} ${name} 9`
+      return `${shardOfRow(entry, placement(), key, ID)} ${name} 9`
     })
     expect(new Set(places.map((place) => place[0]))).toEqual(new Set(['0', '1']))
     expect(rowsOf('by_name').toSorted()).toEqual(places.toSorted())

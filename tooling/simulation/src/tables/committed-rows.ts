@@ -4,6 +4,7 @@ import {
   deriveEntryRows,
   keyIdentity,
   mergeCatalogs,
+  placementOfRouter,
   shardOfRow,
   tableSpec,
 } from '@looseleaf/index-engine/internal'
@@ -32,6 +33,7 @@ export interface CommittedRows {
 }
 
 export function createCommittedRows(driver: ReferenceDriver, router: Router, codec: Codec): CommittedRows {
+  const placement = placementOfRouter(router)
   /** Cached per table of an entry, because bodies never change. */
   const derived = new WeakMap<Uint8Array, Map<string, readonly PlacedRow[]>>()
   let merged: { epochs: string; entries: readonly CatalogEntry[] } = { epochs: '', entries: [] }
@@ -45,7 +47,7 @@ export function createCommittedRows(driver: ReferenceDriver, router: Router, cod
       const keys = isOf(entry.on, bag) ? deriveEntryRows(entry, bag).keys : []
       rows = keys.map((key) => ({
         key,
-        shard: shardOfRow(entry, router, key, id),
+        shard: shardOfRow(entry, placement, key, id),
         identity: keyIdentity(key),
       }))
       byTable.set(entry.table, rows)

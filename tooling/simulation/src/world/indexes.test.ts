@@ -1,20 +1,20 @@
 import type { Bag } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
-import { deriveRows, shardOfRow } from '@looseleaf/index-engine/internal'
+import { deriveRows, placementOfRouter, shardOfRow } from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { byGroup, byTag } from '@looseleaf-tooling/simulation/by-tag-and-group'
 import { expect, it } from 'vitest'
 import { byPair, byRank, GROUPS, RANKS, TAGS } from './indexes.ts'
 import { SHARDS } from './world.ts'
 
-const router = bucketRouter({ shards: SHARDS })
+const placement = placementOfRouter(bucketRouter({ shards: SHARDS }))
 
 /** Returns the shards of these entities' rows, in order. */
 function shardsOf(index: unknown, bags: readonly Bag[]): number[] {
   const definition = index as IndexDefinition
   return bags.map((bag) => {
     const [key] = deriveRows(definition, bag).keys
-    return shardOfRow(definition, router, key!, new Uint8Array(16))
+    return shardOfRow(definition, placement, key!, new Uint8Array(16))
   })
 }
 
