@@ -99,3 +99,11 @@ test('the error names the unknown features only', () => {
     'Shard one: the store requires folding (in @looseleaf/store from 7.8.9 on), moving (in @looseleaf/store from 7.8.9 on), which',
   )
 })
+
+test('a store requires moves from its first move on, also while none is announced', () => {
+  const layout = { revision: 0, shards: [] }
+  expect(requirementsOf({ indexes: [], layout })).toBeUndefined()
+  expect(requirementsOf({ indexes: [], layout: { ...layout, moves: [] } })).toEqual([
+    { name: 'moves', since: '0.2.0' },
+  ])
+})

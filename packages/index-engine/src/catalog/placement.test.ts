@@ -1,0 +1,207 @@
+import type { Router } from '@looseleaf/core'
+import type { LayoutMove, ShardCatalog, ShardServes } from '@looseleaf/core/internal'
+import { describe, expect, test } from 'vitest'
+import { createPlacement, type Placement } from './placement.ts'
+
+const BUCKETS = 12
+const byLastByte = (bytes: Uint8Array): number => bytes.at(-1)!
+const router: Router = {
+  fingerprint: 'last-byte shards=3',
+  shardCount: 3,
+  shardOfId: () => 0,
+  shardOfKey: () => 0,
+  newId: () => Buffer.alloc(16),
+  buckets: {
+    scheme: 'last-byte',
+    ofId: byLastByte,
+    ofKey: byLastByte,
+    shards: Array.from({ length: BUCKETS }, () => 0),
+  },
+}
+
+/** An id, and a key, of this bucket. */
+const at = (bucket: number): Uint8Array => Buffer.alloc(16, bucket)
+
+/** Places the buckets 0-3, 4-7 and 8-11 of three shards with these buckets of their own and these moves. */
+function placed(
+  serves: readonly (ShardServes | undefined)[],
+  moves?: readonly LayoutMove[],
+  buckets: readonly string[] = ['0-3', '4-7', '8-11'],
+): Placement {
+  const shards = buckets.map((ranges, number) => ({ name: `${number}`, buckets: ranges }))
+  const layout = { revision: 1, scheme: 'last-byte', shards, moves }
+  const catalogOf = (shardNumber: number): ShardCatalog => ({
+    epoch: 1,
+    storeId: 's',
+    shardNumber,
+    shardCount: 3,
+    router: 'r',
+    indexes: [],
+    layout,
+    serves: serves[shardNumber],
+  })
+  return createPlacement(router, { layout, shards: [0, 1, 2].map(catalogOf) }, 3)
+}
+
+/** Returns the owners of these buckets. */
+const owners = (placement: Placement, ...buckets: readonly number[]): number[] =>
+  buckets.map((bucket) => placement.shardOfId(at(bucket)))
+const unserved = (placement: Placement): number[] =>
+  Array.from({ length: BUCKETS }, (_, bucket) => bucket).filter((bucket) => !placement.isServed(at(bucket)))
+const sealed = (placement: Placement): number[] =>
+  Array.from({ length: BUCKETS }, (_, bucket) => bucket).filter((bucket) => placement.isSealed(at(bucket)))
+
+const departure = { move: 1, attempt: 1, buckets: '2-3', to: 1, end: 9 }
+const arrival = { move: 1, attempt: 1, buckets: '2-3', from: 0, afterAddedId: 0, end: 9, begin: 10 }
+
+describe('the owner of a bucket', () => {
+  test('buckets are on the shards of the layout as long as no shard has buckets of its own', () => {
+    const placement = placed([])
+    expect(owners(placement, 0, 3, 4, 11)).toEqual([0, 0, 1, 2])
+    expect([unserved(placement), sealed(placement)]).toEqual([[], []])
+  })
+
+  test('a shard keeps a bucket that is leaving, until it is away', () => {
+    const leaving = [{ move: 1, attempt: 1, buckets: '2-3', to: 1, sealed: '3' }]
+    const placement = placed([
+      { owns: '0-3', leaving },
+      { owns: '4-7', coming: [] },
+    ])
+    expect(owners(placement, 2, 3)).toEqual([0, 0])
+    expect([unserved(placement), sealed(placement)]).toEqual([[], [3]])
+  })
+
+  test('a bucket that is away, and has not arrived, belongs to its new shard, which does not serve it yet', () => {
+    const placement = placed([{ owns: '0-1', away: [departure] }, { owns: '4-7' }])
+    expect(owners(placement, 1, 2, 3, 4)).toEqual([0, 1, 1, 1])
+    expect(unserved(placement)).toEqual([2, 3])
+  })
+
+  test('a bucket that is away leads to its new shard although the own buckets of that are unknown', () => {
+    expect(owners(placed([{ owns: '0-1', away: [departure] }, undefined]), 2, 5)).toEqual([1, 1])
+  })
+
+  test('a bucket that has arrived belongs to its new shard', () => {
+    const placement = placed([
+      { owns: '0-1', away: [departure] },
+      { owns: '2-7', arrived: [arrival] },
+    ])
+    expect(owners(placement, 1, 2, 4)).toEqual([0, 1, 1])
+    expect(unserved(placement)).toEqual([])
+  })
+
+  test.each<[string, ShardServes | undefined]>([
+    ['has buckets of its own', { owns: '0-3' }],
+    [
+      'is leaving it by the same move',
+      { owns: '0-3', leaving: [{ move: 1, attempt: 1, buckets: '2-3', to: 1, sealed: '2-3' }] },
+    ],
+    ['has those of the layout', undefined],
+  ])(
+    'a bucket that has arrived belongs to its new shard, although the old catalog of the other %s',
+    (_, old) => {
+      const placement = placed([old, { owns: '2-7', arrived: [arrival] }])
+      expect(owners(placement, 1, 2, 3)).toEqual([0, 1, 1])
+      expect([unserved(placement), sealed(placement)]).toEqual([[], []])
+    },
+  )
+
+  test('a bucket that came back belongs to its first shard, although the other catalog is from before', () => {
+    const back = { ...arrival, move: 2, from: 1 }
+    const placement = placed([
+      { owns: '0-3', arrived: [back] },
+      { owns: '2-7', arrived: [arrival] },
+    ])
+    expect(owners(placement, 2, 3)).toEqual([0, 0])
+  })
+
+  test('a bucket that was moved twice leads to its last shard, although no known catalog owns it', () => {
+    const placement = placed([
+      { owns: '0-1', away: [departure] },
+      { owns: '4-7', away: [{ ...departure, move: 2, to: 2 }] },
+      { owns: '8-11' },
+    ])
+    expect(owners(placement, 2, 3)).toEqual([2, 2])
+    expect(unserved(placement)).toEqual([2, 3])
+  })
+
+  test('a bucket that no shard owns or has given up is served by none', () => {
+    const placement = placed([{ owns: '0-1' }])
+    expect(owners(placement, 2)).toEqual([0])
+    expect(unserved(placement)).toEqual([2, 3])
+  })
+
+  test.each<ShardServes>([
+    { owns: '0-12' },
+    { owns: '3-1' },
+    { owns: '', away: [{ ...departure, buckets: '12' }] },
+    { owns: '', arrived: [{ ...arrival, buckets: '1-' }] },
+    { owns: '', leaving: [{ move: 1, attempt: 1, buckets: '1', to: 1, sealed: '99' }] },
+  ])('the buckets %j of a shard are CATALOG_DAMAGED', (serves) => {
+    expect(() => placed([serves])).toThrow(expect.objectContaining({ code: 'CATALOG_DAMAGED' }))
+  })
+})
+
+describe('the places of index rows', () => {
+  const move = { id: 1, from: 0, to: 1, buckets: '2-3' } as const
+  const places = ({ rows }: Placement, bucket: number): [read: number, written: readonly number[]][] => [
+    [rows.readOfId(at(bucket)), rows.writtenOfId(at(bucket))],
+    [rows.readOfKey(at(bucket)), rows.writtenOfKey(at(bucket))],
+  ]
+
+  test.each([
+    ['both', 0],
+    ['target', 1],
+    ['undoing', 0],
+  ] as const)(
+    'rows of a move in the phase %s are written at both shards, and read at shard %i',
+    (phase, read) => {
+      const placement = placed([], [{ ...move, phase }])
+      expect(places(placement, 2)).toEqual([
+        [read, [0, 1]],
+        [read, [0, 1]],
+      ])
+      expect(places(placement, 1)).toEqual([
+        [0, [0]],
+        [0, [0]],
+      ])
+    },
+  )
+
+  test('rows are at their shard by the layout alone when no move is announced', () => {
+    const placement = placed([], [], ['0-1', '2-7', '8-11'])
+    expect(places(placement, 2)).toEqual([
+      [1, [1]],
+      [1, [1]],
+    ])
+  })
+
+  test('rows stay where the layout has them while only entities have moved', () => {
+    const placement = placed(
+      [
+        { owns: '0-1', away: [departure] },
+        { owns: '2-7', arrived: [arrival] },
+      ],
+      [],
+    )
+    expect([placement.shardOfId(at(2)), places(placement, 2)[0]]).toEqual([1, [0, [0]]])
+  })
+
+  test('a look-up of the shards of a row allocates nothing', () => {
+    const { rows } = placed([], [{ ...move, phase: 'both' }])
+    expect(rows.writtenOfKey(at(2))).toBe(rows.writtenOfKey(at(3)))
+    expect(rows.writtenOfKey(at(0))).toBe(rows.writtenOfKey(at(1)))
+  })
+
+  test.each<[string, Partial<LayoutMove>[], string]>([
+    ['to the shard that has it', [{ to: 0 }], 'move 1 goes from shard 0 to shard 0'],
+    ['to a shard that the store does not have', [{ to: 3 }], 'move 1 goes from shard 0 to shard 3'],
+    ['of a bucket that does not exist', [{ buckets: '12' }], 'move 1 has the buckets "12"'],
+    ['of a bucket that is in another', [{}, { id: 2, to: 2 }], 'bucket 2 is in the moves 1 and 2'],
+  ])('a move %s is CATALOG_DAMAGED', (_, moves, flaw) => {
+    const announced = moves.map((fields): LayoutMove => ({ ...move, phase: 'both', ...fields }))
+    expect(() => placed([], announced)).toThrow(
+      expect.objectContaining({ code: 'CATALOG_DAMAGED', message: expect.stringContaining(flaw) as string }),
+    )
+  })
+})
