@@ -15,7 +15,7 @@ import {
   isInUse,
   keyIdentity,
   propertyText,
-  shardOfRow,
+  shardsOfRow,
   tableSpec,
   type EngineContext,
   type Placement,
@@ -53,9 +53,26 @@ const PATIENCE_MS = 250
 const PAUSE_MS = 30
 
 /**
- * Takes a key for an entity, on the shard that it has by the catalog of the attempt. Resolves with the id of another entity that is
- * committed with the key. Otherwise resolves with undefined: the entity holds the key, stamped with this version or a greater one, so a
- * commit of this version, from the base that was read before, has the key to itself.
+ * Takes a key for an entity by `takeKeyAt` on every shard where its claims are written, by the catalog of the attempt. Takes the source
+ * of a move before the target, so two writers that want the key meet at the source.
+ */
+export function takeKey(
+  context: EngineContext,
+  take: TakeKey,
+  placement: Placement,
+  wanted: WantedKey,
+  signal?: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const [first, second] = shardsOfRow(wanted.entry, placement, wanted.key, wanted.entityId)
+  const holder = takeKeyAt(context, take, first!, wanted, signal)
+  if (second === undefined) return holder
+  return holder.then((found) => found ?? takeKeyAt(context, take, second, wanted, signal))
+}
+
+/**
+ * Takes a key for an entity on one shard. Resolves with the id of another entity that is committed with the key. Otherwise resolves with
+ * undefined: the entity holds the key, stamped with this version or a greater one, so a commit of this version, from the base that was
+ * read before, has the key to itself.
  *
  * If another entity holds the claim, there are three cases:
  * 1. The holder is committed with the key. The key is not taken.
@@ -69,15 +86,14 @@ const PAUSE_MS = 30
  *
  * Throws `CONFLICT` if the holder gave the key up so recently that a failover may bring it back (`deleteDelayMs`).
  */
-export async function takeKey(
+export async function takeKeyAt(
   context: EngineContext,
   take: TakeKey,
-  placement: Placement,
+  shard: number,
   { entry, key, entityId, version }: WantedKey,
   signal?: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const spec = tableSpec(entry)
-  const shard = shardOfRow(entry, placement, key, entityId)
   const claims = shardAt(context, shard).claims(spec)
   const isOver = createPatience(context)
   for (let tries = 0; tries < MAX_TRIES; tries++) {

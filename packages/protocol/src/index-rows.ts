@@ -7,7 +7,7 @@ import type {
   Key,
   Lane,
 } from '@looseleaf/core/internal'
-import { shardOfRow, tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
+import { shardsOfRow, tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 
 /** Key of an index row or a claim, without its entity and version. */
 export interface PlacedKey {
@@ -33,7 +33,7 @@ export interface RowFailure {
 }
 
 /**
- * Sends the rows of an entity's keys, grouped by table. Resolves with the failures when all rows have ended, so that none is in flight
+ * Sends the rows of an entity's keys to all shards where they are written, grouped by table. Resolves with the failures when all rows have ended, so that none is in flight
  * afterwards.
  */
 export async function sendByTable(
@@ -47,10 +47,13 @@ export async function sendByTable(
   const groups = new Map<RowLanes, PlacedKey[]>()
   for (const row of rows) {
     const { entry, key } = row
-    const lanes = lanesOf(shardOfRow(entry, placement, key, entityId), tableSpec(entry))
-    const group = groups.get(lanes)
-    if (group === undefined) groups.set(lanes, [row])
-    else group.push(row)
+    const spec = tableSpec(entry)
+    for (const shard of shardsOfRow(entry, placement, key, entityId)) {
+      const lanes = lanesOf(shard, spec)
+      const group = groups.get(lanes)
+      if (group === undefined) groups.set(lanes, [row])
+      else group.push(row)
+    }
   }
   const failures: RowFailure[] = []
   const sendGroup = async (lanes: RowLanes, group: readonly PlacedKey[]): Promise<void> => {

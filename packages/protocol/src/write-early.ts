@@ -1,7 +1,7 @@
 import { isLooseleafError, LooseleafError } from '@looseleaf/core'
 import type { CatalogEntry, IndexRow } from '@looseleaf/core/internal'
 import { tableSpec, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
-import { duplicateKey, isHeld, takeKey, type TakeKey } from './claims.ts'
+import { duplicateKey, isHeld, takeKey, takeKeyAt, type TakeKey } from './claims.ts'
 import {
   failureUnlessDropped,
   sendByTable,
@@ -105,7 +105,7 @@ export interface UntakenClaims {
 type SendStatement = <T>(statement: () => Promise<T>) => Promise<T>
 
 /**
- * Law 1 for cleaners: writes rows of one table for entities that were read at these versions. No stamp decreases. A row may dangle
+ * Law 1 for cleaners: writes rows of one table of one shard for entities that were read at these versions. No stamp decreases. A row may dangle
  * afterwards, so the caller has to read the versions of the entities again:
  * 1. The cleaner reads the entity at version v.
  * 2. A writer commits a later version without the key, and deletes the row.
@@ -130,14 +130,13 @@ export async function writeAgain(
   }
   const take: TakeKey = async (shardNumber, table, row, takeSignal) =>
     (await shardAt(context, shardNumber).claims(table).take([row], { signal: takeSignal }))[0]
-  const { placement } = context.catalog.current()
   const claims = await send(() => shard.claims(spec).take(rows, { signal }))
   const duplicates: DuplicateKey[] = []
   let later = 0
   for (const [i, row] of rows.entries()) {
     if (isHeld(claims[i], row)) continue
     try {
-      const holder = await takeKey(context, take, placement, { entry, ...row }, signal)
+      const holder = await takeKeyAt(context, take, number, { entry, ...row }, signal)
       if (holder !== undefined) duplicates.push({ entityId: row.entityId, holder })
     } catch (error) {
       // A contested key must not delay the other keys.

@@ -136,8 +136,8 @@ async function deleteDue(
     const derived = await deriveEntity(pass, indexes, row.id, row)
     const times = indexes.flatMap((index) => expectedIn(derived, index))
     const isDue = times.every((time) => Number(time.key[0]) <= until)
-    const [expected] = expectedIn(derived, target)
-    if (expected?.shard === shard && isDue) due.push({ id: derived.id, version: derived.version })
+    const isHere = expectedIn(derived, target).some((expected) => expected.shard === shard)
+    if (isHere && isDue) due.push({ id: derived.id, version: derived.version })
   }
   await eachEntity(
     pass,
@@ -149,13 +149,21 @@ async function deleteDue(
   return deleted
 }
 
-/** Replaces each entity by a tombstone if it still has the version that was read. Returns the number of replaced ones. */
+/**
+ * Replaces each entity of this shard by a tombstone if it still has the version that was read. Returns the number of replaced ones. While
+ * a move is announced, the rows of an entity are on two shards: the round of the other shard deletes an entity that this one does not own.
+ */
 async function deleteAsRead(
   { context, throttle, signal }: Pass,
   shard: number,
-  due: readonly ReadEntity[],
+  read: readonly ReadEntity[],
 ): Promise<number> {
-  const epoch = context.catalog.current().epochs[shard] ?? 0
+  const { epochs, placement } = context.catalog.current()
+  const epoch = epochs[shard] ?? 0
+  const due = read.filter(
+    ({ id }) => placement.shardOfId(id) === shard && placement.isServed(id) && !placement.isSealed(id),
+  )
+  if (due.length === 0) return 0
   const tombstones = due.map(({ id, version: base }) => ({
     id,
     base,

@@ -4,7 +4,7 @@ import {
   deriveEntryRows,
   includedBytes,
   keyIdentity,
-  shardOfRow,
+  shardsOfRow,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
 import { shardAt } from '@looseleaf/protocol/internal'
@@ -12,7 +12,7 @@ import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { ROWS_IN_HAND } from '../tools/chunks.ts'
 
-/** An index row that an entity should have, with its shard. */
+/** An index row that an entity should have on a shard. While a move is announced, it should have the row on two. */
 export interface ExpectedRow {
   readonly shard: number
   readonly key: Key
@@ -90,7 +90,7 @@ function expectedRows(
   return expected
 }
 
-/** Returns the rows of these keys of an entity, with their shards. */
+/** Returns the rows of these keys of an entity, one for each shard that they are written on. */
 export function placed(
   { catalog }: EngineContext,
   { entry }: IndexTarget,
@@ -98,11 +98,10 @@ export function placed(
   keys: readonly Key[],
 ): readonly ExpectedRow[] {
   const { placement } = catalog.current()
-  return keys.map((key) => ({
-    key,
-    identity: keyIdentity(key),
-    shard: shardOfRow(entry, placement, key, id),
-  }))
+  return keys.flatMap((key) => {
+    const identity = keyIdentity(key)
+    return shardsOfRow(entry, placement, key, id).map((shard) => ({ key, identity, shard }))
+  })
 }
 
 export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly ExpectedRow[] {

@@ -151,7 +151,7 @@ export function placementOf(
   row: IndexRow,
 ): 'right' | 'misplaced' | 'dangling' {
   const identity = keyIdentity(row.key)
-  const match = expectedIn(entity, target).find((expected) => expected.identity === identity)
-  if (match === undefined) return 'dangling'
-  return match.shard === shard ? 'right' : 'misplaced'
+  const matches = expectedIn(entity, target).filter((expected) => expected.identity === identity)
+  if (matches.length === 0) return 'dangling'
+  return matches.some((expected) => expected.shard === shard) ? 'right' : 'misplaced'
 }

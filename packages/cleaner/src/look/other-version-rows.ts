@@ -1,5 +1,5 @@
 import { idKey } from '@looseleaf/core/internal'
-import { shardOfRow } from '@looseleaf/index-engine/internal'
+import { shardsOfRow } from '@looseleaf/index-engine/internal'
 import { idsByShard } from '@looseleaf/protocol/internal'
 import type { Pass } from '../pass/pass.ts'
 import type { TargetRow } from './dangling-among.ts'
@@ -29,6 +29,6 @@ export async function otherVersionRows(
   return rows.filter(
     ({ target, row }) =>
       versions.get(idKey(row.entityId)) !== row.version ||
-      shardOfRow(target.entry, placement, row.key, row.entityId) !== shard,
+      !shardsOfRow(target.entry, placement, row.key, row.entityId).includes(shard),
   )
 }

@@ -4,7 +4,7 @@ import {
   deriveEntryRows,
   fromKeyValue,
   keyIdentity,
-  shardOfRow,
+  shardsOfRow,
   tableSpec,
   type EngineContext,
 } from '@looseleaf/index-engine/internal'
@@ -23,7 +23,7 @@ export function inspectedKey(entry: CatalogEntry, key: Key): readonly InspectedV
   })
 }
 
-/** Returns the keys and shards of the rows that an entity has to have in an index, by `rowIdentity`. */
+/** Returns the keys and shards of the rows that an entity has to have in an index, by `rowIdentity`: while a move is announced, two rows. */
 export function rowsToHave(
   { catalog }: EngineContext,
   entry: CatalogEntry,
@@ -31,10 +31,11 @@ export function rowsToHave(
   bag: Bag,
 ): ReadonlyMap<string, { readonly key: Key; readonly shard: number }> {
   const { placement } = catalog.current()
-  const rows = deriveEntryRows(entry, bag).keys.map((key) => {
-    const shard = shardOfRow(entry, placement, key, id)
-    return [rowIdentity(key, shard, id), { key, shard }] as const
-  })
+  const rows = deriveEntryRows(entry, bag).keys.flatMap((key) =>
+    shardsOfRow(entry, placement, key, id).map(
+      (shard) => [rowIdentity(key, shard, id), { key, shard }] as const,
+    ),
+  )
   return new Map(rows)
 }
 

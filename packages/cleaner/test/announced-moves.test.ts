@@ -1,0 +1,145 @@
+import { parseId, type Driver } from '@looseleaf/core'
+import type { LayoutMove, ShardServes } from '@looseleaf/core/internal'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { changeCatalogContents, changeServes, tableSpec } from '@looseleaf/index-engine/internal'
+import type { DataStore } from '@looseleaf/store'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { checkIndex } from '../src/check/check-index.ts'
+import { cleanIndex } from '../src/clean/clean-index.ts'
+import { deleteExpired } from '../src/expire/delete-expired.ts'
+import { openStore } from './stores.ts'
+
+// Cleaners while the rows of shard 0 are written on shard 1 too.
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+const expiring = defineIndex('expire', { properties: { until: 'time' }, shardOn: 'id', expires: 'until' })
+const INDEXES = ['by_name', 'by_mail', 'expire']
+
+let driver: Driver
+let store: DataStore
+/** An id, and two values whose buckets move. All of them are on shard 0 before the move. */
+let id: string
+let name: string
+let mail: string
+
+beforeEach(async () => {
+  driver = await memoryShards(2).connect()
+  store = await openStore({ driver, indexes: [byName, byMail, expiring] })
+  onTestFinished(() => store.close())
+  const { shardOfId, shardOfKey } = store.context.router
+  do id = store.newId()
+  while (shardOfId(parseId(id)) !== 0)
+  const movable = (text: string): string => (shardOfKey(Buffer.from(text)) === 0 ? text : movable(`${text}a`))
+  name = movable('ada')
+  mail = movable('ada@example.com')
+})
+
+/** Announces the move of all buckets of shard 0 to shard 1 in this phase, or removes it, which leaves them on shard 1. */
+async function announce(phase: LayoutMove['phase'] | undefined): Promise<void> {
+  await changeCatalogContents(driver, ({ layout, ...contents }) => {
+    const { revision, shards, ...rest } = layout!
+    const buckets = phase === undefined ? ['', '0-4095'] : ['0-2047', '2048-4095']
+    return {
+      ...contents,
+      layout: {
+        ...rest,
+        revision: revision + 1,
+        shards: shards.map((shard, number) => ({ ...shard, buckets: buckets[number] })),
+        moves: phase === undefined ? [] : [{ id: 1, from: 0, to: 1, buckets: '0-2047', phase }],
+      },
+    }
+  })
+  await store.context.catalog.reload()
+}
+
+/** Changes the buckets that a shard serves. */
+async function serve(shard: number, serves: ShardServes): Promise<void> {
+  const { catalog } = driver.shards[shard]!
+  await changeServes(driver.shards[shard]!, (await catalog.load())!, serves)
+}
+
+/** Returns the number of rows, and of claims, of the entity on each shard, for each table. */
+async function rowCounts(): Promise<Record<string, number[]>> {
+  const counts = store.context.catalog.current().indexes.map(async (entry) => {
+    const found = driver.shards.map((shard) => shard.rowsOf([tableSpec(entry)], [parseId(id)]))
+    return [entry.table, (await Promise.all(found)).map(([rows]) => rows!.length)] as const
+  })
+  return Object.fromEntries(await Promise.all(counts))
+}
+
+const everywhere = (...counts: readonly number[]): Record<string, readonly number[]> =>
+  Object.fromEntries(store.context.catalog.current().indexes.map(({ table }) => [table, counts]))
+
+test.each(['both', 'target', 'undoing'] as const)(
+  'a clean in the phase %s writes missing rows and claims on both shards, and a check finds nothing',
+  async (phase) => {
+    await store.put({ name, mail, until: new Date() }, { id })
+    expect(await rowCounts()).toEqual(everywhere(1, 0))
+    await announce(phase)
+    for (const index of INDEXES) await cleanIndex(store, index)
+    expect(await rowCounts()).toEqual(everywhere(1, 1))
+    for (const index of INDEXES) {
+      const checked = await checkIndex(store, index)
+      expect(checked).toMatchObject({ missing: 0, dangling: 0 })
+    }
+  },
+)
+
+test('a clean deletes dangling rows and claims on both shards while a move is announced', async () => {
+  await announce('both')
+  await store.put({ name, mail, until: new Date() }, { id })
+  expect(await rowCounts()).toEqual(everywhere(1, 1))
+  const [row] = await driver.shards[0]!.entities.read([parseId(id)])
+  const { epoch } = (await driver.shards[0]!.catalog.load())!
+  // As a writer that died after its commit.
+  await driver.shards[0]!.entities.replace(
+    [{ id: row!.id, base: row!.version, version: row!.version + 1, body: null }],
+    { epoch },
+  )
+  for (const index of INDEXES) await cleanIndex(store, index)
+  expect(await rowCounts()).toEqual(everywhere(0, 0))
+})
+
+test('a clean after the move deletes the rows at the source, and none at the target', async () => {
+  await announce('both')
+  await store.put({ name, mail, until: new Date() }, { id })
+  await announce('target')
+  const [row] = await driver.shards[0]!.entities.read([parseId(id)])
+  await serve(0, {
+    owns: '',
+    away: [{ move: 1, attempt: 1, buckets: '0-2047', to: 1, end: row!.updated + 1 }],
+  })
+  await serve(1, {
+    owns: '0-4095',
+    arrived: [{ move: 1, attempt: 1, buckets: '0-2047', from: 0, end: 1, begin: 2, afterAddedId: 0 }],
+  })
+  const { epoch } = (await driver.shards[1]!.catalog.load())!
+  await driver.shards[1]!.entities.insert([{ id: row!.id, version: row!.version, body: row!.body! }], {
+    epoch,
+  })
+  await announce(undefined)
+  for (const index of INDEXES) await cleanIndex(store, index)
+  expect(await rowCounts()).toEqual(everywhere(0, 1))
+})
+
+test('an expired entity with rows on two shards is deleted once, on the shard that owns it', async () => {
+  await announce('both')
+  await store.put({ name, until: new Date(Date.now() - 3_600_000) }, { id })
+  expect(await deleteExpired(store)).toBe(1)
+  const stored = await Promise.all(driver.shards.map(({ entities }) => entities.read([parseId(id)])))
+  expect(stored.map(([row]) => row?.body)).toEqual([null, undefined])
+})
+
+test('an expired entity stays while its bucket is sealed', async () => {
+  await announce('both')
+  await store.put({ name, until: new Date(Date.now() - 3_600_000) }, { id })
+  const leaving = { move: 1, attempt: 1, buckets: '0-2047', to: 1 }
+  await serve(0, { owns: '0-2047', leaving: [{ ...leaving, sealed: '0-2047' }] })
+  await store.context.catalog.reload()
+  expect(await deleteExpired(store)).toBe(0)
+  await serve(0, { owns: '0-2047', leaving: [leaving] })
+  await store.context.catalog.reload()
+  expect(await deleteExpired(store)).toBe(1)
+})
