@@ -27,7 +27,7 @@ interface BucketsInMotion {
 export interface LeavingBuckets extends BucketsInMotion {
   /** Number of the shard that takes them. */
   readonly to: number
-  /** Those of them that are sealed: writes wait, and reads go on. */
+  /** The sealed part of `buckets`: writes wait, and reads go on. */
   readonly sealed?: string | undefined
 }
 

@@ -10,6 +10,6 @@ test('a package takes the shard of an id or a key from the placement of a catalo
     .filter((path) => !isTest(path) && !KNOWS_ROUTERS.test(path))
   expect(sources.length).toBeGreaterThan(100)
   const asksRouter =
-    /\brouter\.shardOf|\b(?:shardOfRow|shardsOfQuery|planQuery|planIntersection)\([^)]*\brouter\b/
+    /\brouter\.shardOf|\b(?:shards?OfRow|shardsOfQuery|planQuery|planIntersection)\([^)]*\brouter\b/
   expect(sources.filter((path) => asksRouter.test(read(path)))).toEqual([])
 })

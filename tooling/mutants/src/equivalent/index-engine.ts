@@ -20,7 +20,8 @@ export const indexEngine: Equivalents = {
   'index-engine/catalog/change-catalog': {
     'copyLeadingCatalog: driver.shards.slice(1) → driver.shards':
       'The first has it already, and is left as it is.',
-    'leadingCatalog: b.epoch > a.epoch → b.epoch >= a.epoch': 'Catalogs of one epoch are the same.',
+    'leadingCatalog: contentsEpochOf(b) > contentsEpochOf(a) → contentsEpochOf(b) >= contentsEpochOf(a)':
+      'Contents of one epoch are the same.',
   },
   'index-engine/keys/diff-rows': {
     'without: keys.length === 0 || others.length === 0 → false': shortcut,
