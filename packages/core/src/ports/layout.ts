@@ -25,7 +25,10 @@ export interface LayoutShard {
   readonly state?: 'joining' | 'draining' | 'removed' | undefined
 }
 
-/** An announced move of buckets from one shard to another. */
+/**
+ * An announced move of buckets from one shard to another. The change that removes the move also gives the buckets to their shard in
+ * `StoreLayout.shards`: index rows are on that shard alone from then on.
+ */
 export interface LayoutMove {
   /** Revision of the layout that announced the move. A later move has a greater id. */
   readonly id: number

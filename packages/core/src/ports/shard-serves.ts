@@ -11,7 +11,10 @@ export interface ShardServes {
   readonly away?: readonly AwayBuckets[] | undefined
   /** Buckets that are being copied to it, and are served by the other shard. */
   readonly coming?: readonly ComingBuckets[] | undefined
-  /** Owned buckets that came from another shard. Stays until they leave again: by it processes tell the later of two owners. */
+  /**
+   * Owned buckets that came from another shard. A record stays until its buckets leave again. If it ended before the record of the other
+   * shard (`away`), processes would take the buckets for ones that this shard has not begun to serve.
+   */
   readonly arrived?: readonly ArrivedBuckets[] | undefined
 }
 

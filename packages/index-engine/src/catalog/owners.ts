@@ -1,4 +1,4 @@
-import type { ShardCatalog, ShardServes } from '@looseleaf/core/internal'
+import type { ShardCatalog } from '@looseleaf/core/internal'
 import { knownBuckets } from './layout.ts'
 
 /** The shards of entities, by bucket. */
@@ -11,14 +11,23 @@ export interface BucketOwners {
 }
 
 const NONE: ReadonlySet<number> = new Set()
-/** The arrival of a bucket that its shard has had since the store was made, or for so long that no record of the arrival is left. */
+
+/** A known reason why a shard owns a bucket. */
+interface Ownership {
+  readonly shard: number
+  /** The move by which the bucket came to the shard; `NEVER` if no catalog has a record of it. */
+  readonly move: number
+  /** False if only the shard that gave the bucket up says so. */
+  readonly isServed: boolean
+}
+
+/** Before every move: the shard has had the bucket since the store was made. */
 const NEVER = -1
 
 /**
- * Returns the owner of each bucket, by the shards' own catalogs. These may be of different moments, so two shards may seem to own a
- * bucket, or none:
- * - Of two, the owner is the one to which the bucket came by the later move. The other catalog is older than that move.
- * - If there is none, the last shard that gave the bucket up names the owner, which has to begin before it serves the bucket.
+ * Returns the owner of each bucket, by the shards' own catalogs. These may be of different moments, so several shards may seem to own a
+ * bucket, or none. The shard to which the bucket went by the latest known move is the owner. If only the shard that gave the bucket up
+ * tells of that move, the owner has to begin before it serves the bucket.
  *
  * A wrong owner does no harm: its shard has another epoch by now, so it refuses the write, and the writer reads the catalogs again.
  * A shard without `serves`, or whose catalog is unknown, counts with its buckets of the layout.
@@ -34,50 +43,37 @@ export function ownersOf(
   const serving = shards.flatMap((shard, number) =>
     shard?.serves === undefined ? [] : [{ number, serves: shard.serves }],
   )
-  const owners = layoutOwners.map((shard) => (shards[shard]?.serves === undefined ? shard : undefined))
-  const arrivals = owners.map(() => NEVER)
+  const known = (shard: number, text: string): readonly number[] =>
+    knownBuckets(`shard ${shard}`, text, bucketCount)
+
+  const latest = layoutOwners.map((shard): Ownership | undefined =>
+    shards[shard]?.serves === undefined ? { shard, move: NEVER, isServed: true } : undefined,
+  )
+  const add = (bucket: number, ownership: Ownership): void => {
+    if (isLater(ownership, latest[bucket])) latest[bucket] = ownership
+  }
   for (const { number, serves } of serving) {
-    const arrivalOf = latestMoves(number, serves.arrived, bucketCount)
-    for (const bucket of knownBuckets(`shard ${number}`, serves.owns, bucketCount)) {
-      const arrival = arrivalOf.get(bucket)?.move ?? NEVER
-      if (owners[bucket] !== undefined && arrival <= arrivals[bucket]!) continue
-      owners[bucket] = number
-      arrivals[bucket] = arrival
-    }
+    const arrivals = new Map<number, number>()
+    for (const { move, buckets } of serves.arrived ?? [])
+      for (const bucket of known(number, buckets))
+        arrivals.set(bucket, Math.max(move, arrivals.get(bucket) ?? NEVER))
+    for (const bucket of known(number, serves.owns))
+      add(bucket, { shard: number, move: arrivals.get(bucket) ?? NEVER, isServed: true })
+    for (const { move, to, buckets } of serves.away ?? [])
+      for (const bucket of known(number, buckets)) add(bucket, { shard: to, move, isServed: false })
   }
 
-  const unserved = new Set<number>()
-  const departures = new Map<number, { readonly move: number; readonly to: number }>()
-  for (const { number, serves } of serving) {
-    for (const [bucket, away] of latestMoves(number, serves.away, bucketCount))
-      if (owners[bucket] === undefined && away.move > (departures.get(bucket)?.move ?? NEVER))
-        departures.set(bucket, away)
-  }
-  const shardOfBucket = owners.map((owner, bucket) => {
-    if (owner !== undefined) return owner
-    unserved.add(bucket)
-    return departures.get(bucket)?.to ?? layoutOwners[bucket]!
-  })
-
+  const shardOfBucket = latest.map((ownership, bucket) => ownership?.shard ?? layoutOwners[bucket]!)
   const sealed = new Set<number>()
   for (const { number, serves } of serving)
     for (const { sealed: buckets = '' } of serves.leaving ?? [])
-      for (const bucket of knownBuckets(`shard ${number}`, buckets, bucketCount))
-        if (owners[bucket] === number) sealed.add(bucket)
+      for (const bucket of known(number, buckets)) if (shardOfBucket[bucket] === number) sealed.add(bucket)
+  const unserved = new Set(latest.keys().filter((bucket) => latest[bucket]?.isServed !== true))
   return { shardOfBucket, sealed, unserved }
 }
 
-type Motion = Pick<NonNullable<ShardServes['away']>[number], 'move' | 'buckets'>
-
-/** Returns the last of these records of each bucket. */
-function latestMoves<Record extends Motion>(
-  shard: number,
-  records: readonly Record[] = [],
-  bucketCount: number,
-): ReadonlyMap<number, Record> {
-  const latest = new Map<number, Record>()
-  for (const record of records.toSorted((a, b) => a.move - b.move))
-    for (const bucket of knownBuckets(`shard ${shard}`, record.buckets, bucketCount))
-      latest.set(bucket, record)
-  return latest
+/** Tells whether an ownership is of a later move, or of the same move and begun. */
+function isLater({ move, isServed }: Ownership, other: Ownership | undefined): boolean {
+  if (other === undefined) return true
+  return move === other.move ? isServed && !other.isServed : move > other.move
 }

@@ -1,5 +1,12 @@
 import type { Router } from '@looseleaf/core'
-import type { LayoutMove, ShardCatalog, ShardServes } from '@looseleaf/core/internal'
+import {
+  unionOfRanges,
+  withoutRanges,
+  type LayoutMove,
+  type ShardCatalog,
+  type ShardServes,
+} from '@looseleaf/core/internal'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPlacement, type Placement } from './placement.ts'
 
@@ -123,6 +130,55 @@ describe('the owner of a bucket', () => {
     ])
     expect(owners(placement, 2, 3)).toEqual([2, 2])
     expect(unserved(placement)).toEqual([2, 3])
+  })
+
+  test('a bucket that is away leads to its new shard, although the old catalog of an earlier owner has it', () => {
+    const placement = placed([
+      { owns: '0-3' },
+      { owns: '4-7', arrived: [], away: [{ ...departure, move: 2, to: 2 }] },
+      { owns: '8-11' },
+    ])
+    expect(owners(placement, 2, 3)).toEqual([2, 2])
+    expect(unserved(placement)).toEqual([2, 3])
+  })
+
+  test('the shards of the last move tell the owner, however old the catalogs of the others are', () => {
+    const moves = fc.array(fc.tuple(fc.nat(2), fc.boolean()), { minLength: 1, maxLength: 6 })
+    fc.assert(
+      fc.property(moves, fc.array(fc.nat(), { minLength: 3, maxLength: 3 }), (targets, ages) => {
+        /** The catalogs of each shard, from the first to the last. */
+        const histories: ShardServes[][] = [[{ owns: '0-3' }], [{ owns: '4-7' }], [{ owns: '8-11' }]]
+        const change = (shard: number, next: (last: ShardServes) => ShardServes): void =>
+          void histories[shard]!.push(next(histories[shard]!.at(-1)!))
+        let owner = 0
+        let begun = true
+        let lastSource = 0
+        for (const [i, [target, begins]] of targets.entries()) {
+          if (target === owner || !begun) continue
+          const motion = { move: i + 1, attempt: 1, buckets: '2' }
+          const [from, to] = [owner, target]
+          change(from, ({ owns, away = [], arrived = [] }) => ({
+            owns: withoutRanges(owns, '2'),
+            away: [...away, { ...motion, to, end: 1 }],
+            arrived: arrived.filter(({ buckets }) => buckets !== '2'),
+          }))
+          if (begins)
+            change(to, ({ owns, away = [], arrived = [] }) => ({
+              owns: unionOfRanges(owns, '2'),
+              away,
+              arrived: [...arrived, { ...motion, from, afterAddedId: 0, end: 1, begin: 2 }],
+            }))
+          lastSource = from
+          owner = to
+          begun = begins
+        }
+        const seen = histories.map((history, shard) =>
+          shard === owner || shard === lastSource ? history.at(-1) : history[ages[shard]! % history.length],
+        )
+        const placement = placed(seen)
+        expect([...owners(placement, 2), placement.isServed(at(2))]).toEqual([owner, begun])
+      }),
+    )
   })
 
   test('a bucket that no shard owns or has given up is served by none', () => {
