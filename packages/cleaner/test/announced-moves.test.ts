@@ -60,6 +60,23 @@ async function serve(shard: number, serves: ShardServes): Promise<void> {
   await changeServes(driver.shards[shard]!, (await catalog.load())!, serves)
 }
 
+/** Copies the entity to shard 1, and hands all buckets over to it. */
+async function handOver(): Promise<void> {
+  const [row] = await driver.shards[0]!.entities.read([parseId(id)])
+  await serve(0, {
+    owns: '',
+    away: [{ move: 1, attempt: 1, buckets: '0-2047', to: 1, end: row!.updated + 1 }],
+  })
+  await serve(1, {
+    owns: '0-4095',
+    arrived: [{ move: 1, attempt: 1, buckets: '0-2047', from: 0, end: 1, begin: 2, afterAddedId: 0 }],
+  })
+  const { epoch } = (await driver.shards[1]!.catalog.load())!
+  await driver.shards[1]!.entities.insert([{ id: row!.id, version: row!.version, body: row!.body! }], {
+    epoch,
+  })
+}
+
 /** Returns the number of rows, and of claims, of the entity on each shard, for each table. */
 async function rowCounts(): Promise<Record<string, number[]>> {
   const counts = store.context.catalog.current().indexes.map(async (entry) => {
@@ -77,8 +94,12 @@ test.each(['both', 'target', 'undoing'] as const)(
   async (phase) => {
     await store.put({ name, mail, until: new Date() }, { id })
     expect(await rowCounts()).toEqual(everywhere(1, 0))
+    const claims = store.context.catalog.current().indexes.find(({ unique }) => unique)!
+    // Of an entity that was never committed.
+    const dead = { key: [Buffer.from(mail)], entityId: Buffer.alloc(16, 7), version: 1 }
+    await driver.shards[1]!.claims(tableSpec(claims)).take([dead])
     await announce(phase)
-    for (const index of INDEXES) await cleanIndex(store, index)
+    for (const index of INDEXES) expect(await cleanIndex(store, index)).toMatchObject({ removed: 0 })
     expect(await rowCounts()).toEqual(everywhere(1, 1))
     for (const index of INDEXES) {
       const checked = await checkIndex(store, index)
@@ -106,19 +127,7 @@ test('a clean after the move deletes the rows at the source, and none at the tar
   await announce('both')
   await store.put({ name, mail, until: new Date() }, { id })
   await announce('target')
-  const [row] = await driver.shards[0]!.entities.read([parseId(id)])
-  await serve(0, {
-    owns: '',
-    away: [{ move: 1, attempt: 1, buckets: '0-2047', to: 1, end: row!.updated + 1 }],
-  })
-  await serve(1, {
-    owns: '0-4095',
-    arrived: [{ move: 1, attempt: 1, buckets: '0-2047', from: 0, end: 1, begin: 2, afterAddedId: 0 }],
-  })
-  const { epoch } = (await driver.shards[1]!.catalog.load())!
-  await driver.shards[1]!.entities.insert([{ id: row!.id, version: row!.version, body: row!.body! }], {
-    epoch,
-  })
+  await handOver()
   await announce(undefined)
   for (const index of INDEXES) await cleanIndex(store, index)
   expect(await rowCounts()).toEqual(everywhere(0, 1))
@@ -130,6 +139,16 @@ test('an expired entity with rows on two shards is deleted once, on the shard th
   expect(await deleteExpired(store)).toBe(1)
   const stored = await Promise.all(driver.shards.map(({ entities }) => entities.read([parseId(id)])))
   expect(stored.map(([row]) => row?.body)).toEqual([null, undefined])
+})
+
+test('an expired entity that has moved is deleted on its new shard, and its copy on the old one stays', async () => {
+  await announce('both')
+  await store.put({ name, until: new Date(Date.now() - 3_600_000) }, { id })
+  await handOver()
+  await store.context.catalog.reload()
+  expect(await deleteExpired(store)).toBe(1)
+  const stored = await Promise.all(driver.shards.map(({ entities }) => entities.read([parseId(id)])))
+  expect(stored.map(([row]) => row?.body === null)).toEqual([false, true])
 })
 
 test('an expired entity stays while its bucket is sealed', async () => {

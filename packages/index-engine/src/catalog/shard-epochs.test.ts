@@ -120,6 +120,27 @@ describe('a change of the contents while the epochs of the shards differ', () =>
     ])
   })
 
+  test('the contents of a change have the epoch of shard 0, whose own buckets have changed before', async () => {
+    await changeServes(shard(0), stored(0), serves)
+    now = [2_000, 2_000]
+    await setDelay(7)
+    expect(epochs()).toEqual([
+      [2_000, 2_000],
+      [2_000, 2_000],
+    ])
+  })
+
+  test('the epoch of a shard with buckets of its own grows with contents that know no moves', async () => {
+    now = [2_000, 9_000]
+    await changeServes(shard(1), stored(1), serves)
+    const { moves: _, ...unmoved } = layout
+    await changeCatalogContents(driver, (contents) => ({ ...contents, layout: unmoved }))
+    expect(epochs()).toEqual([
+      [2_000, 2_000],
+      [9_001, 2_000],
+    ])
+  })
+
   test('shard 0 takes no contents from a shard with a greater epoch and the same contents', async () => {
     await changeServes(shard(1), stored(1), serves)
     const changes: number[] = []

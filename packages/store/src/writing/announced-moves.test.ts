@@ -7,6 +7,7 @@ import { bucketRouter } from '@looseleaf/router'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { inspectEntity } from '../reading/inspection/inspect-entity.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
@@ -117,6 +118,15 @@ describe.each(['both', 'target', 'undoing'] as const)('a move in the phase %s', 
     expect((await found())[0]).toEqual([id])
     await removeRows('by_name', readAt)
     expect((await found())[0]).toEqual([])
+  })
+
+  test('an inspection expects the index rows and claims of an entity on both shards', async () => {
+    await announce(phase)
+    await store.put({ name, mail, rank: 1 }, { id })
+    const { rows } = await inspectEntity(store.context, id)
+    const places = rows.filter(({ isExpected }) => isExpected).map(({ shard }) => shard)
+    // The rows of by_mail beside its claims.
+    expect(places.toSorted()).toEqual([...Array(4).fill('memory 0'), ...Array(4).fill('memory 1')])
   })
 
   test.each([0, 1])('a committed entity whose claim is on shard %i alone refuses another', async (shard) => {
