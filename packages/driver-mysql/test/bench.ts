@@ -3,7 +3,7 @@ import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import type { Driver, DriverFactory, Shard } from '@looseleaf/core'
 import type { EntityInsert } from '@looseleaf/core/internal'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { mysqlShards, tunedMysqlShards, type MysqlShardsOptions } from '../src/mysql-shards.ts'
 import type { ShardSettings, ShardTuning } from '../src/shard/connect-shard.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
@@ -55,17 +55,10 @@ export const settings: ShardSettings = {
   breakerProbeMs: 1_000,
 }
 
-const cleanUps: (() => Promise<unknown> | void)[] = []
-
 /** Registers work for after the test; the last registered runs first. */
 export function cleanUp(work: () => Promise<unknown> | void): void {
-  cleanUps.push(work)
+  onTestFinished(async () => void (await work()))
 }
-
-// Every test file loads its own instance of this module.
-afterEach(async () => {
-  for (const work of cleanUps.splice(0).toReversed()) await work()
-})
 
 export async function freshBench(): Promise<Bench> {
   const { urls } = await freshShards(1)

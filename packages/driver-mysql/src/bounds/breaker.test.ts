@@ -1,15 +1,18 @@
 import type { LooseleafError } from '@looseleaf/core'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createBreaker, type Breaker } from './breaker.ts'
+import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type * as breakers from './breaker.ts'
 
-// The imported modules take their timers when they are loaded.
-vi.hoisted(() => void vi.useFakeTimers())
+// Modules take their timers when they are loaded, so this copy has fake ones.
+vi.useFakeTimers()
+const { createBreaker } = await importCopy<typeof breakers>(new URL('breaker.ts', import.meta.url))
+afterAll(() => void vi.useRealTimers())
 
 let serverIsThere: boolean
 let probes: number
 let closings: number
 let refused: LooseleafError[]
-let breaker: Breaker
+let breaker: breakers.Breaker
 
 beforeEach(() => {
   serverIsThere = false

@@ -1,10 +1,13 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createDeadlineTimer, type DeadlineTimer } from './deadline-timer.ts'
+import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type * as timers from './deadline-timer.ts'
 
-// The imported modules take their timers when they are loaded.
-vi.hoisted(() => void vi.useFakeTimers())
+// Modules take their timers when they are loaded, so this copy has fake ones.
+vi.useFakeTimers()
+const { createDeadlineTimer } = await importCopy<typeof timers>(new URL('deadline-timer.ts', import.meta.url))
+afterAll(() => void vi.useRealTimers())
 
-let timer: DeadlineTimer
+let timer: timers.DeadlineTimer
 let start: number
 
 beforeEach(() => {

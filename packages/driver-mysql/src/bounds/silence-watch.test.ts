@@ -1,13 +1,16 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createSilenceWatch, type SilenceWatch } from './silence-watch.ts'
+import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type * as watches from './silence-watch.ts'
 
-// The imported modules take their timers when they are loaded.
-vi.hoisted(() => void vi.useFakeTimers())
+// Modules take their timers when they are loaded, so this copy has fake ones.
+vi.useFakeTimers()
+const { createSilenceWatch } = await importCopy<typeof watches>(new URL('silence-watch.ts', import.meta.url))
+afterAll(() => void vi.useRealTimers())
 
 let lastAnswer: number
 let askCount: number
 let answer: () => void
-let watch: SilenceWatch
+let watch: watches.SilenceWatch
 
 beforeEach(() => {
   lastAnswer = Number.NEGATIVE_INFINITY

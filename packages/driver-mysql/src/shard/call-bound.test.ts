@@ -1,12 +1,16 @@
+import { importCopy } from '@looseleaf-tooling/vitest/import-copy'
 import { CompiledQuery, Kysely } from 'kysely'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createConnection } from '../connection/connection.ts'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type * as modules from '../../test/pool-modules.ts'
 import type { ClientAnswer, ClientConnection } from '../connection/mysql2.ts'
-import { mysqlDialect } from '../kysely/dialect.ts'
-import { createPool, type Pool } from './pool.ts'
+import type { Pool } from './pool.ts'
 
-// The imported modules take their timers when they are loaded.
-vi.hoisted(() => void vi.useFakeTimers())
+// Modules take their timers when they are loaded, so these copies have fake ones.
+vi.useFakeTimers()
+const { createConnection, createPool, mysqlDialect } = await importCopy<typeof modules>(
+  new URL('../../test/pool-modules.ts', import.meta.url),
+)
+afterAll(() => void vi.useRealTimers())
 
 const AUTOCOMMIT = 2
 const IN_TRANSACTION = 1
