@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts'],
     experimental: { viteModuleRunner: false },
+    isolate: false,
+    restoreMocks: true,
     // All packages have the same number. Otherwise these files run after all others, one by one.
     maxWorkers: availableParallelism() + 1,
     testTimeout: 120_000,

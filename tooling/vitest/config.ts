@@ -26,6 +26,10 @@ export default defineConfig({
     globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
     setupFiles: [fileURLToPath(new URL('./src/drop-shards.ts', import.meta.url))],
     typecheck: { enabled: false },
+    // A worker loads the modules once for all of its files of a package, which often takes longer than the tests.
+    isolate: false,
+    // A spy on `process` would hide the warnings of later files.
+    restoreMocks: true,
     // Node itself loads the TypeScript files, as in production and in child processes. A transform by Vite takes as
     // long as the tests of many files. Only the plugin of single lanes needs it.
     experimental: { viteModuleRunner: hasSingleLanes },

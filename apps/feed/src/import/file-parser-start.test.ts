@@ -1,22 +1,13 @@
-import type * as WorkerThreads from 'node:worker_threads'
-import { expect, test, vi } from 'vitest'
-import { createFileParser } from './file-parser.ts'
-
-const failures = vi.hoisted(() => ({ left: 1 }))
-
-vi.mock('node:worker_threads', async (original) => {
-  const threads = await original<typeof WorkerThreads>()
-  class Worker extends threads.Worker {
-    constructor(...given: ConstructorParameters<typeof threads.Worker>) {
-      if (failures.left-- > 0) throw new Error('no more threads')
-      super(...given)
-    }
-  }
-  return { ...threads, Worker }
-})
+import { expect, test } from 'vitest'
+import { createFileParser, startThread } from './file-parser.ts'
+import { MAX_PARSE_MS } from './limits.ts'
 
 test('a file is refused if its thread cannot start, and the next file gets a new thread', async () => {
-  const parser = createFileParser()
+  let failures = 1
+  const parser = createFileParser(MAX_PARSE_MS, () => {
+    if (failures-- > 0) throw new Error('no more threads')
+    return startThread()
+  })
   const options = { name: 'a.xml', now: new Date('2026-06-01T12:00:00Z') }
   const feed = Buffer.from(
     '<rss version="2.0"><channel><title>T</title><item><title>One</title></item></channel></rss>',

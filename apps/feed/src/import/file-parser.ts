@@ -19,13 +19,22 @@ export interface FileParser {
 /** The worker has the extension of this module, which runs from sources or from the build. */
 const THREAD = new URL(`./parse-worker${extname(import.meta.url)}`, import.meta.url)
 
-export function createFileParser(timeoutMs: number = MAX_PARSE_MS): FileParser {
+/** Starts a thread that parses files, within the limit of memory. */
+export function startThread(): Worker {
+  return new Worker(THREAD, { resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB } })
+}
+
+/** `newThread` throws if no thread can be started; a file is refused then. */
+export function createFileParser(
+  timeoutMs: number = MAX_PARSE_MS,
+  newThread: () => Worker = startThread,
+): FileParser {
   let thread: Worker | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   /** Starts a thread, which is reused for later files. While idle, it does not keep the process alive. */
   function start(): Worker {
-    const worker = new Worker(THREAD, { resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB } })
+    const worker = newThread()
     worker.on('exit', () => {
       if (thread === worker) thread = undefined
     })
