@@ -3,11 +3,9 @@ import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { projectFolder, runInside, startCommand } from './run-command.ts'
+import { BIN, projectFolder, runInside, startCommand } from './run-command.ts'
 
-const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url))
 const SHARDS = ['--shards', 'sqlite:data']
 
 /** Makes a store with this many entities and returns its folder. */

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { consume } from '@looseleaf/changes'
 import { startCleaner } from '@looseleaf/cleaner'
 import { parseId } from '@looseleaf/core'
@@ -10,9 +9,8 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { shardsFrom } from '../src/config/shards-from.ts'
-import { projectFolder, runInside } from './run-command.ts'
+import { BIN, projectFolder, runInside } from './run-command.ts'
 
-const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url))
 const ID = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 const LINK_CONFIG = `defineIndex('entries_by_link', { properties: { link: 'string', published: 'time' }, shardOn: 'link' })`
 const CONFIG = `

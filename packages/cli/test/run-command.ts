@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { onTestFinished } from 'vitest'
 import type { Console } from '../src/output/console.ts'
 import { runProgram } from '../src/program.ts'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
-const BIN = join(PACKAGE, 'src', 'bin.ts')
+/** The command in one file. */
+export const BIN: string = await bundleOf(new URL('../src/bin.ts', import.meta.url))
 
 export interface RunOptions {
   readonly cwd?: string
@@ -40,7 +42,7 @@ export interface Running {
   readonly finished: Promise<Finished>
 }
 
-/** Starts the command from its sources in a process of its own. */
+/** Starts the command in a process of its own. */
 export function startCommand(args: readonly string[], options: RunOptions = {}): Running {
   const { LOOSELEAF_SHARDS: _, FORCE_COLOR: __, ...inherited } = process.env
   const child = spawn(process.execPath, ['--conditions=@looseleaf/source', BIN, ...args], {

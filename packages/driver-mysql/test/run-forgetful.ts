@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
+import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { onTestFinished } from 'vitest'
 
-const PROGRAM = fileURLToPath(new URL('./forgetful-process.ts', import.meta.url))
+const PROGRAM = await bundleOf(new URL('./forgetful-process.ts', import.meta.url))
 
 /** Runs the process until it ends by itself. Its idle connections would stay open for an hour. */
 export async function runForgetful(...args: readonly string[]): Promise<{ said: string; code: unknown }> {
-  const child = spawn(process.execPath, ['--conditions=@looseleaf/source', PROGRAM, ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

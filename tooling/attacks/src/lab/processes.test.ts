@@ -6,10 +6,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { WritingConfig } from '../../test/writing-child.ts'
 import { createProcesses, type Processes } from './processes.ts'
 
-function writing(): Processes<WritingConfig, { readonly n: number }> {
+async function writing(): Promise<Processes<WritingConfig, { readonly n: number }>> {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-processes-'))
   const program = new URL('../../test/writing-child.ts', import.meta.url)
-  const processes = createProcesses<WritingConfig, { readonly n: number }>(program, folder, { breaks: false })
+  const processes = await createProcesses<WritingConfig, { readonly n: number }>(program, folder, { breaks: false })
   onTestFinished(async () => {
     await processes.kill()
     rmSync(folder, { recursive: true, force: true })
@@ -22,7 +22,7 @@ test('a process reports its next write any number of times', async () => {
   const warned = (warning: Error): void => void warnings.push(warning)
   process.on('warning', warned)
   onTestFinished(() => void process.off('warning', warned))
-  const processes = writing()
+  const processes = await writing()
   const one = processes.start()
   await one.ready
   for (let i = 0; i < 20; i++) await one.written()
@@ -36,13 +36,13 @@ test('a process reports its next write any number of times', async () => {
 })
 
 test('a hanging process is killed at the limit, unless end() has failed before', async () => {
-  const processes = writing()
+  const processes = await writing()
   const hanging = processes.start()
   await hanging.ready
   expect(await processes.end(100)).toMatchObject({ hanging: 1 })
   expect(hanging.isGone).toBe(true)
 
-  const others = writing()
+  const others = await writing()
   const works = others.start()
   await works.ready
   await others.start({ breaks: true }).gone

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import type { Message, Order, Place } from './child.ts'
 import { moment, readRecords } from './records.ts'
 
@@ -42,11 +42,12 @@ export interface Processes<Config, Line> {
 }
 
 /** `program` calls `runAsChild`; `folder` receives the histories. */
-export function createProcesses<Config extends object, Line>(
+export async function createProcesses<Config extends object, Line>(
   program: URL,
   folder: string,
   common: Config,
-): Processes<Config, Line> {
+): Promise<Processes<Config, Line>> {
+  const bundle = await bundleOf(program)
   const started: { readonly process: Process; readonly file: string }[] = []
 
   return {
@@ -54,7 +55,7 @@ export function createProcesses<Config extends object, Line>(
       const number = started.length + 1
       const file = join(folder, `process-${number}.jsonl`)
       const config: Config & Place = { ...common, number, file, ...changes }
-      const process = startProcess(program, config, environment)
+      const process = startProcess(bundle, config, environment)
       started.push({ process, file })
       return process
     },
@@ -89,10 +90,10 @@ export function createProcesses<Config extends object, Line>(
   }
 }
 
-function startProcess(program: URL, config: object, environment: NodeJS.ProcessEnv): Process {
+function startProcess(program: string, config: object, environment: NodeJS.ProcessEnv): Process {
   const child = spawn(
     process.execPath,
-    ['--conditions=@looseleaf/source', '--expose-gc', fileURLToPath(program), JSON.stringify(config)],
+    ['--expose-gc', program, JSON.stringify(config)],
     {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       env: { ...process.env, NODE_OPTIONS: '', NODE_NO_WARNINGS: '1', ...environment },

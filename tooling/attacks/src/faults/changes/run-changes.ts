@@ -97,7 +97,7 @@ export async function runChanges(options: ChangesRunOptions): Promise<ChangesRun
   try {
     for (let round = 0; round < rounds; round++) {
       const folder = await mkdtemp(join(tmpdir(), 'looseleaf-changes-'))
-      const load = createLoad(folder, { ...options, seed: seed * 100 + round, ids })
+      const load = await createLoad(folder, { ...options, seed: seed * 100 + round, ids })
       try {
         await load.begin()
         const end = performance.now() + roundMs
@@ -180,10 +180,10 @@ interface ChangesLoad {
   kill(): Promise<void>
 }
 
-function createLoad(
+async function createLoad(
   folder: string,
   { urls, seed, ids, writers, consumers, processes }: ChangesRunOptions & { readonly ids: readonly string[] },
-): ChangesLoad {
+): Promise<ChangesLoad> {
   const common = {
     role: 'write',
     urls,
@@ -194,7 +194,7 @@ function createLoad(
     consumer: '',
     leaseMs: LEASE_MS,
   } as const
-  const load = createProcesses<ChangesConfig, ChangesRecord>(
+  const load = await createProcesses<ChangesConfig, ChangesRecord>(
     new URL('./changes-worker.ts', import.meta.url),
     folder,
     common,

@@ -61,7 +61,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   const started = performance.now()
   const { hot, cold } = await createStore(urls, options.hot ?? HOT, COLD)
   const tables = openTables(() => urls)
-  const load = createLoad(folder, {
+  const load = await createLoad(folder, {
     seed,
     urls,
     replicas: options.replicas,

@@ -57,7 +57,7 @@ export async function runFight(options: FightOptions): Promise<Fight> {
   const ids = Array.from({ length: options.entities }, () => store.newId())
   const keys = Array.from({ length: options.keys }, (_, n) => `key ${n}`)
   const program = new URL('./fighter.ts', import.meta.url)
-  const fighters = createProcesses<FighterConfig, FightRecord>(program, folder, {
+  const fighters = await createProcesses<FighterConfig, FightRecord>(program, folder, {
     seed,
     urls,
     ids,

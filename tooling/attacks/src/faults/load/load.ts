@@ -46,6 +46,6 @@ export interface WorkerConfig {
 export type Load = Processes<WorkerConfig, HistoryRecord>
 
 /** Creates the load. Processes write their histories into `folder`. */
-export function createLoad(folder: string, common: WorkerConfig): Load {
+export function createLoad(folder: string, common: WorkerConfig): Promise<Load> {
   return createProcesses(new URL('./worker.ts', import.meta.url), folder, common)
 }

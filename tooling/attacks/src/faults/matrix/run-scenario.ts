@@ -98,7 +98,7 @@ async function runOn(
   const { hot, cold } = await createStore(database.adminUrls(), entities.hot, entities.cold, writing)
   const tables = openTables(() => database.adminUrls())
   const poolSize = scenario.config?.poolSize ?? 6
-  const load = createLoad(folder, {
+  const load = await createLoad(folder, {
     seed,
     urls: database.urls,
     hot,

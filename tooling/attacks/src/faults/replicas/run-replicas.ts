@@ -87,7 +87,7 @@ export async function runReplicas({
           return url.href
         }),
       }))
-      const load = createProcesses<ReplicasConfig, ReplicasRecord>(
+      const load = await createProcesses<ReplicasConfig, ReplicasRecord>(
         new URL('./replicas-worker.ts', import.meta.url),
         folder,
         { shards, seed: seed * 100 + round, base: round * WRITES_A_ROUND, idsOf, readers: READERS },
