@@ -3,12 +3,14 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { afterAll, expect, test } from 'vitest'
 import { root } from './example-files.ts'
 
 /** The last step needs the reader's own server. */
 const LAST_STEP = '\n## 7.'
-const BIN = join(root, 'packages/looseleaf/src/bin.ts')
+const BIN = await bundleOf(pathToFileURL(join(root, 'packages/looseleaf/src/bin.ts')))
 const PROGRAM = ['--conditions=@looseleaf/source']
 const env = { ...process.env, LOOSELEAF_SHARDS: undefined, NODE_OPTIONS: PROGRAM.join(' ') }
 
