@@ -1,5 +1,6 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import fc from 'fast-check'
+import { isLong } from '@looseleaf-tooling/vitest/long'
 import { expect, test } from 'vitest'
 import { dyingDriver } from '../../test/broken-driver.ts'
 import { expectedRows, openStore, rowsIn } from '../../test/stores.ts'
@@ -64,6 +65,7 @@ test('after any history of writes and crashes no row is missing, and after a swe
         await driver.close()
       },
     ),
-    { numRuns: 50 },
+    // A long run tries more histories.
+    { numRuns: isLong ? 50 : 20 },
   )
 })
