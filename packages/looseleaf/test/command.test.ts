@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { expect, onTestFinished, test } from 'vitest'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
+const BIN = await bundleOf(new URL('../src/bin.ts', import.meta.url))
 const run = promisify(execFile)
 
 test('the package includes the command, and the command accepts the config of the README', async () => {
@@ -18,7 +20,7 @@ test('the package includes the command, and the command accepts the config of th
   const config = /^```ts no-run\n(\/\/ looseleaf\.config\.ts\n[^]*?)^```$/m.exec(readme)?.[1] ?? ''
   writeFileSync(join(cwd, 'looseleaf.config.ts'), config)
   const looseleaf = async (...args: string[]): Promise<string> => {
-    const program = ['--conditions=@looseleaf/source', join(PACKAGE, 'src', 'bin.ts'), ...args]
+    const program = ['--conditions=@looseleaf/source', BIN, ...args]
     // The servers in the config do not exist.
     const env = { ...process.env, LOOSELEAF_SHARDS: 'sqlite:data?shards=2' }
     return (await run(process.execPath, program, { cwd, env })).stdout

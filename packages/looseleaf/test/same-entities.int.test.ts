@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { DataStore, defineIndex, mysqlShards } from 'looseleaf'
 import { createConnection } from 'mysql2/promise'
 import { expect, onTestFinished, test } from 'vitest'
 import { shuffled } from './shuffled.ts'
 
-const PROGRAM = fileURLToPath(new URL('./write-same-entities.ts', import.meta.url))
+const PROGRAM = await bundleOf(new URL('./write-same-entities.ts', import.meta.url))
 const ROUNDS = 6
 
 const byRound = defineIndex('by_round', { properties: { round: 'string' }, shardOn: 'round' })
@@ -19,7 +19,7 @@ interface Child {
 }
 
 function start(...args: readonly string[]): Child {
-  const child = spawn(process.execPath, ['--conditions=@looseleaf/source', PROGRAM, ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -9,7 +9,9 @@ import { createProcesses, type Processes } from './processes.ts'
 async function writing(): Promise<Processes<WritingConfig, { readonly n: number }>> {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-processes-'))
   const program = new URL('../../test/writing-child.ts', import.meta.url)
-  const processes = await createProcesses<WritingConfig, { readonly n: number }>(program, folder, { breaks: false })
+  const processes = await createProcesses<WritingConfig, { readonly n: number }>(program, folder, {
+    breaks: false,
+  })
   onTestFinished(async () => {
     await processes.kill()
     rmSync(folder, { recursive: true, force: true })

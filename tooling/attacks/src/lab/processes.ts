@@ -91,14 +91,10 @@ export async function createProcesses<Config extends object, Line>(
 }
 
 function startProcess(program: string, config: object, environment: NodeJS.ProcessEnv): Process {
-  const child = spawn(
-    process.execPath,
-    ['--expose-gc', program, JSON.stringify(config)],
-    {
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-      env: { ...process.env, NODE_OPTIONS: '', NODE_NO_WARNINGS: '1', ...environment },
-    },
-  )
+  const child = spawn(process.execPath, ['--expose-gc', program, JSON.stringify(config)], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { ...process.env, NODE_OPTIONS: '', NODE_NO_WARNINGS: '1', ...environment },
+  })
   let isGone = false
   const gone = once(child, 'exit').then(() => {
     isGone = true

@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { bundleOf } from '@looseleaf-tooling/vitest/bundle'
 import type { SimulationOptions } from './simulation.ts'
 import type { SimulationTotals } from './totals.ts'
 
@@ -29,7 +29,7 @@ export function startSeedProcesses(count: number): SeedProcesses {
   const children: (ChildProcess | undefined)[] = []
   return {
     all: Array.from({ length: count }, (_, n) => ({
-      run: (job) => answerOf((children[n] ??= start()), job),
+      run: async (job) => answerOf((children[n] ??= await start()), job),
     })),
     stop() {
       for (const child of children.splice(0)) if (child?.connected === true) child.disconnect()
@@ -37,10 +37,9 @@ export function startSeedProcesses(count: number): SeedProcesses {
   }
 }
 
-function start(): ChildProcess {
-  return fork(fileURLToPath(new URL('./seed-process.ts', import.meta.url)), {
-    // Resolves workspace packages to their sources.
-    execArgv: ['--conditions=@looseleaf/source', '--disable-warning=ExperimentalWarning'],
+async function start(): Promise<ChildProcess> {
+  return fork(await bundleOf(new URL('./seed-process.ts', import.meta.url)), {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
   })
 }
 
