@@ -7,9 +7,10 @@ import {
   wholeNumber,
   type OptionKinds,
 } from '@looseleaf/core/internal'
-import { kyselyDriver } from '@looseleaf/driver-kysely'
+import { kyselyDriver, type KyselyShardOptions } from '@looseleaf/driver-kysely'
 import { checkEntityTable, statementTeller } from '@looseleaf/driver-kysely/internal'
 import type { MysqlShardOptions, MysqlTlsOptions, ShardAddress } from './connection/shard-address.ts'
+import { serversAt } from './connection/servers-at.ts'
 import {
   parseShardServers,
   type ReplicatedMysqlShard,
@@ -42,6 +43,11 @@ export interface MysqlShardsOptions {
   readonly tls?: boolean | MysqlTlsOptions | undefined
   /** Name of the entity table. Default: `entities`. */
   readonly entityTable?: string | undefined
+  /**
+   * Returns the connection of a shard that joined the store and is not in this list, as a URL or options, from its address
+   * `host:port/database`. Default: the user, the password and the TLS of the first shard in the list, at that host, port and database.
+   */
+  readonly connection?: ((address: string) => string | MysqlShardOptions | ReplicatedMysqlShard) | undefined
 }
 
 /**
@@ -68,37 +74,26 @@ export function tunedMysqlShards(
     throw badArgument('mysqlShards', 'a list of at least one URL', shards)
   }
   // `map` would skip the holes of a sparse array.
-  const servers = Array.from(shards, (shard, number) => parseShardServers(shard, number, options.tls))
+  const servers = Array.from(shards, (shard, number) =>
+    parseShardServers(shard, `MySQL shard ${number}`, options.tls),
+  )
   checkDifferent(servers)
 
   return {
     shardCount: servers.length,
     async connect({ statements, onRefusing } = {}): Promise<Driver> {
+      const open: Connected[] = []
       const connectTo = (address: ShardAddress, describeOthers?: () => string): Connected => {
         const pool = connectShard(address, settings, {
           statements: statementTeller(address.name, statements),
           onRefusing: (isRefusing) => onRefusing?.(address.name, isRefusing),
           describeOthers,
         })
-        return { name: address.name, pool }
+        const connected = { name: address.name, pool }
+        open.push(connected)
+        return connected
       }
-      const primaries: readonly Connected[] = servers.map(({ primary }) =>
-        connectTo(primary, () => reachableText(primaries)),
-      )
-      const pools = primaries.map(({ pool }) => pool)
-      const followers = servers.map(({ replicas }) => replicas.map((replica) => connectTo(replica)))
-      const closeConnections = async (): Promise<void> => {
-        await Promise.all([...primaries, ...followers.flat()].map(({ pool }) => pool.close()))
-      }
-      const opened = await Promise.allSettled(pools.map(async (pool) => pool.release(await pool.acquire())))
-      const errors = opened.flatMap((result): unknown[] =>
-        result.status === 'rejected' ? [result.reason] : [],
-      )
-      const refusal = errors.find((error) => !isOutage(error))
-      if (refusal !== undefined || errors.length === pools.length) {
-        await closeConnections()
-        throw refusal ?? errors[0]
-      }
+      const primaries: Connected[] = []
       const { entityTable } = settings
       const shardOn = ({ name, pool }: Connected) => ({
         name,
@@ -108,15 +103,39 @@ export function tunedMysqlShards(
         connections: () => pool.state(),
         activity: readActivity,
       })
-      return kyselyDriver({
-        shards: primaries.map((primary, number) => ({
-          ...shardOn(primary),
+      const shardOf = ({ primary, replicas }: ShardServers): Omit<KyselyShardOptions, 'gate'> => {
+        const connected = connectTo(primary, () => reachableText(primaries))
+        primaries.push(connected)
+        return {
+          ...shardOn(connected),
           warnings: serverWarnings,
-          replicas: (followers[number] as Connected[]).map((replica) => ({
-            ...shardOn(replica),
+          replicas: replicas.map((replica) => ({
+            ...shardOn(connectTo(replica)),
             warnings: replicaWarnings,
           })),
-        })),
+        }
+      }
+      const closeConnections = async (): Promise<void> => {
+        await Promise.all(open.map(({ pool }) => pool.close()))
+      }
+
+      const shardOptions = servers.map(shardOf)
+      const pools = primaries.map(({ pool }) => pool)
+      const opened = await Promise.allSettled(pools.map(async (pool) => pool.release(await pool.acquire())))
+      const errors = opened.flatMap((result): unknown[] =>
+        result.status === 'rejected' ? [result.reason] : [],
+      )
+      const refusal = errors.find((error) => !isOutage(error))
+      if (refusal !== undefined || errors.length === pools.length) {
+        await closeConnections()
+        throw refusal ?? errors[0]
+      }
+      return kyselyDriver({
+        shards: shardOptions,
+        databaseAt(address) {
+          const found = serversAt(address, servers[0]!.primary, options)
+          return { name: found.primary.name, open: () => shardOf(found) }
+        },
         closeConnections,
       })
     },
@@ -160,6 +179,7 @@ const optionsOfShards: OptionKinds<MysqlShardsOptions> = {
   ) as OptionKinds<Record<keyof typeof numbers, number>>),
   tls: optionKinds.elsewhere,
   entityTable: optionKinds.elsewhere,
+  connection: optionKinds.function,
 }
 
 function settingsOf(options: MysqlShardsOptions): Settings {

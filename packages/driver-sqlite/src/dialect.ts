@@ -8,7 +8,11 @@ class SharedConnectionAdapter extends SqliteAdapter {
   }
 }
 
-export function sqliteDialect(options: ConnectionOptions): Dialect {
+/**
+ * Creates the dialect of one database. A function opens it at the first statement. If it rejects, so does the statement, and the next one
+ * tries again.
+ */
+export function sqliteDialect(options: ConnectionOptions | (() => Promise<ConnectionOptions>)): Dialect {
   return {
     createAdapter: () => new SharedConnectionAdapter(),
     createDriver: () => createKyselyDriver(options),
@@ -17,18 +21,37 @@ export function sqliteDialect(options: ConnectionOptions): Dialect {
   }
 }
 
-function createKyselyDriver(options: ConnectionOptions): Driver {
-  const connections = createConnections(options)
+function createKyselyDriver(options: ConnectionOptions | (() => Promise<ConnectionOptions>)): Driver {
+  let opened = typeof options === 'function' ? undefined : connectionsTo(options)
+  let opening: Promise<DatabaseConnections> | undefined
+
+  async function open(): Promise<DatabaseConnections> {
+    // A function is given if nothing is open.
+    opened = connectionsTo(await (options as () => Promise<ConnectionOptions>)())
+    return opened
+  }
+
   return {
     init: async () => {},
-    acquireConnection: async () => connections.acquire(),
+    async acquireConnection() {
+      if (opened !== undefined) return opened.acquire()
+      opening ??= open().finally(() => (opening = undefined))
+      return (await opening).acquire()
+    },
     releaseConnection: async () => {},
     // Kysely passes the connections that `acquireConnection` has returned.
     beginTransaction: (connection) => (connection as Connection).begin(),
     commitTransaction: (connection) => (connection as Connection).end('COMMIT'),
     rollbackTransaction: (connection) => (connection as Connection).end('ROLLBACK'),
-    destroy: async () => {
-      options.database.close()
-    },
+    destroy: async () => opened?.close(),
   }
+}
+
+interface DatabaseConnections {
+  acquire(): Connection
+  close(): void
+}
+
+function connectionsTo(options: ConnectionOptions): DatabaseConnections {
+  return { ...createConnections(options), close: () => options.database.close() }
 }

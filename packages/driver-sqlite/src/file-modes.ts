@@ -15,6 +15,11 @@ export async function makeFile(file: string): Promise<void> {
   await created?.close()
 }
 
+/** Tells whether there is a file of this path. */
+export async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? false
+}
+
 /** Returns a warning if every user of the machine can read or change the database. */
 export async function modeWarnings(file: string): Promise<readonly string[]> {
   if (process.platform === 'win32') return []

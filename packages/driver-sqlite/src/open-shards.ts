@@ -1,13 +1,14 @@
 import { writeSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
-import type { Driver } from '@looseleaf/core'
+import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import type { ConnectOptions } from '@looseleaf/core/internal'
 import { kyselyDriver } from '@looseleaf/driver-kysely'
 import { statementTeller } from '@looseleaf/driver-kysely/internal'
+import type { KyselyShardOptions } from '@looseleaf/driver-kysely'
 import { openDatabase, type OpenDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
-import { modeWarnings } from './file-modes.ts'
+import { isFile, makeFile, modeWarnings } from './file-modes.ts'
 import { rescue } from './rescue.ts'
 import { sqliteFlavor } from './flavor.ts'
 
@@ -23,44 +24,100 @@ export interface OpenOptions extends ConnectOptions {
   readonly entityTable: string
 }
 
-/** Opens all files, or none. The last file comes first, because its number tells other processes how many there will be. */
-export async function openShards(files: readonly ShardFile[], options: OpenOptions): Promise<Driver> {
+/**
+ * Opens all files, or none. The last file comes first, because its number tells other processes how many there will be. `fileAt` finds the
+ * file of an address, for `Driver.shardAt`; such a file is opened at the first statement, and created by `createTables` alone.
+ */
+export async function openShards(
+  files: readonly ShardFile[],
+  options: OpenOptions,
+  fileAt?: (address: string | object) => ShardFile,
+): Promise<Driver> {
   const { deadlineMs, durability, entityTable, statements } = options
-  const databases: OpenDatabase[] = []
+  const settings = { synchronous: durability === 'full' ? 'FULL' : 'NORMAL', deadlineMs } as const
+  const opened: { readonly file: string; readonly database: OpenDatabase }[] = []
+  const open = async (file: string): Promise<OpenDatabase> => {
+    const database = await openDatabase({ file, ...settings })
+    opened.push({ file, database })
+    return database
+  }
+  const shardOf = (
+    { name, file }: ShardFile,
+    dialect: Parameters<typeof sqliteDialect>[0],
+  ): Omit<KyselyShardOptions, 'gate'> => ({
+    name,
+    dialect: sqliteDialect(dialect),
+    flavor: sqliteFlavor,
+    entityTable,
+    warnings: () => warningsOf(file, durability),
+  })
+  const told = (name: string) => ({ deadlineMs, statements: statementTeller(name, statements) })
+
+  const shards: Omit<KyselyShardOptions, 'gate'>[] = []
   try {
-    for (const { file } of files.toReversed()) {
-      const synchronous = durability === 'full' ? 'FULL' : 'NORMAL'
-      databases.unshift(await openDatabase({ file, synchronous, deadlineMs }))
-    }
+    for (const { name, file } of files.toReversed())
+      shards.unshift(shardOf({ name, file }, { ...(await open(file)), ...told(name) }))
   } catch (error) {
-    for (const { database } of databases) database.close()
+    for (const { database } of opened) database.database.close()
     throw error
   }
-
-  return kyselyDriver({
-    shards: files.map(({ name, file }, number) => ({
-      name,
-      dialect: sqliteDialect({
-        ...(databases[number] as OpenDatabase),
-        deadlineMs,
-        statements: statementTeller(name, statements),
+  const driver = kyselyDriver({
+    shards,
+    databaseAt:
+      fileAt &&
+      ((address) => {
+        const { name, file } = fileAt(address)
+        return {
+          name,
+          open: () =>
+            shardOf({ name, file }, async () => {
+              await requireFile(name, file)
+              return { ...(await open(file)), ...told(name) }
+            }),
+        }
       }),
-      flavor: sqliteFlavor,
-      entityTable,
-      warnings: async () =>
-        file === ':memory:'
-          ? []
-          : [
-              ...(durability === 'normal'
-                ? ["durability is 'normal': a loss of power may undo the last acknowledged writes."]
-                : []),
-              ...(await modeWarnings(file)),
-            ],
-    })),
     async closeConnections() {
-      for (const [number, opened] of databases.entries()) closeDatabase(opened, files[number]!.file)
+      for (const { file, database } of opened) closeDatabase(database, file)
     },
   })
+  return fileAt === undefined ? driver : withNewFiles(driver, fileAt)
+}
+
+/** Makes `createTables` create a missing file of a shard that is found by its address. */
+function withNewFiles(driver: Driver, fileAt: (address: string | object) => ShardFile): Driver {
+  const made = new Map<Shard, Shard>(driver.shards.map((shard) => [shard, shard]))
+  return {
+    ...driver,
+    shardAt(address) {
+      const { file } = fileAt(address)
+      const found = driver.shardAt!(address)
+      let shard = made.get(found)
+      if (shard === undefined) {
+        const createTables: Shard['createTables'] = async (call) => {
+          await makeFile(file)
+          await found.createTables(call)
+        }
+        made.set(found, (shard = { ...found, createTables }))
+      }
+      return shard
+    },
+  }
+}
+
+/** Throws `NOT_MIGRATED` for a missing file: an address of another program may be a mistake, and must not become an empty database. */
+async function requireFile(name: string, file: string): Promise<void> {
+  if (await isFile(file)) return
+  throw new LooseleafError('NOT_MIGRATED', `${name}: there is no such file.`, { shard: name })
+}
+
+async function warningsOf(file: string, durability: OpenOptions['durability']): Promise<readonly string[]> {
+  if (file === ':memory:') return []
+  return [
+    ...(durability === 'normal'
+      ? ["durability is 'normal': a loss of power may undo the last acknowledged writes."]
+      : []),
+    ...(await modeWarnings(file)),
+  ]
 }
 
 /** Databases whose files are gone. The set keeps them from being garbage collected, which would close them. */

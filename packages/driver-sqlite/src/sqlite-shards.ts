@@ -1,5 +1,5 @@
 import { mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { isAbsolute, join, relative, resolve } from 'node:path'
 import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
 import { badArgument, checkOptions } from '@looseleaf/core/internal'
 import { checkEntityTable } from '@looseleaf/driver-kysely/internal'
@@ -13,7 +13,9 @@ export interface SqliteShardsOptions {
    * Existing ones keep their modes.
    */
   readonly folder: string
-  /** Number of shards. It cannot change for an existing folder. Default: 1. */
+  /**
+   * Number of shards of a new folder. An existing one may hold more, which an open store finds by itself, and not less. Default: 1.
+   */
   readonly shards?: number | undefined
   /** Whether `connect` creates a missing folder and files. With false it rejects with `NOT_MIGRATED` instead. Default: true. */
   readonly create?: boolean | undefined
@@ -29,8 +31,8 @@ export interface SqliteShardsOptions {
 }
 
 /**
- * Describes shards in SQLite files. Several processes of one machine may use a folder at the same time. Throws `BAD_OPTION`.
- * `connect` rejects with `LAYOUT_MISMATCH` if the folder has another number of shards.
+ * Describes shards in SQLite files. Several processes of one machine may use a folder at the same time. The address of a shard is the path
+ * of its file, from the folder. Throws `BAD_OPTION`. `connect` rejects with `LAYOUT_MISMATCH` if the folder has fewer shards.
  */
 export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
   checkOptions('sqliteShards', options, sqliteOptions)
@@ -49,19 +51,47 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
           `${folder} holds no store, and none is created here. Create one with \`looseleaf init\`, or by opening it with \`migrate: true\`.`,
         )
       }
-      if (existing !== 0 && existing !== shardCount) {
-        throw new LooseleafError(
-          'LAYOUT_MISMATCH',
-          `${folder} holds ${existing} ${existing === 1 ? 'shard' : 'shards'}, and ${shardCount} ${shardCount === 1 ? 'was' : 'were'} asked for. Give \`shards: ${existing}\` (sqlite:folder?shards=${existing} in a text).`,
-        )
+      if (existing !== 0 && existing < shardCount) throw otherCount(folder, existing, shardCount)
+      const settings = { durability, deadlineMs, entityTable, statements }
+      const driver = await openShards(filesOf(folder, shardCount), settings, (address) =>
+        fileAt(folder, address),
+      )
+      // With more files, the store finds the other shards by its layout, which each of its shards has.
+      if (existing > shardCount && !(await haveCatalogs(driver))) {
+        await driver.close()
+        throw otherCount(folder, existing, shardCount)
       }
-      const files = Array.from({ length: shardCount }, (_, number): ShardFile => {
-        const name = `shard-${number}.sqlite`
-        return { name, file: join(folder, name) }
-      })
-      return openShards(files, { durability, deadlineMs, entityTable, statements })
+      return driver
     },
   }
+}
+
+async function haveCatalogs({ shards }: Driver): Promise<boolean> {
+  const catalogs = await Promise.all(shards.map(({ catalog }) => catalog.load()))
+  return catalogs.every((catalog) => catalog !== undefined)
+}
+
+function otherCount(folder: string, existing: number, shardCount: number): LooseleafError {
+  return new LooseleafError(
+    'LAYOUT_MISMATCH',
+    `${folder} holds ${existing} ${existing === 1 ? 'shard' : 'shards'}, and ${shardCount} ${shardCount === 1 ? 'was' : 'were'} asked for. Give \`shards: ${existing}\` (sqlite:folder?shards=${existing} in a text).`,
+  )
+}
+
+function filesOf(folder: string, count: number): readonly ShardFile[] {
+  return Array.from({ length: count }, (_, number): ShardFile => {
+    const name = `shard-${number}.sqlite`
+    return { name, file: join(folder, name) }
+  })
+}
+
+/** Returns the file of an address: a path, from the folder. Equal for equal spellings of one path. */
+function fileAt(folder: string, address: unknown): ShardFile {
+  if (typeof address !== 'string' || address === '' || address.includes('\0') || /[/\\]$/.test(address))
+    throw badArgument('A SQLite shard', 'the path of a file, such as shard-2.sqlite', address)
+  const file = resolve(folder, address)
+  const within = relative(resolve(folder), file)
+  return { name: within.startsWith('..') || isAbsolute(within) ? file : within, file }
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -1,12 +1,13 @@
-import type { Codec, Driver, Randomness, Router, Time } from '@looseleaf/core'
+import type { Codec, Randomness, Router, Time } from '@looseleaf/core'
 import type { StoreEvents, VersionClock } from '@looseleaf/core/internal'
 import type { Bodies } from './bodies/bodies.ts'
 import type { CatalogHolder } from './catalog/catalog-holder.ts'
+import type { StoreDriver } from './catalog/store-driver.ts'
 import type { Closing } from './closing.ts'
 
 /** The parts of an open store, for code below its public API: the cleaner, the command line, tests. */
 export interface EngineContext {
-  readonly driver: Driver
+  readonly driver: StoreDriver
   readonly router: Router
   /** Encodes bags. Use `bodies` to decode what is stored. */
   readonly codec: Codec

@@ -80,6 +80,7 @@ export {
   type PlacedCatalog,
 } from './catalog/catalog.ts'
 export { bucketsOf, firstLayout } from './catalog/layout.ts'
+export type { StoreDriver } from './catalog/store-driver.ts'
 export { createPlacement, placementOfRouter, type Placement } from './catalog/placement.ts'
 export { changeCatalog, changeCatalogContents, propagateCatalog } from './catalog/change-catalog.ts'
 export { contentsOf } from './catalog/catalog-contents.ts'

@@ -11,7 +11,7 @@ import type { TaskTable } from './task-table.ts'
 
 /** One database that holds a part of the store. */
 export interface Shard {
-  /** Name for people: host, port and database, or a file; never credentials. */
+  /** Its address without credentials, for people and for `Driver.shardAt`: host, port and database, or a file. */
   readonly name: string
   readonly entities: EntityTable
   readonly catalog: CatalogTable
@@ -111,9 +111,16 @@ export interface ConnectionState {
   readonly refusal: string | undefined
 }
 
-/** Connections to all shards of a store. */
+/** Connections to shards of a store. */
 export interface Driver {
+  /** The shards by number, in an open store. Shards are appended when they join the store, so look at the list when you need it. */
   readonly shards: readonly Shard[]
+  /**
+   * Returns the shard at an address, given as `Shard.name` or in the form that the driver takes for its shards; the same object for the
+   * same address. Sends nothing, and does not append it to `shards`. Throws `BAD_OPTION` for an address that the driver cannot use.
+   * Absent in drivers that know their own shards only.
+   */
+  shardAt?(address: string | object): Shard
   /** Waits for statements in flight, then closes every connection. Later calls reject with `CLOSED`. */
   close(): Promise<void>
 }

@@ -21,9 +21,8 @@ export interface ShardServers {
   readonly replicas: readonly ShardAddress[]
 }
 
-/** Checks the servers of one shard. Throws `BAD_OPTION`. */
-export function parseShardServers(shard: unknown, number: number, tls: Tls): ShardServers {
-  const subject = `MySQL shard ${number}`
+/** Checks the servers of one shard. Throws `BAD_OPTION`, with a message that begins with `subject`. */
+export function parseShardServers(shard: unknown, subject: string, tls: Tls): ShardServers {
   if (typeof shard !== 'object' || shard === null || !('primary' in shard || 'replicas' in shard))
     return { primary: parseShardAddress(shard, subject, tls), replicas: [] }
   const { primary, replicas, ...unknownOptions } = shard as Partial<ReplicatedMysqlShard>

@@ -1,14 +1,9 @@
-import {
-  isLooseleafError,
-  type CallOptions,
-  type Driver,
-  type LooseleafError,
-  type Router,
-} from '@looseleaf/core'
+import { isLooseleafError, type CallOptions, type LooseleafError, type Router } from '@looseleaf/core'
 import { abortedError, untilAborted } from '@looseleaf/core/internal'
 import { mergeCatalogs, type Catalog, type PlacedCatalog } from './catalog.ts'
 import { createPlacement, type Placement } from './placement.ts'
 import { askMigratedShards } from './read-catalogs.ts'
+import type { StoreDriver } from './store-driver.ts'
 
 /** The process's copy of the catalog. */
 export interface CatalogHolder {
@@ -30,8 +25,8 @@ export interface CatalogHolder {
   adopt(catalog: Catalog): void
 }
 
-export function createCatalogHolder(driver: Driver, router: Router, initial: Catalog): CatalogHolder {
-  let placement = createPlacement(router, initial, driver.shards.length)
+export function createCatalogHolder(driver: StoreDriver, router: Router, initial: Catalog): CatalogHolder {
+  let placement = createPlacement(router, initial, placedShards(driver, initial))
   let current: PlacedCatalog = { ...initial, placement }
   let refusal: LooseleafError | undefined
   let adoptions = 0
@@ -40,7 +35,7 @@ export function createCatalogHolder(driver: Driver, router: Router, initial: Cat
 
   function placementOf(catalog: Catalog): Placement {
     try {
-      return createPlacement(router, catalog, driver.shards.length)
+      return createPlacement(router, catalog, placedShards(driver, catalog))
     } catch (error) {
       if (isLooseleafError(error)) refusal = error
       throw error
@@ -56,7 +51,8 @@ export function createCatalogHolder(driver: Driver, router: Router, initial: Cat
   }
 
   function adopt(catalog: Catalog): void {
-    // A newer reading has overtaken one with a lower epoch.
+    // A newer reading has overtaken one with a lower epoch, or without a shard that has joined since.
+    if (catalog.shards.length < current.shards.length) return
     if (catalog.epochs.every((epoch, shard) => epoch >= (current.epochs[shard] ?? 0))) replace(catalog)
   }
 
@@ -104,6 +100,11 @@ export function createCatalogHolder(driver: Driver, router: Router, initial: Cat
       return untilAborted(next ?? read(), options?.signal)
     },
   }
+}
+
+/** Returns the number of shards that a placement may use. A shard may have joined after the catalog was read. */
+function placedShards({ shards }: StoreDriver, { layout }: Catalog): number {
+  return Math.min(shards.length, layout?.shards.length ?? shards.length)
 }
 
 /** Returns a text that is the same for catalogs with the same placement. */

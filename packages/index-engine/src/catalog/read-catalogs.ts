@@ -1,7 +1,8 @@
-import { LooseleafError, type CallOptions, type Driver, type Shard } from '@looseleaf/core'
+import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import { isOutage, type ShardCatalog } from '@looseleaf/core/internal'
-import { mergeCatalogs, type Catalog } from './catalog.ts'
+import { latestLayout, mergeCatalogs, type Catalog } from './catalog.ts'
 import { requireUnderstood } from './requirements.ts'
+import type { StoreDriver } from './store-driver.ts'
 
 /** Reads a shard's catalog; undefined if there is none. Throws `STORE_TOO_NEW` if it requires a feature that this version lacks. */
 export async function loadShardCatalog(
@@ -21,22 +22,32 @@ export interface ShardAnswers {
   readonly silent: ReadonlyMap<number, LooseleafError>
 }
 
-/** Reads every shard's catalog. Rejects if no shard answers, and with any error that is not an outage of its shard. */
-export async function askShards(driver: Driver, options?: CallOptions): Promise<ShardAnswers> {
+/**
+ * Reads every shard's catalog, also of shards that have joined the store since the last reading. Rejects if no shard answers, and with any
+ * error that is not an outage of its shard.
+ */
+export async function askShards(driver: StoreDriver, options?: CallOptions): Promise<ShardAnswers> {
   const silent = new Map<number, LooseleafError>()
-  const answers = await Promise.allSettled(driver.shards.map((shard) => loadShardCatalog(shard, options)))
-  const catalogs = answers.map((answer, number) => {
-    if (answer.status === 'fulfilled') return answer.value
-    if (!isOutage(answer.reason)) throw answer.reason
-    silent.set(number, answer.reason)
-    return undefined
-  })
+  const catalogs: (ShardCatalog | undefined)[] = []
+  do {
+    const unread = driver.shards.slice(catalogs.length)
+    const answers = await Promise.allSettled(unread.map((shard) => loadShardCatalog(shard, options)))
+    for (const answer of answers) {
+      if (answer.status === 'rejected') {
+        if (!isOutage(answer.reason)) throw answer.reason
+        silent.set(catalogs.length, answer.reason)
+      }
+      catalogs.push(answer.status === 'fulfilled' ? answer.value : undefined)
+    }
+    const layout = latestLayout(catalogs)
+    if (layout !== undefined) driver.follow?.(layout)
+  } while (driver.shards.length > catalogs.length)
   if (silent.size === catalogs.length) throw silent.get(0)
   return { catalogs, silent }
 }
 
 /** Reads every shard's catalog like `askShards`. Rejects with `NOT_MIGRATED` if a shard that answers has none. */
-export async function askMigratedShards(driver: Driver, options?: CallOptions): Promise<ShardAnswers> {
+export async function askMigratedShards(driver: StoreDriver, options?: CallOptions): Promise<ShardAnswers> {
   const answers = await askShards(driver, options)
   const missing = answers.catalogs.findIndex(
     (catalog, number) => catalog === undefined && !answers.silent.has(number),
@@ -47,7 +58,7 @@ export async function askMigratedShards(driver: Driver, options?: CallOptions): 
 
 /** Reads every shard's catalog. Rejects if a shard does not answer, and with `NOT_MIGRATED` if a shard has no catalog. */
 export async function loadShardCatalogs(
-  driver: Driver,
+  driver: StoreDriver,
   options?: CallOptions,
 ): Promise<readonly ShardCatalog[]> {
   const { catalogs, silent } = await askMigratedShards(driver, options)
@@ -56,7 +67,7 @@ export async function loadShardCatalogs(
 }
 
 /** Reads and merges every shard's catalog; rejects as `loadShardCatalogs` does. */
-export async function loadCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
+export async function loadCatalog(driver: StoreDriver, options?: CallOptions): Promise<Catalog> {
   return mergeCatalogs(await loadShardCatalogs(driver, options))
 }
 

@@ -156,7 +156,7 @@ describe('a list that does not fit the store', () => {
     const other = await memoryShards(4).connect()
     const shards = [other.shards[3]!, ...memory.shards]
     expect(await refusal(open(keepOpen({ ...memory, shards }), { migrate }))).toMatch(
-      /^Shard memory 3: the store has 3 shards, but the list has 4, and it is empty\. Give exactly the shards/,
+      /^Shard memory 3: the store has 3 shards, but the list has 4, and it is empty\. Give shards of the store only\. To make it one of them, run `looseleaf shard add`/,
     )
     expect(await other.shards[3]!.catalog.load()).toBeUndefined()
     await other.close()

@@ -1,10 +1,14 @@
-import { LooseleafError, type Driver, type Router, type Shard } from '@looseleaf/core'
+import type { Driver, Router, Shard } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
-import { bucketsOf, latestLayout, type ShardAnswers } from '@looseleaf/index-engine/internal'
+import { latestLayout, type ShardAnswers, type StoreDriver } from '@looseleaf/index-engine/internal'
+import { checkShard, countText, refuse, type StoreIdentity } from './check-shard.ts'
+import { createStoreDriver, type JoinReports } from './store-driver.ts'
 
-/** The given shards in the order of the layout, and their answers by shard number. */
+/** The shards of a store by number, and their answers. */
 export interface ArrangedShards extends ShardAnswers {
-  readonly driver: Driver
+  readonly driver: StoreDriver
+  /** True if shards were found by the layout alone, which are not asked yet. */
+  readonly hasUnasked: boolean
 }
 
 /** A given database, with its catalog or the error of its outage. */
@@ -16,14 +20,16 @@ interface Given {
 
 /**
  * Brings the given shards into the order of the layout: each has its number in its own catalog. A shard without a known catalog, which is
- * empty or does not answer, gets a number that is left: that of its name in the layout, or else the first one in the order of the list.
- * The shards of a new store keep the order of the list. Throws `LAYOUT_MISMATCH` unless these are all shards of one store, each once,
- * and the router fits them.
+ * empty or does not answer, gets the number of its name in the layout. In a list of all shards it may also get a number that is left, in the
+ * order of the list. The shards of a new store keep the order of the list. Shards that the list lacks are connected by their address in
+ * the layout. Throws `LAYOUT_MISMATCH` unless the given shards are of one store, each once, and the router fits them, and if the driver
+ * cannot connect to a missing one.
  */
 export function arrangeShards(
   driver: Driver,
   router: Router,
   { catalogs, silent }: ShardAnswers,
+  reports?: JoinReports,
 ): ArrangedShards {
   const given = driver.shards.map((shard, i): Given => ({
     shard,
@@ -31,8 +37,9 @@ export function arrangeShards(
     isSilent: silent.has(i),
   }))
   const store = storeOf(given)
-  if (store === undefined) return { driver, catalogs, silent }
-  for (const { shard, catalog } of given) if (catalog !== undefined) checkShard(shard, catalog, router, store)
+  if (store === undefined) return { driver, catalogs, silent, hasUnasked: false }
+  const identity: StoreIdentity = { router, catalog: store }
+  for (const { shard, catalog } of given) if (catalog !== undefined) checkShard(shard, catalog, identity)
   const layout = latestLayout(catalogs)
   const names =
     layout?.shards.map(({ name }) => name) ?? Array.from({ length: store.shardCount }, () => undefined)
@@ -50,7 +57,7 @@ export function arrangeShards(
     if (shardNumber >= names.length) {
       refuse(
         each.shard,
-        `it is shard ${shardNumber} of its store, whose layout has ${countText(names.length)} only.`,
+        `it is shard ${shardNumber} of its store, whose layout has ${countText(names.length)} only. Run \`looseleaf shard add\` again to finish its joining, or leave it out of the list.`,
       )
     }
     arranged[shardNumber] = each
@@ -61,17 +68,27 @@ export function arrangeShards(
     const at = name === undefined ? -1 : others.findIndex(({ shard }) => shard.name === name)
     if (arranged[number] === undefined && at !== -1) arranged[number] = others.splice(at, 1)[0]
   }
-  for (const number of names.keys()) arranged[number] ??= others.shift()
-  refuseMissing(given, arranged, names)
-  const complete = arranged as Given[]
+  const mayConnect = layout !== undefined && driver.shardAt !== undefined
+  if (given.length === names.length || !mayConnect)
+    for (const number of names.keys()) arranged[number] ??= others.shift()
+  const stranger = others.find(({ isSilent }) => !isSilent)
+  if (stranger !== undefined) {
+    refuse(
+      stranger.shard,
+      `it is empty, and none of the ${countText(names.length)} of the store has this address. Make it a shard of the store with \`looseleaf shard add\`, or leave it out of the list.`,
+    )
+  }
+  if (!mayConnect) refuseMissing(given, arranged, names)
+  const shards = arranged.map((each) => each?.shard)
   return {
-    driver: { shards: complete.map(({ shard }) => shard), close: () => driver.close() },
-    catalogs: complete.map(({ catalog }) => catalog),
+    driver: createStoreDriver({ driver, identity, shards, layout, reports }),
+    catalogs: arranged.map((each) => each?.catalog),
     silent: new Map(
-      complete.flatMap(({ shard, isSilent }, number) =>
-        isSilent ? [[number, silent.get(driver.shards.indexOf(shard))!] as const] : [],
+      arranged.flatMap((each, number) =>
+        each?.isSilent ? [[number, silent.get(driver.shards.indexOf(each.shard))!] as const] : [],
       ),
     ),
+    hasUnasked: arranged.includes(undefined),
   }
 }
 
@@ -82,31 +99,6 @@ function storeOf(given: readonly Given[]): ShardCatalog | undefined {
   return byStore.toSorted((a, b) => b.length - a.length)[0]?.[0]
 }
 
-/** Throws `LAYOUT_MISMATCH` unless this is a shard of the store to which `other` belongs, and the router fits it. */
-export function checkShard(shard: Shard, catalog: ShardCatalog, router: Router, other: ShardCatalog): void {
-  if (catalog.storeId !== other.storeId) {
-    refuse(
-      shard,
-      `it belongs to another store (${catalog.storeId}) than the other shards (${other.storeId}). Give the addresses of one store, or an empty database for a new one.`,
-    )
-  }
-  const { layout } = catalog
-  const isBucketed = layout?.scheme !== undefined
-  if (isBucketed ? bucketsOf(router)?.scheme !== layout.scheme : catalog.router !== router.fingerprint) {
-    const scheme = isBucketed ? `, with buckets of the scheme ${layout.scheme}` : ''
-    refuse(
-      shard,
-      `its store was made with the router ${catalog.router}${scheme}, but the router given is ${router.fingerprint}. Give the router that the store was made with: another one would look for entities on the wrong shards.`,
-    )
-  }
-  if (countOf(catalog) !== countOf(other)) {
-    refuse(
-      shard,
-      `it belongs to a store of ${countText(countOf(catalog))}, but by the other shards the store has ${countOf(other)}.`,
-    )
-  }
-}
-
 function refuseExtra(given: readonly Given[], others: readonly Given[], count: number): never {
   const extra = others.find(({ isSilent }) => !isSilent) ?? others[0]
   // Each shard of the store is given at most once, so a database that is none of them is left.
@@ -114,7 +106,7 @@ function refuseExtra(given: readonly Given[], others: readonly Given[], count: n
   const why = isSilent ? 'it does not answer' : 'it is empty'
   refuse(
     shard,
-    `the store has ${countText(count)}, but the list has ${given.length}, and ${why}. Give exactly the shards of the store. For more shards, make a new store and copy the entities with \`looseleaf export\` and \`looseleaf import\`.`,
+    `the store has ${countText(count)}, but the list has ${given.length}, and ${why}. Give shards of the store only. To make it one of them, run \`looseleaf shard add\`.`,
   )
 }
 
@@ -134,14 +126,6 @@ function refuseMissing(
     : ''
   refuse(
     given.find(({ catalog }) => catalog !== undefined)!.shard,
-    `its store has ${countText(names.length)}, but the list has ${given.length}. Missing: ${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')}.${silentText} Give all of its shards, in any order: a store keeps the number of shards that it was made with.`,
+    `its store has ${countText(names.length)}, but the list has ${given.length}. Missing: ${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')}.${silentText} Give all of its shards, in any order: this driver cannot connect to a shard that it was not given.`,
   )
-}
-
-const countOf = ({ layout, shardCount }: ShardCatalog): number => layout?.shards.length ?? shardCount
-
-const countText = (count: number): string => `${count} ${count === 1 ? 'shard' : 'shards'}`
-
-export function refuse(shard: Shard, problem: string): never {
-  throw new LooseleafError('LAYOUT_MISMATCH', `Shard ${shard.name}: ${problem}`, { shard: shard.name })
 }

@@ -17,7 +17,8 @@ import {
   requirementsOf,
   tableName,
 } from '@looseleaf/index-engine/internal'
-import { arrangeShards, refuse, type ArrangedShards } from './arrange-shards.ts'
+import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
+import { refuse } from './check-shard.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
 import { withPolicies } from '../catalog/policies.ts'

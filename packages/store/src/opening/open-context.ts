@@ -1,7 +1,12 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import type { Driver, Shard } from '@looseleaf/core'
+import type { Shard } from '@looseleaf/core'
 import { checkNode, createVersionClock, systemRandomness, systemTime } from '@looseleaf/core/internal'
-import { createCatalogHolder, createClosing, type EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  createCatalogHolder,
+  createClosing,
+  type EngineContext,
+  type StoreDriver,
+} from '@looseleaf/index-engine/internal'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes } from '../catalog/manage-indexes.ts'
 import { replaceLostIndexes } from '../catalog/replace-lost-indexes.ts'
@@ -85,9 +90,8 @@ export async function openContext(
         onWarning,
         detached: observing.detached,
       })
-    const { shards: openShards } = opened.driver
-    const driver: Driver = {
-      shards: openShards,
+    const driver: StoreDriver = {
+      ...opened.driver,
       async close() {
         await keeper?.close()
         await opened.driver.close()

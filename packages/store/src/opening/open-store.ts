@@ -1,10 +1,4 @@
-import {
-  LooseleafError,
-  type Driver,
-  type IndexDefinitionData,
-  type Router,
-  type Shard,
-} from '@looseleaf/core'
+import { LooseleafError, type Driver, type IndexDefinitionData, type Router } from '@looseleaf/core'
 import { isOutage, type ShardCatalog, type StoreEvents } from '@looseleaf/core/internal'
 import {
   askShards,
@@ -17,10 +11,13 @@ import {
   propagateCatalog,
   type Catalog,
   type ShardAnswers,
+  type StoreDriver,
 } from '@looseleaf/index-engine/internal'
-import { arrangeShards, checkShard, refuse, type ArrangedShards } from './arrange-shards.ts'
+import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
+import { checkNumber, checkShard } from './check-shard.ts'
 import { initialise } from './initialise.ts'
 import { lateShard } from './late-shard.ts'
+import { createStoreDriver, warnOfSettings } from './store-driver.ts'
 import type { PolicyChange } from '../catalog/policies.ts'
 
 export interface OpenStoreOptions {
@@ -40,7 +37,7 @@ export interface OpenStoreOptions {
 
 /** The shards of one store in the order of its layout, and its catalog. */
 export interface OpenedStore {
-  readonly driver: Driver
+  readonly driver: StoreDriver
   readonly catalog: Catalog
   /** Errors of the shards that have not answered, by number. */
   readonly silent: ShardAnswers['silent']
@@ -51,7 +48,8 @@ export interface OpenedStore {
  * answer, checks these when they do, and creates and changes nothing. At least one has to answer.
  */
 export async function openStore(driver: Driver, options: OpenStoreOptions): Promise<OpenedStore> {
-  const arranged = arrangeShards(driver, options.router, await askShards(driver))
+  const given = arrangeShards(driver, options.router, await askShards(driver), options)
+  const arranged = given.hasUnasked ? { ...given, ...(await askShards(given.driver)) } : given
   const opened =
     arranged.silent.size > 0 ? openWithout(arranged, options) : await openWhole(arranged, options)
   checkQueryTime(opened.catalog, options.queryTimeMs)
@@ -65,10 +63,15 @@ export async function openStore(driver: Driver, options: OpenStoreOptions): Prom
 async function openWhole(given: ArrangedShards, options: OpenStoreOptions): Promise<OpenedStore> {
   const { router, migrate } = options
   if (migrate) await initialise(given.driver, router, options.indexes, options)
-  const { driver, silent, catalogs } = arrangeShards(given.driver, router, {
-    catalogs: await loadShardCatalogs(given.driver),
-    silent: given.silent,
-  })
+  const { driver, silent, catalogs } = arrangeShards(
+    given.driver,
+    router,
+    {
+      catalogs: await loadShardCatalogs(given.driver),
+      silent: given.silent,
+    },
+    options,
+  )
   const catalog = mergeCatalogs(catalogs)
   if (migrate && catalogs.some((each) => each?.layout === undefined))
     return { driver, silent, catalog: await addLayout(driver, router) }
@@ -112,18 +115,15 @@ function openWithout(
   // At least one shard has answered, and each that has answered has a catalog.
   const known = catalogs.find((catalog) => catalog !== undefined) as ShardCatalog
   if (migrate) onWarning(notNow(silent).message)
+  const identity = { router, catalog: known }
   const shards = driver.shards.map((shard, number) =>
     silent.has(number)
       ? lateShard(shard, {
           check(catalog) {
             if (catalog === undefined) throw notMigrated(shard)
-            checkShard(shard, catalog, router, known)
-            if (catalog.shardNumber !== number) {
-              refuse(
-                shard,
-                `it is shard ${catalog.shardNumber} of its store, but was taken for shard ${number} while it did not answer. Open the store again now that it answers.`,
-              )
-            }
+            checkShard(shard, catalog, identity)
+            const why = `was taken for shard ${number} while it did not answer. Open the store again now that it answers.`
+            checkNumber(shard, catalog, number, why)
           },
           // Runs in the background: no call waits for warnings.
           onAnswer: () => void detached(() => warnOfSettings(shard, onWarning)).catch(() => undefined),
@@ -131,7 +131,8 @@ function openWithout(
       : shard,
   )
   const catalog = mergeCatalogs(catalogs, [...silent.values()])
-  return { driver: { shards, close: () => driver.close() }, catalog, silent }
+  const reports = { onWarning, detached }
+  return { driver: createStoreDriver({ driver, identity, shards, reports }), catalog, silent }
 }
 
 /** Makes the error of `migrate` while shards do not answer. */
@@ -161,8 +162,4 @@ export async function warnOfShards(
       onWarning(`The settings of a shard could not be read. ${reason.message}`)
     })
   }
-}
-
-async function warnOfSettings(shard: Shard, onWarning: (message: string) => void): Promise<void> {
-  for (const warning of await shard.warnings()) onWarning(warning)
 }

@@ -1,0 +1,68 @@
+import { describeKind } from '@looseleaf/core/internal'
+import { refuse, type MysqlShardOptions, type ShardAddress, type Tls } from './shard-address.ts'
+import { parseShardServers, type ReplicatedMysqlShard, type ShardServers } from './shard-servers.ts'
+
+/** The options that decide how a shard is reached whose address alone is known. */
+export interface ServersAtOptions {
+  readonly tls?: Tls
+  readonly connection?: ((address: string) => string | MysqlShardOptions | ReplicatedMysqlShard) | undefined
+}
+
+/**
+ * Returns the servers of a shard that was not given at the start. An address such as `host:3306/feed` has no credentials: they come from
+ * `connection`, else from `first`. A URL or options have their own. Throws `BAD_OPTION`, without the URL or anything of the options.
+ */
+export function serversAt(
+  shard: string | object,
+  first: ShardAddress,
+  { tls, connection }: ServersAtOptions,
+): ShardServers {
+  if (typeof shard !== 'string' || shard.includes('://'))
+    return parseShardServers(shard, 'The MySQL shard', tls)
+  const address = parseAddress(shard)
+  if (connection === undefined) return { primary: { ...first, ...address }, replicas: [] }
+  const subject = `The connection of MySQL shard ${address.name}`
+  const { primary, replicas } = parseShardServers(callConnection(connection, address.name), subject, tls)
+  // Messages and the layout name the shard by its address, also if a proxy leads to it.
+  return { primary: { ...primary, name: address.name }, replicas }
+}
+
+function callConnection(
+  connection: NonNullable<ServersAtOptions['connection']>,
+  name: string,
+): string | object {
+  let returned: unknown
+  try {
+    returned = connection(name)
+  } catch (error) {
+    // The error may have credentials in its message.
+    throw refuse(`connection of mysqlShards`, `threw ${describeKind(error)} for the shard ${name}`)
+  }
+  if (typeof returned === 'string' || (typeof returned === 'object' && returned !== null)) return returned
+  throw refuse(
+    'connection of mysqlShards',
+    `has to return a URL or options for the shard ${name}; got ${describeKind(returned)}`,
+  )
+}
+
+/** Parses `host:port/database`, `[::1]:port/database` or `/socket:port/database`. The port may be left out after a host. */
+function parseAddress(
+  text: string,
+): Pick<ShardAddress, 'name' | 'host' | 'port' | 'socketPath' | 'database'> {
+  const socket = /^(\/[^:]*):(\d{1,5})\/(.+)$/s.exec(text)
+  const server = /^(\[[^\]/@]+\]|[^:/@[\]]+)(?::(\d{1,5}))?\/([^/]+)$/.exec(text)
+  const [, place, port = '3306', database] = socket ?? server ?? []
+  if (place === undefined || database === undefined || database.length > 64 || Number(port) > 65_535)
+    throw refuse(
+      'The address of a MySQL shard',
+      'has to be host:port/database, or a URL such as mysql://user@host:3306/database',
+    )
+  const host = place.toLowerCase()
+  return {
+    name: `${socket === null ? host : place}:${Number(port)}/${database}`,
+    host: socket === null ? host.replace(/^\[(.*)\]$/, '$1') : '127.0.0.1',
+    port: Number(port),
+    socketPath: socket === null ? undefined : place,
+    database,
+  }
+}

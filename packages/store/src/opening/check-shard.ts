@@ -1,0 +1,54 @@
+import { LooseleafError, type Router, type Shard } from '@looseleaf/core'
+import type { ShardCatalog } from '@looseleaf/core/internal'
+import { bucketsOf } from '@looseleaf/index-engine/internal'
+
+/** A store as a process knows it: a catalog of one of its shards, and the router that was given. */
+export interface StoreIdentity {
+  readonly router: Router
+  readonly catalog: ShardCatalog
+}
+
+/** Throws `LAYOUT_MISMATCH` unless this is a shard of the store, and the router fits it. */
+export function checkShard(
+  shard: Shard,
+  catalog: ShardCatalog,
+  { router, catalog: other }: StoreIdentity,
+): void {
+  if (catalog.storeId !== other.storeId) {
+    refuse(
+      shard,
+      `it belongs to another store (${catalog.storeId}) than the other shards (${other.storeId}). Give the addresses of one store, or an empty database for a new one.`,
+    )
+  }
+  const { layout } = catalog
+  const isBucketed = layout?.scheme !== undefined
+  if (isBucketed ? bucketsOf(router)?.scheme !== layout.scheme : catalog.router !== router.fingerprint) {
+    const scheme = isBucketed ? `, with buckets of the scheme ${layout.scheme}` : ''
+    refuse(
+      shard,
+      `its store was made with the router ${catalog.router}${scheme}, but the router given is ${router.fingerprint}. Give the router that the store was made with: another one would look for entities on the wrong shards.`,
+    )
+  }
+  // Two layouts may be a change apart.
+  const hasLayouts = layout !== undefined && other.layout !== undefined
+  if (!hasLayouts && countOf(catalog) !== countOf(other)) {
+    refuse(
+      shard,
+      `it belongs to a store of ${countText(countOf(catalog))}, but by the other shards the store has ${countOf(other)}.`,
+    )
+  }
+}
+
+/** Throws `LAYOUT_MISMATCH` unless this is the shard of the store with this number. */
+export function checkNumber(shard: Shard, catalog: ShardCatalog, number: number, why: string): void {
+  if (catalog.shardNumber !== number)
+    refuse(shard, `it is shard ${catalog.shardNumber} of its store, but ${why}`)
+}
+
+const countOf = ({ layout, shardCount }: ShardCatalog): number => layout?.shards.length ?? shardCount
+
+export const countText = (count: number): string => `${count} ${count === 1 ? 'shard' : 'shards'}`
+
+export function refuse(shard: Shard, problem: string): never {
+  throw new LooseleafError('LAYOUT_MISMATCH', `Shard ${shard.name}: ${problem}`, { shard: shard.name })
+}
