@@ -15,6 +15,7 @@ export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from 
 export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes.ts'
 export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
+export { forEachShard, type EachShardOptions } from './joined-shards.ts'
 export { lastingPage } from './lasting-page.ts'
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
 export { openedTo } from './opened-connections.ts'

@@ -50,7 +50,8 @@ import { createWarningHandler } from './opening/warning-handler.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
 import { scanDamaged, scanEntities } from './reading/entities/scan-entities.ts'
-import { createShardLanes, type ShardLanes } from './calls/shard-lanes.ts'
+import { perShard } from './calls/per-shard.ts'
+import { createShardLanes, type LanesOf } from './calls/shard-lanes.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Edit,
@@ -73,7 +74,7 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  * call holds a lock or a transaction beyond its statements.
  */
 export class DataStore extends StoreQueries {
-  readonly #lanes: readonly ShardLanes[]
+  readonly #lanes: LanesOf
   readonly #replicas: ReplicaReads
   readonly #reader: EntityReader
   readonly #cache: EntityCache | undefined
@@ -88,7 +89,7 @@ export class DataStore extends StoreQueries {
     onWarning: (message: string) => void,
     observing: Observing,
   ) {
-    const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing))
+    const lanes: LanesOf = perShard(context.driver, (shard) => createShardLanes(shard, observing)).at
     const replicas = createReplicaReads(context, lanes, cache, observing, onWarning)
     const { reader } = replicas.primary
     super(context, replicas, observing)
@@ -301,7 +302,7 @@ export class DataStore extends StoreQueries {
       shards: this.context.driver.shards.map((shard, number) => ({
         name: shard.name,
         connections: shard.connections?.(),
-        lanes: this.#lanes[number]!.stats(),
+        lanes: this.#lanes(number).stats(),
         replicas: this.#replicas.stats(number),
       })),
       removals: this.#removals.stats(),

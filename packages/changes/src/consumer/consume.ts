@@ -1,6 +1,6 @@
 import { isLooseleafError, LooseleafError, type ErrorCode } from '@looseleaf/core'
 import { backgroundLoop, badArgument, guarded } from '@looseleaf/core/internal'
-import { checkStore } from '@looseleaf/protocol/internal'
+import { checkStore, forEachShard, shardAt } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { checkConsumerName } from '../records/names.ts'
 import { beginningOf, register } from '../records/registry.ts'
@@ -103,7 +103,8 @@ export function consume(
   const owner = context.random.uuid()
   const limit = pLimit(settled.concurrency)
   const createShardSlots = createRetrySlots(settled.concurrency)
-  const shards = context.driver.shards.map(({ name: shardName }, shard) => {
+  const consumeShard = (shard: number) => {
+    const { name: shardName } = shardAt(context, shard)
     const leases = createPartitionLeases(context, shard, {
       consumer: name,
       owner,
@@ -155,19 +156,18 @@ export function consume(
       }
     }
     return { leases, counts: rows.counts, work, round }
-  })
+  }
+  const shards: ReturnType<typeof consumeShard>[] = []
+  const loops: Promise<void>[] = []
+  const begin = (shard: number): void => {
+    const consumed = consumeShard(shard)
+    shards.push(consumed)
+    const { round } = consumed
+    const { time } = context
+    loops.push(backgroundLoop({ time, signal, round, onError: onRoundError, lastRetryMs: LAST_RETRY_MS }))
+  }
   // The caller may be inside a call or a trace, and the loops outlive both.
-  const loops = context.events.detached(() =>
-    shards.map(({ round }) =>
-      backgroundLoop({
-        time: context.time,
-        signal,
-        round,
-        onError: onRoundError,
-        lastRetryMs: LAST_RETRY_MS,
-      }),
-    ),
-  )
+  const joining = context.events.detached(() => forEachShard(context, { signal, begin }))
 
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())
@@ -175,6 +175,7 @@ export function consume(
   async function end(): Promise<void> {
     controller.abort()
     leaveClosing()
+    await joining
     await Promise.all(loops)
     await Promise.all(shards.map(({ work }) => work.settled()))
     // A failed save only repeats changes: the leases expire, and the next process resumes at the last saved place.

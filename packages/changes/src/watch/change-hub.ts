@@ -1,7 +1,7 @@
 import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
 import { abortedError, type EntityRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { followChanges, placeAt } from '@looseleaf/protocol/internal'
+import { followChanges, forEachShard, placeAt } from '@looseleaf/protocol/internal'
 
 /** Receives changed rows in groups. Its methods must not throw. */
 export interface ChangeListener {
@@ -53,8 +53,16 @@ function createHub(context: EngineContext): ChangeHub {
       for (const answer of floors) {
         if (answer.status === 'rejected' && !isTransient(answer.reason)) throw answer.reason
       }
-      for (const [shard, answer] of floors.entries())
-        void (answer.status === 'fulfilled' ? followShard(shard, answer.value) : followLateShard(shard))
+      void forEachShard(context, {
+        signal,
+        begin(shard) {
+          const answer = floors[shard]
+          // A shard that joins later is followed from its beginning: nothing was on it before.
+          if (answer === undefined) void followShard(shard, 0)
+          else
+            void (answer.status === 'fulfilled' ? followShard(shard, answer.value) : followLateShard(shard))
+        },
+      })
     }
     const raiseFloorInTime = async ({ name, entities }: Shard): Promise<number> => {
       const answered = new AbortController()

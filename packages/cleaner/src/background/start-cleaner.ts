@@ -120,9 +120,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     { throttle, onWork: reporter.count },
     onError,
   )
-  const tails = context.driver.shards.map((_, shard) =>
-    followShard(context, shard, options, { signal, owner, leaseMs, reporter, expiry }),
-  )
+  const tails: Follower[] = []
   const purger = createPurger(context, { owner, leaseMs, signal, onError })
   const marks = createMarkKeeper(context, owner)
   const witnesses = createWitnessKeeper(context, {
@@ -131,9 +129,18 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     settleMs: options.settleMs,
   })
   const drainRemovals = createKeptRemovals(context)
+  const tailLoops: Promise<void>[] = []
+  /** Follows the shards that are not followed yet: at first all, later those that join. */
+  function followShards(): void {
+    for (let shard = tails.length; shard < context.driver.shards.length && !signal.aborted; shard++) {
+      const tail = followShard(context, shard, options, { signal, owner, leaseMs, reporter, expiry })
+      tails.push(tail)
+      tailLoops.push(backgroundLoop({ time, signal, round: tail.round, onError }))
+    }
+  }
   // The caller may be inside a call or a trace, and the loops outlive both.
+  context.events.detached(followShards)
   const loops = context.events.detached(() => [
-    ...tails.map(({ round }) => backgroundLoop({ time, signal, round, onError })),
     backgroundLoop({
       time,
       signal,
@@ -150,7 +157,9 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
       async round() {
         await marks.look({ signal })
         await witnesses.look({ signal })
+        // Reloads the catalog, and so learns of shards that have joined.
         await keeper.startDue({ signal }, marks.unsweptSince)
+        followShards()
         await reporter.save({ signal })
         await purger.purgeDue()
         return options.catalogMs
@@ -165,6 +174,7 @@ export function startTunedCleaner(store: CleanerStore, given: Tuned<CleanerOptio
     controller.abort()
     leaveClosing()
     await Promise.all(loops)
+    await Promise.all(tailLoops)
     await Promise.all([keeper.ended(), expiry.ended()])
     // A failed save only repeats work: the leases expire, and the next round starts at the last saved place.
     await Promise.allSettled([...tails.map(({ tail }) => tail.release()), reporter.save()])

@@ -159,7 +159,7 @@ async function cleanActive(
   const meter = createProgressMeter({
     time: context.time,
     throttle,
-    shards: context.driver.shards.length,
+    shards: context.driver.shards,
     planned,
     onProgress: options.onProgress,
     onWork({ entry }, shard, tally) {

@@ -59,7 +59,8 @@ export interface ProgressMeter {
 export interface MeterOptions {
   readonly time: Time
   readonly throttle: Throttle
-  readonly shards: number
+  /** The list of shards, which grows when one joins. */
+  readonly shards: readonly unknown[]
   readonly planned: readonly Phase[]
   readonly onProgress: ((progress: CleanProgress) => void) | undefined
   readonly onWork: ((target: IndexTarget, shard: number, tally: Tally) => void) | undefined
@@ -85,7 +86,7 @@ export function createProgressMeter({
   }
 
   function estimateTimeLeft(): number | undefined {
-    const remaining = Array.from({ length: shards }, (_, shard) => rowsLeft(begun.get(shard) ?? [], planned))
+    const remaining = shards.map((_, shard) => rowsLeft(begun.get(shard) ?? [], planned))
     return timeLeftMs(rowsLeftOnAll(remaining), rate.perSecond())
   }
 

@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { LooseleafError, type Shard } from '@looseleaf/core'
 import type { CatalogEntry, IndexTable, IndexTableSpec } from '@looseleaf/core/internal'
 import {
   isClaimsOf,
@@ -12,18 +12,19 @@ import {
 export interface IndexTarget {
   readonly entry: CatalogEntry
   readonly spec: IndexTableSpec
-  /** The tables of the index, in the order of the shards. */
-  readonly tables: readonly IndexTable[]
+  /** The shards of the store by number, also those that join later. */
+  readonly shards: readonly Shard[]
 }
 
 export function indexTarget(context: EngineContext, entry: CatalogEntry): IndexTarget {
   const spec = tableSpec(entry)
-  return { entry, spec, tables: context.driver.shards.map((shard) => shard.index(spec)) }
+  return { entry, spec, shards: context.driver.shards }
 }
 
-export function tableOn(target: IndexTarget, shard: number): IndexTable {
-  // A target has a table for every shard, and shard numbers never change.
-  return target.tables[shard] as IndexTable
+/** Returns the table of an index on a shard. The same object for the same table. */
+export function tableOn({ shards, spec }: IndexTarget, shard: number): IndexTable {
+  // Shard numbers never change.
+  return (shards[shard] as Shard).index(spec)
 }
 
 /**

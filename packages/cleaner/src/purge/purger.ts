@@ -17,16 +17,16 @@ export function createPurger(
   { onError, ...options }: PurgeOptions & { readonly onError: (error: unknown) => void },
 ): Purger {
   const elapsed = elapsedBy(context.time)
-  const dueAt = context.driver.shards.map(() => -Infinity)
+  const dueAt = new Map<number, number>()
   let purged = 0
 
   async function purge(shard: number): Promise<void> {
-    if (elapsed() < (dueAt[shard] as number)) return
-    dueAt[shard] = elapsed() + EVERY_MS
+    if (elapsed() < (dueAt.get(shard) ?? -Infinity)) return
+    dueAt.set(shard, elapsed() + EVERY_MS)
     try {
       const outcome = await purgeTombstones(context, shard, options)
       purged += outcome.purged
-      if (outcome.more) dueAt[shard] = -Infinity
+      if (outcome.more) dueAt.delete(shard)
     } catch (error) {
       onError(error)
     }
@@ -37,7 +37,7 @@ export function createPurger(
       return purged
     },
     async purgeDue() {
-      await Promise.all(dueAt.map((_, shard) => purge(shard)))
+      await Promise.all(context.driver.shards.map((_, shard) => purge(shard)))
     },
   }
 }

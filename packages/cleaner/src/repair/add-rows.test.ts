@@ -8,7 +8,7 @@ import { leapingTime } from '../../test/times.ts'
 import { eachEntity } from '../look/read-entities.ts'
 import { deriveEntity, expectedIn } from '../look/derive-entity.ts'
 import type { MissingRow } from '../look/inspect.ts'
-import { indexTarget } from '../pass/index-target.ts'
+import { indexTarget, tableOn } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
 import { addRows } from './add-rows.ts'
 
@@ -27,9 +27,9 @@ test('waiting for a claim that another attempt wants does not count as a slow sh
     const { id } = await store.put({ mail })
     const [key] = deriveClaims(byMail, { mail })
     expect(shardOfRow(entry, context.catalog.current().placement, key!, parseId(id))).toBe(0)
-    const [claim] = await target.tables[0]!.scan({ prefix: key!, order: 'asc', limit: 1 })
+    const [claim] = await tableOn(target, 0).scan({ prefix: key!, order: 'asc', limit: 1 })
     // The claim is free, or an attempt has it that has not committed.
-    await target.tables[0]!.remove([{ ...claim!, before: Number.MAX_SAFE_INTEGER }])
+    await tableOn(target, 0).remove([{ ...claim!, before: Number.MAX_SAFE_INTEGER }])
     if (isWanted) await claims.take([{ ...claim!, entityId: Buffer.from(mail.padEnd(16)) }])
     const found: MissingRow[] = []
     await eachEntity(pass, [parseId(id)], async (row) => {

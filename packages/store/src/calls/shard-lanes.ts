@@ -38,6 +38,9 @@ export interface ShardLanes {
   claims(spec: IndexTableSpec): Lane<IndexRow, IndexRow | undefined>
 }
 
+/** Returns the lanes of a shard by its number. */
+export type LanesOf = (shard: number) => ShardLanes
+
 export interface LaneStats {
   /** `entities`, or the table of an index or of its claims. */
   readonly table: string

@@ -27,7 +27,7 @@ import type { CurrentEntity, Decide } from './decisions.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 import { diffAll, keysOf, type RowChange } from './row-change.ts'
 import type { RowRemovals } from './row-removals.ts'
-import type { ShardLanes } from '../calls/shard-lanes.ts'
+import type { LanesOf, ShardLanes } from '../calls/shard-lanes.ts'
 import { superfluousRows } from './superseded-attempts.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
@@ -60,7 +60,7 @@ const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined,
 /** Writes entities by the three laws of the protocol, in their order. The cleaner deletes the index rows of a write without a commit. */
 export function createEntityWriter(
   context: EngineContext,
-  lanes: readonly ShardLanes[],
+  lanesOf: LanesOf,
   reader: EntityReader,
   indexRows: IndexRowWriter,
   removals: RowRemovals,
@@ -199,7 +199,7 @@ export function createEntityWriter(
       const catalog = context.catalog.current()
       const { placement } = catalog
       const shard = placement.shardOfId(id)
-      const lane = lanes[shard] as ShardLanes
+      const lane = lanesOf(shard)
       target = { id, shard: lane.shard }
       if (isLate && unsettled.size === 0) throw tooLate(target, tries, obstacle)
       const found = isFresh && tries === 0 ? NOTHING : await find(id, lane, signal)

@@ -9,6 +9,7 @@ import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { createIndexRowWriter, type IndexRowWriter } from './index-row-writer.ts'
+import { perShard } from '../calls/per-shard.ts'
 import { createShardLanes } from '../calls/shard-lanes.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -27,10 +28,7 @@ beforeEach(async () => {
   const driver = faultyDriver(reference, (call) => plan(call))
   const shards = { shardCount: 2, connect: async () => driver }
   store = await DataStore.open({ shards, indexes: [byName, byRank], migrate: true })
-  writer = createIndexRowWriter(
-    store.context,
-    driver.shards.map((shard) => createShardLanes(shard)),
-  )
+  writer = createIndexRowWriter(store.context, perShard(driver, (shard) => createShardLanes(shard)).at)
 })
 
 const placement = (): Placement => store.context.catalog.current().placement

@@ -8,7 +8,7 @@ import {
   type RowLanesOf,
   type TakeKey,
 } from '@looseleaf/protocol/internal'
-import type { ShardLanes } from '../calls/shard-lanes.ts'
+import type { LanesOf } from '../calls/shard-lanes.ts'
 
 /** Writes the claims and index rows of an entity through the lanes of their shards. */
 export interface IndexRowWriter {
@@ -32,10 +32,9 @@ export interface IndexRowWriter {
   remove(rows: readonly PlacedKey[], entityId: Uint8Array, before: number): Promise<void>
 }
 
-export function createIndexRowWriter(context: EngineContext, lanes: readonly ShardLanes[]): IndexRowWriter {
-  const lanesOf: RowLanesOf = (shard, spec) => (lanes[shard] as ShardLanes).index(spec)
-  const take: TakeKey = (shard, spec, row, signal) =>
-    (lanes[shard] as ShardLanes).claims(spec).submit(row, signal)
+export function createIndexRowWriter(context: EngineContext, lanes: LanesOf): IndexRowWriter {
+  const lanesOf: RowLanesOf = (shard, spec) => lanes(shard).index(spec)
+  const take: TakeKey = (shard, spec, row, signal) => lanes(shard).claims(spec).submit(row, signal)
   return {
     claim: (...args) => claimEarly(context, take, ...args),
     upsert: (...args) => writeEarly(context, lanesOf, ...args),

@@ -276,7 +276,8 @@ it.each([
 
 it('changes reject a cursor of other shards and invalid options', async () => {
   const { storeId } = store.context.catalog.current()
-  const from = changeCursor(storeId, [{ updated: 1, addedId: 1, since: 0 }])
+  const place = { updated: 1, addedId: 1, since: 0 }
+  const from = changeCursor(storeId, [place, place, place])
   await expect(take(1, { from })).rejects.toMatchObject({ code: 'BAD_CURSOR' })
   expect(() => store.changes({ pollMs: 0 })).toThrow(/pollMs.*10 or more/)
   expect(() => store.changes({ from: 7 as never })).toThrow(/'beginning', 'now' or the cursor/)

@@ -1,7 +1,13 @@
 import { formatId, type Entity, type EntityId, type LooseleafError } from '@looseleaf/core'
 import { guarded, untilSignal } from '@looseleaf/core/internal'
 import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine/internal'
-import { followChanges, placeAt, shardAt, type FollowedPlace } from '@looseleaf/protocol/internal'
+import {
+  followChanges,
+  forEachShard,
+  placeAt,
+  shardAt,
+  type FollowedPlace,
+} from '@looseleaf/protocol/internal'
 import { changeCursor, placesOf } from './change-cursor.ts'
 import { damagedHandler } from '../entities/damaged-handler.ts'
 import type { EntityReader } from '../entities/entity-reader.ts'
@@ -85,9 +91,9 @@ async function* followAll(
       ? await Promise.all(shards.map(({ entities }) => entities.raiseFloor({ signal }).then(begunAt)))
       : from === 'beginning'
         ? shards.map(() => BEGINNING)
-        : placesOf(from, storeId, shards.length)
+        : await storedPlaces(context, from, signal)
   const following = { context, reader, options, pollMs, signal, checkOpen }
-  const streams = places.map((place, shard) => follow(following, shard, place))
+  const streams: AsyncGenerator<readonly Found[], void, undefined>[] = []
   // `Promise.race` would keep every run of the other shards in memory while one shard has no changes.
   const arrived: Settled[] = []
   let wake: (() => void) | undefined
@@ -101,7 +107,15 @@ async function* followAll(
       (error: unknown) => settled({ error }),
     )
   }
-  const runs = streams.map((_, shard) => begin(shard))
+  const runs: Promise<void>[] = []
+  const joining = forEachShard(context, {
+    signal,
+    begin(shard) {
+      // Nothing was on a shard before it joined, so its changes begin at their beginning.
+      streams.push(follow(following, shard, (places[shard] ??= BEGINNING)))
+      runs.push(begin(shard))
+    },
+  })
   try {
     for (;;) {
       if (arrived.length === 0) await new Promise<void>((resolve) => (wake = resolve))
@@ -123,7 +137,23 @@ async function* followAll(
     }
   } finally {
     ended.abort()
+    await joining
     await Promise.all(runs)
+  }
+}
+
+/** Returns the places of a cursor. It may be of a process that already knows a shard that has joined. */
+async function storedPlaces(
+  { driver, catalog }: EngineContext,
+  cursor: string,
+  signal: AbortSignal,
+): Promise<FollowedPlace[]> {
+  const { storeId } = catalog.current()
+  try {
+    return placesOf(cursor, storeId, driver.shards.length)
+  } catch {
+    await catalog.reload({ signal })
+    return placesOf(cursor, storeId, driver.shards.length)
   }
 }
 

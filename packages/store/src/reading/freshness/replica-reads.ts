@@ -7,7 +7,8 @@ import {
 } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { openedTo } from '@looseleaf/protocol/internal'
-import { createShardLanes, type LaneStats, type ShardLanes } from '../../calls/shard-lanes.ts'
+import { perShard } from '../../calls/per-shard.ts'
+import { createShardLanes, type LanesOf, type LaneStats, type ShardLanes } from '../../calls/shard-lanes.ts'
 import type { Observing } from '../../observing/observing.ts'
 import { createEntityReader, type EntityReader } from '../entities/entity-reader.ts'
 import type { EntityCache } from './entity-cache.ts'
@@ -89,7 +90,7 @@ interface ReplicatedShard {
 
 export function createReplicaReads(
   context: EngineContext,
-  primaryLanes: readonly ShardLanes[],
+  primaryLanes: LanesOf,
   cache: EntityCache | undefined,
   observing: Observing,
   onWarning: (message: string) => void,
@@ -99,20 +100,20 @@ export function createReplicaReads(
   const tokens = createSessionTokens(now, random, catalog.current().storeId)
   const primary: ReadView = {
     shard: (number) => driver.shards[number]!,
-    lanes: (number) => primaryLanes[number]!,
-    reader: createEntityReader(context, (number) => primaryLanes[number]!),
+    lanes: primaryLanes,
+    reader: createEntityReader(context, primaryLanes),
     isReplicated: false,
     isReplica: () => false,
     asOf: () => undefined,
   }
   const over = (wrapLanes: EntityCache['over'] | undefined): ReadView => {
     if (wrapLanes === undefined) return primary
-    const lanes = primaryLanes.map(wrapLanes)
-    return { ...primary, reader: createEntityReader(context, (number) => lanes[number]!) }
+    const lanes = perShard(driver, (_, number) => wrapLanes(primaryLanes(number), number))
+    return { ...primary, reader: createEntityReader(context, lanes.at) }
   }
   const cached = over(cache?.over)
   const fresh = over(cache?.past)
-  const replicated = driver.shards.map((shard, number): ReplicatedShard | undefined => {
+  const replicated = perShard(driver, (shard, number): ReplicatedShard | undefined => {
     const { replicas = [] } = shard
     if (replicas.length === 0) return undefined
     return {
@@ -120,7 +121,7 @@ export function createReplicaReads(
       follower: createReplicaFollower(context, shard, number, onWarning),
     }
   })
-  const hasReplicas = replicated.some((shard) => shard !== undefined)
+  const hasReplicas = (): boolean => replicated.all().some((shard) => shard !== undefined)
   /** Counts calls, so that equally fresh replicas take turns. */
   let turn = 0
 
@@ -141,7 +142,7 @@ export function createReplicaReads(
     let asOf: number | undefined
 
     function find(number: number): Replica | undefined {
-      const shard = replicated[number]
+      const shard = replicated.at(number)
       // Pending rows of one shard cannot be compared with a replica of another, so only primaries serve while rows may be deferred.
       if (shard === undefined || known?.mayDefer) return undefined
       const states = shard.follower.ask(bound)
@@ -165,7 +166,7 @@ export function createReplicaReads(
       return chosen.get(number)
     }
 
-    const lanes = (number: number): ShardLanes => replicaOf(number)?.lanes ?? primaryLanes[number]!
+    const lanes = (number: number): ShardLanes => replicaOf(number)?.lanes ?? primaryLanes(number)
     const view: ReadView = {
       shard: (number) => replicaOf(number)?.shard ?? driver.shards[number]!,
       lanes,
@@ -179,7 +180,7 @@ export function createReplicaReads(
 
   /** Returns true if the replica has opened no connection since it was judged, so that no other server has answered. */
   const isSame = ({ number, place, opened }: Used): boolean =>
-    openedTo(replicated[number]!.replicas[place]!.shard) === opened
+    openedTo(replicated.at(number)!.replicas[place]!.shard) === opened
 
   /** Returns true if primaries may succeed where this error came from replicas. Leaves out the replica that failed. */
   function isOfReplicas(error: unknown, used: readonly Used[]): boolean {
@@ -187,10 +188,10 @@ export function createReplicaReads(
     if (isUndecodable(error)) return used.length > 0
     if (!isLooseleafError(error)) return false
     const failed = used.find(
-      ({ number, place }) => replicated[number]!.replicas[place]!.shard.name === error.shard,
+      ({ number, place }) => replicated.at(number)!.replicas[place]!.shard.name === error.shard,
     )
     if (failed === undefined) return false
-    replicated[failed.number]!.follower.failed(failed.place, error.message)
+    replicated.at(failed.number)!.follower.failed(failed.place, error.message)
     return true
   }
 
@@ -228,11 +229,11 @@ export function createReplicaReads(
       }
       if (options.fresh)
         throw badOption(call, "fresh and from: 'replica'; what is read from a replica goes past the cache")
-      return hasReplicas ? readReplicas(options, kind, work) : work(primary)
+      return hasReplicas() ? readReplicas(options, kind, work) : work(primary)
     },
     sessionToken: () => tokens.make(),
     stats(number) {
-      const shard = replicated[number]
+      const shard = replicated.at(number)
       if (shard === undefined) return []
       const states = shard.follower.states()
       return shard.replicas.map(({ shard: replica, lanes }, place) => {
@@ -247,7 +248,7 @@ export function createReplicaReads(
       })
     },
     async close() {
-      await Promise.all(replicated.map((shard) => shard?.follower.close()))
+      await Promise.all(replicated.all().map((shard) => shard?.follower.close()))
     },
   }
 }
