@@ -17,6 +17,7 @@ import { addPolicies } from './commands/policies.ts'
 import { addPut } from './commands/put.ts'
 import { addQuery } from './commands/query.ts'
 import { addSchema } from './commands/schema.ts'
+import { addShardCommands } from './commands/shard-commands.ts'
 import { addSlow } from './commands/slow.ts'
 import { addStatus } from './commands/status.ts'
 import { addTop } from './commands/top.ts'
@@ -42,6 +43,7 @@ const COMMANDS: readonly AddCommand[] = [
   addCodecCommands,
   addConsumerCommands,
   addPolicies,
+  addShardCommands,
   addStatus,
   addSlow,
   addTop,

@@ -16,6 +16,7 @@ import type { GetAllOptions } from '@looseleaf/index-engine/internal'
 import type { PolicyChange } from './catalog/policies.ts'
 import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
+import type { AddShardOptions } from './shards/add-shard.ts'
 import type { ExplainOptions } from './reading/inspection/explain.ts'
 import type { QueryIdsOptions } from './reading/queries/id-page.ts'
 import type { CacheOptions } from './reading/freshness/entity-cache.ts'
@@ -43,6 +44,7 @@ interface OptionsOf {
   readonly insert: OptionKinds<InsertOptions>
   readonly change: OptionKinds<WriteOptions>
   readonly call: OptionKinds<CallOptions>
+  readonly addShard: OptionKinds<AddShardOptions>
   readonly bulk: OptionKinds<BulkOptions>
   readonly exists: OptionKinds<ExistsOptions>
   readonly get: OptionKinds<GetOptions>
@@ -174,6 +176,7 @@ export const optionsOf: OptionsOf = {
   insert: { id: elsewhere, signal },
   change: { ifVersion: version, signal },
   call: { signal },
+  addShard: { signal, dryRun: flag },
   bulk: { fates: flag, signal },
   exists: { ...replica, signal },
   get: { ...replica, fresh: flag, signal },

@@ -55,12 +55,15 @@ async function bringIntoUse(
     await makeAsWanted(context, definitions, options)
     return true
   }
+  const { shards } = context.driver
+  const prepared = shards.length
   const coming = await prepareTables(context, missing, options)
   let isWhole = true
   const changed = await changeCatalog(
     context.driver,
     (all) => {
-      isWhole = present.every((each) => isInUseAmong(each, all))
+      // A shard that has joined since lacks the tables.
+      isWhole = shards.length === prepared && present.every((each) => isInUseAmong(each, all))
       return isWhole
         ? withComing(
             all.map((entry) => asWanted(entry, definitions)),

@@ -1,10 +1,4 @@
-import {
-  isLooseleafError,
-  type Driver,
-  type IndexDefinitionData,
-  type Router,
-  type Shard,
-} from '@looseleaf/core'
+import { type Driver, type IndexDefinitionData, type Router, type Shard } from '@looseleaf/core'
 import { systemRandomness, type CatalogEntry, type ShardCatalog } from '@looseleaf/core/internal'
 import {
   CATALOG_FORMAT,
@@ -19,6 +13,7 @@ import {
 } from '@looseleaf/index-engine/internal'
 import { arrangeShards, type ArrangedShards } from './arrange-shards.ts'
 import { refuse } from './check-shard.ts'
+import { holdsEntities } from './holds-entities.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
 import { withPolicies } from '../catalog/policies.ts'
@@ -99,7 +94,7 @@ async function refuseEmptyShards(
   catalogs: readonly (ShardCatalog | undefined)[],
 ): Promise<void> {
   if (catalogs.every((catalog) => catalog !== undefined)) return
-  const hold = await Promise.all(driver.shards.map(holdsEntities))
+  const hold = await Promise.all(driver.shards.map((shard) => holdsEntities(shard)))
   const inUse = hold.findIndex((holds, number) => holds && catalogs[number] !== undefined)
   if (inUse === -1) return
   for (const [number, shard] of driver.shards.entries()) {
@@ -112,15 +107,6 @@ async function refuseEmptyShards(
   }
 }
 
-async function holdsEntities(shard: Shard): Promise<boolean> {
-  try {
-    return (await shard.entities.pageByAdded(0, 1, { maxBody: 0 })).length > 0
-  } catch (error) {
-    if (isLooseleafError(error, 'NOT_MIGRATED')) return false
-    throw error
-  }
-}
-
 /**
  * Creates the indexes and their tables for a store without a catalog. They are `building` if there are entities, as after a restore without
  * the `looseleaf_*` tables.
@@ -129,7 +115,7 @@ async function createFirstIndexes(
   driver: Driver,
   definitions: readonly IndexDefinitionData[],
 ): Promise<readonly CatalogEntry[]> {
-  const hold = await Promise.all(driver.shards.map(holdsEntities))
+  const hold = await Promise.all(driver.shards.map((shard) => holdsEntities(shard)))
   const state = hold.includes(true) ? 'building' : 'ready'
   // `addIndex` makes a second generation of a second definition with the same name.
   const first = [...new Map(definitions.toReversed().map((each) => [each.name, each])).values()].toReversed()

@@ -89,8 +89,19 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
     return { ...wrapped, replicas }
   }
 
+  const shards = driver.shards.map((shard, number) => faultyShard(shard, number))
+  const byName = new Map(shards.map((shard) => [shard.name, shard]))
+
   return {
-    shards: driver.shards.map((shard, number) => faultyShard(shard, number)),
+    shards,
+    ...(driver.shardAt && {
+      shardAt(address: string | object) {
+        const found = driver.shardAt!(address)
+        let shard = byName.get(found.name)
+        if (shard === undefined) byName.set(found.name, (shard = faultyShard(found, byName.size)))
+        return shard
+      },
+    }),
     crashed,
     async settled() {
       while (late.size > 0) await Promise.all(late)

@@ -1,0 +1,225 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DriverFactory } from '@looseleaf/core'
+import { sqliteShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { tableSpec } from '@looseleaf/index-engine/internal'
+import { moduloRouter } from '@looseleaf/router'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import type { EntityChange } from '../reading/changes/changes.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'rank' })
+const ADDED = 'shard-2.sqlite'
+
+let folder: string
+const open: DataStore[] = []
+
+async function openStore(
+  given: Partial<Parameters<typeof DataStore.open>[0]> & { readonly count?: number } = {},
+): Promise<DataStore> {
+  const { count = 2, ...options } = given
+  const shards = sqliteShards({ folder, shards: count, durability: 'normal' })
+  const store = await DataStore.open({ shards, indexes: [byName], ...options })
+  open.push(store)
+  return store
+}
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'looseleaf-add-shard-'))
+  await openStore({ migrate: true })
+})
+
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close()
+  await rm(folder, { recursive: true })
+})
+
+/** Returns a driver whose calls have these faults. */
+function faulty(plan: FaultPlan): DriverFactory {
+  const shards = sqliteShards({ folder, shards: 2, durability: 'normal' })
+  return {
+    shardCount: 2,
+    connect: async (options) => faultyDriver(await shards.connect(options), plan),
+  }
+}
+
+it('an added shard serves, owns no bucket, and has the tables of all indexes', async () => {
+  const [store] = open
+  expect(await store!.shards.add(ADDED)).toEqual({
+    number: 2,
+    address: ADDED,
+    added: true,
+    warnings: [expect.stringMatching(/durability/)],
+  })
+  expect(await store!.shards.list()).toMatchObject([
+    { number: 0, address: 'shard-0.sqlite', state: 'serving', buckets: 2048, error: undefined },
+    { number: 1, address: 'shard-1.sqlite', state: 'serving', buckets: 2048, error: undefined },
+    { number: 2, address: ADDED, state: 'serving', buckets: 0, error: undefined },
+  ])
+  const { driver, catalog } = store!.context
+  const [entry] = catalog.current().indexes
+  expect(await driver.shards[2]!.index(tableSpec(entry!)).count({ prefix: [] })).toBe(0)
+  expect((await driver.shards[2]!.catalog.load())!.serves).toEqual({ owns: '' })
+})
+
+it('an older process writes, queries and scatters without an error while a shard joins, and learns of it', async () => {
+  const [store] = open
+  const older = await openStore()
+  const errors: unknown[] = []
+  let isDone = false
+  let rank = 0
+  const work = async (): Promise<void> => {
+    while (!isDone) {
+      try {
+        const { id } = await older.put({ name: 'one', rank: rank++ })
+        await older.get(id)
+        await older.query(byName, { name: 'one' }, { limit: 2 })
+        await older.query(byName, {}, { limit: 2, scatter: true })
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+  }
+  const working = Promise.all([work(), work()])
+  await store!.shards.add(ADDED)
+  await expect.poll(() => older.context.driver.shards.length).toBe(3)
+  await expect.poll(() => rank, { timeout: 10_000 }).toBeGreaterThan(20)
+  isDone = true
+  await working
+  expect(errors).toEqual([])
+  expect(await older.count(byName, { name: 'one' })).toBe(rank)
+  expect(older.stats().shards).toHaveLength(3)
+})
+
+it('changes go on after a shard has joined, and their older cursors begin at its beginning', async () => {
+  const [store] = open
+  const older = await openStore()
+  const aborter = new AbortController()
+  const seen: EntityChange[] = []
+  const reading = (async () => {
+    for await (const change of older.changes({ from: 'beginning', pollMs: 10, signal: aborter.signal }))
+      seen.push(change)
+  })()
+  await store!.put({ name: 'before' })
+  await expect.poll(() => seen.length).toBe(1)
+  await store!.shards.add(ADDED)
+  await older.put({ name: 'after' })
+  await expect.poll(() => seen.length, { timeout: 5_000 }).toBe(2)
+  aborter.abort()
+  await reading
+  const { cursor } = seen[0]!
+  for await (const { entity } of older.changes({ from: cursor, pollMs: 10 })) {
+    expect(entity).toMatchObject({ name: 'after' })
+    break
+  }
+})
+
+it('a process that is given one shard connects to the others by the layout', async () => {
+  const [store] = open
+  await store!.shards.add(ADDED)
+  const { id } = await store!.put({ name: 'one' })
+  const partial = await openStore({ count: 1 })
+  expect(partial.context.driver.shards.map(({ name }) => name)).toEqual([
+    'shard-0.sqlite',
+    'shard-1.sqlite',
+    ADDED,
+  ])
+  expect(await partial.get(id)).toMatchObject({ name: 'one' })
+  const ids = await Promise.all(Array.from({ length: 20 }, () => partial.put({ name: 'many' })))
+  expect(await store!.count(byName, { name: 'many' })).toBe(ids.length)
+})
+
+it('an index that is added after a shard has joined has its table there', async () => {
+  const [store] = open
+  const older = await openStore()
+  await store!.shards.add(ADDED)
+  await older.addIndex(byRank)
+  const entry = older.context.catalog.current().indexes.find(({ name }) => name === 'by_rank')
+  expect(await older.context.driver.shards[2]!.index(tableSpec(entry!)).count({ prefix: [] })).toBe(0)
+})
+
+it.each(['createTables', 'createIndexTable', 'init', 'change'])(
+  'an add that fails after %s does no harm, and the next one finishes the shard',
+  async (operation) => {
+    let isArmed = true
+    const failing = await openStore({
+      shards: faulty((call) =>
+        isArmed && call.operation === operation
+          ? { after: () => Promise.reject(new Error('The process has stopped.')) }
+          : undefined,
+      ),
+    })
+    await expect(failing.shards.add(ADDED)).rejects.toThrow('The process has stopped.')
+    isArmed = false
+    const [store] = open
+    const { id } = await store!.put({ name: 'one' })
+    expect(await store!.get(id)).toMatchObject({ name: 'one' })
+    await store!.shards.add(ADDED)
+    expect((await store!.shards.list())[2]).toMatchObject({ address: ADDED, state: 'serving' })
+  },
+)
+
+it('an add is repeated without a change, and a dry run makes no file', async () => {
+  const [store] = open
+  expect(await store!.shards.add(ADDED, { dryRun: true })).toEqual({
+    number: 2,
+    address: ADDED,
+    added: false,
+    warnings: [],
+  })
+  expect(await readdir(folder)).not.toContain(ADDED)
+  await store!.shards.add(ADDED)
+  expect(await store!.shards.add(ADDED)).toMatchObject({ number: 2, added: false })
+  expect(await store!.shards.list()).toHaveLength(3)
+})
+
+it('two processes that add two databases at the same time get two shards', async () => {
+  const [store] = open
+  const other = await openStore()
+  const added = await Promise.all([store!.shards.add(ADDED), other.shards.add('shard-3.sqlite')])
+  expect(added.map(({ number }) => number).toSorted()).toEqual([2, 3])
+  expect(new Set((await store!.shards.list()).map(({ address }) => address)).size).toBe(4)
+})
+
+it('a database of another store, a shard under a second address and a store without buckets are refused', async () => {
+  const [store] = open
+  const other = await mkdtemp(join(tmpdir(), 'looseleaf-add-shard-'))
+  const file = join(other, 'shard-0.sqlite')
+  const mod = await DataStore.open({
+    shards: sqliteShards({ folder: other }),
+    router: moduloRouter({ shards: 1 }),
+    migrate: true,
+  })
+  await expect(store!.shards.add(file)).rejects.toMatchObject({
+    code: 'LAYOUT_MISMATCH',
+    message: expect.stringMatching(/another store/),
+  })
+  await expect(mod.shards.add('more.sqlite')).rejects.toMatchObject({
+    code: 'LAYOUT_MISMATCH',
+    message: expect.stringMatching(/no buckets/),
+  })
+  await mod.close()
+  await rm(other, { recursive: true })
+  expect(await store!.shards.list()).toHaveLength(2)
+  await store!.put({ name: 'one' })
+})
+
+it('calls on other shards go on while a joined shard is missing, and a scatter names it', async () => {
+  const [store] = open
+  await store!.shards.add(ADDED)
+  for (const each of open.splice(0)) await each.close()
+  for (const end of ['', '-wal', '-shm']) await rm(join(folder, `${ADDED}${end}`), { force: true })
+  const partial = await openStore()
+  await partial.put({ name: 'one' })
+  expect(await partial.query(byName, { name: 'one' })).toMatchObject({ items: [{ name: 'one' }] })
+  await expect(partial.query(byName, {}, { scatter: true })).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+    shard: ADDED,
+    message: expect.stringMatching(/^Shard 2 of the store, shard-2\.sqlite, cannot be used by this process/),
+  })
+  expect((await partial.shards.list())[2]).toMatchObject({ error: { code: 'SHARD_UNAVAILABLE' } })
+})
