@@ -127,28 +127,23 @@ async function addShard(): Promise<void> {
   }))
 }
 
-test('a process is refused a catalog whose layout has more shards than it was given', async () => {
-  await addShard()
-  await expect(store.context.catalog.reload()).rejects.toMatchObject({
-    code: 'LAYOUT_MISMATCH',
-    message:
-      'The store has 3 shards by now, and this process was given 2. Open the store again with all of its shards.',
-  })
-})
-
-test('a process that has found a layout that it cannot use answers no call by its old one', async () => {
+test('a process that cannot connect to a joined shard answers calls that do not need it, and names it in the others', async () => {
   const { id } = await store.put({ name: 'ada', rank: 1 })
   await addShard()
-  const refusal = { code: 'LAYOUT_MISMATCH' }
-  await expect(store.query(byName, { name: 'ada' })).rejects.toMatchObject(refusal)
-  await expect(store.get(id)).rejects.toMatchObject(refusal)
-  await expect(store.put({ rank: 2 })).rejects.toMatchObject(refusal)
-  await changeCatalogContents(memory, ({ layout, ...contents }) => ({
-    ...contents,
-    layout: { ...layout!, revision: 2, shards: layout!.shards.slice(0, 2) },
-  }))
   await store.context.catalog.reload()
+  const { name } = store.context.driver.shards[2]!
+  expect(await store.query(byName, { name: 'ada' })).toMatchObject({ items: [{ name: 'ada' }] })
   expect(await store.get(id)).toMatchObject({ name: 'ada' })
+  await store.put({ rank: 2 })
+  const missing = {
+    code: 'SHARD_UNAVAILABLE',
+    shard: name,
+    message: expect.stringMatching(
+      /^Shard 2 of the store, .* The driver knows only the shards that it was given\./,
+    ),
+  }
+  await expect(store.query(byName, {}, { scatter: true })).rejects.toMatchObject(missing)
+  await expect(store.getAll(byName, {}, { scatter: true })).rejects.toMatchObject(missing)
 })
 
 test.each<[string, () => Promise<unknown>, unknown]>([
