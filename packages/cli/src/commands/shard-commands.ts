@@ -1,8 +1,10 @@
-import type { Command } from 'commander'
-import { defineCommand, defineGroup, type AddCommand } from '../running/define-command.ts'
+import {
+  defineCommand,
+  defineGroup,
+  type AddCommand,
+  type LooseleafCommand,
+} from '../running/define-command.ts'
 import { exitCodes } from '../running/exit-codes.ts'
-import type { Runner } from '../running/run-action.ts'
-import type { CommonOptions } from '../running/session.ts'
 import { printable } from '../output/text.ts'
 
 const LIST_DETAILS = `STATE is joining while the tables of a new shard are being made: run shard add
@@ -25,44 +27,42 @@ After an error, run the command again with the same address.
 JSON: { "number", "address", "added", "warnings": [text] }`
 
 /** Adds `looseleaf shard`, which lists the shards of a store and adds one. */
-export const addShardCommands: AddCommand = (program, run) => {
+export const addShardCommands: AddCommand = (program) => {
   const group = defineGroup(program, 'shard', 'List the shards of a store, or add one')
-  addList(group, run)
-  addAdd(group, run)
+  addList(group)
+  addAdd(group)
 }
 
-function addList(group: Command, run: Runner): void {
+function addList(group: LooseleafCommand): void {
   defineCommand(group, {
     usage: 'list',
     summary: 'List the shards with their addresses and buckets',
     details: LIST_DETAILS,
     examples: [['shard list', 'all shards of the store']],
-  }).action((options: CommonOptions) =>
-    run(options, async ({ output, signal, store }) => {
-      const shards = await (await store()).shards.list({ signal })
-      const shown = shards.map(({ buckets = null, error, ...shard }) => ({
-        ...shard,
-        buckets,
-        error: error === undefined ? null : { code: error.code, message: error.message },
-      }))
-      output.result(shown, () =>
-        output.table(
-          ['SHARD', 'ADDRESS', 'STATE', 'BUCKETS', 'ERROR'],
-          shown.map(({ number, address, state, buckets, error }) => [
-            String(number),
-            printable(address),
-            state,
-            String(buckets ?? ''),
-            printable(error?.message ?? ''),
-          ]),
-        ),
-      )
-      return shown.some(({ error }) => error !== null) ? exitCodes.unavailable : exitCodes.ok
-    }),
-  )
+  }).does(async ({ output, signal, openStore }) => {
+    const shards = await (await openStore()).shards.list({ signal })
+    const shown = shards.map(({ buckets = null, error, ...shard }) => ({
+      ...shard,
+      buckets,
+      error: error === undefined ? null : { code: error.code, message: error.message },
+    }))
+    output.result(shown, () =>
+      output.table(
+        ['SHARD', 'ADDRESS', 'STATE', 'BUCKETS', 'ERROR'],
+        shown.map(({ number, address, state, buckets, error }) => [
+          String(number),
+          printable(address),
+          state,
+          String(buckets ?? ''),
+          printable(error?.message ?? ''),
+        ]),
+      ),
+    )
+    return shown.some(({ error }) => error !== null) ? exitCodes.unavailable : exitCodes.ok
+  })
 }
 
-function addAdd(group: Command, run: Runner): void {
+function addAdd(group: LooseleafCommand): void {
   defineCommand(group, {
     usage: 'add <address>',
     summary: 'Make an empty database a shard of the store',
@@ -73,9 +73,9 @@ function addAdd(group: Command, run: Runner): void {
     ],
   })
     .option('--dry-run', 'check the database, and change nothing')
-    .action((address: string, { dryRun, ...options }: CommonOptions & { readonly dryRun?: boolean }) =>
-      run(options, async ({ output, signal, store }) => {
-        const opened = await store()
+    .does(
+      async ({ output, signal, openStore }, address: string, { dryRun }: { readonly dryRun?: boolean }) => {
+        const opened = await openStore()
         const result = await opened.shards.add(address, { signal, dryRun: dryRun === true })
         output.result(result, () =>
           [
@@ -83,7 +83,7 @@ function addAdd(group: Command, run: Runner): void {
             ...result.warnings.map((warning) => `Warning: ${printable(warning)}`),
           ].join('\n'),
         )
-      }),
+      },
     )
 }
 
