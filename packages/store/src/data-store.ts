@@ -50,6 +50,7 @@ import { createWarningHandler } from './opening/warning-handler.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
 import { scanDamaged, scanEntities } from './reading/entities/scan-entities.ts'
+import { createStoreShards, type StoreShards } from './shards/store-shards.ts'
 import { perShard } from './calls/per-shard.ts'
 import { createShardLanes, type LanesOf } from './calls/shard-lanes.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
@@ -74,6 +75,8 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  * call holds a lock or a transaction beyond its statements.
  */
 export class DataStore extends StoreQueries {
+  /** Lists the shards of the store, and adds one. */
+  readonly shards: StoreShards
   readonly #lanes: LanesOf
   readonly #replicas: ReplicaReads
   readonly #reader: EntityReader
@@ -95,6 +98,7 @@ export class DataStore extends StoreQueries {
     super(context, replicas, observing)
     const indexRows = createIndexRowWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning)
+    this.shards = createStoreShards(context, this.calls)
     this.#lanes = lanes
     this.#replicas = replicas
     this.#reader = reader

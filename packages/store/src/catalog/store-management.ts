@@ -6,7 +6,6 @@ import { createCallTally, type CallTally } from '../failures/call-tally.ts'
 import { createFailureNotes, type FailureNotes } from '../failures/note-failures.ts'
 import type { Observing } from '../observing/observing.ts'
 import { createStoreCalls, type StoreCalls } from '../observing/store-calls.ts'
-import { createStoreShards, type StoreShards } from '../shards/store-shards.ts'
 import type { IndexStatus, StoreStatus } from '../types.ts'
 import { addIndex, dropIndex } from './manage-indexes.ts'
 import { markIndex } from './mark-indexes.ts'
@@ -19,8 +18,6 @@ import { requireWhich, type IndexSelector } from './index-selector.ts'
 export abstract class StoreManagement {
   /** For packages that work beneath the store: the cleaner, the command line, tests. */
   readonly context: EngineContext
-  /** Lists the shards of the store, and adds one. */
-  readonly shards: StoreShards
   protected readonly calls: StoreCalls
   protected readonly observing: Observing
   protected readonly tally: CallTally
@@ -37,7 +34,6 @@ export abstract class StoreManagement {
       () => takesNotes && this.failureNotes.begin(),
     )
     this.calls = createStoreCalls(observing, this.tally)
-    this.shards = createStoreShards(context, this.calls)
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type Driver, type IndexDefinitionData, type Router, type Shard } from '@looseleaf/core'
+import type { Driver, IndexDefinitionData, Router, Shard } from '@looseleaf/core'
 import { systemRandomness, type CatalogEntry, type ShardCatalog } from '@looseleaf/core/internal'
 import {
   CATALOG_FORMAT,

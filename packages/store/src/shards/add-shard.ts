@@ -62,7 +62,7 @@ export async function addShard(
  * 1. Its tables, the tables of all indexes and the codec entries, before any process sends it a query.
  * 2. Its own catalog, by which it owns no bucket.
  * 3. The layout, in the state `joining`: every process then includes it when it changes the indexes or stores codec entries.
- * 4. What was added in the meantime by processes that did not know it. Then it serves.
+ * 4. Tables and codec entries that processes without knowledge of it have added in the meantime. Then it serves.
  */
 async function joinShard(context: EngineContext, shard: Shard, options: CallOptions): Promise<void> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {

@@ -111,7 +111,7 @@ async function* followAll(
   const joining = forEachShard(context, {
     signal,
     begin(shard) {
-      // Nothing was on a shard before it joined, so its changes begin at their beginning.
+      // A shard was empty before it joined, so its changes begin at their beginning.
       streams.push(follow(following, shard, (places[shard] ??= BEGINNING)))
       runs.push(begin(shard))
     },
