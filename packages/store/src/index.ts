@@ -37,6 +37,8 @@ export {
 } from '@looseleaf/index-engine'
 export { deriveId } from '@looseleaf/router'
 export type { PolicyChange } from './catalog/policies.ts'
+export type { AddedShard, AddShardOptions } from './shards/add-shard.ts'
+export type { ListedShard, StoreShards } from './shards/store-shards.ts'
 export type { StoreStats } from './store-stats.ts'
 export type { SlowCall } from './observing/slow-calls.ts'
 export type { Trace } from './observing/trace.ts'

@@ -1,8 +1,6 @@
 /*
  * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
  */
-export type { AddedShard, AddShardOptions } from './shards/add-shard.ts'
-export type { ListedShard, StoreShards } from './shards/store-shards.ts'
 export { optionsOf } from './call-options.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export {
