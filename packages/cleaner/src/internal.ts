@@ -3,7 +3,7 @@
  */
 export type { Phase } from './clean/part.ts'
 export { drainPending } from './drain/drain-pending.ts'
-export type { Throttled, ThrottleReason } from './pass/waits.ts'
+export type { Throttled, ThrottleReason } from '@looseleaf/protocol/internal'
 export type { LastRun, PartReport, RunInProgress } from './report/index-report.ts'
 export type { PendingReport, ShardReport } from './report/shard-report.ts'
 export type { CleanerSummary, RoundError } from './report/summary.ts'

@@ -7,7 +7,7 @@ import { checkIndex, sweep } from '../src/index.ts'
 import { tunedCheckIndex, startTunedCleaner, tunedCleanIndex } from '../src/internal.ts'
 import { dyingDriver } from './broken-driver.ts'
 import { addRow, byTag, byUser, expectedRows, removeRow, rowFor, rowsIn, shared } from './stores.ts'
-import { until } from './times.ts'
+import { until } from '@looseleaf-tooling/kit/times'
 
 const bagOf = (i: number): Record<string, string | number | string[]> => ({
   user_id: `user ${i % 7}`,

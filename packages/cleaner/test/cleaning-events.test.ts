@@ -6,7 +6,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { cleanIndex, startCleaner } from '../src/index.ts'
 import { tunedCleanIndex } from '../src/internal.ts'
 import { addRow, byTag, byUser, openStore, removeRow, rowFor } from './stores.ts'
-import { leapingTime, until } from './times.ts'
+import { leapingTime, until } from '@looseleaf-tooling/kit/times'
 
 // Events of a cleaner that the observer of its store receives.
 

@@ -8,7 +8,7 @@ import { readEmptiedTables, startTunedCleaner } from '../src/internal.ts'
 import { createWitnessKeeper, type WitnessKeeper } from '../src/tampering/keep-witnesses.ts'
 import { loadWitnesses } from '../src/tampering/witness-record.ts'
 import { byTag, byUser, expectedRows, openStore, rowsIn } from './stores.ts'
-import { leapingTime, until, type LeapingTime } from './times.ts'
+import { leapingTime, until, type LeapingTime } from '@looseleaf-tooling/kit/times'
 
 const MINUTE = 60_000
 const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { cleanIndex, deleteExpired } from '../src/index.ts'
 import { startTunedCleaner } from '../src/internal.ts'
 import { rowsIn } from './stores.ts'
-import { until } from './times.ts'
+import { until } from '@looseleaf-tooling/kit/times'
 
 const MINUTE = 60_000
 const expiring = defineIndex('sessions_expire', {

@@ -11,7 +11,7 @@ import {
   type Tuned,
 } from '../src/internal.ts'
 import { byTag, byUser, entryOf, expectedRows, openStore, rowsIn } from './stores.ts'
-import { until } from './times.ts'
+import { until } from '@looseleaf-tooling/kit/times'
 
 // Fillings that are halted by pausing them or hiding their index.
 

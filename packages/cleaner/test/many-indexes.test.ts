@@ -5,7 +5,7 @@ import { faultyDriver } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
 import { cleanIndex, sweep } from '../src/index.ts'
 import { openStore } from './stores.ts'
-import { leapingTime } from './times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 
 // The cost of cleaning many indexes together.
 

@@ -11,7 +11,7 @@ import { cleanIndex } from '../src/index.ts'
 import { checkRewinds, readRewinds, startTunedCleaner } from '../src/internal.ts'
 import { createMarkKeeper } from '../src/tampering/keep-marks.ts'
 import { byTag, byUser, expectedRows, openStore, QUERY_TIME_MS, rowsIn } from './stores.ts'
-import { leapingTime, until, type LeapingTime } from './times.ts'
+import { leapingTime, until, type LeapingTime } from '@looseleaf-tooling/kit/times'
 
 const MINUTE = 60_000
 

@@ -11,7 +11,7 @@ import { cleanIndex, tunedCleanIndex } from '../src/clean/clean-index.ts'
 import type { Problem } from '../src/pass/pass-options.ts'
 import { sweep } from '../src/sweep/sweep.ts'
 import { openStore, withDeleteDelay } from './stores.ts'
-import { leapingTime } from './times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 
 const plain = { properties: { mail: 'string' }, shardOn: 'mail' } as const
 const byMail = defineIndex('by_mail', { ...plain, unique: true })

@@ -38,3 +38,6 @@ export { editTask, editTasks, releaseLease, underLease, untilFree } from './task
 export { fence } from './fence.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 export { claimEarly, writeAgain, writeEarly } from './write-early.ts'
+export { createRecentRate, type RecentRate } from './throttle/recent-rate.ts'
+export { createThrottle, sizeClass, type Throttle } from './throttle/throttle.ts'
+export { throttleReasons, type Throttled, type ThrottleReason } from './throttle/waits.ts'

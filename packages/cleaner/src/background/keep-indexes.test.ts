@@ -4,7 +4,7 @@ import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { byTag, byUser, openStore } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { joinRuns, loadRuns } from '../clean/run-record.ts'
 import { createIndexKeeper, type IndexKeeper } from './keep-indexes.ts'
 

@@ -14,7 +14,7 @@ import {
   rowsIn,
   found,
 } from '../../test/stores.ts'
-import { leapingTime, until } from '../../test/times.ts'
+import { leapingTime, until } from '@looseleaf-tooling/kit/times'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { readCleanerReport } from '../report/cleaner-report.ts'
 import type { Tuned } from '../pass/tuning.ts'

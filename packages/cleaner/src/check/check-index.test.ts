@@ -3,7 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { expect, test } from 'vitest'
 import { watchedDriver } from '../../test/broken-driver.ts'
 import { addRow, openStore, removeRow, rowFor, rowsIn } from '../../test/stores.ts'
-import { leapingTime, until } from '../../test/times.ts'
+import { leapingTime, until } from '@looseleaf-tooling/kit/times'
 import { checkIndex } from './check-index.ts'
 
 test('a check of a correct index finds no problem', async () => {

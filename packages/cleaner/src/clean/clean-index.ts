@@ -7,7 +7,7 @@ import {
   type OptionKinds,
 } from '@looseleaf/core/internal'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, deleteDelayMs, shardAt } from '@looseleaf/protocol/internal'
+import { checkStore, deleteDelayMs, shardAt, createThrottle, type Throttle } from '@looseleaf/protocol/internal'
 import { checkNames } from '../pass/check-names.ts'
 import {
   indexesNamed,
@@ -19,7 +19,6 @@ import {
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
-import { createThrottle, type Throttle } from '../pass/throttle.ts'
 import { tuningOf, withoutTuning, type Tuned } from '../pass/tuning.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'

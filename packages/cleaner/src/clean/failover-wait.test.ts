@@ -3,7 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
 import { byTag, byUser, openStore, withDeleteDelay } from '../../test/stores.ts'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { cleanIndex } from './clean-index.ts'
 
 /** Unlike any other pause. */

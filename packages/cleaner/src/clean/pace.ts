@@ -1,5 +1,5 @@
 import { countIn, textIn, toObject } from '@looseleaf/core/internal'
-import { throttleReasons, type Throttled } from '../pass/waits.ts'
+import { throttleReasons, type Throttled } from '@looseleaf/protocol/internal'
 
 /** Speed of the work on a part. It is saved with the part, so that other processes can see whether the work proceeds. */
 export interface Pace extends Throttled {

@@ -1,8 +1,8 @@
+import { createThrottle } from '@looseleaf/protocol/internal'
 import { describe, expect, it } from 'vitest'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { emptyTally } from '../pass/tally.ts'
-import { createThrottle } from '../pass/throttle.ts'
 import { freshPart, phases, type Part } from './part.ts'
 import { createProgressMeter, type CleanProgress, type MeterOptions, type ProgressMeter } from './progress.ts'
 

@@ -3,7 +3,7 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { beforeEach, describe, expect, it, test } from 'vitest'
 import { openStore } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { emptyTally } from '../pass/tally.ts'
 import {
   finishRuns,

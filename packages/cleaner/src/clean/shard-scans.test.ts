@@ -2,6 +2,7 @@ import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
+import { createThrottle } from '@looseleaf/protocol/internal'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pace } from '../../test/pace.ts'
 import {
@@ -15,10 +16,9 @@ import {
   rowFor,
   rowsIn,
 } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { emptyTally } from '../pass/tally.ts'
-import { createThrottle } from '../pass/throttle.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import type { CleanJob } from './clean-job.ts'
 import { createHalts } from './halts.ts'

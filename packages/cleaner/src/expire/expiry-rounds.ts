@@ -1,8 +1,8 @@
 import { elapsedBy } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { Throttle } from '@looseleaf/protocol/internal'
 import type { PassOptions } from '../pass/pass-options.ts'
 import { createPass } from '../pass/pass.ts'
-import type { Throttle } from '../pass/throttle.ts'
 import { expireShard, type ExpiryPlaces } from './expire-shard.ts'
 
 /** Largest number of index rows read per round and shard. */

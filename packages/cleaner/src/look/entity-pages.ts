@@ -1,8 +1,7 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine/internal'
-import { shardAt } from '@looseleaf/protocol/internal'
+import { shardAt, sizeClass } from '@looseleaf/protocol/internal'
 import type { Pass } from '../pass/pass.ts'
-import { sizeClass } from '../pass/throttle.ts'
 
 /**
  * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.maxPage` rows and some MiB of bodies.

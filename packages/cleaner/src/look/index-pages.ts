@@ -1,7 +1,7 @@
 import { throwIfAborted, type IndexRow, type Key } from '@looseleaf/core/internal'
+import { sizeClass } from '@looseleaf/protocol/internal'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { sizeClass } from '../pass/throttle.ts'
 
 /** A place in an index table: the row with this key and entity. */
 export interface IndexPlace {

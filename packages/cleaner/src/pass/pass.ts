@@ -1,10 +1,10 @@
 import { formatId, type Time } from '@looseleaf/core'
 import { idKey } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { createThrottle, type Throttle } from '@looseleaf/protocol/internal'
 import type { IndexTarget } from './index-target.ts'
 import type { PassOptions, Problem } from './pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from './tally.ts'
-import { createThrottle, type Throttle } from './throttle.ts'
 import { TUNING, type Tuned } from './tuning.ts'
 
 const DEFAULT_GRACE_MS = 60_000

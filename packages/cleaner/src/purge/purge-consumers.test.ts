@@ -3,7 +3,7 @@ import { partitionNumbers, partitionTask, REGISTRY_TASK } from '@looseleaf/proto
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
 import { openStore } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { purgeTombstones } from './purge-tombstones.ts'
 
 const HOUR = 3_600_000

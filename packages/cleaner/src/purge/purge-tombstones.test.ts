@@ -4,7 +4,7 @@ import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
 import { byUser, openStore } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { sweep } from '../sweep/sweep.ts'
 import { PURGE_TASK, purgeTombstones } from './purge-tombstones.ts'
 

@@ -1,9 +1,8 @@
-import { writeAgain } from '@looseleaf/protocol/internal'
+import { writeAgain, sizeClass } from '@looseleaf/protocol/internal'
 import type { MissingRow } from '../look/inspect.ts'
 import { reportDuplicate } from '../look/report-duplicates.ts'
 import { tableOn } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
-import { sizeClass } from '../pass/throttle.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 
 /**

@@ -2,7 +2,7 @@ import { parseId } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { watchedDriver } from '../../test/broken-driver.ts'
 import { addRow, byUser, expectedRows, openStore, rowFor, rowsIn, tableOf, found } from '../../test/stores.ts'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { sweep, sweepIndex } from '../sweep/sweep.ts'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 

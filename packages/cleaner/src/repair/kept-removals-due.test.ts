@@ -5,7 +5,7 @@ import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { beforeEach, expect, it } from 'vitest'
 import { entryOf, openStore } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 

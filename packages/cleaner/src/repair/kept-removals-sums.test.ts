@@ -4,7 +4,7 @@ import type { IndexRow } from '@looseleaf/core/internal'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
 import { entryOf, openStore } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 

@@ -13,7 +13,7 @@ import {
   rowsIn,
   shared,
 } from '../../test/stores.ts'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { tunedCheckIndex } from '../check/check-index.ts'
 import { cleanIndex, tunedCleanIndex } from '../clean/clean-index.ts'
 import { sweepIndex, tunedSweep } from '../sweep/sweep.ts'

@@ -14,7 +14,7 @@ import {
   rowsIn,
   withDeleteDelay,
 } from '../../test/stores.ts'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { reconcile } from './reconcile.ts'
 import { createRepairPass, type RepairPass } from './repair-pass.ts'

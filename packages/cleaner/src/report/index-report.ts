@@ -1,10 +1,10 @@
 import type { CatalogEntry, IndexState } from '@looseleaf/core/internal'
+import type { Throttled } from '@looseleaf/protocol/internal'
 import { phases, type Part, type Phase } from '../clean/part.ts'
 import type { RunRecord } from '../clean/run-record.ts'
 import { rowsLeft, rowsLeftOnAll, timeLeftMs } from '../clean/time-left.ts'
 import { isHalted } from '../pass/index-target.ts'
 import { sumTallies, type Tally } from '../pass/tally.ts'
-import type { Throttled } from '../pass/waits.ts'
 
 /** Stored state of the cleaning of one index. */
 export interface IndexReport {

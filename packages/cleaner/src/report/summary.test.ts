@@ -5,7 +5,7 @@ import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { emptyTally } from '../pass/tally.ts'
 import { createReporter, readSummary } from './summary.ts'
 

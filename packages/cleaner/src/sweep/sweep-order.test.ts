@@ -12,7 +12,7 @@ import {
   rowsIn,
   tableOf,
 } from '../../test/stores.ts'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { sweep, sweepEntities, sweepIndex } from './sweep.ts'
 
 it('a sweep adds missing rows before it looks for dangling ones', async () => {

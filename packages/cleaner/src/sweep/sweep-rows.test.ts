@@ -15,7 +15,7 @@ import {
   rowsIn,
   tableOf,
 } from '../../test/stores.ts'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import type { TargetRow } from '../look/dangling-among.ts'
 import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import type { Problem } from '../pass/pass-options.ts'

@@ -11,7 +11,7 @@ import {
   tableOf,
   found,
 } from '../../test/stores.ts'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import type { Problem } from '../pass/pass-options.ts'
 import { sweep, sweepEntities, sweepIndex } from './sweep.ts'
 

@@ -15,7 +15,7 @@ import {
   rowFor,
   withDeleteDelay,
 } from '../../test/stores.ts'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import type { DanglingRow } from '../look/inspect.ts'
 import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { createLeftToWriters, type LeftToWriters } from './left-to-writers.ts'

@@ -14,7 +14,7 @@ import {
   rowsIn,
   found,
 } from '../../test/stores.ts'
-import { leapingTime } from '../../test/times.ts'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
 import { createTail, type Tail, type TailOptions } from './tail.ts'

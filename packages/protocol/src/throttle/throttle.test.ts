@@ -1,6 +1,6 @@
 import { LooseleafError, type ErrorCode } from '@looseleaf/core'
 import { describe, expect, it, test } from 'vitest'
-import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { leapingTime, type LeapingTime } from '@looseleaf-tooling/kit/times'
 import { createThrottle, sizeClass, type Throttle } from './throttle.ts'
 
 test('without a rate, reads cause no wait', async () => {
