@@ -106,6 +106,7 @@ export type {
   EntityInsert,
   EntityPageRow,
   EntityReplace,
+  FencedRemoveOptions,
   EntityRow,
   EntityTable,
   EntityCounts,

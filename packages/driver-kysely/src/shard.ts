@@ -116,13 +116,16 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     entities: createEntityTable({ shardName: name, session, flavor, table: entityTable }),
     catalog: createCatalogTable(name, session),
     tasks: createTaskTable(session, flavor),
-    pending: createPendingTable(session, flavor),
+    pending: createPendingTable(session, flavor, name),
     codecEntries: createCodecEntryTable(session, flavor),
 
     index(spec) {
       let table = indexTables.get(spec.table)
       if (table === undefined)
-        indexTables.set(spec.table, (table = createIndexTable({ session, flavor, spec, flush })))
+        indexTables.set(
+          spec.table,
+          (table = createIndexTable({ shardName: name, session, flavor, spec, flush })),
+        )
       return table
     },
 

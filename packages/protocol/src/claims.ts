@@ -150,7 +150,7 @@ async function readHolder(
 }
 
 /** Tells whether an entity is committed with the key. A body that cannot be decoded may have the key, so it counts as having it. */
-async function hasKey(
+export async function hasKey(
   context: EngineContext,
   entry: CatalogEntry,
   key: Key,

@@ -1,5 +1,5 @@
-import type { Shard } from '@looseleaf/core'
-import type { ChangesRange, EntityPageRow, PageOptions } from '@looseleaf/core/internal'
+import type { CallOptions, Shard } from '@looseleaf/core'
+import type { ChangesRange, EntityPageRow, PageOptions, UpdatedPlace } from '@looseleaf/core/internal'
 import { openedTo } from './opened-connections.ts'
 
 /**
@@ -12,18 +12,33 @@ import { openedTo } from './opened-connections.ts'
  * So a flushed commit follows the page, and the page is read again if the server may have restarted in between. An empty page moves no
  * place, and is not flushed.
  */
-export async function lastingPage(
+export function lastingPage(
   shard: Shard,
   range: ChangesRange,
   limit: number,
   options: PageOptions,
 ): Promise<readonly EntityPageRow[]> {
   const { entities } = shard
+  return lastingRows(
+    shard,
+    () => entities.pageOfChanges(range, limit, options),
+    () => entities.pageOfChanges(range, limit, { ...options, maxBody: 0 }),
+    options,
+  )
+}
+
+/** As `lastingPage`, for a page in another form. `readAgain` reads the places of the same page. */
+export async function lastingRows<Row extends UpdatedPlace>(
+  shard: Shard,
+  read: () => Promise<readonly Row[]>,
+  readAgain: () => Promise<readonly UpdatedPlace[]>,
+  { signal }: CallOptions,
+): Promise<readonly Row[]> {
   for (;;) {
     const before = openedTo(shard)
-    const page = await entities.pageOfChanges(range, limit, options)
+    const page = await read()
     if (page.length === 0) return page
-    await shard.flush({ signal: options.signal })
+    await shard.flush({ signal })
     const after = openedTo(shard)
     if (after !== undefined) {
       if (after === before) return page
@@ -31,9 +46,9 @@ export async function lastingPage(
     }
     // The driver cannot tell whether its server restarted. A second read shows whether an entity is back.
     const known = new Set(page.map(placeText))
-    const again = await entities.pageOfChanges(range, limit, { ...options, maxBody: 0 })
+    const again = await readAgain()
     if (again.every((row) => known.has(placeText(row)))) return page
   }
 }
 
-const placeText = ({ updated, addedId }: EntityPageRow): string => `${updated} ${addedId}`
+const placeText = ({ updated, addedId }: UpdatedPlace): string => `${updated} ${addedId}`

@@ -7,7 +7,13 @@ import {
   type OptionKinds,
 } from '@looseleaf/core/internal'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, deleteDelayMs, shardAt, createThrottle, type Throttle } from '@looseleaf/protocol/internal'
+import {
+  checkStore,
+  deleteDelayMs,
+  shardAt,
+  createThrottle,
+  type Throttle,
+} from '@looseleaf/protocol/internal'
 import { checkNames } from '../pass/check-names.ts'
 import {
   indexesNamed,

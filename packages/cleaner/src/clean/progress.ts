@@ -1,4 +1,10 @@
-import { processName, type Throttle, type Throttled, createRecentRate, type RecentRate } from '@looseleaf/protocol/internal'
+import {
+  processName,
+  type Throttle,
+  type Throttled,
+  createRecentRate,
+  type RecentRate,
+} from '@looseleaf/protocol/internal'
 import type { Time } from '@looseleaf/core'
 import { elapsedBy } from '@looseleaf/core/internal'
 import type { IndexTarget } from '../pass/index-target.ts'

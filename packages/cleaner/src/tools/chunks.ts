@@ -1,3 +1,5 @@
+export { chunks } from '@looseleaf/protocol/internal'
+
 /** Index rows per statement that writes or deletes them. */
 export const ROWS_PER_WRITE = 500
 
@@ -6,7 +8,3 @@ export const IDS_PER_LOOKUP = 512
 
 /** Index rows compared at once, about; a single entity may have more. Bounds the time for which the event loop is blocked. */
 export const ROWS_IN_HAND = 5_000
-
-export function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
-}

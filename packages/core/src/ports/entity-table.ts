@@ -47,6 +47,11 @@ export interface ReceiveOptions extends EpochWriteOptions {
   readonly updated: number
 }
 
+export interface FencedRemoveOptions extends CallOptions {
+  /** If given and the shard has another epoch, nothing is deleted and the call rejects with `STALE_EPOCH`. Default: any epoch. */
+  readonly epoch?: number | undefined
+}
+
 export interface PageOptions extends CallOptions {
   /** Leaves out larger bodies, in bytes. Default: no limit. */
   readonly maxBody?: number | undefined

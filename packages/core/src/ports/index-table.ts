@@ -1,4 +1,5 @@
 import type { CallOptions } from './call.ts'
+import type { FencedRemoveOptions } from './entity-table.ts'
 
 /**
  * Type of a column in an index table. `uuid`: 16 bytes. `string`: UTF-8 bytes, see `STRING_PREFIX_BYTES`.
@@ -91,7 +92,7 @@ export interface IndexTable {
    */
   upsert(rows: readonly IndexRow[], options?: CallOptions): Promise<void>
   /** Deletes each of these rows whose version is lower than its `before`. Returns how many. Rows may repeat. */
-  remove(rows: readonly IndexRowRemoval[], options?: CallOptions): Promise<number>
+  remove(rows: readonly IndexRowRemoval[], options?: FencedRemoveOptions): Promise<number>
   /** Gives this version to the rows of an entity whose version is greater than any of a write. Returns how many. */
   repairStamps(entityId: Uint8Array, version: number, options?: CallOptions): Promise<number>
   /** Reads rows in key order. */

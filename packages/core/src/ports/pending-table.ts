@@ -1,5 +1,5 @@
 import type { CallOptions } from './call.ts'
-import type { EpochWriteOptions } from './entity-table.ts'
+import type { EpochWriteOptions, FencedRemoveOptions } from './entity-table.ts'
 
 /** A pending row: an entity was committed without its rows in an index, because their shard did not accept them. */
 export interface PendingRow {
@@ -33,6 +33,6 @@ export interface PendingTable {
   /** Deletes each of these rows whose version is lower than its `before`. Returns how many. */
   remove(
     rows: readonly { readonly entityId: Uint8Array; readonly table: string; readonly before: number }[],
-    options?: CallOptions,
+    options?: FencedRemoveOptions,
   ): Promise<number>
 }

@@ -10,7 +10,12 @@ import type { Call, Session } from '../database/session.ts'
 import { checkWriteRows } from '../database/sql-parts.ts'
 import { claimStatements } from './claim-statements.ts'
 
-export function createClaimTable({ session, flavor, spec, flush }: IndexTableOptions): ClaimTable {
+export function createClaimTable({
+  session,
+  flavor,
+  spec,
+  flush,
+}: Omit<IndexTableOptions, 'shardName'>): ClaimTable {
   const statements = claimStatements(spec, flavor)
   const directions = directionsOf(spec.columns)
   const { writing, shape } = indexCalls(session, spec)

@@ -1,15 +1,10 @@
-import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import { idKey } from '@looseleaf/core/internal'
+import { refuseStaleEpoch, staleEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
-import { toNumber } from '../database/row-values.ts'
 import type { Call, FaultCodes, Row, Session } from '../database/session.ts'
 import { idChunks } from '../database/sql-parts.ts'
 import { entityStatements, type EntityStatements } from './entity-statements.ts'
-
-export const staleEpoch = [
-  'STALE_EPOCH',
-  'the catalog has another epoch than this write; nothing was written.',
-] as const
 
 const faults: FaultCodes = {
   duplicate: ['ALREADY_EXISTS', 'an entity with one of these ids already exists.'],
@@ -67,15 +62,7 @@ export function entityCalls({ session, flavor, shardName, table }: EntityTableOp
       return found
     },
 
-    async refuseStaleEpoch(epoch, call) {
-      const { rows } = await session.run(
-        session.shape('epoch', () => statements.epoch()),
-        [],
-        { ...call, write: false },
-      )
-      if (rows[0] !== undefined && toNumber(rows[0].epoch) === epoch) return
-      throw new LooseleafError(staleEpoch[0], `${shardName}: ${staleEpoch[1]}`, { shard: shardName })
-    },
+    refuseStaleEpoch: (epoch, call) => refuseStaleEpoch(session, shardName, epoch, call),
   }
 }
 

@@ -1,5 +1,6 @@
 import { MAX_CLOCK_MICROS, MAX_VERSION } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
+import { hasEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
 import { FLOOR_COLUMN, PURGED_UPDATED_COLUMN, PURGED_VERSION_COLUMN } from '../schema/schema.ts'
 import { META_TABLE } from '../database/table-names.ts'
@@ -86,8 +87,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   // The session check stands first: a server that finds no row with these ids would not evaluate a later one.
   const ofIds = (count: number): RawBuilder<unknown> =>
     sql`${sessionCheck} AND id IN (${parameterList(count)})`
-  const hasEpoch = sql`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${parameter}`
-  const fence = sql<boolean>`${hasEpoch} AND ${sessionCheck}`
+  const fence = sql<boolean>`${hasEpoch(flavor)} AND ${sessionCheck}`
   // A locking read, as of the epoch: a raise of the floor waits for this statement's commit, and this statement for that of a raise.
   const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
   const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch, ${PURGED_UPDATED}, ${PURGED_VERSION}`
@@ -190,7 +190,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
 
     // No version is negative. Without a column outside the key, MySQL scans a small table despite the hint, and locks it in another order.
     discard: (count) => sql`
-      DELETE ${flavor.deleteSource(table, 'id')} WHERE ${ofIds(count)} AND version >= 0 AND ${hasEpoch}`,
+      DELETE ${flavor.deleteSource(table, 'id')} WHERE ${ofIds(count)} AND version >= 0 AND ${hasEpoch(flavor)}`,
 
     floor: () => sql`SELECT ${floorState} FROM ${meta} WHERE id = 1`,
 

@@ -1,12 +1,12 @@
 import type { CallOptions } from '@looseleaf/core'
 import type { PendingRow, PendingTable } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
+import { hasEpoch, refuseStaleEpoch, staleEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
 import { toCount, toNumber, toText } from '../database/row-values.ts'
 import { META_TABLE, PENDING_TABLE } from '../database/table-names.ts'
 import type { Call, FaultCodes, Session } from '../database/session.ts'
 import { and, checkWriteRows, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
-import { staleEpoch } from './entity-calls.ts'
 
 const table = sql.table(PENDING_TABLE)
 
@@ -85,7 +85,7 @@ function pageOf(withPlace: boolean, excludedTables: number): RawBuilder<unknown>
     WHERE ${and(conditions)} ORDER BY entity_id, index_table LIMIT ${parameter}`
 }
 
-export function createPendingTable(session: Session, flavor: Flavor): PendingTable {
+export function createPendingTable(session: Session, flavor: Flavor, shardName: string): PendingTable {
   const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
     write,
     signal: options?.signal,
@@ -127,17 +127,25 @@ export function createPendingTable(session: Session, flavor: Flavor): PendingTab
         sql`${sql.ref('index_table')} = ${parameter}`,
         sql`${sql.ref('version')} < ${parameter}`,
       ])
+      const { epoch } = options ?? {}
+      const fence = epoch === undefined ? sql`` : sql` AND ${hasEpoch(flavor)}`
       const { numAffectedRows } = await session.run(
         session.shape(
-          `pending remove ${removals.length}`,
+          `pending remove ${removals.length} ${epoch !== undefined}`,
           () => sql`
             DELETE ${flavor.deleteSource(table, 'PRIMARY')}
-            WHERE ${or(Array.from({ length: removals.length }, () => sql`(${row})`))}`,
+            WHERE (${or(Array.from({ length: removals.length }, () => sql`(${row})`))})${fence}`,
         ),
-        removals.flatMap((removal) => [removal.entityId, removal.table, removal.before]),
+        [
+          ...removals.flatMap((removal) => [removal.entityId, removal.table, removal.before]),
+          ...(epoch === undefined ? [] : [epoch]),
+        ],
         callOf(options, true),
       )
-      return toCount(numAffectedRows)
+      const removed = toCount(numAffectedRows)
+      if (removed === 0 && epoch !== undefined)
+        await refuseStaleEpoch(session, shardName, epoch, callOf(options, true))
+      return removed
     },
   }
 }

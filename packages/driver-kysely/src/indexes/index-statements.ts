@@ -1,5 +1,6 @@
 import { MAX_VERSION, type IndexScan, type IndexTableSpec, type KeyRange } from '@looseleaf/core/internal'
 import { sql, type RawBuilder } from 'kysely'
+import { hasEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
 import { columnNames, INCLUDED } from '../schema/schema.ts'
 import { and, or, parameter, parameterRows, parameterList } from '../database/sql-parts.ts'
@@ -14,8 +15,11 @@ export interface IndexStatements {
    * `ownSession` stand before the first version.
    */
   upsert(count: number): RawBuilder<unknown>
-  /** Deletes rows whose stamp is below a version. Parameters: key, entity id and that version of each row. */
-  remove(count: number): RawBuilder<unknown>
+  /**
+   * Deletes rows whose stamp is below a version. Parameters: key, entity id and that version of each row; the epoch of the shard if it is
+   * fenced.
+   */
+  remove(count: number, isFenced: boolean): RawBuilder<unknown>
   /** Parameters: the stamp, the entity id. */
   repairStamps(): RawBuilder<unknown>
   scan(scan: IndexScan): ParameterizedSql
@@ -54,13 +58,15 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
         ])}`
     },
 
-    remove: (count) => {
+    remove: (count, isFenced) => {
       const row = and([
         ...key.map((name) => sql`${sql.ref(name)} = ${parameter}`),
         sql`${version} < ${parameter}`,
       ])
+      const rows = or(Array.from({ length: count }, () => sql`(${row})`))
+      const condition = isFenced ? sql`(${rows}) AND ${hasEpoch(flavor)}` : rows
       return sql`
-        DELETE ${flavor.deleteSource(table, 'PRIMARY')} WHERE ${or(Array.from({ length: count }, () => sql`(${row})`))}`
+        DELETE ${flavor.deleteSource(table, 'PRIMARY')} WHERE ${condition}`
     },
 
     repairStamps: () => sql`

@@ -6,6 +6,7 @@ import {
   type IndexTable,
   type IndexTableSpec,
 } from '@looseleaf/core/internal'
+import { refuseStaleEpoch } from '../database/epoch-fence.ts'
 import type { Flavor } from '../database/flavor.ts'
 import type { Flush } from '../bookkeeping/flush.ts'
 import { toCount, toNumber } from '../database/row-values.ts'
@@ -19,13 +20,14 @@ import { sortedByKey, sortedByScan } from './key-order.ts'
 import { limited, unionOf } from './union.ts'
 
 export interface IndexTableOptions {
+  readonly shardName: string
   readonly session: Session
   readonly flavor: Flavor
   readonly spec: IndexTableSpec
   readonly flush: Flush
 }
 
-export function createIndexTable({ session, flavor, spec, flush }: IndexTableOptions): IndexTable {
+export function createIndexTable({ shardName, session, flavor, spec, flush }: IndexTableOptions): IndexTable {
   const statements = indexStatements(spec, flavor)
   const directions = directionsOf(spec.columns)
   const { reading, writing, shape } = indexCalls(session, spec)
@@ -90,16 +92,21 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     async remove(rows, call) {
       if (rows.length === 0) return 0
       checkWriteRows(spec.table, rows.length)
+      const { epoch } = call ?? {}
+      const isFenced = epoch !== undefined
+      const parameters = sortedByKey(rows, directions).flatMap<unknown>(({ key, entityId, before }) => [
+        ...key,
+        entityId,
+        before,
+      ])
       const result = await session.run(
-        shape(`remove ${rows.length}`, () => statements.remove(rows.length)),
-        sortedByKey(rows, directions).flatMap<unknown>(({ key, entityId, before }) => [
-          ...key,
-          entityId,
-          before,
-        ]),
+        shape(`remove ${rows.length} ${isFenced}`, () => statements.remove(rows.length, isFenced)),
+        isFenced ? [...parameters, epoch] : parameters,
         writing(call),
       )
-      return toCount(result.numAffectedRows)
+      const removed = toCount(result.numAffectedRows)
+      if (removed === 0 && isFenced) await refuseStaleEpoch(session, shardName, epoch, reading(call))
+      return removed
     },
 
     async repairStamps(entityId, version, call) {

@@ -1,5 +1,5 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
-import { isBytes, type Key, type KeyValue } from '@looseleaf/core/internal'
+import { isBytes, type Key, type KeyValue, type RouterBuckets } from '@looseleaf/core/internal'
 import type { Placement } from '../catalog/placement.ts'
 import { openIndex, type OpenIndex } from './open-index.ts'
 
@@ -16,11 +16,7 @@ export function shardOfRow(
   key: Key,
   entityId: Uint8Array,
 ): number {
-  const index = openIndex(definition)
-  const { shardColumn } = index
-  if (shardColumn === undefined) return rows.readOfId(entityId)
-  const value = key[shardColumn] as KeyValue
-  return isUuid(index, shardColumn) ? rows.readOfId(value as Uint8Array) : rows.readOfKey(stableBytes(value))
+  return placeOfRow(definition, rows.readOfId, rows.readOfKey, key, entityId)
 }
 
 /**
@@ -33,13 +29,31 @@ export function shardsOfRow(
   key: Key,
   entityId: Uint8Array,
 ): readonly number[] {
+  return placeOfRow(definition, rows.writtenOfId, rows.writtenOfKey, key, entityId)
+}
+
+/** Returns the bucket of an index row or a claim. */
+export function bucketOfRow(
+  definition: IndexDefinitionData,
+  { ofId, ofKey }: Pick<RouterBuckets, 'ofId' | 'ofKey'>,
+  key: Key,
+  entityId: Uint8Array,
+): number {
+  return placeOfRow(definition, ofId, ofKey, key, entityId)
+}
+
+function placeOfRow<Place>(
+  definition: IndexDefinitionData,
+  ofId: (id: Uint8Array) => Place,
+  ofKey: (key: Uint8Array) => Place,
+  key: Key,
+  entityId: Uint8Array,
+): Place {
   const index = openIndex(definition)
   const { shardColumn } = index
-  if (shardColumn === undefined) return rows.writtenOfId(entityId)
+  if (shardColumn === undefined) return ofId(entityId)
   const value = key[shardColumn] as KeyValue
-  return isUuid(index, shardColumn)
-    ? rows.writtenOfId(value as Uint8Array)
-    : rows.writtenOfKey(stableBytes(value))
+  return isUuid(index, shardColumn) ? ofId(value as Uint8Array) : ofKey(stableBytes(value))
 }
 
 /** Returns the shards that may have rows with this prefix: one shard if the prefix contains `shardOn`, otherwise all shards. */

@@ -34,7 +34,11 @@ type Place = Pick<IndexRow, 'key' | 'entityId'>
 /** Sorts before every id. */
 const FIRST_ID = new Uint8Array(16)
 
-export function createReferenceIndex(shard: string, spec: IndexTableSpec): ReferenceIndex {
+export function createReferenceIndex(
+  shard: string,
+  spec: IndexTableSpec,
+  checkEpoch: (epoch: number) => void,
+): ReferenceIndex {
   let rows: IndexRow[] = []
   let exists = false
 
@@ -139,8 +143,9 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
         })
       }
     },
-    async remove(removals) {
+    async remove(removals, { epoch } = {}) {
       check()
+      if (epoch !== undefined) checkEpoch(epoch)
       let removed = 0
       for (const { key, entityId, before } of removals) {
         const { at, isFound } = find(key, entityId)

@@ -35,7 +35,8 @@ export function createReferencePending(checkEpoch: (epoch: number) => void): Ref
         .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
         .filter((row) => !except.includes(row.table) && (after === undefined || keyOf(row) > keyOf(after)))
         .slice(0, limit),
-    async remove(removals) {
+    async remove(removals, { epoch } = {}) {
+      if (epoch !== undefined) checkEpoch(epoch)
       const gone = removals.filter(
         (removal) => (rows.get(keyOf(removal))?.version ?? Infinity) < removal.before,
       )

@@ -1,0 +1,155 @@
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import type { CatalogEntry } from '@looseleaf/core/internal'
+import { tableSpec } from '@looseleaf/index-engine/internal'
+import {
+  compareEntities,
+  copyEntities,
+  copyIndexRows,
+  countExtra,
+  loadOwn,
+  ofMove,
+  placeAt,
+  renewTarget,
+  shardAt,
+  type Attempt,
+  type CopyTarget,
+} from '@looseleaf/protocol/internal'
+import type { MoveJob } from './move-job.ts'
+
+/** Changes of the target's catalog during one copy after which it gives up. */
+const MAX_RENEWALS = 50
+
+/** Sends copies by the target of an attempt, and gives it a new epoch after a change of its catalog, or a copy without an answer. */
+export interface Copier {
+  readonly attempt: Attempt
+  copy<T>(send: (target: CopyTarget) => Promise<T>): Promise<T>
+}
+
+export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTarget): Copier {
+  let target = begun
+  return {
+    attempt,
+    async copy(send) {
+      for (let renewals = 0; ; renewals++) {
+        try {
+          return await send(target)
+        } catch (error) {
+          if (!isLooseleafError(error, 'STALE_EPOCH') || renewals >= MAX_RENEWALS) throw error
+          target = await renewTarget(work, attempt.attempt)
+        }
+      }
+    },
+  }
+}
+
+/** Copies the entities of the attempt up to a floor that it raises, and advances the place to it. Returns how many rows it copied. */
+export async function copyRound(
+  { work, lease, meter }: MoveJob,
+  { attempt: { buckets }, copy }: Copier,
+): Promise<number> {
+  const { record } = lease
+  const until = await shardAt(work.context, work.move.from).entities.raiseFloor({ signal: work.signal })
+  let copies = 0
+  await copy((target) =>
+    copyEntities(work, { after: record.place, until, buckets }, target, async ({ place, read, copied }) => {
+      record.place = place
+      record.counts.entities += copied
+      copies += copied
+      meter.read(read)
+      meter.report()
+      await lease.saveDue()
+    }),
+  )
+  record.place = placeAt(until)
+  return copies
+}
+
+/** Copies entities until a round is small. Busy buckets are not waited for: each round is shorter than the one before it, or as short as possible. */
+export async function copyRounds(job: MoveJob, copier: Copier): Promise<void> {
+  for (let before = Infinity; ;) {
+    const copies = await copyRound(job, copier)
+    if (copies <= job.tuning.smallRound || copies > before / 2) return
+    before = copies
+  }
+}
+
+/** Copies the rows of every index and the claims of every unique one; with `comparing`, only those that are missing on the target. */
+export async function copyAllRows(
+  job: MoveJob,
+  { comparing }: { readonly comparing: boolean },
+): Promise<void> {
+  const { work, lease, meter } = job
+  const { record } = lease
+  for (const entry of indexesOf(job)) {
+    if (!comparing && record.tables.includes(entry.table)) continue
+    const { written } = await copyIndexRows(work, entry, {
+      comparing,
+      onPage: async (read) => {
+        meter.read(read)
+        meter.report()
+        await lease.saveDue()
+      },
+    })
+    if (comparing) record.counts.late += written
+    else record.counts[entry.unique ? 'claims' : 'rows'] += written
+    if (!comparing) record.tables.push(entry.table)
+    await lease.saveDue()
+  }
+}
+
+/** Compares all entities that were copied with the source, and counts those of which the source has no row. Throws `CONFLICT` for any. */
+export async function compareCopies(
+  { work, lease, meter }: MoveJob,
+  { attempt: { buckets } }: Copier,
+): Promise<void> {
+  const { record } = lease
+  const range = { after: placeAt(0), until: record.place.updated, buckets }
+  const { compared, different } = await compareEntities(work, range, async ({ read }) => {
+    meter.read(read)
+    meter.report()
+    await lease.saveDue()
+  })
+  const target = await loadOwn(work.context, work.move.to, { signal: work.signal })
+  const [coming] = ofMove(target.serves.coming, work.move.id)
+  const extra = await countExtra(work, buckets, coming?.afterAddedId ?? 0)
+  record.counts.compared += compared
+  if (different + extra > 0) throw await differentCopies({ lease }, work.move.id, different, extra)
+}
+
+/** Makes the error of copies that differ, and lets the next attempt copy everything anew. */
+export async function differentCopies(
+  { lease }: Pick<MoveJob, 'lease'>,
+  move: number,
+  different: number,
+  extra: number,
+): Promise<LooseleafError> {
+  Object.assign(lease.record, { step: 'copying', cleared: false, place: placeAt(0), tables: [] })
+  await lease.save()
+  return new LooseleafError(
+    'CONFLICT',
+    `Move ${move}: ${different} copies differ from their entities, and ${extra} have no entity. Nothing was handed over. Another program writes to the target, or it was restored. Call resumeMoves to copy everything again, or undo the move.`,
+  )
+}
+
+/** Counts the entities and index rows of the source, for the estimate of the time left. */
+export async function countSource(job: MoveJob): Promise<number> {
+  const { work } = job
+  const { context, move, signal } = work
+  const source = shardAt(context, move.from)
+  const { entities, tombstones } = await source.entities.count({ signal })
+  let total = entities + tombstones
+  for (const entry of indexesOf(job)) {
+    try {
+      total += await source.index(tableSpec(entry)).count({ prefix: [] }, { signal })
+    } catch (error) {
+      // The index was dropped meanwhile.
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+    }
+  }
+  return total
+}
+
+/** Every index that may have rows: a retiring one may still be queried by a process that has not noticed. */
+function indexesOf({ work }: MoveJob): readonly CatalogEntry[] {
+  return work.context.catalog.current().indexes
+}

@@ -1,0 +1,75 @@
+import { LooseleafError } from '@looseleaf/core'
+import { backOffMs, bucketsIn, elapsedBy } from '@looseleaf/core/internal'
+import {
+  beginTarget,
+  compareEntities,
+  copyEntities,
+  copyPending,
+  groupsOf,
+  handOver,
+  seal,
+  unseal,
+} from '@looseleaf/protocol/internal'
+import { copyRound, differentCopies, type Copier } from './copy-move.ts'
+import type { MoveJob } from './move-job.ts'
+
+/** Seals of one group that may be taken away by writers in a row. */
+const MAX_SEALS = 20
+
+/** Hands the buckets over, group after group. Each group is sealed for its last copy alone. */
+export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void> {
+  const { work, tuning } = job
+  const { attempt } = copier
+  const buckets = bucketsIn(attempt.buckets)
+  const groups = groupsOf(buckets, Math.max(tuning.groupSize, Math.ceil(buckets.length / tuning.groups)))
+  try {
+    for (const group of groups) await handOverGroup(job, copier, group)
+  } catch (error) {
+    // A writer would take the seal away after a second. An error of this is less useful than the first one.
+    await unseal(work, attempt).catch(() => undefined)
+    throw error
+  }
+}
+
+async function handOverGroup(job: MoveJob, copier: Copier, group: string): Promise<void> {
+  const { work, lease, meter } = job
+  const { context, move, signal } = work
+  const elapsed = elapsedBy(context.time)
+  for (let seals = 1; ; seals++) {
+    // Leaves as little as possible for the copy under the seal.
+    await copyRound(job, copier)
+    const began = elapsed()
+    if (await sealAndHandOver(job, copier, group)) {
+      await beginTarget(context, move.to, { signal })
+      lease.record.seals.push(Math.round((elapsed() - began) * 10) / 10)
+      meter.report()
+      await lease.saveDue()
+      return
+    }
+    if (seals === MAX_SEALS) {
+      throw new LooseleafError(
+        'CONFLICT',
+        `Move ${move.id}: writers took the seal of a group away ${MAX_SEALS} times in a row, because the last copy took longer than they wait. Call resumeMoves when the shards are less busy.`,
+      )
+    }
+    await lease.sleep(backOffMs(seals, { firstMs: 100, maxMs: 5_000 }))
+  }
+}
+
+async function sealAndHandOver(job: MoveJob, copier: Copier, group: string): Promise<boolean> {
+  const { work, lease } = job
+  const { record } = lease
+  const sealed = await seal(work, copier.attempt, group)
+  const range = { after: record.place, until: undefined, buckets: group }
+  const lastUpdated = await copier.copy(async (target) => {
+    const updated = await copyEntities(work, range, target, ({ copied }) => {
+      record.counts.entities += copied
+    })
+    await copyPending(work, group, target)
+    return updated
+  })
+  const { different } = await compareEntities(work, range)
+  if (different > 0) throw await differentCopies(job, work.move.id, different, 0)
+  const end = Math.max(record.place.updated, lastUpdated + 1)
+  return handOver(work, copier.attempt, group, sealed, end)
+}

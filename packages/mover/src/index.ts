@@ -1,0 +1,6 @@
+export { moveBuckets, resumeMoves, undoMove } from './move-buckets.ts'
+export type { MoveOptions, MoverStore } from './move-options.ts'
+export type { MoveCounts, MoveStep } from './move-record.ts'
+export { movesOf, type MoveReport } from './move-report.ts'
+export type { MoveProgress } from './progress.ts'
+export type { SealTimes } from './seal-times.ts'

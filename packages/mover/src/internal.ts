@@ -1,0 +1,6 @@
+/*
+ * Exports for sibling packages. Programs use the main entry: a minor release may change or remove any name here.
+ */
+export { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from './move-buckets.ts'
+export { moveTask } from './move-lease.ts'
+export type { Tuned } from './tuning.ts'

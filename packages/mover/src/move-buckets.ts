@@ -1,0 +1,169 @@
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import { backOffMs, withCallbacks, type LayoutMove } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import {
+  announceMove,
+  checkStore,
+  createThrottle,
+  type MoveWork,
+  type PlannedMove,
+} from '@looseleaf/protocol/internal'
+import { findMove, openMoves, type OpenMove } from './open-moves.ts'
+import { claimMove, isLeaseLost, type MoveLease } from './move-lease.ts'
+import { moveOptionKinds, type MoveOptions, type MoverStore } from './move-options.ts'
+import type { MoveJob } from './move-job.ts'
+import { createMeter } from './progress.ts'
+import { readMove, type MoveReport } from './move-report.ts'
+import { TUNING, type Tuned } from './tuning.ts'
+import { undo, walkMove } from './walk-move.ts'
+
+/** Failures of shards in a row after which a call rejects. */
+const MAX_FAILURES = 6
+
+/**
+ * Moves buckets from one shard to another, while the store is in use: announces the move, copies and compares everything, hands the buckets
+ * over in groups, each of which is sealed for the time of its last copy, and deletes them on the source. Returns the report of the move when
+ * it is over; its `state` is `emptying` if consumers are behind, and a later `resumeMoves` deletes the rest.
+ *
+ * The call may be interrupted at any point and repeated, in this process or another: the move stays announced, and `resumeMoves` or the same
+ * call goes on with it. While another process works on it, the call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket
+ * is in another move, or if copies differ; `ABORTED`; and errors of shards that stay down.
+ */
+export async function moveBuckets(
+  store: MoverStore,
+  plan: PlannedMove,
+  options: MoveOptions = {},
+): Promise<MoveReport> {
+  checkStore('moveBuckets', store, options, moveOptionKinds)
+  return tunedMoveBuckets(store, plan, options)
+}
+
+/** As `moveBuckets`, with a tuning. */
+export async function tunedMoveBuckets(
+  { context }: MoverStore,
+  plan: PlannedMove,
+  options: Tuned<MoveOptions> = {},
+): Promise<MoveReport> {
+  const move = await announceMove(context, plan, { signal: options.signal })
+  return withCallbacks(options, (taken) => workOn(context, move, taken, walkOpen))
+}
+
+/**
+ * Goes on with every move of the store that is not over, one after the other: announced ones, ones that are being undone, and sources that
+ * still have what they gave up. Returns their reports.
+ */
+export async function resumeMoves(
+  store: MoverStore,
+  options: MoveOptions = {},
+): Promise<readonly MoveReport[]> {
+  checkStore('resumeMoves', store, options, moveOptionKinds)
+  return tunedResumeMoves(store, options)
+}
+
+/** As `resumeMoves`, with a tuning. */
+export async function tunedResumeMoves(
+  { context }: MoverStore,
+  options: Tuned<MoveOptions> = {},
+): Promise<readonly MoveReport[]> {
+  return withCallbacks(options, async (taken) => {
+    const reports: MoveReport[] = []
+    for (const { move } of await openMoves(context, { signal: taken.signal }))
+      reports.push(await workOn(context, move, taken, walkOpen))
+    return reports
+  })
+}
+
+/**
+ * Undoes a move of which no bucket was handed over: the source keeps its buckets, and the copies are deleted. Waits while another process works
+ * on the move. Throws `CONFLICT` once a bucket was handed over: finish the move, then move the buckets back. Throws `BAD_OPTION` for a
+ * number that is not that of an announced move.
+ */
+export async function undoMove(
+  store: MoverStore,
+  id: number,
+  options: MoveOptions = {},
+): Promise<MoveReport> {
+  checkStore('undoMove', store, options, moveOptionKinds)
+  return tunedUndoMove(store, id, options)
+}
+
+/** As `undoMove`, with a tuning. */
+export async function tunedUndoMove(
+  { context }: MoverStore,
+  id: number,
+  options: Tuned<MoveOptions> = {},
+): Promise<MoveReport> {
+  const found = await findMove(context, id, { signal: options.signal })
+  if (found?.phase === undefined)
+    throw new LooseleafError('BAD_OPTION', `undoMove: no move ${id} is announced in this store.`)
+  return withCallbacks(options, (taken) => workOn(context, found.move, taken, (job) => undo(job)))
+}
+
+async function walkOpen(job: MoveJob, found: OpenMove | undefined): Promise<void> {
+  if (found !== undefined) await walkMove(job, found.phase)
+}
+
+type Walk = (job: MoveJob, found: OpenMove | undefined) => Promise<void>
+
+/** Works on a move under its lease until it is over. Tries again after failures of shards, and after another mover had the move. */
+async function workOn(
+  context: EngineContext,
+  move: LayoutMove,
+  options: Tuned<MoveOptions>,
+  walk: Walk,
+): Promise<MoveReport> {
+  const { signal } = options
+  const tuning = { ...TUNING, ...options }
+  const work: MoveWork = {
+    context,
+    move,
+    throttle: createThrottle(context.time, options.rowsPerSecond),
+    signal,
+  }
+  for (let failures = 0; ;) {
+    try {
+      const lease = await claimMove(context, move, {
+        leaseMs: options.leaseMs ?? 30_000,
+        checkpointMs: tuning.checkpointMs,
+        signal,
+      })
+      if (lease === undefined) {
+        // Another process may finish it meanwhile; then nothing is left to do.
+        await context.time.sleep(tuning.pollMs, signal)
+        if ((await findMove(context, move.id, { signal })) === undefined)
+          return readMove(context, move, { signal })
+        continue
+      }
+      await underLease(work, lease, options, walk)
+      return await readMove(context, move, { signal })
+    } catch (error) {
+      if (isLeaseLost(error)) continue
+      const mayPass = isLooseleafError(error) && error.retryable && error.code !== 'CONFLICT'
+      failures++
+      if (!mayPass || failures >= MAX_FAILURES) throw error
+      await context.time.sleep(backOffMs(failures, { firstMs: 500, maxMs: 10_000 }), signal)
+    }
+  }
+}
+
+async function underLease(
+  work: MoveWork,
+  lease: MoveLease,
+  options: Tuned<MoveOptions>,
+  walk: Walk,
+): Promise<void> {
+  const { context, move, throttle, signal } = work
+  const meter = createMeter(context, move.id, lease.record, throttle, options.onProgress)
+  try {
+    await context.catalog.reload({ signal })
+    await walk(
+      { work, lease, meter, tuning: { ...TUNING, ...options } },
+      await findMove(context, move.id, { signal }),
+    )
+  } catch (error) {
+    if (isLooseleafError(error)) lease.record.waitsFor = error.message
+    throw error
+  } finally {
+    await lease.release()
+  }
+}

@@ -1,0 +1,79 @@
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import { elapsedBy, type TaskTable } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { processName, shardAt } from '@looseleaf/protocol/internal'
+import { freshRecord, recordFromText, recordToText, type MoveRecord } from './move-record.ts'
+
+/** The lease of a move. It saves work, and is no fence: the attempt at the move is. */
+export interface MoveLease {
+  readonly record: MoveRecord
+  /** Saves the record and renews the lease. Throws `LEASE_LOST` once another process has the move. */
+  save(): Promise<void>
+  /** `save`, if the last one is old enough. */
+  saveDue(): Promise<void>
+  /** Waits, and renews the lease meanwhile. */
+  sleep(milliseconds: number): Promise<void>
+  /** Saves the record and ends the lease. Never rejects: a lease that cannot be ended expires. */
+  release(): Promise<void>
+}
+
+export interface LeaseOptions extends CallOptions {
+  readonly leaseMs: number
+  readonly checkpointMs: number
+}
+
+export function moveTask(id: number): string {
+  return `move/${id}`
+}
+
+/** Tells whether a mover has lost its lease to another one. */
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof LooseleafError && error.cause === LEASE_LOST
+}
+
+const LEASE_LOST = Symbol('lease lost')
+
+/** Claims the move on its target. Resolves with undefined while another process has it. */
+export async function claimMove(
+  context: EngineContext,
+  { id, to }: { readonly id: number; readonly to: number },
+  { leaseMs, checkpointMs, signal }: LeaseOptions,
+): Promise<MoveLease | undefined> {
+  const tasks: TaskTable = shardAt(context, to).tasks
+  const task = moveTask(id)
+  const owner = context.random.uuid()
+  const state = await tasks.claim(task, owner, leaseMs, { signal })
+  if (state === undefined) return undefined
+  const record = recordFromText(state.progress) ?? freshRecord()
+  record.worker = processName
+  record.since = Math.floor(context.time.now())
+  record.waitsFor = ''
+  const elapsed = elapsedBy(context.time)
+  let savedAt = elapsed()
+
+  async function save(): Promise<void> {
+    savedAt = elapsed()
+    if (await tasks.save(task, owner, recordToText(record), leaseMs, { signal })) return
+    throw new LooseleafError('CONFLICT', `Move ${id}: another process has taken it over.`, {
+      cause: LEASE_LOST,
+    })
+  }
+
+  return {
+    record,
+    save,
+    async saveDue() {
+      if (elapsed() - savedAt >= checkpointMs) await save()
+    },
+    async sleep(milliseconds) {
+      const until = elapsed() + milliseconds
+      for (let rest = milliseconds; rest > 0; rest = until - elapsed()) {
+        await context.time.sleep(Math.min(rest, leaseMs / 3), signal)
+        await save()
+      }
+    },
+    async release() {
+      await tasks.save(task, owner, recordToText(record), 0).catch(() => undefined)
+    },
+  }
+}

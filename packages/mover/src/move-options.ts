@@ -1,0 +1,30 @@
+import type { CallOptions } from '@looseleaf/core'
+import { optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { MoveProgress } from './progress.ts'
+
+/** The store whose buckets move, such as a `DataStore`. */
+export interface MoverStore {
+  readonly context: EngineContext
+}
+
+export interface MoveOptions extends CallOptions {
+  /** Largest number of entities and index rows read per second. Default: no limit. */
+  readonly rowsPerSecond?: number | undefined
+  /** Milliseconds until other processes take over the move of a dead one, up to 300,000. Default: 30,000. */
+  readonly leaseMs?: number | undefined
+  /** Called with the progress after each page, and when a step begins. */
+  readonly onProgress?: ((progress: MoveProgress) => void) | undefined
+}
+
+const rate: OptionKind = {
+  expected: 'a number above 0',
+  fits: (value) => typeof value === 'number' && value > 0,
+}
+
+export const moveOptionKinds: OptionKinds<MoveOptions> = {
+  signal: optionKinds.signal,
+  rowsPerSecond: rate,
+  leaseMs: optionKinds.lease,
+  onProgress: optionKinds.function,
+}

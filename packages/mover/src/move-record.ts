@@ -1,0 +1,114 @@
+import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
+import { placeAt, processName } from '@looseleaf/protocol/internal'
+
+/**
+ * Steps of a move in their order. `undoing` and `undone` follow `copying` or `checking`.
+ * - `copying`: entities, index rows and claims are copied; the source serves all buckets.
+ * - `checking`: the copies are compared with the source.
+ * - `sealing`: group after group is sealed, handed over, and served by the target.
+ * - `switching`: index rows are read on the target; queries in flight may still read the source.
+ * - `emptying`: the source deletes what it gave up.
+ */
+export const moveSteps = [
+  'copying',
+  'checking',
+  'sealing',
+  'switching',
+  'emptying',
+  'done',
+  'undoing',
+  'undone',
+] as const
+export type MoveStep = (typeof moveSteps)[number]
+
+/** Exact counts of a move, over all processes that have worked on it. */
+export interface MoveCounts {
+  /** Entities, tombstones and index rows that were read on the source. */
+  read: number
+  /** Entities and tombstones that were copied. One that was written during the move counts again. */
+  entities: number
+  /** Index rows that were copied. */
+  rows: number
+  claims: number
+  /** Rows that the comparison found missing on the target, and added: those of writes in flight. */
+  late: number
+  /** Entities and tombstones that were compared and are the same. */
+  compared: number
+  /** Entities, index rows and claims that were deleted on the shard that has no use for them any more. */
+  emptied: number
+}
+
+/** Saved progress of a move. It stands on the target, in the log of its copies, so it is never ahead of them. */
+export interface MoveRecord {
+  step: MoveStep
+  /** True once the target had no rows of these buckets but copies of this move. */
+  cleared: boolean
+  /** All entities of the source before this place are copied. */
+  place: UpdatedPlace
+  /** Index tables that were copied. */
+  tables: string[]
+  readonly counts: MoveCounts
+  /** Rows of the source when the move began; 0 while unknown. */
+  total: number
+  /** Milliseconds of each seal. */
+  seals: number[]
+  /** Entities and rows that the mover reads per second. */
+  rate: number
+  /** Milliseconds since 1970 when the present mover began, by its clock. */
+  since: number
+  /** Host and process id of the last mover. */
+  worker: string
+  /** Reason why the move waits, for people; empty if it does not. */
+  waitsFor: string
+}
+
+export function freshRecord(): MoveRecord {
+  return {
+    step: 'copying',
+    cleared: false,
+    place: placeAt(0),
+    tables: [],
+    counts: { read: 0, entities: 0, rows: 0, claims: 0, late: 0, compared: 0, emptied: 0 },
+    total: 0,
+    seals: [],
+    rate: 0,
+    since: 0,
+    worker: processName,
+    waitsFor: '',
+  }
+}
+
+export function recordToText(record: MoveRecord): string {
+  return JSON.stringify(record)
+}
+
+/** Parses the text of `recordToText`. Returns undefined for any other text. */
+export function recordFromText(text: string): MoveRecord | undefined {
+  const value = parseObject(text)
+  const step = moveSteps.find((name) => name === value?.['step'])
+  if (value === undefined || step === undefined) return undefined
+  const place = toObject(value['place']) ?? {}
+  const counts = toObject(value['counts']) ?? {}
+  const { cleared, tables, seals, worker, waitsFor } = value
+  return {
+    step,
+    cleared: cleared === true,
+    place: { updated: countIn(place, 'updated'), addedId: countIn(place, 'addedId') },
+    tables: Array.isArray(tables) ? tables.filter((name) => typeof name === 'string') : [],
+    counts: {
+      read: countIn(counts, 'read'),
+      entities: countIn(counts, 'entities'),
+      rows: countIn(counts, 'rows'),
+      claims: countIn(counts, 'claims'),
+      late: countIn(counts, 'late'),
+      compared: countIn(counts, 'compared'),
+      emptied: countIn(counts, 'emptied'),
+    },
+    total: countIn(value, 'total'),
+    seals: Array.isArray(seals) ? seals.filter((time) => typeof time === 'number') : [],
+    rate: countIn(value, 'rate'),
+    since: countIn(value, 'since'),
+    worker: typeof worker === 'string' ? worker : '',
+    waitsFor: typeof waitsFor === 'string' ? waitsFor : '',
+  }
+}

@@ -1,0 +1,91 @@
+import type { CallOptions } from '@looseleaf/core'
+import { bucketsIn, optionKinds, type LayoutMove } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { bucketsOfMove, checkStore, loadOwn, shardAt } from '@looseleaf/protocol/internal'
+import { moveTask } from './move-lease.ts'
+import type { MoverStore } from './move-options.ts'
+import { freshRecord, recordFromText, type MoveCounts, type MoveStep } from './move-record.ts'
+import { openMoves } from './open-moves.ts'
+import { amountOf } from './progress.ts'
+import { sealTimesOf, type SealTimes } from './seal-times.ts'
+
+/** A move as its shards tell. */
+export interface MoveReport {
+  readonly id: number
+  /** Numbers of the shards. */
+  readonly from: number
+  readonly to: number
+  /** Ranges such as `77-96`. */
+  readonly buckets: string
+  readonly state: MoveStep
+  /** The process that works on the move; undefined if none does. */
+  readonly holder: { readonly worker: string; readonly since: Date } | undefined
+  /** What comes next, for people; undefined once the move is over. */
+  readonly next: string | undefined
+  /** Reason why the move waits or has stopped, for people; undefined if it does not. */
+  readonly heldUpBy: string | undefined
+  /** Number of its buckets, and of those that the source has given up. */
+  readonly bucketCount: number
+  readonly handedOver: number
+  readonly counts: Readonly<MoveCounts>
+  /** Entities and rows to be read for copies and comparisons, about; never less than `counts.read`. */
+  readonly total: number
+  /** Entities and rows per second, at the last save. */
+  readonly rate: number
+  /** Estimated milliseconds until the copies are complete and compared. */
+  readonly timeLeftMs: number | undefined
+  readonly seals: SealTimes
+}
+
+const NEXT: Readonly<Record<MoveStep, string | undefined>> = {
+  copying: 'copy the rest, then compare the copies with the source',
+  checking: 'seal and hand over the first group of buckets',
+  sealing: 'hand over the next group of buckets, then read index rows on the target',
+  switching: 'wait for queries in flight, then end the announcement',
+  emptying: 'delete what the source gave up',
+  done: undefined,
+  undoing: 'wait for queries in flight, then delete the copies',
+  undone: undefined,
+}
+
+/** Returns the moves of the store that are not over, in the order of their announcement. */
+export async function movesOf(store: MoverStore, options: CallOptions = {}): Promise<readonly MoveReport[]> {
+  checkStore('movesOf', store, options, { signal: optionKinds.signal })
+  const { context } = store
+  const reports: MoveReport[] = []
+  for (const { move } of await openMoves(context, options))
+    reports.push(await readMove(context, move, options))
+  return reports
+}
+
+/** Reads the report of a move, also of one that is over. */
+export async function readMove(
+  context: EngineContext,
+  { id, from, to, buckets }: Omit<LayoutMove, 'phase'>,
+  options: CallOptions,
+): Promise<MoveReport> {
+  const [task, source] = await Promise.all([
+    shardAt(context, to).tasks.load(moveTask(id), options),
+    loadOwn(context, from, options),
+  ])
+  const record = recordFromText(task?.progress ?? '') ?? freshRecord()
+  const isHeld = task?.owner !== undefined
+  const isOver = NEXT[record.step] === undefined
+  const waits =
+    isHeld || isOver ? record.waitsFor : record.waitsFor || 'no process works on it; call resumeMoves'
+  return {
+    id,
+    from,
+    to,
+    buckets,
+    state: record.step,
+    holder: isHeld ? { worker: record.worker, since: new Date(record.since) } : undefined,
+    next: NEXT[record.step],
+    heldUpBy: waits === '' ? undefined : waits,
+    bucketCount: bucketsIn(buckets).length,
+    handedOver: bucketsIn(bucketsOfMove(source.serves.away, id)).length,
+    counts: record.counts,
+    ...amountOf(record),
+    seals: sealTimesOf(record.seals),
+  }
+}

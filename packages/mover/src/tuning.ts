@@ -1,0 +1,27 @@
+/** Times and sizes of a move that a program has no reason to choose. Tests choose others. All times are in milliseconds. */
+export interface Tuning {
+  /** Time between two saves of the progress, which is the work that the death of a mover repeats. */
+  readonly checkpointMs: number
+  /** Time between two looks at a move that another process has, or at consumers that are behind. */
+  readonly pollMs: number
+  /** Longest wait for consumers at the end of a call. A later call deletes what the source still has. */
+  readonly consumersMs: number
+  /** The buckets are sealed in this many groups at most. More groups stop fewer writes at a time, and take longer. */
+  readonly groups: number
+  /** Least number of buckets of a group. */
+  readonly groupSize: number
+  /** Copies go on until a round copies at most this many entities. The copy under a seal is then a few of them. */
+  readonly smallRound: number
+}
+
+export const TUNING: Tuning = {
+  checkpointMs: 1_000,
+  pollMs: 500,
+  consumersMs: 10_000,
+  groups: 16,
+  groupSize: 16,
+  smallRound: 200,
+}
+
+/** Options of a call, and the tuning that differs from `TUNING`. */
+export type Tuned<Options> = Options & Partial<Tuning>

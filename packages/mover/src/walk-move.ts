@@ -1,0 +1,105 @@
+import type { LayoutMove } from '@looseleaf/core/internal'
+import { elapsedBy } from '@looseleaf/core/internal'
+import { keptRowsMs } from '@looseleaf/index-engine/internal'
+import {
+  announceTarget,
+  come,
+  consumersBehind,
+  emptySource,
+  endMove,
+  leave,
+  beginTarget,
+  UNCHECKED_MS,
+  undoMove,
+} from '@looseleaf/protocol/internal'
+import { compareCopies, copyAllRows, copyRounds, countSource, createCopier } from './copy-move.ts'
+import { handOverGroups } from './hand-over-groups.ts'
+import type { MoveJob } from './move-job.ts'
+import type { MoveStep } from './move-record.ts'
+
+/** Milliseconds after which no process accepts a read that it did not check. The factor covers clocks that run at different rates. */
+const UNCHECKED_WAIT_MS = Math.ceil(UNCHECKED_MS * 1.1)
+
+/**
+ * Walks a move from its present phase to the end. Every step can be repeated, so a mover that takes over walks the same way. A move that is
+ * announced as being undone is undone.
+ */
+export async function walkMove(job: MoveJob, phase: LayoutMove['phase'] | undefined): Promise<void> {
+  if (phase === 'undoing') return undo(job)
+  if (phase === 'both') await fill(job)
+  if (phase !== undefined) await switchReads(job)
+  await empty(job)
+}
+
+/** Undoes a move. Throws `CONFLICT` once a group was handed over. */
+export async function undo(job: MoveJob): Promise<void> {
+  const { record } = job.lease
+  await enter(job, 'undoing')
+  const { entities, rows } = await undoMove(job.work)
+  record.counts.emptied += entities + rows
+  await enter(job, 'undone')
+}
+
+/** Copies everything, compares it, and hands the buckets over. */
+async function fill(job: MoveJob): Promise<void> {
+  const { work, lease } = job
+  const { record } = lease
+  const elapsed = elapsedBy(work.context.time)
+  const began = elapsed()
+  const attempt = await leave(work)
+  await beginTarget(work.context, work.move.to, { signal: work.signal })
+  if (attempt === undefined) return
+  const wasCompared = record.step === 'sealing'
+  const target = await come(work, attempt, { keepsCopies: record.cleared })
+  record.cleared = true
+  await enter(job, wasCompared ? 'sealing' : 'copying')
+  const copier = createCopier(job, attempt, target)
+  if (!wasCompared) {
+    if (record.total === 0) record.total = await countSource(job)
+    await copyRounds(job, copier)
+    await copyAllRows(job, { comparing: false })
+    await copyRounds(job, copier)
+    await enter(job, 'checking')
+    await compareCopies(job, copier)
+    await copyAllRows(job, { comparing: true })
+  }
+  // Copies took this time, mostly: reads by a process that has not noticed the announcement are over before the first bucket leaves.
+  await lease.sleep(UNCHECKED_WAIT_MS - (elapsed() - began))
+  await copyRounds(job, copier)
+  await enter(job, 'sealing')
+  await handOverGroups(job, copier)
+}
+
+/** Lets index rows be read on the target, waits until no query reads the source any more, and ends the announcement. */
+async function switchReads(job: MoveJob): Promise<void> {
+  const { work, lease } = job
+  await enter(job, 'switching')
+  await announceTarget(work)
+  await lease.sleep(UNCHECKED_WAIT_MS + keptRowsMs(work.context.catalog.current()))
+  await endMove(work)
+}
+
+/** Deletes what the source gave up, once no consumer needs its changes there. Leaves that to a later call if consumers are behind for long. */
+async function empty(job: MoveJob): Promise<void> {
+  const { work, lease, tuning } = job
+  const { record } = lease
+  await enter(job, 'emptying')
+  const elapsed = elapsedBy(work.context.time)
+  for (;;) {
+    const behind = await consumersBehind(work)
+    if (behind.length === 0) break
+    record.waitsFor = `consumers that have not handled the changes of the source: ${behind.join(', ')}`
+    if (elapsed() >= tuning.consumersMs) return
+    await lease.sleep(tuning.pollMs)
+  }
+  record.waitsFor = ''
+  const emptied = await emptySource(work)
+  if (emptied !== undefined) record.counts.emptied += emptied.entities + emptied.rows
+  await enter(job, 'done')
+}
+
+async function enter({ lease, meter }: MoveJob, step: MoveStep): Promise<void> {
+  lease.record.step = step
+  await lease.save()
+  meter.report()
+}

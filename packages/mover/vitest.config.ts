@@ -1,0 +1,1 @@
+export { default } from '@looseleaf-tooling/vitest/shared-modules'

@@ -1,0 +1,218 @@
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import {
+  bucketsIn,
+  parseRanges,
+  rangesInclude,
+  unionOfRanges,
+  withoutRanges,
+  type LayoutMove,
+  type StoreLayout,
+} from '@looseleaf/core/internal'
+import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
+import { movableBuckets, type MoveWork } from './move-work.ts'
+import { loadOwn } from './own-buckets.ts'
+
+/** A move that is to be announced. */
+export interface PlannedMove {
+  /** Numbers of the shards. */
+  readonly from: number
+  readonly to: number
+  /** Ranges such as `77-96,200`. */
+  readonly buckets: string
+}
+
+/**
+ * Announces a move in the catalogs of all shards, with the phase `both`. Resolves when every shard has it: from then on no entity is
+ * committed unless its index rows and claims were written on the source and on the target. Returns the announced move if there is one
+ * with the same shards and buckets already.
+ *
+ * Why all shards have to know it before rows are copied:
+ * 1. A row is copied from the source to the target.
+ * 2. A writer that does not know the move writes a row on the source alone, at a place that the copy has passed.
+ * 3. The writer commits its entity. Later the row is read at the target, and is missing there.
+ *
+ * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, or if the target once gave one of the
+ * buckets up and has not deleted its entities.
+ */
+export async function announceMove(
+  context: EngineContext,
+  planned: PlannedMove,
+  options: CallOptions = {},
+): Promise<LayoutMove> {
+  const { from, to, buckets } = checkedPlan(context, planned)
+  await requireEmptied(context, { to, buckets }, options)
+  let announced: LayoutMove | undefined
+  const catalog = await changeCatalogContents(
+    context.driver,
+    (contents) => {
+      const found = movableLayout(contents.layout)
+      const { revision, moves = [] } = found
+      announced = moves.find((move) => move.from === from && move.to === to && move.buckets === buckets)
+      if (announced !== undefined) return undefined
+      requireMovable(found, { from, to, buckets })
+      announced = { id: revision + 1, from, to, buckets, phase: 'both' }
+      return { ...contents, layout: { ...found, revision: revision + 1, moves: [...moves, announced] } }
+    },
+    { ...options, holds: ({ layout }) => layout?.moves?.some(({ id }) => id === announced?.id) === true },
+  )
+  context.catalog.adopt(catalog)
+  return announced as LayoutMove
+}
+
+/**
+ * Announces the phase `target`: index rows are read on the target. Call it after every bucket has its new owner, and after all rows and
+ * claims were copied and compared. Repeatable.
+ */
+export function announceTarget(work: MoveWork): Promise<void> {
+  return changeMove(work, ({ layout, move }) =>
+    move === undefined || move.phase === 'target'
+      ? undefined
+      : withMoves(layout, (moves) =>
+          moves.map((each) => (each.id === move.id ? { ...move, phase: 'target' } : each)),
+        ),
+  )
+}
+
+/**
+ * Announces the phase `undoing`. The places of rows stay those of `both`; the shard that gives buckets up accepts no further step of the
+ * move. Repeatable.
+ */
+export function announceUndo(work: MoveWork): Promise<void> {
+  return changeMove(work, ({ layout, move }) =>
+    move?.phase !== 'both'
+      ? undefined
+      : withMoves(layout, (moves) =>
+          moves.map((each) => (each.id === move.id ? { ...move, phase: 'undoing' } : each)),
+        ),
+  )
+}
+
+/** Returns a move that cannot be undone any more to the phase `both`. */
+export function withdrawUndo(work: MoveWork): Promise<void> {
+  return changeMove(work, ({ layout, move }) =>
+    move?.phase !== 'undoing'
+      ? undefined
+      : withMoves(layout, (moves) =>
+          moves.map((each) => (each.id === move.id ? { ...move, phase: 'both' } : each)),
+        ),
+  )
+}
+
+/**
+ * Ends a move: the layout gives its buckets to the target, and the announcement goes. Rows are then written on the target alone. Call it
+ * when no process reads rows on the source any more: `UNCHECKED_MS` and the time of a query after `announceTarget`. Without this wait:
+ * 1. A query that began before the announcement reads rows on the source.
+ * 2. A writer that knows that the move has ended writes a row on the target alone, and commits.
+ * 3. The query misses the entity, although it was acknowledged before the query got there.
+ */
+export function endMove(work: MoveWork): Promise<void> {
+  return changeMove(work, ({ layout, move }) => {
+    if (move === undefined) return undefined
+    const { from, to, buckets } = move
+    const shards = layout.shards.map((shard, number) => {
+      const { buckets: owned = '', state, ...others } = shard
+      if (number === from) return { ...shard, buckets: withoutRanges(owned, buckets) }
+      if (number !== to) return shard
+      // The shard has its first buckets now.
+      return { ...others, buckets: unionOfRanges(owned, buckets), ...(state !== 'joining' && { state }) }
+    })
+    return {
+      ...withMoves(layout, (moves) => moves.filter(({ id }) => id !== move.id)),
+      shards,
+      revision: layout.revision + 1,
+    }
+  })
+}
+
+/** Removes the announcement of a move that was undone; the layout keeps its buckets on the source. Repeatable. */
+export function withdrawMove(work: MoveWork): Promise<void> {
+  return changeMove(work, ({ layout, move }) =>
+    move === undefined
+      ? undefined
+      : {
+          ...withMoves(layout, (moves) => moves.filter(({ id }) => id !== move.id)),
+          revision: layout.revision + 1,
+        },
+  )
+}
+
+async function changeMove(
+  { context, move: { id }, signal }: MoveWork,
+  change: (found: {
+    readonly layout: StoreLayout
+    readonly move: LayoutMove | undefined
+  }) => StoreLayout | undefined,
+): Promise<void> {
+  const catalog = await changeCatalogContents(
+    context.driver,
+    (contents) => {
+      const layout = movableLayout(contents.layout)
+      const changed = change({ layout, move: layout.moves?.find((move) => move.id === id) })
+      return changed && { ...contents, layout: changed }
+    },
+    { signal },
+  )
+  context.catalog.adopt(catalog)
+}
+
+function withMoves(
+  layout: StoreLayout,
+  change: (moves: readonly LayoutMove[]) => readonly LayoutMove[],
+): StoreLayout {
+  return { ...layout, moves: change(layout.moves ?? []) }
+}
+
+function checkedPlan(context: EngineContext, { from, to, buckets }: PlannedMove): PlannedMove {
+  const { length } = movableBuckets(context).shards
+  const ranges = typeof buckets === 'string' ? parseRanges(buckets) : undefined
+  const last = ranges?.at(-1)?.[1]
+  if (last === undefined || last >= length)
+    throw badMove(`buckets are ascending ranges below ${length}, such as 0-76,97`)
+  const { shards } = context.driver
+  if ([from, to].some((number) => shards[number] === undefined) || from === to)
+    throw badMove(`from and to are the numbers of two shards, below ${shards.length}`)
+  return { from, to, buckets: unionOfRanges(buckets) }
+}
+
+function requireMovable(layout: StoreLayout, { from, to, buckets }: PlannedMove): void {
+  const { moves = [], shards } = layout
+  const other = moves.find((move) => withoutRanges(buckets, move.buckets) !== buckets)
+  if (other !== undefined) {
+    throw new LooseleafError(
+      'CONFLICT',
+      `Some of these buckets are in move ${other.id}, from shard ${other.from} to shard ${other.to}. Wait until it has ended, or undo it.`,
+    )
+  }
+  if (shards[to]?.state === 'removed') throw badMove(`shard ${to} was removed`)
+  const owned = shards[from]?.buckets ?? ''
+  if (!rangesInclude(owned, buckets)) {
+    const missing = bucketsIn(withoutRanges(buckets, owned)).length
+    throw badMove(`shard ${from} does not have ${missing} of these buckets`)
+  }
+}
+
+/** Refuses a move back before the target has deleted what it once gave up, because its followers may still have to read that. */
+async function requireEmptied(
+  context: EngineContext,
+  { to, buckets }: Omit<PlannedMove, 'from'>,
+  options: CallOptions,
+): Promise<void> {
+  const { away = [] } = (await loadOwn(context, to, options)).serves
+  const full = away.find((record) => !record.emptied && withoutRanges(buckets, record.buckets) !== buckets)
+  if (full === undefined) return
+  throw new LooseleafError(
+    'CONFLICT',
+    `Shard ${to} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call resumeMoves.`,
+  )
+}
+
+function movableLayout(layout: StoreLayout | undefined): StoreLayout {
+  if (layout?.scheme !== undefined) return layout
+  throw new LooseleafError(
+    'NOT_MIGRATED',
+    'The catalog of this store has no layout yet. Open the store with `migrate: true`, or run `looseleaf init`.',
+  )
+}
+
+const badMove = (expected: string): LooseleafError =>
+  new LooseleafError('BAD_OPTION', `This move is not possible: ${expected}.`)

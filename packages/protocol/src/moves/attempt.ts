@@ -1,0 +1,160 @@
+import {
+  rangesInclude,
+  withoutRanges,
+  type ComingBuckets,
+  type LeavingBuckets,
+} from '@looseleaf/core/internal'
+import { beginTarget } from './begin-target.ts'
+import { discardAt } from './discard.ts'
+import { endedMove, sourceOf, targetOf, type MoveWork } from './move-work.ts'
+import { announcedIn, bucketsOfMove, changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+
+/** An attempt at copying the buckets that the source still has. */
+export interface Attempt {
+  readonly attempt: number
+  readonly buckets: string
+}
+
+/** Where copies go: the epoch that fences them at the target, and their time of writing. */
+export interface CopyTarget {
+  readonly epoch: number
+  /** A floor of the target, in microseconds since 1970. */
+  readonly updated: number
+}
+
+/**
+ * Begins an attempt at the source, with a greater number than every attempt before. Resolves with undefined if the source has given all
+ * buckets of the move up. From then on the source purges no tombstones of these buckets, and refuses the steps of an earlier attempt.
+ *
+ * Every mover that takes a move over begins an attempt of its own:
+ * 1. A mover copies version 1 of an entity, and is suspended before the copy is sent.
+ * 2. Another mover takes over, and copies version 2.
+ * 3. The first one sends version 1, which overwrites version 2. The commit would lose an acknowledged write.
+ * The target refuses the copy of step 3, because `come` has changed its epoch.
+ */
+export async function leave(work: MoveWork): Promise<Attempt | undefined> {
+  const { context, move, signal } = work
+  const own = await changeOwn(
+    context,
+    move.from,
+    (source) => {
+      requireAnnounced(work, source)
+      const { serves } = source
+      const buckets = withoutRanges(move.buckets, bucketsOfMove(serves.away, move.id))
+      if (buckets === '') return undefined
+      if (!rangesInclude(serves.owns, buckets))
+        throw endedMove(move, `shard ${move.from} does not own all of its buckets`)
+      const records = [...ofMove(serves.leaving, move.id), ...ofMove(serves.away, move.id)]
+      const attempt = 1 + Math.max(0, ...records.map((record) => record.attempt))
+      const leaving: LeavingBuckets = { move: move.id, attempt, buckets, to: move.to }
+      return { ...serves, leaving: [...(ofOthers(serves.leaving, move.id) ?? []), leaving] }
+    },
+    { signal },
+  )
+  const [found] = ofMove(own.serves.leaving, move.id)
+  return found && { attempt: found.attempt, buckets: found.buckets }
+}
+
+/**
+ * Throws `CONFLICT` unless the shard's catalog has the move in the phase `both`. The change that follows compares the epoch of the same row,
+ * so none takes place after `announceUndo`.
+ */
+export function requireAnnounced({ move }: MoveWork, own: OwnBuckets): void {
+  const phase = announcedIn(own, move.id)?.phase
+  if (phase === 'both') return
+  const reason = phase === undefined ? 'it has ended' : `its phase is ${phase}`
+  throw endedMove(move, reason)
+}
+
+/** Returns the record of an attempt at the source. Throws `CONFLICT` if it has ended. */
+export function leavingOf(work: MoveWork, { serves }: OwnBuckets, attempt: number): LeavingBuckets {
+  const [found] = ofMove(serves.leaving, work.move.id)
+  if (found?.attempt === attempt) return found
+  throw endedMove(work.move, 'another process has taken it over or ended it')
+}
+
+/**
+ * Begins the attempt at the target, so that it refuses copies of earlier attempts. Before that, buckets that an earlier attempt has handed
+ * over begin there. Without `keepsCopies`, rows of the buckets that are there are deleted first:
+ * 1. An earlier move was undone, and left a copy of an entity at the target.
+ * 2. The entity is deleted at the source, and its tombstone is purged.
+ * 3. This move finds nothing to copy. The old copy would be back.
+ *
+ * A copy of an earlier attempt at this move can stay, because the source purges none of its tombstones since the first one: every later
+ * state of the entity is copied over it.
+ */
+export async function come(
+  work: MoveWork,
+  { attempt, buckets }: Attempt,
+  { keepsCopies }: { readonly keepsCopies: boolean },
+): Promise<CopyTarget> {
+  const { context, move, signal } = work
+  await beginTarget(context, move.to, { signal })
+  const begun = await changeOwn(
+    context,
+    move.to,
+    (target) => {
+      requireAnnounced(work, target)
+      const { serves } = target
+      const [earlier] = ofMove(serves.coming, move.id)
+      if (earlier !== undefined && earlier.attempt >= attempt)
+        throw endedMove(move, 'another process has taken it over')
+      if (earlier !== undefined && withoutRanges(earlier.buckets, buckets) !== '')
+        throw endedMove(move, 'buckets of an earlier attempt have not begun at the target')
+      if (withoutRanges(buckets, serves.owns) !== buckets)
+        throw endedMove(move, `shard ${move.to} owns some of its buckets already`)
+      const afterAddedId = keepsCopies ? (earlier?.afterAddedId ?? 0) : 0
+      const coming: ComingBuckets = { move: move.id, attempt, buckets, from: move.from, afterAddedId }
+      return { ...serves, coming: [...(ofOthers(serves.coming, move.id) ?? []), coming] }
+    },
+    { signal },
+  )
+  if (keepsCopies) return copyTarget(work, begun.catalog.epoch)
+  const { lastAddedId } = await discardAt(work, move.to, buckets, begun.catalog.epoch)
+  await raiseBound(work, begun.catalog.epoch)
+  return renewTarget(work, attempt, lastAddedId)
+}
+
+/**
+ * Gives an attempt a new epoch at the target, so that no copy or delete that was sent before can take place any more. Call it after a
+ * copy without an answer, and after `STALE_EPOCH`:
+ * 1. A copy of version 1 gets no answer, and is still on its way.
+ * 2. Version 2 is copied.
+ * 3. The first copy arrives, and overwrites it.
+ */
+export async function renewTarget(
+  work: MoveWork,
+  attempt: number,
+  afterAddedId?: number,
+): Promise<CopyTarget> {
+  const { context, move, signal } = work
+  const own = await changeOwn(
+    context,
+    move.to,
+    (target) => {
+      requireAnnounced(work, target)
+      const { serves } = target
+      const [found] = ofMove(serves.coming, move.id)
+      if (found?.attempt !== attempt) throw endedMove(move, 'another process has taken it over or ended it')
+      const coming = { ...found, afterAddedId: afterAddedId ?? found.afterAddedId }
+      return { ...serves, coming: [...(ofOthers(serves.coming, move.id) ?? []), coming] }
+    },
+    { signal },
+  )
+  return copyTarget(work, own.catalog.epoch)
+}
+
+async function copyTarget(work: MoveWork, epoch: number): Promise<CopyTarget> {
+  return { epoch, updated: await targetOf(work).entities.raiseFloor({ signal: work.signal }) }
+}
+
+/**
+ * Copies the version bound of purged tombstones to the target. An id without a row counts as one with a tombstone below the bound, so a late
+ * insert that the source would refuse must not get in at the target.
+ */
+async function raiseBound(work: MoveWork, epoch: number): Promise<void> {
+  const { signal } = work
+  const { purged } = await sourceOf(work).entities.floor({ signal })
+  if (purged.version === 0) return
+  await targetOf(work).entities.raisePurged({ updated: 0, version: purged.version }, { epoch, signal })
+}

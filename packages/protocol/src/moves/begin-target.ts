@@ -1,0 +1,84 @@
+import type { CallOptions } from '@looseleaf/core'
+import {
+  unionOfRanges,
+  withoutRanges,
+  type ArrivedBuckets,
+  type AwayBuckets,
+  type ShardServes,
+} from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { shardAt } from '../shards.ts'
+import { changeOwn, hasAttempt, loadOwn, ofMove, withoutBuckets, type OwnBuckets } from './own-buckets.ts'
+
+/** A record of buckets that a shard has given up, with the number of that shard. */
+interface Departure extends AwayBuckets {
+  readonly from: number
+}
+
+/**
+ * Lets a shard begin to serve the buckets that other shards have given up to it. Any process may call it, and a writer or reader that finds
+ * such a bucket does, so that no caller waits for a mover that has died. Resolves when the shard serves them, and does nothing if there
+ * are none.
+ *
+ * The target begins only with the attempt that was handed over, because only its copies are complete. The record of the source has to be
+ * durable first: 1. The target begins. 2. The source crashes, and has lost the record. Both would accept writes of the bucket.
+ *
+ * The floor is raised before the change. So every copy has an earlier time of writing than `begin`, and every write a later one.
+ */
+export async function beginTarget(
+  context: EngineContext,
+  number: number,
+  options: CallOptions = {},
+): Promise<void> {
+  const target = await loadOwn(context, number, options)
+  const sources = new Set((target.serves.coming ?? []).map(({ from }) => from))
+  for (const from of sources) {
+    const due = await dueFrom(context, from, number, target, options)
+    if (due.length === 0) continue
+    const begin = await shardAt(context, number).entities.raiseFloor(options)
+    await changeOwn(context, number, (own) => begun(own, due, begin), options)
+  }
+}
+
+/** Returns the durable departures from a shard that the target has copied, and has not begun to serve. */
+async function dueFrom(
+  context: EngineContext,
+  from: number,
+  number: number,
+  target: OwnBuckets,
+  options: CallOptions,
+): Promise<readonly Departure[]> {
+  const isDue = (away: AwayBuckets): boolean => away.to === number && hasAttempt(target.serves.coming, away)
+  const visible = await loadOwn(context, from, options)
+  if (!visible.serves.away?.some(isDue)) return []
+  // What is there before and after a flush is durable.
+  const { serves } = await changeOwn(context, from, () => undefined, options)
+  return (serves.away ?? []).filter(isDue).map((away) => ({ ...away, from }))
+}
+
+function begun(
+  { serves }: OwnBuckets,
+  departures: readonly Departure[],
+  begin: number,
+): ShardServes | undefined {
+  // Another process may have begun some of them meanwhile.
+  const due = departures.filter((departure) => hasAttempt(serves.coming, departure))
+  if (due.length === 0) return undefined
+  const buckets = unionOfRanges(...due.map((departure) => departure.buckets))
+  const arrived = due.map(({ move, attempt, buckets: some, from, end }): ArrivedBuckets => {
+    const [coming] = ofMove(serves.coming, move)
+    return { move, attempt, buckets: some, from, end, begin, afterAddedId: coming?.afterAddedId ?? 0 }
+  })
+  const moves = new Set(due.map(({ move }) => move))
+  const coming = (serves.coming ?? []).flatMap((record) => {
+    if (!moves.has(record.move)) return [record]
+    const kept = withoutRanges(record.buckets, buckets)
+    return kept === '' ? [] : [{ ...record, buckets: kept }]
+  })
+  return {
+    ...serves,
+    owns: unionOfRanges(serves.owns, buckets),
+    coming: coming.length === 0 ? undefined : coming,
+    arrived: [...(withoutBuckets(serves.arrived, buckets) ?? []), ...arrived],
+  }
+}

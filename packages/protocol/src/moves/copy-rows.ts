@@ -1,0 +1,103 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { bucketsIn, idKey, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
+import { bucketOfRow, keyIdentity, tableSpec } from '@looseleaf/index-engine/internal'
+import { chunks } from '../chunks.ts'
+import { sizeClass } from '../throttle/throttle.ts'
+import { writeAgain } from '../write-early.ts'
+import { heldClaims } from './held-claims.ts'
+import { ROWS_PER_WRITE } from './discard.ts'
+import { movableBuckets, targetOf, type MoveWork } from './move-work.ts'
+import { pagesOfRows } from './row-pages.ts'
+
+/** Counts of one index table, or table of claims. */
+export interface CopiedRows {
+  /** Rows of the source that were read. */
+  readonly read: number
+  /** Those of the move's buckets. */
+  readonly found: number
+  /** Those that were written at the target. */
+  readonly written: number
+}
+
+export interface CopyRowsOptions {
+  /**
+   * False: writes every row at the target. True: compares every row of the source with the target, and writes those that are missing there or
+   * have a lower stamp. A row that a writer is writing on both shards may be among them.
+   */
+  readonly comparing: boolean
+  readonly onPage?: ((read: number) => Promise<void>) | undefined
+}
+
+/**
+ * Copies the rows of an index, or the claims of a unique one, that are in the move's buckets from the source to the target. Call it after
+ * `announceMove`, by which every attempt writes both places. Repeatable, without a fence: the greatest stamp stays, and an extra row costs
+ * a read. A claim is copied only if its entity is committed with the key; the target takes it as a writer would.
+ *
+ * A row must not be copied with a stamp of its own, such as the entity's present version: a delete by an older version would spare it, and
+ * later ones find no reason to look at it.
+ */
+export async function copyIndexRows(
+  work: MoveWork,
+  entry: CatalogEntry,
+  { comparing, onPage }: CopyRowsOptions,
+): Promise<CopiedRows> {
+  const { context, move } = work
+  const router = movableBuckets(context)
+  const buckets = new Set(bucketsIn(move.buckets))
+  let read = 0
+  let found = 0
+  let written = 0
+  try {
+    for await (const page of pagesOfRows(work, entry, move.from)) {
+      const some = page.filter(({ key, entityId }) => buckets.has(bucketOfRow(entry, router, key, entityId)))
+      read += page.length
+      found += some.length
+      for (const chunk of chunks(some, ROWS_PER_WRITE)) {
+        const missing = comparing ? await missingAmong(work, entry, chunk) : chunk
+        written += await writeAtTarget(work, entry, missing)
+      }
+      await onPage?.(page.length)
+    }
+  } catch (error) {
+    // The index was dropped meanwhile, so nobody needs its rows.
+    if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+  }
+  return { read, found, written }
+}
+
+async function missingAmong(
+  work: MoveWork,
+  entry: CatalogEntry,
+  rows: readonly IndexRow[],
+): Promise<readonly IndexRow[]> {
+  const { move, throttle, signal } = work
+  const ids = [...new Map(rows.map(({ entityId }) => [idKey(entityId), entityId])).values()]
+  const [found = []] = await throttle.send(
+    move.to,
+    () => `rows of ${entry.table} ${sizeClass(ids.length)}`,
+    () => targetOf(work).rowsOf([tableSpec(entry)], ids, { signal }),
+    signal,
+  )
+  const stamps = new Map(found.map((row) => [rowText(row), row.version]))
+  return rows.filter((row) => (stamps.get(rowText(row)) ?? 0) < row.version)
+}
+
+const rowText = ({ key, entityId }: IndexRow): string => `${idKey(entityId)} ${keyIdentity(key)}`
+
+async function writeAtTarget(
+  work: MoveWork,
+  entry: CatalogEntry,
+  rows: readonly IndexRow[],
+): Promise<number> {
+  const { context, move, throttle, signal } = work
+  const written = entry.unique ? await heldClaims(work, entry, rows) : rows
+  if (written.length === 0) return 0
+  const kind = `write ${entry.table} ${sizeClass(written.length)}`
+  await throttle.work(
+    move.to,
+    kind,
+    (measured) => writeAgain(context, entry, move.to, written, signal, measured),
+    signal,
+  )
+  return written.length
+}

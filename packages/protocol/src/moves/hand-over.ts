@@ -1,0 +1,92 @@
+import { unionOfRanges, withoutRanges, type AwayBuckets, type LeavingBuckets } from '@looseleaf/core/internal'
+import type { Attempt } from './attempt.ts'
+import { leavingOf, requireAnnounced } from './attempt.ts'
+import { endedMove, type MoveWork } from './move-work.ts'
+import {
+  changeOwn,
+  hasAttempt,
+  loadOwn,
+  ofOthers,
+  swapOwn,
+  withoutBuckets,
+  type OwnBuckets,
+} from './own-buckets.ts'
+
+/**
+ * Seals a group of buckets at the source: their writes wait, and reads go on. Resolves with the state of the source, which is the token of
+ * the seal, when every write before it has ended. A process that has waited for long takes the seal away again, and then `handOver` with
+ * this token changes nothing.
+ *
+ * Without the seal, a write could be committed at the source between the last copy and `handOver`, and the target would not have it.
+ */
+export function seal(work: MoveWork, { attempt }: Attempt, group: string): Promise<OwnBuckets> {
+  const { context, move, signal } = work
+  return changeOwn(
+    context,
+    move.from,
+    (own) => {
+      requireAnnounced(work, own)
+      const leaving = leavingOf(work, own, attempt)
+      if (leaving.sealed === group) return undefined
+      return withLeaving(own, { ...leaving, sealed: group })
+    },
+    { signal },
+  )
+}
+
+/**
+ * Gives a sealed group up: the commit point of a move. Changes the source's own catalog by compare-and-swap from the token of the seal, so
+ * it fails if the seal was ever taken away since:
+ * 1. A mover makes the last copy of a bucket, and is suspended.
+ * 2. A writer has waited for a second, takes the seal away, and commits an entity at the source.
+ * 3. The mover goes on. Without the token the target would begin without that entity.
+ *
+ * `end` is a time of writing above that of every entity of the group. Resolves with false if nothing was changed: copy the rest and seal
+ * again. After true the group can only go forward, and `beginTarget` is next.
+ */
+export async function handOver(
+  { context, move, signal }: MoveWork,
+  { attempt }: Attempt,
+  group: string,
+  sealed: OwnBuckets,
+  end: number,
+): Promise<boolean> {
+  const { serves } = sealed
+  const away: AwayBuckets = { move: move.id, attempt, buckets: group, to: move.to, end }
+  const [leaving] = (serves.leaving ?? []).filter((record) => record.move === move.id)
+  if (leaving === undefined) throw endedMove(move, 'another process has ended it')
+  const kept = withoutRanges(leaving.buckets, group)
+  const rest: LeavingBuckets[] = kept === '' ? [] : [{ ...leaving, buckets: kept, sealed: undefined }]
+  const records = [...(ofOthers(serves.leaving, move.id) ?? []), ...rest]
+  const next = {
+    ...serves,
+    owns: withoutRanges(serves.owns, group),
+    leaving: records.length === 0 ? undefined : records,
+    away: [...(serves.away ?? []), away],
+    arrived: withoutBuckets(serves.arrived, group),
+  }
+  if ((await swapOwn(context, move.from, sealed, next, { signal })) !== undefined) return true
+  // There may have been no answer.
+  const found = await changeOwn(context, move.from, () => undefined, { signal })
+  return hasAttempt(found.serves.away, away)
+}
+
+/** Takes the seal of an attempt away, if it is there. A seal that stays costs a writer a second. */
+export async function unseal({ context, move }: MoveWork, { attempt }: Attempt): Promise<void> {
+  const own = await loadOwn(context, move.from, {})
+  const leaving = own.serves.leaving?.find((record) => record.move === move.id && record.attempt === attempt)
+  if (leaving?.sealed === undefined) return
+  await swapOwn(context, move.from, own, withLeaving(own, { ...leaving, sealed: undefined }), {})
+}
+
+function withLeaving({ serves }: OwnBuckets, leaving: LeavingBuckets): OwnBuckets['serves'] {
+  return { ...serves, leaving: [...(ofOthers(serves.leaving, leaving.move) ?? []), leaving] }
+}
+
+/** Cuts buckets into groups that are sealed one after the other, so that each seal stops the writes of few buckets. */
+export function groupsOf(buckets: readonly number[], size: number): readonly string[] {
+  const groups: string[] = []
+  for (let start = 0; start < buckets.length; start += size)
+    groups.push(unionOfRanges(...buckets.slice(start, start + size).map(String)))
+  return groups
+}

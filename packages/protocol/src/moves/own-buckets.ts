@@ -1,0 +1,151 @@
+import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
+import {
+  rangesInclude,
+  unionOfRanges,
+  withoutRanges,
+  type LayoutMove,
+  type ShardCatalog,
+  type ShardServes,
+} from '@looseleaf/core/internal'
+import {
+  changeServes,
+  loadShardCatalog,
+  notMigrated,
+  type EngineContext,
+} from '@looseleaf/index-engine/internal'
+import { shardAt } from '../shards.ts'
+
+/** The catalog of a shard, with the buckets that it serves. */
+export interface OwnBuckets {
+  readonly catalog: ShardCatalog
+  readonly serves: ShardServes
+}
+
+/** Changes of one catalog by others in a row after which a step gives up. */
+const MAX_TRIES = 50
+
+/** Reads a shard's own buckets. A shard without a record of its own has those of the layout. A crash may undo the state that was read. */
+export async function loadOwn(
+  context: EngineContext,
+  number: number,
+  options: CallOptions,
+): Promise<OwnBuckets> {
+  const shard = shardAt(context, number)
+  const catalog = await loadShardCatalog(shard, options)
+  if (catalog === undefined) throw notMigrated(shard)
+  return ownOf(catalog)
+}
+
+function ownOf(catalog: ShardCatalog): OwnBuckets {
+  const { serves, layout, shardNumber } = catalog
+  return { catalog, serves: serves ?? { owns: layout?.shards[shardNumber]?.buckets ?? '' } }
+}
+
+/**
+ * Changes a shard's own buckets by compare-and-swap on its catalog, and tries again after a change by another process. `change` gets the
+ * present state, and returns undefined to leave it. Resolves with a durable state: an unchanged one is flushed and read again.
+ */
+export async function changeOwn(
+  context: EngineContext,
+  number: number,
+  change: (own: OwnBuckets) => ShardServes | undefined,
+  options: CallOptions,
+): Promise<OwnBuckets> {
+  const shard = shardAt(context, number)
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const own = await loadOwn(context, number, options)
+    const serves = change(own)
+    if (serves === undefined) {
+      // 1. Another process has changed the buckets, which is visible, but not on disk. 2. This one goes on by that change. 3. A crash
+      // undoes it.
+      await shard.flush(options)
+      const again = await loadOwn(context, number, options)
+      if (again.catalog.epoch === own.catalog.epoch) return own
+      continue
+    }
+    const changed = await swapOwn(context, number, own, serves, options)
+    if (changed !== undefined) return changed
+  }
+  throw new LooseleafError(
+    'CONFLICT',
+    `Other processes changed the buckets of ${shard.name} ${MAX_TRIES} times in a row. Try again when they are done.`,
+    { shard: shard.name },
+  )
+}
+
+/**
+ * Changes a shard's own buckets if its catalog is still the given one. Resolves with undefined if it is not, or if there was no answer;
+ * the state then tells whether the change took place.
+ */
+export async function swapOwn(
+  context: EngineContext,
+  number: number,
+  { catalog }: OwnBuckets,
+  serves: ShardServes,
+  options: CallOptions,
+): Promise<OwnBuckets | undefined> {
+  try {
+    const changed = await changeServes(shardAt(context, number), catalog, serves, options)
+    return changed && ownOf(changed)
+  } catch (error) {
+    if (isLooseleafError(error) && error.unknownOutcome) return undefined
+    throw error
+  }
+}
+
+/** Returns the announcement of a move in a shard's catalog; undefined once it has ended. */
+export function announcedIn({ catalog }: OwnBuckets, id: number): LayoutMove | undefined {
+  return catalog.layout?.moves?.find((move) => move.id === id)
+}
+
+interface Motion {
+  readonly move: number
+  readonly attempt: number
+  readonly buckets: string
+}
+
+/** Returns the buckets of a move's records. */
+export function bucketsOfMove(records: readonly Motion[] | undefined, move: number): string {
+  return unionOfRanges(...ofMove(records, move).map(({ buckets }) => buckets))
+}
+
+export function ofMove<Record extends Motion>(
+  records: readonly Record[] | undefined = [],
+  move: number,
+): readonly Record[] {
+  return records.filter((record) => record.move === move)
+}
+
+/** Returns the records of all other moves; undefined if there are none. */
+export function ofOthers<Record extends Motion>(
+  records: readonly Record[] | undefined = [],
+  move: number,
+): readonly Record[] | undefined {
+  return someOf(records.filter((record) => record.move !== move))
+}
+
+/** Takes buckets out of records, and leaves out records without buckets; undefined if none is left. */
+export function withoutBuckets<Record extends Motion>(
+  records: readonly Record[] | undefined = [],
+  buckets: string,
+): readonly Record[] | undefined {
+  return someOf(
+    records.flatMap((record) => {
+      const kept = withoutRanges(record.buckets, buckets)
+      return kept === '' ? [] : [{ ...record, buckets: kept }]
+    }),
+  )
+}
+
+/** Tells whether an attempt's record has these buckets. */
+export function hasAttempt(
+  records: readonly Motion[] | undefined,
+  { move, attempt, buckets }: Motion,
+): boolean {
+  const found = ofMove(records, move).filter((record) => record.attempt === attempt)
+  return rangesInclude(unionOfRanges(...found.map((record) => record.buckets)), buckets)
+}
+
+function someOf<Item>(items: readonly Item[]): readonly Item[] | undefined {
+  return items.length === 0 ? undefined : items
+}

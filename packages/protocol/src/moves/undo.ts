@@ -1,0 +1,75 @@
+import { LooseleafError } from '@looseleaf/core'
+import { keptRowsMs } from '@looseleaf/index-engine/internal'
+import { announceUndo, withdrawMove, withdrawUndo } from './announce.ts'
+import { discardAll, isForeign, type Emptied } from './empty.ts'
+import { UNCHECKED_MS, type MoveWork } from './move-work.ts'
+import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+
+/**
+ * Undoes a move of which no bucket has changed its owner: ends the attempt at the source, announces `undoing`, by which the target refuses
+ * further copies, waits until no process reads by an earlier phase, withdraws the announcement, and deletes the copies. Repeatable. Throws
+ * `CONFLICT` once the source has given the first group up: then finish the move, and move the buckets back.
+ *
+ * The source decides. Its record of the attempt goes first, so `handOver` fails from then on:
+ * 1. A mover has sealed a group, and is suspended.
+ * 2. The move is undone, and its copies are deleted.
+ * 3. The mover goes on, and gives the group up to a target without its entities.
+ *
+ * A suspended undo may meet a mover that has taken the move over since. So the source is looked at again once it has the phase `undoing`, in
+ * which it accepts no step of the move.
+ */
+export async function undoMove(work: MoveWork): Promise<Emptied> {
+  const { context, signal } = work
+  await endAttempt(work)
+  await announceUndo(work)
+  const source = await endAttempt(work).catch(async (error: unknown) => {
+    await withdrawUndo(work)
+    throw error
+  })
+  if (announcedIn(source, work.move.id) !== undefined) {
+    await context.time.sleep(UNCHECKED_MS + keptRowsMs(context.catalog.current()), signal)
+    await withdrawMove(work)
+  }
+  return discardCopies(work)
+}
+
+async function endAttempt(work: MoveWork): Promise<OwnBuckets> {
+  const { context, move, signal } = work
+  return changeOwn(
+    context,
+    move.from,
+    ({ serves }) => {
+      if (ofMove(serves.away, move.id).length > 0) throw tooLate(work)
+      return ofMove(serves.leaving, move.id).length === 0
+        ? undefined
+        : { ...serves, leaving: ofOthers(serves.leaving, move.id) }
+    },
+    { signal },
+  )
+}
+
+/** Deletes the copies at the target, unless a later move brings the buckets there. The record of the attempt stays until they are deleted. */
+async function discardCopies(work: MoveWork): Promise<Emptied> {
+  const { context, move, signal } = work
+  const target = await loadOwn(context, move.to, { signal })
+  const discarded = isForeign(work, target)
+    ? await discardAll(work, move.to, target.catalog.epoch)
+    : { entities: 0, rows: 0 }
+  await changeOwn(
+    context,
+    move.to,
+    ({ serves }) =>
+      ofMove(serves.coming, move.id).length === 0
+        ? undefined
+        : { ...serves, coming: ofOthers(serves.coming, move.id) },
+    { signal },
+  )
+  return discarded
+}
+
+function tooLate({ move: { id, to } }: MoveWork): LooseleafError {
+  return new LooseleafError(
+    'CONFLICT',
+    `Move ${id} cannot be undone: shard ${to} has some of its buckets already. Finish it with resumeMoves, then move the buckets back.`,
+  )
+}
