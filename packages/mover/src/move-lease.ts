@@ -68,7 +68,7 @@ export async function claimMove(
     async sleep(milliseconds) {
       const until = elapsed() + milliseconds
       for (let rest = milliseconds; rest > 0; rest = until - elapsed()) {
-        await context.time.sleep(Math.min(rest, leaseMs / 3), signal)
+        await context.time.sleep(Math.min(rest, Math.max(1_000, leaseMs / 3)), signal)
         await save()
       }
     },

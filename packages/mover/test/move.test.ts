@@ -1,26 +1,157 @@
+import { formatId, parseId, type Shard } from '@looseleaf/core'
+import { bucketsIn } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { DataStore } from '@looseleaf/store'
+import { entitiesIn, loadOwn, shardAt } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { moveBuckets } from '../src/move-buckets.ts'
+import { moveBuckets, resumeMoves, undoMove } from '../src/move-buckets.ts'
 import { movesOf } from '../src/move-report.ts'
-import { checkIndexes, checkQueries, contentsOf, fill, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
+import type { MoveProgress } from '../src/progress.ts'
+import { checkIndexes, checkQueries, contentsOf, filledStore, itemOf, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
 
 test('a move hands 2,000 entities over with their tombstones, index rows and claims, and leaves nothing behind', async () => {
   const driver = await memoryShards(2).connect()
-  const store = await openStore(driver, leapingTime())
-  await fill(store, 2_000)
+  const store = await filledStore(driver, 2_000)
   const before = await contentsOf(store)
-  const moved = await rowsAt(store, 0, SOME_BUCKETS)
-  expect(moved).toBeGreaterThan(2_000)
+  const progress: MoveProgress[] = []
 
-  const report = await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
-  expect(report).toMatchObject({ state: 'done', handedOver: 1_024, heldUpBy: undefined })
+  const report = await moveBuckets(
+    store,
+    { from: 0, to: 1, buckets: SOME_BUCKETS },
+    { onProgress: (each) => progress.push(each) },
+  )
+  expect(report).toMatchObject({ state: 'done', handedOver: 1_024, heldUpBy: undefined, next: undefined })
+  expect(report.seals.groups).toBe(16)
+  expect(report.counts.compared).toBe(report.counts.entities)
   expect(await movesOf(store)).toEqual([])
+  expect([...new Set(progress.map(({ step }) => step))]).toEqual([
+    'copying',
+    'checking',
+    'sealing',
+    'switching',
+    'emptying',
+    'done',
+  ])
 
   const fresh = await openStore(driver)
   expect(await contentsOf(fresh)).toEqual(before)
   expect(await rowsAt(fresh, 0, SOME_BUCKETS)).toBe(0)
-  expect(await rowsAt(fresh, 1, SOME_BUCKETS)).toBe(moved)
   await checkQueries(fresh)
   await checkIndexes(fresh)
+})
+
+test('a tombstone moves with its version, and a late write from before the delete is still refused', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 200)
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  const page = await shardAt(store.context, 0).entities.pageByAdded(0, 1_000)
+  const tombstones = page.filter(({ id, body }) => isIn(id) && body === null)
+  expect(tombstones.length).toBeGreaterThan(0)
+  await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
+  const rows = await shardAt(store.context, 1).entities.read(tombstones.map(({ id }) => id))
+  expect(rows.map((row) => [row?.version, row?.body])).toEqual(tombstones.map(({ version }) => [version, null]))
+})
+
+test('pending rows move with their entities', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 50)
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  const { entities, pending } = shardAt(store.context, 0)
+  const ids = (await entities.pageByAdded(0, 1_000)).map(({ id }) => id)
+  const { epoch } = (await loadOwn(store.context, 0, {})).catalog
+  await pending.add(ids.map((entityId) => ({ entityId, table: 'index_by_user', version: 7 })), { epoch })
+  await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
+  const pendingOf = async (shard: Shard): Promise<string[]> =>
+    (await shard.pending.page({ limit: 500 })).map(({ entityId }) => formatId(entityId))
+  const textsOf = (some: readonly Uint8Array[]): string[] => some.map(formatId).toSorted()
+  expect((await pendingOf(shardAt(store.context, 0))).toSorted()).toEqual(textsOf(ids.filter((id) => !isIn(id))))
+  expect((await pendingOf(shardAt(store.context, 1))).toSorted()).toEqual(textsOf(ids.filter(isIn)))
+})
+
+test('a bucket without data, and all buckets of a shard, can move', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  const before = await contentsOf(store)
+  const { ofId } = store.context.router.buckets!
+  const used = new Set(Array.from(before.keys(), (id) => ofId(parseId(id as never))))
+  const empty = bucketsIn('0-2047').find((bucket) => !used.has(bucket))!
+  expect(await moveBuckets(store, { from: 0, to: 1, buckets: `${empty}` })).toMatchObject({ state: 'done' })
+  await moveBuckets(store, { from: 1, to: 0, buckets: '2048-4095' })
+  expect((await loadOwn(store.context, 1, {})).serves.owns).toBe(`${empty}`)
+  const fresh = await openStore(driver)
+  expect(await contentsOf(fresh)).toEqual(before)
+  await checkQueries(fresh)
+  await checkIndexes(fresh)
+})
+
+test('buckets that moved can move back, and away again', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  for (const [from, to] of [
+    [0, 1],
+    [1, 0],
+    [0, 1],
+  ] as const) {
+    await store.put({ user: 'new', rank: from, tags: [], name: `new ${from} ${Math.random()}`, group: 'g', title: 't' })
+    await moveBuckets(store, { from, to, buckets: SOME_BUCKETS })
+    const fresh = await openStore(driver)
+    expect(await contentsOf(fresh)).toEqual(await contentsOf(store))
+    expect(await rowsAt(fresh, from, SOME_BUCKETS)).toBe(0)
+    await checkQueries(fresh)
+  }
+  const fresh = await openStore(driver)
+  await checkIndexes(fresh)
+})
+
+test('two movers at once work on one move, one after the other, and both report it as done', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  const other = await openStore(driver, leapingTime())
+  const before = await contentsOf(store)
+  const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+  const reports = await Promise.all([moveBuckets(store, plan), moveBuckets(other, plan), resumeMoves(other)])
+  expect(reports.flat().map(({ state }) => state)).toEqual(reports.flat().map(() => 'done'))
+  const fresh = await openStore(driver)
+  expect(await contentsOf(fresh)).toEqual(before)
+  await checkQueries(fresh)
+  await checkIndexes(fresh)
+})
+
+test('a write of a process that does not know of the move lands on the new shard', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 100)
+  const stale = await openStore(driver, leapingTime())
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  const id = [...(await contentsOf(store)).keys()].find((each) => isIn(parseId(each as never)))!
+  await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
+  await stale.put({ ...itemOf(7), id: id as never, name: 'changed', title: 'changed' })
+  expect(await entityOn(store, 0, id)).toBe(false)
+  expect(await entityOn(store, 1, id)).toBe(true)
+  expect(await (await openStore(driver)).get(id as never)).toMatchObject({ title: 'changed' })
+})
+
+async function entityOn(store: DataStore, shard: number, id: string): Promise<boolean> {
+  return (await shardAt(store.context, shard).entities.exist([parseId(id as never)]))[0]!
+}
+
+test.each([
+  [{ from: 0, to: 0, buckets: '1' }, 'from and to are the numbers of two shards, below 2'],
+  [{ from: 0, to: 2, buckets: '1' }, 'from and to are the numbers of two shards, below 2'],
+  [{ from: 0, to: 1, buckets: '' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
+  [{ from: 0, to: 1, buckets: '7-3' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
+  [{ from: 0, to: 1, buckets: '4096' }, 'buckets are ascending ranges below 4096, such as 0-76,97'],
+  [{ from: 0, to: 1, buckets: '2000-2050' }, 'shard 0 does not have 3 of these buckets'],
+])('the plan %j is BAD_OPTION, and no move is announced', async (plan, message) => {
+  const store = await openStore(await memoryShards(2).connect(), leapingTime())
+  await expect(moveBuckets(store, plan)).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: `This move is not possible: ${message}.`,
+  })
+  expect(await movesOf(store)).toEqual([])
+})
+
+test('an undo of a number that no move has is BAD_OPTION', async () => {
+  const store = await openStore(await memoryShards(2).connect(), leapingTime())
+  await expect(undoMove(store, 3)).rejects.toMatchObject({ code: 'BAD_OPTION' })
 })

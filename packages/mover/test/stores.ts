@@ -5,6 +5,7 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { bucketOfRow, tableSpec } from '@looseleaf/index-engine/internal'
 import { entitiesIn, shardAt } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { keepOpen } from '@looseleaf/testkit'
 import { expect } from 'vitest'
 
@@ -58,12 +59,23 @@ export function itemOf(number: number): Item {
 }
 
 /** Puts entities, updates some, and deletes some, so that there are tombstones and rows with several stamps. */
-export async function fill(store: DataStore, count: number): Promise<void> {
+async function fill(store: DataStore, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, number) => number)
   const entities = await store.putMany(numbers.map((number) => ({ ...itemOf(number) })))
   const some = (share: number): typeof entities => entities.filter((_, i) => i % share === 0)
   await Promise.all(some(9).map(({ id }) => store.update(id, (bag) => ({ ...bag, rank: 500 }))))
   await Promise.all(some(10).map(({ id }) => store.delete(id)))
+}
+
+/**
+ * Opens a store with a time whose waits end at once, and this many entities. Rows that updates have lost are deleted before, so that every row
+ * belongs to an entity.
+ */
+export async function filledStore(driver: Driver, count: number): Promise<DataStore> {
+  const store = await openStore(driver, leapingTime())
+  await fill(store, count)
+  await store.close()
+  return openStore(driver, leapingTime())
 }
 
 /** Returns every living entity by id, as the tables of all shards tell, with the number of the shard. */
