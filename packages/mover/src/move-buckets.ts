@@ -5,6 +5,7 @@ import {
   announceMove,
   checkStore,
   createThrottle,
+  handedOver,
   type MoveWork,
   type PlannedMove,
 } from '@looseleaf/protocol/internal'
@@ -94,8 +95,12 @@ export async function tunedUndoMove(
   options: Tuned<MoveOptions> = {},
 ): Promise<MoveReport> {
   const found = await findMove(context, id, { signal: options.signal })
-  if (found?.phase === undefined)
-    throw new LooseleafError('BAD_OPTION', `undoMove: no move ${id} is announced in this store.`)
+  if (found === undefined)
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `undoMove: the store has no move ${id}, or it is over. movesOf lists the others.`,
+    )
+  if (found.phase === undefined) throw handedOver(found.move)
   return withCallbacks(options, (taken) => workOn(context, found.move, taken, (job) => undo(job)))
 }
 

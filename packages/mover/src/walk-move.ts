@@ -1,5 +1,5 @@
-import type { LayoutMove } from '@looseleaf/core/internal'
-import { elapsedBy } from '@looseleaf/core/internal'
+import { isLooseleafError } from '@looseleaf/core'
+import { elapsedBy, type LayoutMove } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import {
   announceTarget,
@@ -34,8 +34,12 @@ export async function walkMove(job: MoveJob, phase: LayoutMove['phase'] | undefi
 /** Undoes a move. Throws `CONFLICT` once a group was handed over. */
 export async function undo(job: MoveJob): Promise<void> {
   const { record } = job.lease
+  const { step } = record
   await enter(job, 'undoing')
-  const { entities, rows } = await undoMove(job.work)
+  const { entities, rows } = await undoMove(job.work).catch((error: unknown) => {
+    if (isLooseleafError(error, 'CONFLICT')) record.step = step
+    throw error
+  })
   record.counts.emptied += entities + rows
   await enter(job, 'undone')
 }

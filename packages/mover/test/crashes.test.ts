@@ -7,7 +7,15 @@ import { dyingDriver } from '../../cleaner/test/broken-driver.ts'
 import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '../src/move-buckets.ts'
 import { movesOf } from '../src/move-report.ts'
 import type { MoveProgress } from '../src/progress.ts'
-import { checkIndexes, checkQueries, contentsOf, filledStore, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
+import {
+  checkIndexes,
+  checkQueries,
+  contentsOf,
+  filledStore,
+  openStore,
+  rowsAt,
+  SOME_BUCKETS,
+} from './stores.ts'
 
 const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
 /** Few groups, saves at every page, and a lease that is over when the next mover comes. */
@@ -16,7 +24,7 @@ const COUNT = 40
 
 /** Calls after which a mover dies: in the short form some of them, a different share for each test. */
 const deaths = (first: number): readonly number[] =>
-  Array.from({ length: 260 }, (_, calls) => calls + 1).filter((calls) => isLong || calls % 13 === first)
+  Array.from({ length: 260 }, (_, calls) => calls + 1).filter((calls) => isLong || calls % 21 === first)
 
 /** Moves the buckets by a process that dies after this many calls. Returns the last step that it reported, or undefined if it lived. */
 async function moveUntilDeath(
@@ -63,7 +71,9 @@ describe.each([
       await expectWhole(driver, before, isAnnounced ? 1 : 0)
       await driver.close()
     }
-    expect([...steps]).toEqual(expect.arrayContaining(['copying', 'checking', 'sealing', 'switching', 'emptying']))
+    expect([...steps]).toEqual(
+      expect.arrayContaining(['copying', 'checking', 'sealing', 'switching', 'emptying']),
+    )
   }, 120_000)
 
   test('can be undone by another one until the first group was handed over, and only finished after that', async () => {
@@ -109,7 +119,8 @@ test('an undo that dies is followed by another one, wherever it was', async () =
       },
     )
     const other = await openStore(driver, leapingTime())
-    for (const { id, state } of await movesOf(other)) if (state !== 'undone') await tunedUndoMove(other, id, tuning)
+    for (const { id, state } of await movesOf(other))
+      if (state !== 'undone') await tunedUndoMove(other, id, tuning)
     await tunedResumeMoves(other, tuning)
     await expectWhole(driver, before, 0)
     await driver.close()

@@ -8,7 +8,16 @@ import { expect, test } from 'vitest'
 import { moveBuckets, resumeMoves, undoMove } from '../src/move-buckets.ts'
 import { movesOf } from '../src/move-report.ts'
 import type { MoveProgress } from '../src/progress.ts'
-import { checkIndexes, checkQueries, contentsOf, filledStore, itemOf, openStore, rowsAt, SOME_BUCKETS } from './stores.ts'
+import {
+  checkIndexes,
+  checkQueries,
+  contentsOf,
+  filledStore,
+  itemOf,
+  openStore,
+  rowsAt,
+  SOME_BUCKETS,
+} from './stores.ts'
 
 test('a move hands 2,000 entities over with their tombstones, index rows and claims, and leaves nothing behind', async () => {
   const driver = await memoryShards(2).connect()
@@ -50,7 +59,9 @@ test('a tombstone moves with its version, and a late write from before the delet
   expect(tombstones.length).toBeGreaterThan(0)
   await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
   const rows = await shardAt(store.context, 1).entities.read(tombstones.map(({ id }) => id))
-  expect(rows.map((row) => [row?.version, row?.body])).toEqual(tombstones.map(({ version }) => [version, null]))
+  expect(rows.map((row) => [row?.version, row?.body])).toEqual(
+    tombstones.map(({ version }) => [version, null]),
+  )
 })
 
 test('pending rows move with their entities', async () => {
@@ -60,12 +71,17 @@ test('pending rows move with their entities', async () => {
   const { entities, pending } = shardAt(store.context, 0)
   const ids = (await entities.pageByAdded(0, 1_000)).map(({ id }) => id)
   const { epoch } = (await loadOwn(store.context, 0, {})).catalog
-  await pending.add(ids.map((entityId) => ({ entityId, table: 'index_by_user', version: 7 })), { epoch })
+  await pending.add(
+    ids.map((entityId) => ({ entityId, table: 'index_by_user', version: 7 })),
+    { epoch },
+  )
   await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
   const pendingOf = async (shard: Shard): Promise<string[]> =>
     (await shard.pending.page({ limit: 500 })).map(({ entityId }) => formatId(entityId))
   const textsOf = (some: readonly Uint8Array[]): string[] => some.map(formatId).toSorted()
-  expect((await pendingOf(shardAt(store.context, 0))).toSorted()).toEqual(textsOf(ids.filter((id) => !isIn(id))))
+  expect((await pendingOf(shardAt(store.context, 0))).toSorted()).toEqual(
+    textsOf(ids.filter((id) => !isIn(id))),
+  )
   expect((await pendingOf(shardAt(store.context, 1))).toSorted()).toEqual(textsOf(ids.filter(isIn)))
 })
 
@@ -93,7 +109,14 @@ test('buckets that moved can move back, and away again', async () => {
     [1, 0],
     [0, 1],
   ] as const) {
-    await store.put({ user: 'new', rank: from, tags: [], name: `new ${from} ${Math.random()}`, group: 'g', title: 't' })
+    await store.put({
+      user: 'new',
+      rank: from,
+      tags: [],
+      name: `new ${from} ${Math.random()}`,
+      group: 'g',
+      title: 't',
+    })
     await moveBuckets(store, { from, to, buckets: SOME_BUCKETS })
     const fresh = await openStore(driver)
     expect(await contentsOf(fresh)).toEqual(await contentsOf(store))

@@ -1,4 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
+import type { LayoutMove } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import { announceUndo, withdrawMove, withdrawUndo } from './announce.ts'
 import { discardAll, isForeign, type Emptied } from './empty.ts'
@@ -39,7 +40,7 @@ async function endAttempt(work: MoveWork): Promise<OwnBuckets> {
     context,
     move.from,
     ({ serves }) => {
-      if (ofMove(serves.away, move.id).length > 0) throw tooLate(work)
+      if (ofMove(serves.away, move.id).length > 0) throw handedOver(move)
       return ofMove(serves.leaving, move.id).length === 0
         ? undefined
         : { ...serves, leaving: ofOthers(serves.leaving, move.id) }
@@ -67,7 +68,8 @@ async function discardCopies(work: MoveWork): Promise<Emptied> {
   return discarded
 }
 
-function tooLate({ move: { id, to } }: MoveWork): LooseleafError {
+/** Makes the error of an undo that comes too late. */
+export function handedOver({ id, to }: Pick<LayoutMove, 'id' | 'to'>): LooseleafError {
   return new LooseleafError(
     'CONFLICT',
     `Move ${id} cannot be undone: shard ${to} has some of its buckets already. Finish it with resumeMoves, then move the buckets back.`,
