@@ -179,3 +179,15 @@ export {
   type WhereOf,
 } from '@looseleaf/kinds'
 export { defineConfig, shardsFrom, type LooseleafConfig } from '@looseleaf/cli'
+export {
+  movesOf,
+  moveBuckets,
+  resumeMoves,
+  undoMove,
+  type MoveCounts,
+  type MoveOptions,
+  type MoveProgress,
+  type MoveReport,
+  type MoveStep,
+  type SealTimes,
+} from '@looseleaf/mover'

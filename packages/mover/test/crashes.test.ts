@@ -58,7 +58,7 @@ describe.each([
   ['before its last call', false],
   ['after its last call', true],
 ])('a mover that dies %s', (_, withEffect) => {
-  test('is followed by another one, which finishes the move, wherever it was', async () => {
+  test('another mover finishes the move, at whatever step the first one died', async () => {
     const steps = new Set<string>()
     for (const calls of deaths(withEffect ? 3 : 9)) {
       const driver = await memoryShards(2).connect()
@@ -76,7 +76,7 @@ describe.each([
     )
   }, 120_000)
 
-  test('can be undone by another one until the first group was handed over, and only finished after that', async () => {
+  test('another mover undoes the move until its first group was handed over, and can only finish it after that', async () => {
     let undone = 0
     let finished = 0
     for (const calls of deaths(withEffect ? 5 : 11)) {
@@ -102,7 +102,7 @@ describe.each([
   }, 120_000)
 })
 
-test('an undo that dies is followed by another one, wherever it was', async () => {
+test('another mover finishes an undo, at whatever step the first one died', async () => {
   for (let calls = 1; calls < 200; calls += isLong ? 1 : 9) {
     const driver = await memoryShards(2).connect()
     const before = await contentsOf(await filledStore(driver, COUNT))

@@ -83,6 +83,12 @@ export const packages: Readonly<Record<string, Allowance>> = {
     neverReaches: noDriver,
     moreEntries: ['internal'],
   },
+  '@looseleaf/mover': {
+    workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/protocol'],
+    thirdParty: [],
+    neverReaches: noDriver,
+    moreEntries: ['internal'],
+  },
   '@looseleaf/changes': {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/protocol', '@looseleaf/store'],
     thirdParty: ['p-limit'],
@@ -143,6 +149,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
       '@looseleaf/driver-mysql',
       '@looseleaf/driver-sqlite',
       '@looseleaf/kinds',
+      '@looseleaf/mover',
       '@looseleaf/store',
     ],
     thirdParty: [],

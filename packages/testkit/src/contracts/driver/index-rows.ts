@@ -212,6 +212,16 @@ export function indexContract(runner: TestFunctions, make: MakeDriverHarness): v
     expect(await rowsOf(bench.shard, index, [entityId])).toEqual([])
   })
 
+  test('a removal of rows with another epoch is STALE_EPOCH, and deletes nothing', async () => {
+    const index = await freshIndex(bench.shard, 'integer', 'string')
+    const [entityId, key] = [newId(), [7n, Buffer.from('fenced')]]
+    await index.upsert([{ key, entityId, version: 5 }])
+    const removals = [{ key, entityId, before: 6 }]
+    expect(await codeOf(index.remove(removals, { epoch: 2 }))).toBe('STALE_EPOCH')
+    expect(await index.remove(removals, { epoch: 1 })).toBe(1)
+    expect(await index.remove(removals, { epoch: 1 })).toBe(0)
+  })
+
   test('hundreds of rows are written and removed in one call', async () => {
     const index = await freshIndex(bench.shard, 'integer', 'number')
     const rows = Array.from({ length: 400 }, (_, i) => ({

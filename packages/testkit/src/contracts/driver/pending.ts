@@ -32,6 +32,16 @@ export function pendingContract(runner: TestFunctions, make: MakeDriverHarness):
     expect((await bench.shard.pending.tables()).toSorted()).toEqual(['index_a', 'index_b'])
   })
 
+  test('a removal of pending rows with another epoch is STALE_EPOCH, and deletes nothing', async () => {
+    const entity = newEntity(7)
+    await bench.shard.entities.insert([{ ...entity, deferred: ['index_a'] }], { epoch })
+    const removals = [{ entityId: entity.id, table: 'index_a', before: 8 }]
+    expect(await codeOf(bench.shard.pending.remove(removals, { epoch: epoch + 1 }))).toBe('STALE_EPOCH')
+    expect(await rowsOf(entity.id)).toEqual([['index_a', 7]])
+    expect(await bench.shard.pending.remove(removals, { epoch })).toBe(1)
+    expect(await bench.shard.pending.remove(removals, { epoch })).toBe(0)
+  })
+
   test('pages return all pending rows in order, without excluded tables', async () => {
     const tables = ['index_a', 'index_b', 'index_c']
     const entities = Array.from({ length: 7 }, () => ({ ...newEntity(1), deferred: tables }))
