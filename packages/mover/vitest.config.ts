@@ -1,1 +1,1 @@
-export { default } from '@looseleaf-tooling/vitest/shared-modules'
+export { default } from '@looseleaf-tooling/vitest'

@@ -25,7 +25,7 @@ export type MoveStep = (typeof moveSteps)[number]
 export interface MoveCounts {
   /** Entities, tombstones and index rows that were read on the source. */
   read: number
-  /** Entities and tombstones that were copied. One that was written during the move counts again. */
+  /** Entities and tombstones that were copied. An entity that was written during the move counts again. */
   entities: number
   /** Index rows that were copied. */
   rows: number

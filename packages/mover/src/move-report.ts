@@ -20,7 +20,7 @@ export interface MoveReport {
   readonly state: MoveStep
   /** The process that works on the move; undefined if none does. */
   readonly holder: { readonly worker: string; readonly since: Date } | undefined
-  /** What comes next, for people; undefined once the move is over. */
+  /** Next step, for people; undefined once the move is over. */
   readonly next: string | undefined
   /** Reason why the move waits or has stopped, for people; undefined if it does not. */
   readonly heldUpBy: string | undefined

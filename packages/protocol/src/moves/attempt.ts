@@ -15,7 +15,7 @@ export interface Attempt {
   readonly buckets: string
 }
 
-/** Where copies go: the epoch that fences them at the target, and their time of writing. */
+/** Fence of the copies at the target, and their time of writing. */
 export interface CopyTarget {
   readonly epoch: number
   /** A floor of the target, in microseconds since 1970. */

@@ -51,7 +51,7 @@ async function dueFrom(
   const isDue = (away: AwayBuckets): boolean => away.to === number && hasAttempt(target.serves.coming, away)
   const visible = await loadOwn(context, from, options)
   if (!visible.serves.away?.some(isDue)) return []
-  // What is there before and after a flush is durable.
+  // A record that is there before and after a flush is durable.
   const { serves } = await changeOwn(context, from, () => undefined, options)
   return (serves.away ?? []).filter(isDue).map((away) => ({ ...away, from }))
 }

@@ -9,7 +9,7 @@ const PAGE = 2_000
 export interface Comparison {
   /** Entities and tombstones that were compared. */
   readonly compared: number
-  /** Those of them whose copy is missing or differs. Must be 0. */
+  /** Number of compared ones whose copy is missing or differs. Must be 0. */
   readonly different: number
 }
 

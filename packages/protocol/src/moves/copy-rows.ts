@@ -13,9 +13,9 @@ import { pagesOfRows } from './row-pages.ts'
 export interface CopiedRows {
   /** Rows of the source that were read. */
   readonly read: number
-  /** Those of the move's buckets. */
+  /** Rows among them in the move's buckets. */
   readonly found: number
-  /** Those that were written at the target. */
+  /** Rows among these that were written at the target. */
   readonly written: number
 }
 
