@@ -81,10 +81,11 @@ export {
 } from './catalog/catalog.ts'
 export { bucketsOf, firstLayout } from './catalog/layout.ts'
 export type { StoreDriver } from './catalog/store-driver.ts'
-export { createPlacement, placementOfRouter, type Placement } from './catalog/placement.ts'
+export { createPlacement, isWritable, placementOfRouter, type Placement } from './catalog/placement.ts'
 export { changeCatalog, changeCatalogContents, propagateCatalog } from './catalog/change-catalog.ts'
 export { contentsOf } from './catalog/catalog-contents.ts'
 export { changeServes, copiedEpochs } from './catalog/shard-epochs.ts'
+export { createSharedReading } from './catalog/shared-reading.ts'
 export { hasIndexTable, indexesWithMissingTables } from './catalog/missing-tables.ts'
 export {
   askShards,

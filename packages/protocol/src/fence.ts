@@ -1,11 +1,12 @@
 import type { CallOptions } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { isWritable, type EngineContext } from '@looseleaf/index-engine/internal'
 import { commit } from './commit.ts'
+import { createBucketWait, type WaitForBucket } from './moves/until-writable.ts'
 import type { SeenEntity } from './on-disk.ts'
 import { catchUp } from './purged.ts'
 import { shardAt } from './shards.ts'
 
-/** Changes of the catalog during one fence after which it gives up. */
+/** Changes of the catalog, and waits for the entity's bucket, during one fence after which it gives up. */
 const MAX_TRIES = 8
 
 /**
@@ -21,9 +22,17 @@ export async function fence(
   stamp: number,
   { signal }: CallOptions = {},
 ): Promise<number | undefined> {
+  let wait: WaitForBucket | undefined
   for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const catalog = context.catalog.current()
+    const { epochs, placement } = catalog
+    if (!isWritable(placement, id)) {
+      // The commit of a sealed bucket would pass by the epoch of the seal, and the mover's last copy would lack it.
+      wait ??= createBucketWait(context)
+      await wait(id, catalog, { signal })
+      continue
+    }
     const version = context.clock.next(Math.max(stamp, base))
-    const { epochs, placement } = context.catalog.current()
     const number = placement.shardOfId(id)
     const { entities } = shardAt(context, number)
     const epoch = epochs[number] ?? 0

@@ -1,6 +1,6 @@
-import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { LooseleafError, type Shard } from '@looseleaf/core'
 import type { FloorState, UpdatedPlace } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { sharedByShard } from './shared-by-shard.ts'
 import { shardAt } from './shards.ts'
 
 /** Place of a follower, which has received all changes before it. */
@@ -27,13 +27,13 @@ export function requireUnpurged(
 }
 
 /**
- * Prepares the retry of a write after `STALE_EPOCH`: reloads the catalog, and advances the clock above the versions of purged
- * tombstones, in case an insert was rejected because the clock is behind them.
+ * Prepares the retry of a write after `STALE_EPOCH`: reads the shard's catalog, and advances the clock above the versions of purged
+ * tombstones, in case an insert was rejected because the clock is behind them. The calls of a process share the statements.
  */
-export async function catchUp(context: EngineContext, shard: number, options: CallOptions): Promise<void> {
+export const catchUp = sharedByShard(async (context, shard) => {
   const [, { purged }] = await Promise.all([
-    context.catalog.reload(options),
-    shardAt(context, shard).entities.floor(options),
+    context.catalog.reloadShard(shard),
+    shardAt(context, shard).entities.floor(),
   ])
   context.clock.next(purged.version)
-}
+})

@@ -1,8 +1,15 @@
-import { isLooseleafError, type CallOptions, type LooseleafError, type Router } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  type CallOptions,
+  type LooseleafError,
+  type Router,
+  type Shard,
+} from '@looseleaf/core'
 import { abortedError, untilAborted } from '@looseleaf/core/internal'
-import { mergeCatalogs, type Catalog, type PlacedCatalog } from './catalog.ts'
+import { contentsEpochOf, mergeCatalogs, type Catalog, type PlacedCatalog } from './catalog.ts'
 import { createPlacement, type Placement } from './placement.ts'
-import { askMigratedShards } from './read-catalogs.ts'
+import { askMigratedShards, loadShardCatalog } from './read-catalogs.ts'
+import { createSharedReading } from './shared-reading.ts'
 import type { StoreDriver } from './store-driver.ts'
 
 /** The process's copy of the catalog. */
@@ -21,6 +28,11 @@ export interface CatalogHolder {
    * keeps its last known catalog. Rejects if no shard answers, and if the layout does not fit the shards of this process.
    */
   reload(options?: CallOptions): Promise<PlacedCatalog>
+  /**
+   * Reads the catalog of one shard, shared like `reload`; those of all shards if its contents have changed. Enough after a change of the
+   * buckets that the shard serves. Rejects if the shard does not answer.
+   */
+  reloadShard(number: number, options?: CallOptions): Promise<PlacedCatalog>
   /** Takes over a catalog that was just read. Ignores one with a lower epoch of any shard. */
   adopt(catalog: Catalog): void
 }
@@ -30,8 +42,6 @@ export function createCatalogHolder(driver: StoreDriver, router: Router, initial
   let current: PlacedCatalog = { ...initial, placement }
   let refusal: LooseleafError | undefined
   let adoptions = 0
-  let reading: Promise<PlacedCatalog> | undefined
-  let next: Promise<PlacedCatalog> | undefined
 
   function placementOf(catalog: Catalog): Placement {
     try {
@@ -56,35 +66,56 @@ export function createCatalogHolder(driver: StoreDriver, router: Router, initial
     if (catalog.epochs.every((epoch, shard) => epoch >= (current.epochs[shard] ?? 0))) replace(catalog)
   }
 
-  function read(): Promise<PlacedCatalog> {
-    const before = adoptions
-    reading = askMigratedShards(driver)
-      .then(({ catalogs, silent }) => {
-        const catalog = mergeCatalogs(
-          catalogs.map((answer, shard) => answer ?? current.shards[shard]),
-          [...silent.values()],
-        )
-        // If no reading has overtaken this one, a lower epoch means that a failover has lost a change of the catalog.
-        if (adoptions === before) replace(catalog)
-        else adopt(catalog)
-        return current
-      })
-      .catch((error: unknown) => {
-        if (isLooseleafError(error, 'STORE_TOO_NEW')) refusal = error
-        throw error
-      })
-      .finally(() => {
-        reading = undefined
-      })
-    return reading
+  /** Takes over a catalog that was read since this number of adoptions. */
+  function takeOver(catalog: Catalog, before: number): PlacedCatalog {
+    // If no reading has overtaken this one, a lower epoch means that a failover has lost a change of the catalog.
+    if (adoptions === before) replace(catalog)
+    else adopt(catalog)
+    return current
   }
 
-  function readNext(after: Promise<PlacedCatalog>): Promise<PlacedCatalog> {
-    const begin = (): Promise<PlacedCatalog> => {
-      next = undefined
-      return read()
+  async function refusing(work: Promise<PlacedCatalog>): Promise<PlacedCatalog> {
+    try {
+      return await work
+    } catch (error) {
+      if (isLooseleafError(error, 'STORE_TOO_NEW')) refusal = error
+      throw error
     }
-    return after.then(begin, begin)
+  }
+
+  async function readAll(): Promise<PlacedCatalog> {
+    const before = adoptions
+    const { catalogs, silent } = await askMigratedShards(driver)
+    const known = catalogs.map((answer, shard) => answer ?? current.shards[shard])
+    return takeOver(mergeCatalogs(known, [...silent.values()]), before)
+  }
+
+  async function readShard(number: number): Promise<PlacedCatalog> {
+    const before = adoptions
+    const shard = driver.shards[number] as Shard
+    const found = await loadShardCatalog(shard)
+    const known = current.shards[number]
+    if (found === undefined || known === undefined || contentsEpochOf(found) !== contentsEpochOf(known))
+      return reading()
+    if (found.epoch === known.epoch) return current
+    const silent = current.silent.filter((error) => error.shard !== shard.name)
+    return takeOver(mergeCatalogs(current.shards.with(number, found), silent), before)
+  }
+
+  const reading = createSharedReading(() => refusing(readAll()))
+  /** By shard number. A shard may join later. */
+  const shardReadings = new Map<number, () => Promise<PlacedCatalog>>()
+
+  function readingOf(number: number): () => Promise<PlacedCatalog> {
+    const known = shardReadings.get(number)
+    if (known !== undefined) return known
+    const made = createSharedReading(() => refusing(readShard(number)))
+    shardReadings.set(number, made)
+    return made
+  }
+
+  function waitFor(read: () => Promise<PlacedCatalog>, { signal }: CallOptions = {}): Promise<PlacedCatalog> {
+    return signal?.aborted ? Promise.reject(abortedError(signal)) : untilAborted(read(), signal)
   }
 
   return {
@@ -94,11 +125,8 @@ export function createCatalogHolder(driver: StoreDriver, router: Router, initial
     },
     latest: () => current,
     adopt,
-    reload(options) {
-      if (options?.signal?.aborted) return Promise.reject(abortedError(options.signal))
-      if (reading !== undefined) next ??= readNext(reading)
-      return untilAborted(next ?? read(), options?.signal)
-    },
+    reload: (options) => waitFor(reading, options),
+    reloadShard: (number, options) => waitFor(readingOf(number), options),
   }
 }
 

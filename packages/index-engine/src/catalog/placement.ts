@@ -25,6 +25,11 @@ export interface Placement {
   readonly shardOfBucket?: readonly number[] | undefined
 }
 
+/** Tells whether the entity may be written now: the owner of its bucket serves it, and is not handing it over. */
+export function isWritable({ isSealed, isServed }: Placement, id: Uint8Array): boolean {
+  return !isSealed(id) && isServed(id)
+}
+
 /** The shards of index rows and claims, by the value of their `shardOn`. */
 export interface RowPlacement {
   /** Returns the shard where rows of an id, or of another uuid, are read. */

@@ -68,6 +68,11 @@ export function tooLate(
   cause: LooseleafError | undefined,
 ): LooseleafError {
   const entity = formatId(id)
+  if (tries === 0) {
+    const waited =
+      'its bucket was being moved to another shard during all of writeTimeoutMs, and nothing was written'
+    return new LooseleafError('DEADLINE', `Entity ${entity}: ${waited}.`, { entity, shard, cause })
+  }
   const attempts = `${tries} ${tries === 1 ? 'attempt' : 'attempts'} failed within writeTimeoutMs`
   const reason = cause === undefined ? '' : ` The last one failed with: ${cause.message}`
   const message = `Entity ${entity}: ${attempts}, and no further one begins.${reason}`
@@ -81,7 +86,7 @@ export function tooManyAttempts(
   cause: LooseleafError | undefined,
 ): LooseleafError {
   const entity = formatId(id)
-  const message = `Entity ${entity}: other writers, or changes of the catalog, came first ${tries} times in a row.`
+  const message = `Entity ${entity}: other writers came first ${tries} times in a row.`
   return new LooseleafError('CONFLICT', message, { entity, shard, cause })
 }
 

@@ -1,14 +1,16 @@
 import { isLooseleafError, type LooseleafError, type CallOptions } from '@looseleaf/core'
 import { elapsedBy, isUndecodable, isUndone, isVersion } from '@looseleaf/core/internal'
-import { isPending, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
+import { isPending, isWritable, type EngineContext, type Placement } from '@looseleaf/index-engine/internal'
 import {
   catchUp,
   commit,
+  createBucketWait,
   movedOrUndone,
   type CommitOutcome,
   type EntityWrites,
   type PlacedKey,
   type RowFailure,
+  type WaitForBucket,
 } from '@looseleaf/protocol/internal'
 import {
   committedAttempt,
@@ -156,7 +158,7 @@ export function createEntityWriter(
     return failures.length === 0
   }
 
-  /** Repeats attempts until one wins or the decision is to write nothing. Adds attempts without an answer to `unsettled`. */
+  /** Repeats attempts until one wins or the decision is to write nothing. Waits for a bucket that is handed over. Adds attempts without an answer to `unsettled`. */
   async function writeInAttempts(
     id: Uint8Array,
     decide: Decide,
@@ -193,23 +195,35 @@ export function createEntityWriter(
     let obstacle: LooseleafError | undefined
     /** The entity, with its shard by the catalog of the last attempt. */
     let target: WriteTarget | undefined
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const isLate = tries > 0 && now() >= endsAt
+    /** All attempts that have begun. Those refused by a changed epoch are no tries: a move changes the epoch for each group of buckets. */
+    let attempts = 0
+    let tries = 0
+    let wait: WaitForBucket | undefined
+    while (tries < MAX_TRIES) {
+      const isLate = (attempts > 0 || wait !== undefined) && now() >= endsAt
       // All shards of the attempt come from this catalog, whose epoch the commit carries.
       const catalog = context.catalog.current()
       const { placement } = catalog
       const shard = placement.shardOfId(id)
       const lane = lanesOf(shard)
       target = { id, shard: lane.shard }
-      if (isLate && unsettled.size === 0) throw tooLate(target, tries, obstacle)
-      const found = isFresh && tries === 0 ? NOTHING : await find(id, lane, signal)
+      if (isLate && unsettled.size === 0) throw tooLate(target, attempts, obstacle)
+      if (!isLate && !isWritable(placement, id)) {
+        wait ??= createBucketWait(context, endsAt)
+        await wait(id, catalog, { signal })
+        continue
+      }
+      const isFirst = attempts === 0
+      attempts++
+      const found = isFresh && isFirst ? NOTHING : await find(id, lane, signal)
       const landed = committedAttempt(unsettled, found)
       if (landed !== undefined) {
         if (await isDurable(id, found.version, signal)) return committed(found.version, landed)
+        tries++
         continue
       }
       requireSameBase(unsettled, found, target)
-      if (isLate) throw tooLate(target, tries, obstacle)
+      if (isLate) throw tooLate(target, attempts - 1, obstacle)
 
       const oldKeys = keysOf(catalog, found.bag)
       const bag = decide(found)
@@ -223,17 +237,17 @@ export function createEntityWriter(
       const version = context.clock.next(found.version)
       // The commit carries this shard's epoch, so its catalog decides. The catalogs of other shards may be one change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
-      const isNewId = isFresh && tries === 0
+      const isNewId = isFresh && isFirst
       obstacle = undefined
       let sent: Attempt | undefined
       let outcome: CommitOutcome | 'undone'
+      const epoch = catalog.epochs[shard] ?? 0
       try {
         if (rows.claimed.length > 0) await claim(placement, rows.claimed, id, version, isNewId, signal)
         const upserts = upsertEarly(placement, rows, id, version, found.version, signal)
         const failures = upserts === NONE ? NONE : await upserts
         const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
         if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
-        const epoch = catalog.epochs[shard] ?? 0
         sent = { found, body, bag, rows, catalog, shard, indexed: deferred.length === 0 }
         const row = { id, version, body, base: found.version, epoch, deferred }
         outcome = await commit(row, writesOf(lane, signal), (error) => (obstacle = error))
@@ -246,12 +260,16 @@ export function createEntityWriter(
       if (outcome === 'won') return committed(version, sent as Attempt)
       happened({ kind: 'attempt', outcome, shard: lane.shard })
       supersededRows.push(...rows.gained)
-      if (outcome === 'stale') await catchUp(context, shard, { signal })
+      if (outcome === 'stale') {
+        await catchUp(context, shard, { signal })
+        if (context.catalog.latest().epochs[shard] !== epoch) continue
+      }
       if (outcome === 'unsettled')
         unsettled.set(version, { ...(sent as Attempt), reason: obstacle as LooseleafError })
       const collides = outcome === 'superseded' || outcome === 'undone'
       const pause = collides ? Math.min(pauseAfter(tries, context.random), endsAt - now()) : 0
-      if (pause > 0 && tries < MAX_TRIES - 1) await context.time.sleep(pause, signal)
+      tries++
+      if (pause > 0 && tries < MAX_TRIES) await context.time.sleep(pause, signal)
     }
     throw tooManyAttempts(target as WriteTarget, MAX_TRIES, obstacle)
   }

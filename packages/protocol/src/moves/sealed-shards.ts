@@ -1,0 +1,80 @@
+import type { CallOptions } from '@looseleaf/core'
+import { elapsedBy, untilAborted } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { breakSeal } from './break-seal.ts'
+
+/** Milliseconds between two looks at the catalog of a shard with sealed buckets. */
+const LOOK_MS = 5
+
+/** A call that waits until the catalog of a shard has another epoch. Times are of the clock of `elapsedBy`, in milliseconds. */
+export interface SealWait {
+  readonly epoch: number
+  /** From then on the call waits no longer for the mover: it has the seal taken away. */
+  readonly breaksAt: number
+  /** From then on the call does not wait at all. */
+  readonly endsAt: number
+}
+
+interface WaitingCall extends SealWait {
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The waiting calls of each shard on which this process waits. */
+const waitingOf = new WeakMap<EngineContext, Map<number, Set<WaitingCall>>>()
+
+/**
+ * Waits until a shard has another epoch, takes its seals away when the first call has no patience left, and returns at the end of the wait.
+ * All calls of a process that wait for one shard share the looks at its catalog. Rejects if the shard does not answer.
+ */
+export async function untilUnsealed(
+  context: EngineContext,
+  shard: number,
+  wait: SealWait,
+  { signal }: CallOptions,
+): Promise<void> {
+  const shards = waitingOf.get(context) ?? new Map<number, Set<WaitingCall>>()
+  waitingOf.set(context, shards)
+  const found = shards.get(shard)
+  const calls = found ?? new Set()
+  shards.set(shard, calls)
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const call = { ...wait, resolve, reject }
+  calls.add(call)
+  if (found === undefined) {
+    // The looks serve all calls, so they belong to the trace of none.
+    context.events.detached(() =>
+      look(context, shard, calls)
+        .catch((error: unknown) => calls.forEach((each) => each.reject(error)))
+        .finally(() => shards.delete(shard)),
+    )
+  }
+  try {
+    await untilAborted(promise, signal)
+  } finally {
+    calls.delete(call)
+  }
+}
+
+/** Looks at the catalog of a shard until no call waits for it. */
+async function look(context: EngineContext, shard: number, calls: Set<WaitingCall>): Promise<void> {
+  const now = elapsedBy(context.time)
+  for (;;) {
+    const catalog = await context.catalog.reloadShard(shard)
+    const epoch = catalog.epochs[shard]
+    const impatient: WaitingCall[] = []
+    for (const call of calls) {
+      if (call.epoch !== epoch || now() >= call.endsAt) end(calls, call)
+      else if (now() >= call.breaksAt) impatient.push(call)
+    }
+    if (calls.size === 0) return
+    const [first] = impatient
+    if (first !== undefined) await breakSeal(context, shard, first.epoch)
+    else await context.time.sleep(LOOK_MS)
+  }
+}
+
+function end(calls: Set<WaitingCall>, call: WaitingCall): void {
+  calls.delete(call)
+  call.resolve()
+}

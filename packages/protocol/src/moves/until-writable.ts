@@ -1,0 +1,53 @@
+import type { CallOptions } from '@looseleaf/core'
+import { elapsedBy } from '@looseleaf/core/internal'
+import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
+import { sharedByShard } from '../shared-by-shard.ts'
+import { beginTarget } from './begin-target.ts'
+import { untilUnsealed } from './sealed-shards.ts'
+
+/** Milliseconds that one write waits for sealed buckets in all, before it has the seal taken away. */
+const PATIENCE_MS = 1_000
+/** Milliseconds before a call looks again at a bucket that its new shard cannot begin to serve yet. */
+const PAUSE_MS = 50
+
+/**
+ * Waits once for the bucket of an entity that `isWritable` by this catalog denies. The process's catalog has changed when it resolves, so take
+ * the entity's shard from that, and ask again.
+ */
+export type WaitForBucket = (id: Uint8Array, catalog: PlacedCatalog, options: CallOptions) => Promise<void>
+
+/**
+ * Creates the wait of one write, whose time is counted over all of its buckets and attempts. A sealed bucket is waited for until its shard has
+ * another epoch, for one second in all; then its seal is taken away. A bucket that nobody serves begins at its new shard.
+ *
+ * The new shard may be served before this process has noticed, so its catalog is read first. It cannot begin if a crash of the old shard has
+ * undone the change that gave the bucket up; all catalogs are read then, which tell the owner.
+ *
+ * Resolves early at `endsAt`, by the clock of `elapsedBy`. Rejects if a shard does not answer; nothing was written then.
+ */
+export function createBucketWait(context: EngineContext, endsAt = Infinity): WaitForBucket {
+  const now = elapsedBy(context.time)
+  let patienceMs = PATIENCE_MS
+  return async (id, { epochs, placement }, options) => {
+    const shard = placement.shardOfId(id)
+    if (placement.isSealed(id)) {
+      const begin = now()
+      const wait = { epoch: epochs[shard] ?? 0, breaksAt: begin + patienceMs, endsAt }
+      await untilUnsealed(context, shard, wait, options)
+      patienceMs = Math.max(0, patienceMs - (now() - begin))
+      return
+    }
+    const isServed = (catalog: PlacedCatalog): boolean =>
+      catalog.placement.shardOfId(id) !== shard || catalog.placement.isServed(id)
+    if (isServed(await context.catalog.reloadShard(shard, options))) return
+    await begin(context, shard, options)
+    if (isServed(context.catalog.current())) return
+    if (isServed(await context.catalog.reload(options))) return
+    await context.time.sleep(Math.max(0, Math.min(PAUSE_MS, endsAt - now())), options.signal)
+  }
+}
+
+const begin = sharedByShard(async (context, shard) => {
+  await beginTarget(context, shard)
+  await context.catalog.reloadShard(shard)
+})
