@@ -18,6 +18,7 @@ import {
   shardsOfRow,
   tableSpec,
   type EngineContext,
+  type PlacedCatalog,
   type Placement,
 } from '@looseleaf/index-engine/internal'
 import { fence } from './fence.ts'
@@ -102,8 +103,12 @@ export async function takeKeyAt(
     if (isHeld(claim, { entityId, version })) return undefined
     // The claim was deleted in between, or belongs to an earlier attempt of this entity.
     if (claim === undefined || sameId(claim.entityId, entityId)) continue
+    const catalog = context.catalog.current()
     const holder = await readHolder(context, claim.entityId, signal)
-    if (await hasKey(context, entry, key, holder.row)) return claim.entityId
+    if (await hasKey(context, entry, key, holder.row)) {
+      if (await isOwned(context, claim.entityId, catalog, signal)) return claim.entityId
+      continue
+    }
     const isInFlight = claim.version > holder.version
     if (isInFlight && !isOver(claim)) {
       await context.time.sleep(1 + context.random.next() * PAUSE_MS, signal)
@@ -147,6 +152,22 @@ async function readHolder(
   const { entities } = shardAt(context, context.catalog.current().placement.shardOfId(id))
   const [row] = await entities.read([id], { signal })
   return { id, version: row?.version ?? 0, row }
+}
+
+/**
+ * Tells whether the shard where an entity was read has owned it, after a read by this catalog. An older owner may still have a state with
+ * the key, which the entity has given up on its new shard since. Asks nothing in a store that knows of no move.
+ */
+async function isOwned(
+  context: EngineContext,
+  id: Uint8Array,
+  { epochs, layout, placement }: PlacedCatalog,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (layout?.moves === undefined) return true
+  const shard = placement.shardOfId(id)
+  const found = await context.catalog.reloadShard(shard, { signal })
+  return found.epochs[shard] === epochs[shard]
 }
 
 /** Tells whether an entity is committed with the key. A body that cannot be decoded may have the key, so it counts as having it. */
