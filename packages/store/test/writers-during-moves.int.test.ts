@@ -2,7 +2,7 @@ import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { DataStore } from '@looseleaf/store'
 import { test } from 'vitest'
-import { byMail, writeDuringMove } from './writers-during-moves.ts'
+import { byMail, checkWritesDuringMove } from './writers-during-moves.ts'
 
 test('no call of eight writers on MariaDB fails, and no write is lost, while 16 groups of buckets are handed over', async () => {
   const { urls } = await freshShards(2)
@@ -10,7 +10,7 @@ test('no call of eight writers on MariaDB fails, and no write is lost, while 16 
   try {
     const open = (): Promise<DataStore> =>
       DataStore.open({ shards: mysqlShards(urls), indexes: [byMail], migrate: true })
-    await writeDuringMove(driver, open, 16)
+    await checkWritesDuringMove(driver, open, 16)
   } finally {
     await driver.close()
   }

@@ -1,7 +1,6 @@
-import type { Driver, Entity, EntityId } from '@looseleaf/core'
+import { parseId, type Driver, type Entity, type EntityId } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
-import { parseId } from '@looseleaf/core'
-import { DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
 import { expect } from 'vitest'
 import { handOverOf } from './hand-over.ts'
 
@@ -38,7 +37,7 @@ async function write(store: DataStore, name: string, written: Written, isOver: (
 }
 
 /** Hands shard 0 over to shard 1 in groups while two processes write with eight callers, and checks what they wrote. */
-export async function writeDuringMove(
+export async function checkWritesDuringMove(
   driver: Driver,
   open: () => Promise<DataStore>,
   groups: number,

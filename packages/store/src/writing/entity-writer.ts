@@ -195,7 +195,7 @@ export function createEntityWriter(
     let obstacle: LooseleafError | undefined
     /** The entity, with its shard by the catalog of the last attempt. */
     let target: WriteTarget | undefined
-    /** All attempts that have begun. Those refused by a changed epoch are no tries: a move changes the epoch for each group of buckets. */
+    /** All attempts that have begun. An attempt that a changed epoch refused is no try: a move changes the epoch for each group of buckets. */
     let attempts = 0
     let tries = 0
     let wait: WaitForBucket | undefined
