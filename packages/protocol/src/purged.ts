@@ -1,6 +1,6 @@
 import { LooseleafError, type Shard } from '@looseleaf/core'
 import type { FloorState, UpdatedPlace } from '@looseleaf/core/internal'
-import { sharedByShard } from './shared-by-shard.ts'
+import { sharedByShard, type SharedWork } from './shared-by-shard.ts'
 import { shardAt } from './shards.ts'
 
 /** Place of a follower, which has received all changes before it. */
@@ -30,7 +30,7 @@ export function requireUnpurged(
  * Prepares the retry of a write after `STALE_EPOCH`: reads the shard's catalog, and advances the clock above the versions of purged
  * tombstones, in case an insert was rejected because the clock is behind them. The calls of a process share the statements.
  */
-export const catchUp = sharedByShard(async (context, shard) => {
+export const catchUp: SharedWork = sharedByShard(async (context, shard) => {
   const [, { purged }] = await Promise.all([
     context.catalog.reloadShard(shard),
     shardAt(context, shard).entities.floor(),

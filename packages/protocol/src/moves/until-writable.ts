@@ -23,18 +23,19 @@ export type WaitForBucket = (id: Uint8Array, catalog: PlacedCatalog, options: Ca
  * The new shard may be served before this process has noticed, so its catalog is read first. It cannot begin if a crash of the old shard has
  * undone the change that gave the bucket up; all catalogs are read then, which tell the owner.
  *
- * Resolves early at `endsAt`, by the clock of `elapsedBy`. Rejects if a shard does not answer; nothing was written then.
+ * Resolves early at `endsAt`, by the clock of `elapsedBy`, if it is given. Rejects if a shard does not answer; nothing was written then.
  */
-export function createBucketWait(context: EngineContext, endsAt = Infinity): WaitForBucket {
+export function createBucketWait(context: EngineContext, endsAt?: number): WaitForBucket {
   const now = elapsedBy(context.time)
+  const end = endsAt ?? Infinity
   let patienceMs = PATIENCE_MS
   return async (id, { epochs, placement }, options) => {
     const shard = placement.shardOfId(id)
     if (placement.isSealed(id)) {
-      const begin = now()
-      const wait = { epoch: epochs[shard] ?? 0, breaksAt: begin + patienceMs, endsAt }
+      const begun = now()
+      const wait = { epoch: epochs[shard] ?? 0, breaksAt: begun + patienceMs, endsAt: end }
       await untilUnsealed(context, shard, wait, options)
-      patienceMs = Math.max(0, patienceMs - (now() - begin))
+      patienceMs = Math.max(0, patienceMs - (now() - begun))
       return
     }
     const isServed = (catalog: PlacedCatalog): boolean =>
@@ -43,7 +44,7 @@ export function createBucketWait(context: EngineContext, endsAt = Infinity): Wai
     await begin(context, shard, options)
     if (isServed(context.catalog.current())) return
     if (isServed(await context.catalog.reload(options))) return
-    await context.time.sleep(Math.max(0, Math.min(PAUSE_MS, endsAt - now())), options.signal)
+    await context.time.sleep(Math.max(0, Math.min(PAUSE_MS, end - now())), options.signal)
   }
 }
 
