@@ -17,7 +17,6 @@ export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { forEachShard, type EachShardOptions } from './joined-shards.ts'
 export { lastingPage } from './lasting-page.ts'
-export { beginTarget } from './moves/begin-target.ts'
 export { createBucketWait, type WaitForBucket } from './moves/until-writable.ts'
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
 export { openedTo } from './opened-connections.ts'
