@@ -32,6 +32,7 @@ import type { EntityCache } from './reading/freshness/entity-cache.ts'
 import type { EntityReader } from './reading/entities/entity-reader.ts'
 import { openCache } from './reading/freshness/open-cache.ts'
 import { damagedHandler } from './reading/entities/damaged-handler.ts'
+import { createOwnerCheck } from './reading/owners/owner-check.ts'
 import { createReplicaReads, type ReplicaReads } from './reading/freshness/replica-reads.ts'
 import {
   createEntityWriter,
@@ -53,6 +54,7 @@ import { scanDamaged, scanEntities } from './reading/entities/scan-entities.ts'
 import { createStoreShards, type StoreShards } from './shards/store-shards.ts'
 import { perShard } from './calls/per-shard.ts'
 import { createShardLanes, type LanesOf } from './calls/shard-lanes.ts'
+import { createLooks, type Looks } from './catalog/shard-looks.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Edit,
@@ -79,6 +81,7 @@ export class DataStore extends StoreQueries {
   readonly shards: StoreShards
   readonly #lanes: LanesOf
   readonly #replicas: ReplicaReads
+  readonly #looks: Looks
   readonly #reader: EntityReader
   readonly #cache: EntityCache | undefined
   readonly #writer: EntityWriter
@@ -92,8 +95,11 @@ export class DataStore extends StoreQueries {
     onWarning: (message: string) => void,
     observing: Observing,
   ) {
-    const lanes: LanesOf = perShard(context.driver, (shard) => createShardLanes(shard, observing)).at
-    const replicas = createReplicaReads(context, lanes, cache, observing, onWarning)
+    const looks = createLooks(context)
+    const lanes: LanesOf = perShard(context.driver, (shard, number) =>
+      createShardLanes(shard, observing, createOwnerCheck(context, looks, { shard, number })),
+    ).at
+    const replicas = createReplicaReads(context, lanes, looks, cache, observing, onWarning)
     const { reader } = replicas.primary
     super(context, replicas, observing)
     const indexRows = createIndexRowWriter(context, lanes)
@@ -101,6 +107,7 @@ export class DataStore extends StoreQueries {
     this.shards = createStoreShards(context, this.calls)
     this.#lanes = lanes
     this.#replicas = replicas
+    this.#looks = looks
     this.#reader = reader
     this.#cache = cache
     this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy, observing)
@@ -329,6 +336,7 @@ export class DataStore extends StoreQueries {
     this.#closing ??= this.context.closing
       .end(this.calls.close())
       .then(() => Promise.all([this.#removals.close(), this.#cache?.close(), this.#replicas.close()]))
+      .then(() => this.#looks.close())
       .then(() => this.context.driver.close())
     await this.#closing
   }

@@ -8,6 +8,8 @@ export interface BucketOwners {
   readonly sealed: ReadonlySet<number>
   /** Buckets that their new shard has not begun to serve, by the known catalogs. */
   readonly unserved: ReadonlySet<number>
+  /** Move by which the bucket came to its owner; -1 if the owner has always had it. Undefined if that is so for all buckets. */
+  readonly arrivals: readonly number[] | undefined
 }
 
 const NONE: ReadonlySet<number> = new Set()
@@ -37,7 +39,7 @@ export function ownersOf(
   shards: readonly (ShardCatalog | undefined)[],
 ): BucketOwners {
   if (shards.every((shard) => shard?.serves === undefined))
-    return { shardOfBucket: layoutOwners, sealed: NONE, unserved: NONE }
+    return { shardOfBucket: layoutOwners, sealed: NONE, unserved: NONE, arrivals: undefined }
 
   const bucketCount = layoutOwners.length
   const serving = shards.flatMap((shard, number) =>
@@ -69,7 +71,8 @@ export function ownersOf(
     for (const { sealed: buckets = '' } of serves.leaving ?? [])
       for (const bucket of known(number, buckets)) if (shardOfBucket[bucket] === number) sealed.add(bucket)
   const unserved = new Set(latest.keys().filter((bucket) => latest[bucket]?.isServed !== true))
-  return { shardOfBucket, sealed, unserved }
+  const arrivals = latest.map((ownership) => ownership?.move ?? NEVER)
+  return { shardOfBucket, sealed, unserved, arrivals }
 }
 
 /** Tells whether an ownership is of a later move, or of the same move and begun. */

@@ -19,6 +19,11 @@ export interface Placement {
    * the catalog tells: then the change that begins comes before any read or write.
    */
   isServed(id: Uint8Array): boolean
+  /**
+   * Returns the move by which the entity's bucket came to its shard; -1 if the shard has always had it. By two catalogs with the same
+   * shard and the same arrival, the shard owned the bucket all the time in between.
+   */
+  arrivalOfId(id: Uint8Array): number
   /** The shards of index rows and claims. */
   readonly rows: RowPlacement
   /** The owner of each bucket; undefined for a router without buckets. */
@@ -70,13 +75,14 @@ export function createPlacement(
   if (buckets === undefined || layout?.scheme === undefined) return placementOfRouter(router)
   const { ofId, ofKey } = buckets
   const layoutOwners = parseBuckets(layout, buckets.shards.length)
-  const { shardOfBucket, sealed, unserved } = ownersOf(layoutOwners, shards)
+  const { shardOfBucket, sealed, unserved, arrivals } = ownersOf(layoutOwners, shards)
   const { readAt, writtenAt } = rowPlacesOf(layoutOwners, layout.moves ?? [], shardCount)
   return {
     shardCount,
     shardOfId: (id) => shardOfBucket[ofId(id)]!,
     isSealed: (id) => sealed.size > 0 && sealed.has(ofId(id)),
     isServed: (id) => unserved.size === 0 || !unserved.has(ofId(id)),
+    arrivalOfId: (id) => (arrivals === undefined ? -1 : arrivals[ofId(id)]!),
     rows: {
       readOfId: (id) => readAt[ofId(id)]!,
       readOfKey: (key) => readAt[ofKey(key)]!,
@@ -95,6 +101,7 @@ export function placementOfRouter(router: Router): Placement {
     shardOfId: (id) => router.shardOfId(id),
     isSealed: () => false,
     isServed: () => true,
+    arrivalOfId: () => -1,
     rows: {
       readOfId: (id) => router.shardOfId(id),
       readOfKey: (key) => router.shardOfKey(key),

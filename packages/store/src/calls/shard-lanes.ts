@@ -98,10 +98,26 @@ type MakeLane = <Item, Result>(
   options: Pick<LaneOptions<Item, Result>, 'run'> & Partial<LaneOptions<Item, Result>>,
 ) => Lane<Item, Result>
 
-/** Makes the lanes of a shard. `observing` attributes statements to calls, for traces and observers. */
+/** Checks the answers of one server. */
+export interface OwnerCheck {
+  /**
+   * Sends a statement for these ids, and returns its answers if the server had their entities then. Usually no other statement is sent for
+   * it. Throws `OwnerChanged` for a primary, and `SHARD_UNAVAILABLE` for a replica.
+   */
+  ask<Answers>(ids: readonly Uint8Array[], send: () => Promise<Answers>): Promise<Answers>
+}
+
+/** The check of a shard that owns every entity for ever. */
+const NO_CHECK: OwnerCheck = { ask: (_, send) => send() }
+
+/**
+ * Makes the lanes of a shard. `observing` attributes statements to calls, for traces and observers. Each read of entities goes through
+ * `owners`.
+ */
 export function createShardLanes(
   shard: Shard,
   observing?: Pick<Observing, 'workFor' | 'happened'>,
+  owners: OwnerCheck = NO_CHECK,
 ): ShardLanes {
   const byTable = new Map<string, IndexLanes>()
   const takes = new Map<string, Lane<IndexRow, IndexRow | undefined>>()
@@ -136,23 +152,28 @@ export function createShardLanes(
       maxBatch: MAX_READ_BATCH,
       enoughRows: ENOUGH_ROWS,
       run: (ids): Promise<readonly (EntityRow | BoundedRow | undefined)[]> =>
-        ids.length === 1
-          ? shard.entities.read(ids)
-          : shard.entities.readBounded(ids, Math.floor(MAX_READ_BYTES / ids.length)),
+        owners.ask<readonly (EntityRow | BoundedRow | undefined)[]>(ids, () =>
+          ids.length === 1
+            ? shard.entities.read(ids)
+            : shard.entities.readBounded(ids, Math.floor(MAX_READ_BYTES / ids.length)),
+        ),
     }),
     readLong: lane('entities', 'read long', {
       maxBytes: MAX_READ_BYTES,
       bytesOf: ({ bytes }) => bytes,
-      run: (bodies: readonly LongBody[]) => shard.entities.read(bodies.map(({ id }) => id)),
+      run(bodies: readonly LongBody[]) {
+        const ids = bodies.map(({ id }) => id)
+        return owners.ask(ids, () => shard.entities.read(ids))
+      },
     }),
     version: lane('entities', 'versions', {
       maxBatch: MAX_READ_BATCH,
       enoughRows: ENOUGH_ROWS,
-      run: (ids: readonly Uint8Array[]) => shard.entities.readVersions(ids),
+      run: (ids: readonly Uint8Array[]) => owners.ask(ids, () => shard.entities.readVersions(ids)),
     }),
     exists: lane('entities', 'exist', {
       enoughRows: ENOUGH_ROWS,
-      run: (ids: readonly Uint8Array[]) => shard.entities.exist(ids),
+      run: (ids: readonly Uint8Array[]) => owners.ask(ids, () => shard.entities.exist(ids)),
     }),
     insert: lane('entities', 'insert', {
       ...entityWrite,

@@ -1,6 +1,7 @@
 import { isLooseleafError, type Shard } from '@looseleaf/core'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine/internal'
 import { createCarefulAge } from './age.ts'
+import { LOOK_MS, type Looks } from './shard-looks.ts'
 
 /*
  * 1. Writers know every change of the catalog, because their writes carry its epoch.
@@ -8,8 +9,6 @@ import { createCarefulAge } from './age.ts'
  * 3. A process that changes something readers must know waits `NOTICE_MS` after the change is on all shards, and relies on it then.
  */
 
-/** Largest age, in milliseconds, of the catalog that a query begins with. */
-const LOOK_MS = 2_000
 /** Milliseconds after which every process knows a change. Well above `LOOK_MS`, because clocks run at different rates. */
 export const NOTICE_MS = 5_000
 
@@ -27,14 +26,18 @@ interface CatalogCheck {
   readonly answer: Promise<boolean>
 }
 
-export function createCatalogWatch({ driver, time, catalog }: EngineContext): CatalogWatch {
+export function createCatalogWatch({ driver, time, catalog }: EngineContext, looks: Looks): CatalogWatch {
   /** The age check of the last look that found the catalog in memory current. */
   let isOld = (): boolean => true
   const inFlight = new Map<number, CatalogCheck>()
 
   async function look(number: number, lookIsOld: CatalogCheck['isOld']): Promise<boolean> {
     try {
-      const found = await loadShardCatalog(driver.shards[number] as Shard)
+      const shard = driver.shards[number] as Shard
+      const found = await looks.of(shard).by(
+        () => loadShardCatalog(shard),
+        (loaded) => loaded?.epoch,
+      )
       const isKnown = (): boolean => found?.epoch === catalog.current().epochs[number]
       // The answer of one shard is enough. If the others do not answer, the next look reads them.
       // A catalog that this process cannot use throws at the next `current`.
@@ -57,9 +60,15 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext): Ca
     return begun
   }
 
+  /** Tells whether a look of another kind has found the catalog in memory current. */
+  function isCurrent(number: number): boolean {
+    const { last } = looks.of(driver.shards[number] as Shard)
+    return last !== undefined && last.epoch === catalog.current().epochs[number] && !last.isDue()
+  }
+
   return {
     async mayBePending(number) {
-      if (!isOld()) return catalog.current().mayDefer
+      if (!isOld() || isCurrent(number)) return catalog.current().mayDefer
       const current = inFlight.get(number)
       return (current === undefined || current.isOld() ? begin(number) : current).answer
     },

@@ -10,6 +10,7 @@ import {
   type TakeGroup,
 } from '@looseleaf/index-engine/internal'
 import type { ShardLanes } from '../../calls/shard-lanes.ts'
+import { createOwnerSearch } from '../owners/owner-search.ts'
 
 export interface ReadOptions extends CallOptions {
   /** Called with the error of a body that cannot be decoded. The entity is then left out. Default: the error is thrown. */
@@ -30,6 +31,8 @@ export interface EntityReader {
    * group in memory.
    */
   each(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<void>
+  /** Reads the versions of entities and tombstones in the order of `ids`; undefined for an id without either. */
+  versions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
   /** Decodes the bag of a row; undefined for a tombstone. See `decodeBody`. */
   decode(row: EntityRow, shard: string): Bag | undefined | Promise<Bag>
   /** Decodes the entity of a row; undefined for a tombstone. */
@@ -40,11 +43,15 @@ const IDS_AT_ONCE = 1024
 /** Bytes of one group, stored and decoded bodies together. A larger entity is a group of its own. */
 const GROUP_BYTES = 8 * 1024 * 1024
 
-/** Makes a reader, which finds the shard of an id by the catalog of the moment. `lanes` returns the lanes of the shard with this number. */
+/**
+ * Makes a reader, which finds the shard of an id by the catalog of the moment, and asks again where the owner has changed meanwhile.
+ * `lanes` returns the lanes of the shard with this number.
+ */
 export function createEntityReader(
-  context: Pick<EngineContext, 'catalog' | 'codec' | 'bodies'>,
+  context: Pick<EngineContext, 'catalog' | 'codec' | 'bodies' | 'time'>,
   lanes: (shard: number) => ShardLanes,
 ): EntityReader {
+  const owners = createOwnerSearch(context)
   const laneOf = (id: Uint8Array): ShardLanes => lanes(context.catalog.current().placement.shardOfId(id))
 
   /** Reads a row whose long body was left out. */
@@ -75,12 +82,32 @@ export function createEntityReader(
     }
   }
 
-  /** Reads the rows of these ids without long bodies. Submits the ids of a lane together, which makes one promise instead of one per id. */
-  async function ask(
+  /** Asks the owner of an entity, until its answer counts. */
+  async function askOwner<T>(
+    id: Uint8Array,
+    options: CallOptions,
+    send: (lanes: ShardLanes) => Promise<T>,
+  ): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await send(laneOf(id))
+      } catch (error) {
+        await owners.again(error, [id], tries, options)
+      }
+    }
+  }
+
+  /**
+   * Reads something of each of these ids. Submits the ids of a lane together, which makes one promise instead of one per id. Sets
+   * `lanesOfIds` to the lanes that answered.
+   */
+  async function ask<T>(
     ids: readonly Uint8Array[],
-    lanesOfIds: readonly ShardLanes[],
+    lanesOfIds: ShardLanes[],
+    send: (lanes: ShardLanes, ids: readonly Uint8Array[]) => Promise<readonly T[]>,
     signal: AbortSignal | undefined,
-  ): Promise<AskedRow[]> {
+    tries = 1,
+  ): Promise<T[]> {
     const places = new Map<ShardLanes, number[]>()
     for (let i = 0; i < ids.length; i++) {
       const lane = lanesOfIds[i] as ShardLanes
@@ -88,17 +115,30 @@ export function createEntityReader(
       if (group === undefined) places.set(lane, [i])
       else group.push(i)
     }
-    const rows: AskedRow[] = Array.from({ length: ids.length })
+    const found: T[] = Array.from({ length: ids.length })
     await Promise.all(
       Array.from(places, async ([lane, group]) => {
-        const found = await lane.read.submitAll(
-          group.map((place) => ids[place] as Uint8Array),
-          signal,
-        )
-        for (let i = 0; i < group.length; i++) rows[group[i] as number] = found[i]
+        const groupIds = group.map((place) => ids[place] as Uint8Array)
+        let answers: readonly T[]
+        try {
+          answers = await send(lane, groupIds)
+        } catch (error) {
+          await owners.again(error, groupIds, tries, { signal })
+          const others = groupIds.map(laneOf)
+          answers = await ask(groupIds, others, send, signal, tries + 1)
+          for (let i = 0; i < group.length; i++) lanesOfIds[group[i] as number] = others[i] as ShardLanes
+        }
+        for (let i = 0; i < group.length; i++) found[group[i] as number] = answers[i] as T
       }),
     )
-    return rows
+    return found
+  }
+
+  async function readRow(id: Uint8Array, options: CallOptions): Promise<EntityRow | undefined> {
+    return askOwner(id, options, async (lane) => {
+      const row = await lane.read.submit(id, options.signal)
+      return isWhole(row) ? row : whole(lane, row, options.signal)
+    })
   }
 
   /** Reads the long bodies of one group, starting at this place. */
@@ -108,13 +148,21 @@ export function createEntityReader(
     from: number,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    const read = async (row: BoundedRow, lane: ShardLanes): Promise<EntityRow | undefined> => {
+      try {
+        return await whole(lane, row, signal)
+      } catch (error) {
+        await owners.again(error, [row.id], 1, { signal })
+        return readRow(row.id, { signal })
+      }
+    }
     const work: Promise<void>[] = []
     let bytes = 0
     for (let i = from; i < rows.length && bytes < GROUP_BYTES; i++) {
       const row = rows[i]
       if (isWhole(row)) continue
       bytes += row.bodyBytes
-      work.push(whole(lanesOfIds[i] as ShardLanes, row, signal).then((found) => void (rows[i] = found)))
+      work.push(read(row, lanesOfIds[i] as ShardLanes).then((found) => void (rows[i] = found)))
     }
     await Promise.all(work)
   }
@@ -122,7 +170,7 @@ export function createEntityReader(
   /** Returns true if `take` wants more. */
   async function eachOf(ids: readonly Uint8Array[], options: ReadOptions, take: TakeGroup): Promise<boolean> {
     const lanesOfIds = ids.map(laneOf)
-    const rows = await ask(ids, lanesOfIds, options.signal)
+    const rows: AskedRow[] = await ask(ids, lanesOfIds, sendRead(options.signal), options.signal)
     let group: (ReadEntity | undefined)[] = []
     let bytes = 0
     for (let i = 0; i < rows.length; i++) {
@@ -153,20 +201,26 @@ export function createEntityReader(
   }
 
   return {
-    async row(id, { signal } = {}) {
-      const lane = laneOf(id)
-      const row = await lane.read.submit(id, signal)
-      return isWhole(row) ? row : whole(lane, row, signal)
-    },
-    exists: (id, { signal } = {}) => laneOf(id).exists.submit(id, signal),
+    row: (id, options = {}) => readRow(id, options),
+    exists: (id, options = {}) => askOwner(id, options, ({ exists }) => exists.submit(id, options.signal)),
+    versions: (ids, { signal } = {}) =>
+      ask(ids, ids.map(laneOf), ({ version }, of) => version.submitAll(of, signal), signal),
     // Does not call `row`, because one more promise per call is measurable.
     async get(id, { signal } = {}) {
-      const lane = laneOf(id)
-      const row = await lane.read.submit(id, signal)
-      const found = isWhole(row) ? row : await whole(lane, row, signal)
-      const decoded = found && decodeRow(context, found, lane.shard)
-      const entity = isPending(decoded) ? await decoded : decoded
-      return entity && toEntity(entity)
+      for (let tries = 1; ; tries++) {
+        const lane = laneOf(id)
+        let found: EntityRow | undefined
+        try {
+          const row = await lane.read.submit(id, signal)
+          found = isWhole(row) ? row : await whole(lane, row, signal)
+        } catch (error) {
+          await owners.again(error, [id], tries, { signal })
+          continue
+        }
+        const decoded = found && decodeRow(context, found, lane.shard)
+        const entity = isPending(decoded) ? await decoded : decoded
+        return entity && toEntity(entity)
+      }
     },
     async getMany(ids, options) {
       const entities: (Entity | undefined)[] = []
@@ -181,6 +235,12 @@ export function createEntityReader(
     entity: async (row, shard, options = {}) => decodeEntity(row, shard, options),
   }
 }
+
+/** Reads rows without long bodies. */
+const sendRead =
+  (signal: AbortSignal | undefined) =>
+  ({ read }: ShardLanes, ids: readonly Uint8Array[]): Promise<readonly AskedRow[]> =>
+    read.submitAll(ids, signal)
 
 type AskedRow = EntityRow | BoundedRow | undefined
 

@@ -120,6 +120,8 @@ describe('a crash that undoes a visible commit', () => {
   it('a follower receives a state that was replaced while its long body was read, and came back in a crash', async () => {
     const { id } = await store.put({ n: 'stays', text: Array.from({ length: 20_000 }, Math.random).join() })
     await store.put({ n: 'other' })
+    // Looks at the shard, so that the next floor is the follower's.
+    await store.get(id)
     const undoneBehindBody = once(
       isOf('read'),
       async () => {

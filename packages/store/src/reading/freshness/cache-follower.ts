@@ -93,7 +93,7 @@ export function createCacheFollower(
       signal,
     })
     // Read after the page: a failover before the page that lost the floor shows in it.
-    const { floor, purged } = await entities.floor({ signal })
+    const { floor, purged, epoch } = await entities.floor({ signal })
     // So does a purge that went past the place while this process was blocked.
     const isGone = purged.updated > followed.place.updated
     if (isGone || page.length === PAGE || floor < (followed.next ?? followed.place).updated)
@@ -101,6 +101,11 @@ export function createCacheFollower(
     // A restarted server may have lost commits that were visible before they were durable, and no change tells of that.
     if (openedTo(shard) !== followed.opened) return restart(followed)
     for (const { id, version } of page) changed(id, version)
+    // Buckets may have gone to another shard, whose writes this look has missed. By the new catalog their rows are not asked for here.
+    if (epoch !== context.catalog.latest().epochs[number]) {
+      await context.catalog.reload({ signal })
+      if (context.catalog.latest().epochs[number] !== epoch) return
+    }
     followed.knownTo = asOf
     followed.place = followed.next ?? followed.place
     followed.next = undefined

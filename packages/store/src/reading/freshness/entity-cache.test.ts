@@ -61,7 +61,11 @@ async function open(plan: FaultPlan = () => undefined, cache: CacheOptions = BIG
 }
 
 /** A context for a cache without following. */
-const contextOf = (time: Time): EngineContext => ({ time }) as EngineContext
+const contextOf = (time: Time): EngineContext =>
+  ({
+    time,
+    catalog: { latest: () => ({ placement: { arrivalOfId: () => -1 } }) },
+  }) as unknown as EngineContext
 
 const shardOf = (store: DataStore, id: EntityId): Shard =>
   memory.shards[store.context.router.shardOfId(parseId(id))]!
@@ -199,7 +203,7 @@ describe('a fresh read', () => {
     const rowOf = (version: number): EntityRow => ({ id, version, updated: 0, body: new Uint8Array([1]) })
     const early = cache.over(lanes, 0).read.submit(id)
     elapsed = 1
-    const fresh = cache.past(lanes).read.submit(id)
+    const fresh = cache.past(lanes, 0).read.submit(id)
     answers[1]!.resolve(rowOf(2))
     await fresh
     answers[0]!.resolve(rowOf(1))

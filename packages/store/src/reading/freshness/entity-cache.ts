@@ -38,7 +38,7 @@ export interface EntityCache {
   /** Returns the lanes of the shard with this number, with a read lane that answers from the cache, and keeps the rows that it reads. */
   over(lanes: ShardLanes, shard: number): ShardLanes
   /** Returns the lanes with a read lane that always reads the shard. For a cache in memory, its rows replace the kept ones. */
-  past(lanes: ShardLanes): ShardLanes
+  past(lanes: ShardLanes, shard: number): ShardLanes
   stats(): CacheStats
   /** Called when a write of this entity has succeeded or failed. This store then answers no row that was read before. */
   forget(id: Uint8Array): void | Promise<void>
@@ -54,6 +54,9 @@ interface Kept {
   readonly body: Uint8Array
   /** Moment just before the statement was sent that read it. */
   readonly asOf: number
+  /** Shard that it was read from, and the move by which the bucket had come there (`Placement.arrivalOfId`). */
+  readonly shard: number
+  readonly arrival: number
 }
 
 /** Measured bytes of an entry besides its body: key, version, times, map entry, and the object of the body. */
@@ -90,7 +93,9 @@ export function createEntityCache(
   function find(shard: number, key: string, id: Uint8Array): EntityRow | undefined {
     const entry = kept.get(key)
     const isFresh =
-      entry !== undefined && (now() - entry.asOf <= maxStalenessMs || follower.vouchesFor(shard, entry.asOf))
+      entry !== undefined &&
+      (now() - entry.asOf <= maxStalenessMs ||
+        (isOfOwner(shard, entry, id) && follower.vouchesFor(shard, entry.asOf)))
     if (isFresh) hits++
     else misses++
     if (entry === undefined) return undefined
@@ -101,17 +106,27 @@ export function createEntityCache(
   }
 
   /**
+   * Tells whether the shard has owned the entity since the row was read. After a move the changes of its new owner do not tell of the
+   * last writes at the old one, nor of copied rows.
+   */
+  const isOfOwner = (shard: number, entry: Kept, id: Uint8Array): boolean =>
+    entry.shard === shard && entry.arrival === arrivalOf(id)
+
+  const arrivalOf = (id: Uint8Array): number => context.catalog.latest().placement.arrivalOfId(id)
+
+  /**
    * Replaces the kept row by the one found, or removes it if there is no entity. Keeps the row of a read that began later, unless this one
    * found a newer version.
    */
-  function keep(key: string, found: Found, asOf: number): void {
+  function keep(key: string, found: Found, origin: Pick<Kept, 'asOf' | 'shard' | 'arrival'>): void {
+    const { asOf } = origin
     const entry = kept.peek(key)
     if (entry !== undefined && entry.asOf > asOf && entry.version >= (found?.version ?? 0)) return
     kept.delete(key)
     if (!found?.body) return
     const { version, updated, body } = found
     // Copied, because a body refers to the memory of the whole answer that it came with.
-    kept.set(key, { version, updated, body: new Uint8Array(body), asOf })
+    kept.set(key, { version, updated, body: new Uint8Array(body), ...origin })
   }
 
   function begin(key: string): { reads: number } {
@@ -122,11 +137,14 @@ export function createEntityCache(
   }
 
   async function read(
+    shard: number,
+    ids: readonly Uint8Array[],
     keys: readonly string[],
     readRows: () => Promise<readonly Found[]>,
   ): Promise<readonly Found[]> {
     const readings = keys.map(begin)
     const asOf = now()
+    const arrivals = ids.map(arrivalOf)
     let rows: readonly Found[] | undefined
     try {
       return (rows = await readRows())
@@ -134,7 +152,7 @@ export function createEntityCache(
       for (const [i, key] of keys.entries()) {
         const reading = readings[i]!
         const isUntouched = inFlight.get(key) === reading
-        if (isUntouched && rows !== undefined) keep(key, rows[i], asOf)
+        if (isUntouched && rows !== undefined) keep(key, rows[i], { asOf, shard, arrival: arrivals[i]! })
         if (--reading.reads === 0 && isUntouched) inFlight.delete(key)
       }
     }
@@ -142,25 +160,23 @@ export function createEntityCache(
 
   const overRead = (
     lane: ShardLanes['read'],
+    shard: number,
     look: (key: string, id: Uint8Array) => EntityRow | undefined,
   ): ShardLanes['read'] =>
     readLaneBy(lane, {
       async submit(id, signal) {
         const key = idKey(id)
-        return look(key, id) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
+        return (
+          look(key, id) ?? (await read(shard, [id], [key], async () => [await lane.submit(id, signal)]))[0]
+        )
       },
       async submitAll(ids, signal) {
         const keys = ids.map(idKey)
         const rows: Found[] = keys.map((key, i) => look(key, ids[i]!))
         const missing = [...rows.keys()].filter((i) => rows[i] === undefined)
-        const found = await read(
-          missing.map((i) => keys[i]!),
-          () =>
-            lane.submitAll(
-              missing.map((i) => ids[i]!),
-              signal,
-            ),
-        )
+        const missingIds = missing.map((i) => ids[i]!)
+        const missingKeys = missing.map((i) => keys[i]!)
+        const found = await read(shard, missingIds, missingKeys, () => lane.submitAll(missingIds, signal))
         for (const [n, i] of missing.entries()) rows[i] = found[n]
         return rows
       },
@@ -175,9 +191,9 @@ export function createEntityCache(
   return {
     over: (lanes, shard) => ({
       ...lanes,
-      read: overRead(lanes.read, (key, id) => find(shard, key, id)),
+      read: overRead(lanes.read, shard, (key, id) => find(shard, key, id)),
     }),
-    past: (lanes) => ({ ...lanes, read: overRead(lanes.read, () => undefined) }),
+    past: (lanes, shard) => ({ ...lanes, read: overRead(lanes.read, shard, () => undefined) }),
     stats: () => ({
       entities: kept.size,
       bytes: kept.calculatedSize,

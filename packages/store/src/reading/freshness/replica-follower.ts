@@ -1,5 +1,6 @@
 import type { Shard } from '@looseleaf/core'
 import { inBackground, elapsedBy, untilAborted, type FloorState } from '@looseleaf/core/internal'
+import type { Looks } from '../../catalog/shard-looks.ts'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { isFloorOld, openedTo } from '@looseleaf/protocol/internal'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
@@ -69,6 +70,7 @@ interface Followed {
  */
 export function createReplicaFollower(
   context: EngineContext,
+  looks: Looks,
   shard: Shard,
   number: number,
   onWarning: (message: string) => void,
@@ -98,6 +100,13 @@ export function createReplicaFollower(
   let boundAt = -Infinity
   let wantedAt = -Infinity
 
+  /** Reads the floor of a server. Its epoch counts as a look of this process. */
+  const floorOf = (server: Shard): Promise<FloorState> =>
+    looks.of(server).by(
+      () => server.entities.floor({ signal }),
+      ({ epoch }) => epoch,
+    )
+
   const isWanted = (): boolean => !signal.aborted && now() - wantedAt <= FOLLOW_MS
   const pauseMs = (): number => Math.min(Math.max(bound / LOOKS, MIN_PAUSE_MS), MAX_PAUSE_MS)
   const pause = (ms: number): Promise<void> =>
@@ -125,7 +134,7 @@ export function createReplicaFollower(
     try {
       if (!followed.isChecked) await check(followed)
       const opened = openedTo(followed.replica)
-      const { floor, epoch } = await followed.replica.entities.floor({ signal })
+      const { floor, epoch } = await floorOf(followed.replica)
       return { floor, epoch, opened }
     } finally {
       followed.askedAt = undefined
@@ -175,8 +184,13 @@ export function createReplicaFollower(
     const waiting = listeners
     listeners = []
     const sentAt = now()
-    const current = await untilAborted(shard.entities.floor({ signal }), signal).catch(() => undefined)
-    if (current !== undefined) marks.seen(current.floor, sentAt)
+    const current = await untilAborted(floorOf(shard), signal).catch(() => undefined)
+    if (current !== undefined) {
+      marks.seen(current.floor, sentAt)
+      // Replicas serve by the same catalog as their primary, so the copy of this process has to follow.
+      if (current.epoch !== context.catalog.latest().epochs[number])
+        await untilAborted(context.catalog.reload(), signal).catch(() => undefined)
+    }
     for (const resolve of waiting) resolve(current)
     if (current === undefined || !isFloorOld(current, pauseMs())) return
     const at = now()

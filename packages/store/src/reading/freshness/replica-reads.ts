@@ -9,10 +9,12 @@ import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { openedTo } from '@looseleaf/protocol/internal'
 import { perShard } from '../../calls/per-shard.ts'
 import { createShardLanes, type LanesOf, type LaneStats, type ShardLanes } from '../../calls/shard-lanes.ts'
+import type { Looks } from '../../catalog/shard-looks.ts'
 import type { Observing } from '../../observing/observing.ts'
 import { createEntityReader, type EntityReader } from '../entities/entity-reader.ts'
 import type { EntityCache } from './entity-cache.ts'
 import { createReplicaFollower, type ReplicaFollower } from './replica-follower.ts'
+import { createOwnerCheck } from '../owners/owner-check.ts'
 import { createSessionTokens } from './session-tokens.ts'
 
 /** The servers that one call reads: for each shard the primary or a replica. */
@@ -44,7 +46,7 @@ export interface ReplicaStats {
 
 /** Properties of a read that decide which replicas may serve it. */
 export interface ReadKind {
-  /** True if it reads an index. A replica then has to have the same catalog as this process. */
+  /** True if it reads an index. */
   readonly byIndex?: boolean
   /** True if it rejects when it takes too long. The age of a replica counts as time taken, so half of `queryTimeMs` bounds that age. */
   readonly isWhole?: boolean
@@ -54,6 +56,7 @@ type ViewOptions = ReplicaReadOptions & { readonly fresh?: boolean | undefined }
 
 export interface ReplicaReads {
   readonly primary: ReadView
+  readonly looks: Looks
   /**
    * Calls `work` with the servers that the options ask for, or with the cache in front of primaries. If replicas fail, calls it once more
    * with primaries. Throws `BAD_OPTION` with the name of the call.
@@ -91,6 +94,7 @@ interface ReplicatedShard {
 export function createReplicaReads(
   context: EngineContext,
   primaryLanes: LanesOf,
+  looks: Looks,
   cache: EntityCache | undefined,
   observing: Observing,
   onWarning: (message: string) => void,
@@ -117,8 +121,11 @@ export function createReplicaReads(
     const { replicas = [] } = shard
     if (replicas.length === 0) return undefined
     return {
-      replicas: replicas.map((replica) => ({ shard: replica, lanes: createShardLanes(replica, observing) })),
-      follower: createReplicaFollower(context, shard, number, onWarning),
+      replicas: replicas.map((replica) => {
+        const owners = createOwnerCheck(context, looks, { shard: replica, number, isReplica: true })
+        return { shard: replica, lanes: createShardLanes(replica, observing, owners) }
+      }),
+      follower: createReplicaFollower(context, looks, shard, number, onWarning),
     }
   })
   const hasReplicas = (): boolean => replicated.all().some((shard) => shard !== undefined)
@@ -151,7 +158,8 @@ export function createReplicaReads(
         const state = states[place]!
         // `<=`, because a raise sent at the moment of the token may have been sent before it.
         if (state.asOf === undefined || state.asOf < begun - bound || state.asOf <= tokenMoment) continue
-        if (known !== undefined && state.epoch !== known.epochs[number]) continue
+        // With another catalog it may have an older layout, or other indexes.
+        if (state.epoch !== catalog.latest().epochs[number]) continue
         const replica = shard.replicas[place]!
         if (openedTo(replica.shard) !== state.opened) continue
         used.push({ number, place, opened: state.opened })
@@ -219,6 +227,7 @@ export function createReplicaReads(
 
   return {
     primary,
+    looks,
     // Not async, because one more promise per call is measurable.
     read(call, options, kind, work) {
       const { from = 'primary', maxStalenessMs, after } = options

@@ -9,6 +9,7 @@ import { isLong } from '@looseleaf-tooling/vitest/long'
 import { LooseleafError, parseId, type Driver, type Shard, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
+import { changeServes } from '@looseleaf/index-engine/internal'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -483,6 +484,29 @@ it('a server of another store or shard is never read', async () => {
   )
 })
 
+it('a replica that has not replayed a change of the buckets of its shard is left out, also by reads by id', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  const number = store.context.router.shardOfId(parseId(id))
+  const statements = (): number => replicas[number]!.reduce((sum, { name }) => sum + statementsOf(name), 0)
+  await store.get(id, replica)
+  const before = statements()
+  expect(before).toBeGreaterThan(0)
+  const own = primary.shards[number]!
+  const current = (await own.catalog.load())!
+  const { shards } = current.layout!
+  await changeServes(own, current, { owns: shards[number]!.buckets! })
+  await pass(300)
+  expect(await store.get(id, replica)).toMatchObject({ posted: 1 })
+  expect(statements()).toBe(before)
+  catchUpAll()
+  await pass(300)
+  catchUpAll()
+  await pass(300)
+  await store.get(id, replica)
+  expect(statements()).toBeGreaterThan(before)
+})
+
 it('queries of a store with pending rows read primaries', async () => {
   const set = store.setPolicies({ onIndexFailure: 'defer' })
   await pass(30_000)
@@ -505,9 +529,10 @@ it('a query that reads a primary instead of a replica asks it for pending rows',
   faults = ({ operation }) => (operation === 'upsert' ? outage : undefined)
   await store.put({ author: 'ann', posted: 1 })
   expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.complete).toBe(false)
-  // By now the catalog in memory is old.
+  faults = ({ table, operation }) =>
+    operation === 'floor' || (table === 'catalog' && operation === 'load') ? outage : undefined
+  // By then the catalog in memory is old.
   await pass(3_000)
-  faults = ({ table, operation }) => (table === 'catalog' && operation === 'load' ? outage : undefined)
   for (const from of [replica, undefined])
     for (const call of [
       () => store.query(byAuthor, { author: 'ann' }, from),

@@ -1,7 +1,7 @@
 import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import type { ReplicaReadOptions } from '@looseleaf/core/internal'
 import type { IndexProperties, QueryOptions, QueryPage } from '@looseleaf/index-engine'
-import type { EngineContext, OnDamaged, QueryPlan } from '@looseleaf/index-engine/internal'
+import type { OnDamaged, QueryPlan } from '@looseleaf/index-engine/internal'
 import { countRows } from './count-rows.ts'
 import type { ReadAll } from './read-all.ts'
 import { versionReader } from '../rows/version-reader.ts'
@@ -50,11 +50,7 @@ export interface Counts {
   ): Promise<CountedPage[]>
 }
 
-export function createCounts(
-  context: Pick<EngineContext, 'catalog'>,
-  completeness: Pick<Completeness, 'mayBePending'>,
-  readAll: ReadAll,
-): Counts {
+export function createCounts(completeness: Pick<Completeness, 'mayBePending'>, readAll: ReadAll): Counts {
   /**
    * Counts the entities of few rows, through lanes. Reads the body only if the row and its entity have different versions. A damaged
    * entity counts as a match.
@@ -68,7 +64,7 @@ export function createCounts(
     let count = 0
     const add = (): void => void count++
     const options = { signal, onDamaged: add }
-    const rows = plan.rowsTellAnswers ? versionReader(context, sources.view) : undefined
+    const rows = plan.rowsTellAnswers ? versionReader(sources.view) : undefined
     await readAll(sources, { plan, options, likelyRows, rows }, add)
     return count
   }

@@ -48,13 +48,13 @@ export interface IndexQueries {
 export function createIndexQueries(
   context: EngineContext,
   read: Read,
-  { primary }: Pick<ReplicaReads, 'primary'>,
+  replicas: Pick<ReplicaReads, 'primary' | 'looks'>,
 ): IndexQueries {
   const plan = createPlanner(context)
-  const completeness = createCompleteness(context, primary)
+  const completeness = createCompleteness(context, replicas)
   const readPages = createReadPages(context, completeness)
   const readAll = createReadAll(context, completeness)
-  const { countAll, withCounts } = createCounts(context, completeness, readAll)
+  const { countAll, withCounts } = createCounts(completeness, readAll)
 
   async function readPage(
     sources: Sources,

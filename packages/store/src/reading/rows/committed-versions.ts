@@ -1,33 +1,19 @@
-import type {
-  EngineContext,
-  QueryPorts,
-  ReadEntity,
-  RowPlace,
-  TakeGroup,
-} from '@looseleaf/index-engine/internal'
-import type { ShardLanes } from '../../calls/shard-lanes.ts'
+import type { QueryPorts, ReadEntity, RowPlace, TakeGroup } from '@looseleaf/index-engine/internal'
+import type { EntityReader } from '../entities/entity-reader.ts'
 
 /**
  * Reads the committed versions of the entities of rows, in the order of the rows. A row has the version of the attempt that wrote it. If
  * the entity has the same version, that attempt was committed, and so is the content of the row (see `diffRows`).
  */
-export async function committedVersions(
-  { catalog }: Pick<EngineContext, 'catalog'>,
-  lanes: (shard: number) => ShardLanes,
+export function committedVersions(
+  reader: Pick<EntityReader, 'versions'>,
   rows: readonly RowPlace[],
   signal: AbortSignal | undefined,
 ): Promise<readonly (number | undefined)[]> {
-  const versions: (number | undefined)[] = Array.from({ length: rows.length })
-  const { placement } = catalog.current()
-  const byShard = Map.groupBy(rows.keys(), (place) => placement.shardOfId(rows[place]!.entityId))
-  await Promise.all(
-    Array.from(byShard, async ([shard, places]) => {
-      const ids = places.map((place) => rows[place]!.entityId)
-      const found = await lanes(shard).version.submitAll(ids, signal)
-      for (let i = 0; i < places.length; i++) versions[places[i]!] = found[i]
-    }),
+  return reader.versions(
+    rows.map(({ entityId }) => entityId),
+    { signal },
   )
-  return versions
 }
 
 /**

@@ -37,8 +37,8 @@ type Part = ReadEntity | undefined
  * `committedVersions`). Any other entity is read whole, and its part is taken from the bag.
  */
 export function coveredReader(
-  { codec, bodies, catalog }: EngineContext,
-  { lanes }: Pick<ReadView, 'lanes'>,
+  { codec, bodies }: Pick<EngineContext, 'codec' | 'bodies'>,
+  { lanes, reader }: Pick<ReadView, 'lanes' | 'reader'>,
   { entry, plan, verify }: CoveredList,
 ): RowReaderFrom {
   const givesPlace = !verify && plan.rowsTellPlaces
@@ -96,7 +96,7 @@ export function coveredReader(
           .index(tableSpec(entry))
           .scan.submit({ ...scan, included: true }, signal),
       async read(rows: readonly CoveringRow[], signal, take) {
-        const versions = verify ? await committedVersions({ catalog }, lanes, rows, signal) : undefined
+        const versions = verify ? await committedVersions(reader, rows, signal) : undefined
         let from = 0
         for (const run of bodyRuns(rows, ({ included }) => (included ? bytesInHand(codec, included) : 0))) {
           const isWanted = await readRun(run, versions?.slice(from, from + run.length), signal, take)

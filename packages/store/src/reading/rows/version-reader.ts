@@ -1,4 +1,4 @@
-import type { EngineContext, ReadEntity } from '@looseleaf/index-engine/internal'
+import type { ReadEntity } from '@looseleaf/index-engine/internal'
 import type { ReadView } from '../freshness/replica-reads.ts'
 import { committedVersions, takeInRowOrder } from './committed-versions.ts'
 import type { RowReaderFrom } from './row-reader.ts'
@@ -7,14 +7,11 @@ import type { RowReaderFrom } from './row-reader.ts'
  * Reads the versions of entities. An item has no bag if its row and its entity have the same version; the row then tells that it matches.
  * Reads an entity whole if they differ.
  */
-export function versionReader(
-  context: Pick<EngineContext, 'catalog'>,
-  { lanes }: Pick<ReadView, 'lanes'>,
-): RowReaderFrom {
+export function versionReader({ reader }: Pick<ReadView, 'reader'>): RowReaderFrom {
   return ({ scan, read }) => ({
     scan,
     async read(rows, signal, take) {
-      const versions = await committedVersions(context, lanes, rows, signal)
+      const versions = await committedVersions(reader, rows, signal)
       const known = rows.map(({ key, entityId: id, version }, place): ReadEntity | undefined =>
         version === undefined || versions[place] !== version
           ? undefined

@@ -3,7 +3,7 @@ import type { EngineContext, QueryPlan } from '@looseleaf/index-engine/internal'
 import { createAge } from '../../catalog/age.ts'
 import { createCatalogWatch } from '../../catalog/catalog-watch.ts'
 import { LayoutChanged } from '../../catalog/layout-changed.ts'
-import type { ReadView } from '../freshness/replica-reads.ts'
+import type { ReadView, ReplicaReads } from '../freshness/replica-reads.ts'
 import type { Sources } from './read.ts'
 
 type Planned = readonly Pick<QueryPlan, 'shards' | 'placement'>[]
@@ -25,10 +25,13 @@ export interface Completeness {
 }
 
 /** Makes the checks of a store. `primary` has the servers that are asked for pending rows. */
-export function createCompleteness(context: EngineContext, primary: ReadView): Completeness {
+export function createCompleteness(
+  context: EngineContext,
+  { primary, looks }: Pick<ReplicaReads, 'primary' | 'looks'>,
+): Completeness {
   const { driver, time, catalog } = context
   const now = elapsedBy(time)
-  const watch = createCatalogWatch(context)
+  const watch = createCatalogWatch(context, looks)
 
   /** Returns true if any shard has pending rows of these indexes, or does not answer. */
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
