@@ -48,7 +48,7 @@ const GROUP_BYTES = 8 * 1024 * 1024
  * `lanes` returns the lanes of the shard with this number.
  */
 export function createEntityReader(
-  context: Pick<EngineContext, 'catalog' | 'codec' | 'bodies' | 'time'>,
+  context: EngineContext,
   lanes: (shard: number) => ShardLanes,
 ): EntityReader {
   const owners = createOwnerSearch(context)

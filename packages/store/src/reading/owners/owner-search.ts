@@ -1,6 +1,7 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
 import { backOffMs } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { createBucketWait } from '@looseleaf/protocol/internal'
 import { OwnerChanged } from './owner-changed.ts'
 
 /** Finds the shards of reads again after their owners have changed. */
@@ -12,27 +13,24 @@ export interface OwnerSearch {
   again(error: unknown, ids: readonly Uint8Array[], tries: number, options: CallOptions): Promise<void>
 }
 
-/** Makes a shard serve the buckets that other shards have given up to it, as far as it can. */
-export type BeginTarget = (shard: number, options: CallOptions) => Promise<void>
-
 /** Times that a read asks. A handover takes some milliseconds, and the pauses below add up to seconds. */
 const MAX_TRIES = 30
 const PAUSES = { firstMs: 2, maxMs: 200 }
 
-/** `beginTarget` is for buckets that no shard serves: one has given them up, and the other has not begun. */
-export function createOwnerSearch(
-  { catalog, time }: Pick<EngineContext, 'catalog' | 'time'>,
-  beginTarget: BeginTarget = async (_, options) => void (await catalog.reload(options)),
-): OwnerSearch {
+/** Creates the search of one store. */
+export function createOwnerSearch(context: EngineContext): OwnerSearch {
+  const { catalog, time } = context
   return {
     async again(error, ids, tries, options) {
       if (!(error instanceof OwnerChanged)) throw error
       if (tries >= MAX_TRIES) throw busy(tries)
       if (tries > 1) await time.sleep(backOffMs(tries - 1, PAUSES), options.signal)
-      const { placement } = catalog.current()
-      const unserved = ids.filter((id) => !placement.isServed(id))
-      const targets = new Set(unserved.map((id) => placement.shardOfId(id)))
-      for (const shard of targets) await beginTarget(shard, options)
+      // A bucket that one shard has given up begins at the other one, so that its reads do not wait for a mover that has died.
+      const wait = createBucketWait(context)
+      for (const id of ids) {
+        const now = catalog.current()
+        if (!now.placement.isServed(id)) await wait(id, now, options)
+      }
     },
   }
 }
