@@ -26,8 +26,11 @@ export interface Configuration<World, Local> {
   readonly crashes?: number
   /** Checks every state; returns a violation. */
   always?(world: World): string | undefined
-  /** Checks the states in which no step is possible any more; returns a violation. */
-  atRest?(world: World): string | undefined
+  /**
+   * Checks the states in which no step is possible any more; returns a violation. `waiting` has the processes
+   * that have neither ended nor stopped dead.
+   */
+  atRest?(world: World, waiting: readonly number[]): string | undefined
 }
 
 export interface Exploration {
@@ -36,10 +39,12 @@ export interface Exploration {
   readonly violation: { readonly what: string; readonly trace: readonly string[] } | undefined
 }
 
-interface Snapshot<World, Local> {
-  readonly world: World
+/** A state as texts, which identify it. */
+interface Snapshot {
+  readonly world: string
+  readonly locals: readonly string[]
+  /** Step of each process; `DONE` if it has ended or has stopped dead. */
   readonly at: readonly number[]
-  readonly locals: readonly Local[]
   readonly crashes: number
   readonly happened: readonly boolean[]
 }
@@ -55,12 +60,13 @@ const DONE = -1
 export function explore<World, Local>(configuration: Configuration<World, Local>): Exploration {
   const { processes, events = [] } = configuration
   const seen = new Set<string>()
-  const stack: { state: Snapshot<World, Local>; trail: Trail | undefined }[] = [
+  const identify = identifier()
+  const stack: { state: Snapshot; trail: Trail | undefined }[] = [
     {
       state: {
-        world: configuration.world,
+        world: JSON.stringify(configuration.world),
+        locals: processes.map(() => JSON.stringify(configuration.local())),
         at: processes.map(() => 0),
-        locals: processes.map(() => configuration.local()),
         crashes: configuration.crashes ?? 0,
         happened: events.map(() => false),
       },
@@ -74,13 +80,12 @@ export function explore<World, Local>(configuration: Configuration<World, Local>
 
   for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
     const { state, trail } = top
-    const identity = JSON.stringify(state)
+    const identity = identify(state)
     if (seen.has(identity)) continue
     seen.add(identity)
-    // JSON identifies a state because states are plain data. Parsing it is also the fastest way to copy.
-    const copy = (): Snapshot<World, Local> => JSON.parse(identity) as Snapshot<World, Local>
+    const world = JSON.parse(state.world) as World
 
-    const wrong = configuration.always?.(state.world)
+    const wrong = configuration.always?.(world)
     if (wrong !== undefined) return violated(wrong, trail)
 
     let moved = false
@@ -88,38 +93,81 @@ export function explore<World, Local>(configuration: Configuration<World, Local>
       const at = state.at[process] as number
       const step = steps[at]
       if (at === DONE || step === undefined) continue
-      const next = copy()
-      const result = step.run(next.world, next.locals[process] as Local, process)
+      const next = copyOf(world)
+      const local = JSON.parse(state.locals[process] as string) as Local
+      const result = step.run(next, local, process)
       if (result === 'blocked') continue
       moved = true
       const goesTo =
         result === 'end' ? DONE : typeof result === 'object' ? indexOf(steps, result.goto) : at + 1
+      const isDone = goesTo === DONE || goesTo >= steps.length
       stack.push({
-        state: { ...next, at: next.at.with(process, goesTo >= steps.length ? DONE : goesTo) },
+        state: {
+          ...state,
+          world: JSON.stringify(next),
+          // The variables of a process that has ended would tell states apart that behave alike.
+          locals: state.locals.with(process, isDone ? 'null' : JSON.stringify(local)),
+          at: state.at.with(process, isDone ? DONE : goesTo),
+        },
         trail: { label: `P${process} ${step.label}`, before: trail },
       })
       if (state.crashes > 0) {
         stack.push({
-          state: { ...state, at: state.at.with(process, DONE), crashes: state.crashes - 1 },
+          state: {
+            ...state,
+            locals: state.locals.with(process, 'null'),
+            at: state.at.with(process, DONE),
+            crashes: state.crashes - 1,
+          },
           trail: { label: `P${process} stops dead`, before: trail },
         })
       }
     }
     for (const [number, event] of events.entries()) {
-      if (state.happened[number] === true || !event.possible(state.world)) continue
-      const next = copy()
-      event.happen(next.world)
+      if (state.happened[number] === true || !event.possible(world)) continue
+      const next = copyOf(world)
+      event.happen(next)
       stack.push({
-        state: { ...next, happened: next.happened.with(number, true) },
+        state: { ...state, world: JSON.stringify(next), happened: state.happened.with(number, true) },
         trail: { label: event.label, before: trail },
       })
     }
     if (!moved) {
-      const unfinished = configuration.atRest?.(state.world)
+      const waiting = processes.flatMap((_, process) => (state.at[process] === DONE ? [] : [process]))
+      const unfinished = configuration.atRest?.(world, waiting)
       if (unfinished !== undefined) return violated(unfinished, trail)
     }
   }
   return { states: seen.size, violation: undefined }
+}
+
+/** Copies plain data, faster than through JSON. */
+function copyOf<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(copyOf) as T
+  const copy: Record<string, unknown> = {}
+  for (const name in value) copy[name] = copyOf(value[name])
+  return copy as T
+}
+
+/** Returns a function that gives states a short text. Worlds and locals recur in many states, so each gets a number. */
+function identifier(): (state: Snapshot) => string {
+  const worlds = new Map<string, number>()
+  const locals = new Map<string, number>()
+  const numberIn = (numbers: Map<string, number>, text: string): number => {
+    const known = numbers.get(text)
+    if (known !== undefined) return known
+    numbers.set(text, numbers.size)
+    return numbers.size - 1
+  }
+  return (state) =>
+    [
+      numberIn(worlds, state.world),
+      ...state.locals.map((local) => numberIn(locals, local)),
+      ...state.at,
+      state.crashes,
+      state.happened.map(Number).join(''),
+    ].join(' ')
 }
 
 function indexOf(steps: readonly { readonly label: string }[], label: string): number {

@@ -1,0 +1,130 @@
+import { explore, type Event, type Exploration } from '../explore.ts'
+import {
+  brokenClaim,
+  claimer,
+  claimMemoryOf,
+  claimMover,
+  claimUndo,
+  claimWorld,
+  holderMoves,
+  lateTake,
+  unclaimedAtPlace,
+  type ClaimGuards,
+  type ClaimProcess,
+  type ClaimWorld,
+} from './claims.ts'
+
+interface Course {
+  readonly world?: ClaimWorld
+  readonly processes: readonly ClaimProcess[]
+  readonly events?: readonly Event<ClaimWorld>[]
+  readonly crashes?: number
+}
+
+export interface ClaimSituation {
+  readonly build: (guards: ClaimGuards) => Course
+  /** Guards that it needs: without any one of them the promise must break. */
+  readonly guards: readonly (keyof ClaimGuards)[]
+}
+
+const held = { entity: 0, stamp: 10 }
+const heldBy0 = (): ClaimWorld => claimWorld({ entities: [true, undefined], claims: [held, null] })
+
+export const claimSituations: Readonly<Record<string, ClaimSituation>> = {
+  'two entities want one key': {
+    build: (g) => ({
+      processes: [claimer(0, true, g), claimer(1, true, g), claimMover(g)],
+      crashes: 1,
+    }),
+    guards: [
+      'allClaimTwiceBeforeFilling',
+      'commitsAreFenced',
+      'targetIsFilled',
+      'phasesAreAdjacent',
+      'bothAreTaken',
+      'holderIsRead',
+      'holderIsFenced',
+    ],
+  },
+  'the holder gives the key up and takes it again': {
+    build: (g) => ({
+      world: heldBy0(),
+      processes: [claimer(0, false, g), claimer(0, true, g), claimer(1, true, g), claimMover(g)],
+    }),
+    guards: ['releasesCompareStamps'],
+  },
+  'the holder gives the key up and releases the claim of the target first': {
+    build: (g) => ({
+      world: heldBy0(),
+      processes: [
+        claimer(0, false, g, { releases: 'in reverse' }),
+        claimer(0, true, g),
+        claimer(1, true, g),
+        claimMover(g),
+      ],
+    }),
+    guards: ['releasesCompareStamps'],
+  },
+  'two movers work at once': {
+    build: (g) => ({
+      processes: [claimer(0, true, g), claimer(1, true, g, { tries: 0 }), claimMover(g), claimMover(g)],
+    }),
+    guards: ['commitsAreFenced'],
+  },
+  'an undo beside a move': {
+    build: (g) => ({
+      world: heldBy0(),
+      processes: [claimer(0, false, g), claimer(1, true, g), claimMover(g), claimUndo],
+    }),
+    guards: ['commitsAreFenced'],
+  },
+  'dead claims at both places': {
+    build: (g) => ({
+      world: claimWorld({
+        entities: [undefined, false, undefined],
+        claims: [
+          { entity: 1, stamp: 25 },
+          { entity: 2, stamp: 35 },
+        ],
+      }),
+      processes: [claimer(0, true, g), claimer(2, true, g), claimMover(g)],
+    }),
+    guards: ['holderIsFenced'],
+  },
+  'the bucket of the holder moves, too': {
+    build: (g) => ({
+      world: heldBy0(),
+      processes: [claimer(0, false, g), claimer(1, true, g), claimMover(g)],
+      events: [holderMoves],
+    }),
+    guards: ['holderIsReadAtOwner'],
+  },
+  'a take arrives late at the target': {
+    build: (g) => ({
+      world: claimWorld({ entities: [undefined, false, undefined] }),
+      processes: [claimer(0, true, g), claimer(2, true, g), claimMover(g)],
+      events: [lateTake],
+    }),
+    guards: ['fillingTakesOver'],
+  },
+  'three entities want one key': {
+    build: (g) => ({
+      world: claimWorld({ entities: [undefined, undefined, undefined], phase: 'both' }),
+      processes: [claimer(0, true, g), claimer(1, true, g), claimer(2, true, g), claimMover(g)],
+    }),
+    guards: ['swapsCompareStamps'],
+  },
+}
+
+export function checkClaims({ build }: ClaimSituation, guards: ClaimGuards): Exploration {
+  const { world = claimWorld(), processes, events = [], crashes = 0 } = build(guards)
+  return explore({
+    world,
+    local: () => claimMemoryOf(world),
+    processes,
+    events,
+    crashes,
+    always: brokenClaim,
+    atRest: unclaimedAtPlace,
+  })
+}

@@ -1,0 +1,250 @@
+import { explore, type Event, type Exploration } from '../explore.ts'
+import {
+  beforeCommit,
+  brokenMove,
+  moveWorld,
+  NO_ROW,
+  noMoveMemory,
+  restart,
+  type MoveProcess,
+  type MoveWorld,
+  type ShardNumber,
+} from './bucket.ts'
+import { lateCommitOf, moveReader, moveWriter, plainReader, purger } from './callers.ts'
+import { followerBegins, followerOf, lastStateNotHanded } from './followers.ts'
+import type { MoveGuards } from './guards.ts'
+import { lateStatements, mover, undo } from './mover.ts'
+
+interface Course {
+  readonly world?: MoveWorld
+  /** Processes that must end. */
+  readonly callers: readonly MoveProcess[]
+  readonly movers: readonly MoveProcess[]
+  readonly events?: readonly Event<MoveWorld>[]
+  readonly crashes?: number
+  /** A follower with a stream for each shard. A consumer never has to begin again. */
+  readonly followedBy?: 'a consumer' | 'a cursor'
+}
+
+export interface MoveSituation {
+  readonly build: (guards: MoveGuards) => Course
+  /** Guards that it needs: without any one of them the promise must break. */
+  readonly guards: readonly (keyof MoveGuards)[]
+}
+
+const crashOf = (number: ShardNumber): Event<MoveWorld> => ({
+  label: `the server of shard ${'AB'[number]} crashes and comes back`,
+  possible: ({ shards }) => shards[number].disk !== undefined,
+  happen: (world) => restart(world, number),
+})
+
+/** A shard does not answer any more, after another one has become the owner. */
+const downOnceLeft = (number: ShardNumber): Event<MoveWorld> => ({
+  label: `shard ${'AB'[number]} goes down`,
+  possible: ({ shards }) =>
+    ['away', 'emptied'].includes(shards[number].serves.is) &&
+    shards.some(({ serves }) => serves.is === 'owner'),
+  happen: ({ shards }) => void (shards[number].isDown = true),
+})
+
+/** Another process raises the floor of shard B. The raise is visible before it is on disk. */
+const lingeringFloor: Event<MoveWorld> = {
+  label: 'the floor of shard B is raised',
+  possible: () => true,
+  happen({ shards: [, shard] }) {
+    beforeCommit(shard)
+    shard.floor += 2
+  },
+}
+
+const absent = (): MoveWorld => moveWorld({ row: NO_ROW })
+const deleted = (): MoveWorld => moveWorld({ row: { version: 20, content: 0, updated: 0 } })
+const withLeftover = (): MoveWorld =>
+  moveWorld({ row: NO_ROW, leftover: { version: 30, content: 5, updated: 0 } })
+
+export const moveSituations: Readonly<Record<string, MoveSituation>> = {
+  'two writers know the catalogs of before': {
+    build: (g) => ({ callers: [moveWriter(2, g), moveWriter(3, g)], movers: [mover(g)] }),
+    guards: ['writesAreFenced', 'sealsFirst', 'copiesUnderSeal', 'commitComparesSeal'],
+  },
+  'a reader reads twice beside a writer, in two windows': {
+    build: (g) => ({
+      callers: [moveWriter(2, g), moveReader(g, 2)],
+      movers: [mover(g, { windows: 2 })],
+    }),
+    guards: ['readsAreChecked', 'lastWindowIsOpen', 'sourceFirst'],
+  },
+  'an entity is deleted and inserted again': {
+    build: (g) => ({
+      callers: [moveWriter(0, g), moveWriter(3, g, { inserts: true })],
+      movers: [mover(g, { windows: 2 })],
+    }),
+    guards: ['tombstonesAreCopied'],
+  },
+  'an entity is inserted where a cleaner puts a tombstone': {
+    build: (g) => ({
+      world: absent(),
+      callers: [moveWriter(2, g, { inserts: true }), moveWriter(0, g, { fences: true })],
+      movers: [mover(g)],
+    }),
+    guards: ['writesAreFenced'],
+  },
+  'any process dies, and another mover takes over': {
+    build: (g) => ({
+      callers: [moveWriter(2, g)],
+      movers: [mover(g), mover(g)],
+      crashes: 1,
+    }),
+    guards: ['takesOverAtSource', 'attemptsGrow', 'copiesAreFenced', 'writersBreakSeals', 'anybodyBegins'],
+  },
+  'an undo beside a move, and another move': {
+    build: (g) => ({
+      callers: [moveWriter(2, g)],
+      movers: [
+        mover(g, { seals: 1 }),
+        undo(g),
+        mover(g, { move: 2, seals: 1, waits: 'for an undo' }),
+      ],
+    }),
+    guards: ['undoComparesAttempt'],
+  },
+  'a mover begins again beside an undo': {
+    build: (g) => ({
+      callers: [moveReader(g)],
+      movers: [mover(g, { seals: 1 }), undo(g), mover(g, { seals: 1 })],
+    }),
+    guards: ['undoneStaysUndone'],
+  },
+  'an undone move has left a row of an entity that is gone': {
+    build: (g) => ({
+      world: withLeftover(),
+      callers: [moveWriter(2, g, { inserts: true }), moveReader(g)],
+      movers: [mover(g)],
+    }),
+    guards: ['leftoversGoFirst'],
+  },
+  'a tombstone is purged and the entity inserted again': {
+    build: (g) => ({
+      callers: [moveWriter(0, g), moveWriter(3, g, { inserts: true })],
+      movers: [mover(g, { windows: 2 }), purger(g)],
+    }),
+    guards: ['noPurgeWhileLeaving'],
+  },
+  'a tombstone was purged before the move': {
+    build: (g) => ({
+      world: deleted(),
+      callers: [moveWriter(2, g, { inserts: true })],
+      movers: [mover(g), purger(g)],
+    }),
+    guards: ['purgeBoundGoesAlong'],
+  },
+  'statements of writers and movers arrive once more': {
+    build: (g) => ({
+      callers: [moveWriter(2, g, { repeats: true }), moveWriter(0, g)],
+      movers: [mover(g, { empties: true, repeats: true, seals: 1 })],
+      events: [lateCommitOf(g), ...lateStatements(g)],
+    }),
+    guards: ['writesAreFenced', 'copiesAreFenced', 'discardsAreFenced', 'laterCopyStays', 'discardsAreBounded'],
+  },
+  'the server of the source crashes': {
+    build: (g) => ({
+      callers: [moveWriter(2, g, { lingers: true })],
+      movers: [mover(g, { windows: 2 })],
+      events: [crashOf(0)],
+    }),
+    guards: ['pagesAreOnDisk', 'emptyPagesToo', 'replacedRowsAreCopied'],
+  },
+  'the server of the source crashes behind the commit of a move': {
+    build: (g) => ({
+      callers: [moveWriter(2, g), moveReader(g)],
+      movers: [mover(g)],
+      events: [crashOf(0)],
+    }),
+    guards: ['beginsAfterFlush'],
+  },
+  'reads without a check until the move is announced': {
+    build: (g) => ({
+      callers: [moveWriter(2, g), plainReader(g)],
+      movers: [mover(g, { announces: true })],
+    }),
+    guards: ['plainReadsAreAwaited'],
+  },
+  'a bucket goes and comes back, and its shards go down when they are not the owner': {
+    build: (g) => ({
+      callers: [moveWriter(2, g), moveReader(g)],
+      movers: [mover(g, { seals: 1, empties: true }), mover(g, { move: 2, source: 1, seals: 1, waits: 'for the owner' })],
+      events: [downOnceLeft(0), downOnceLeft(1)],
+    }),
+    guards: ['laterArrivalOwns'],
+  },
+  'a consumer beside two writers': {
+    build: (g) => ({
+      callers: [moveWriter(2, g), moveWriter(3, g)],
+      movers: [mover(g, { seals: 1 })],
+      followedBy: 'a consumer',
+    }),
+    guards: ['copiesAreSkipped', 'judgesAfterPage', 'targetIsHeld', 'sourceIsReadToEnd', 'endIsAboveRows'],
+  },
+  'a consumer beside a writer while two movers work': {
+    build: (g) => ({
+      callers: [moveWriter(2, g)],
+      movers: [mover(g, { seals: 1 }), mover(g, { seals: 1 })],
+      followedBy: 'a consumer',
+    }),
+    guards: ['copiesAreSkipped'],
+  },
+  'a consumer while the floor of the target falls back': {
+    build: (g) => ({
+      callers: [moveWriter(2, g)],
+      movers: [mover(g, { seals: 1 })],
+      events: [lingeringFloor, crashOf(1)],
+      followedBy: 'a consumer',
+    }),
+    guards: ['beginIsOnDisk'],
+  },
+  'a consumer of a bucket that goes and comes back': {
+    build: (g) => ({
+      callers: [moveWriter(2, g)],
+      movers: [mover(g, { seals: 1, empties: true }), mover(g, { move: 2, source: 1, seals: 1, waits: 'for the owner' })],
+      followedBy: 'a consumer',
+    }),
+    guards: ['consumersAreAwaited', 'emptiedFirst'],
+  },
+  'a cursor of a bucket that is emptied early': {
+    build: (g) => ({
+      callers: [moveWriter(2, g)],
+      movers: [mover({ ...g, consumersAreAwaited: false }, { empties: true })],
+      followedBy: 'a cursor',
+    }),
+    guards: ['gapsAreRefused', 'lateFollowersTakeCopies'],
+  },
+  'a follower begins at any time': {
+    build: (g) => ({
+      world: { ...moveWorld(), follower: { places: [0, 0], since: [0, 0], handed: 0, beginnings: 0 } },
+      callers: [moveWriter(2, g)],
+      movers: [mover({ ...g, consumersAreAwaited: false }, { empties: true })],
+      events: [followerBegins],
+      followedBy: 'a cursor',
+    }),
+    guards: ['lateFollowersTakeCopies'],
+  },
+}
+
+export function checkMove({ build }: MoveSituation, guards: MoveGuards): Exploration {
+  const { world = moveWorld(), callers, movers, events = [], crashes = 0, followedBy } = build(guards)
+  const streams = followedBy === undefined ? [] : [followerOf(0, guards), followerOf(1, guards)]
+  return explore({
+    world,
+    local: noMoveMemory,
+    processes: [...callers, ...movers, ...streams],
+    events,
+    crashes,
+    always: brokenMove,
+    atRest(state, waiting) {
+      const stuck = waiting.find((process) => process < callers.length)
+      if (stuck !== undefined) return `P${stuck} waits for ever`
+      if (followedBy === 'a consumer' && state.follower.beginnings > 1) return 'a consumer has to begin again'
+      return followedBy === undefined ? undefined : lastStateNotHanded(state)
+    },
+  })
+}

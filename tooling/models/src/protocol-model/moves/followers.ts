@@ -1,0 +1,131 @@
+import type { Event } from '../explore.ts'
+import { flush, noMoveMemory, other } from './bucket.ts'
+import type { MoveMemory, MoveProcess, MoveStep, MoveWorld, ShardNumber } from './bucket.ts'
+import type { MoveGuards } from './guards.ts'
+
+/**
+ * The stream of one shard of a follower, which has one for each shard. It reads windows of the shard's changes, each
+ * up to a raised floor, and does not end.
+ */
+export function followerOf(number: ShardNumber, guards: MoveGuards): MoveProcess {
+  const look = ({ shards }: MoveWorld, local: MoveMemory): void => void (local.serves = shards[number].serves)
+  const lookEarly: MoveStep = {
+    label: 'looks at the catalog of its shard',
+    run(world, local) {
+      if (!hasNews(world, number)) return 'blocked'
+      look(world, local)
+      return undefined
+    },
+  }
+  const first = guards.judgesAfterPage ? 'reads a page up to a new floor' : lookEarly.label
+  const goOn = (world: MoveWorld, local: MoveMemory): { goto: string } => {
+    world.follower.places[number] = local.until
+    Object.assign(local, noMoveMemory(), { beginnings: local.beginnings })
+    return { goto: first }
+  }
+  const steps: MoveProcess = [
+    ...(guards.judgesAfterPage ? [] : [lookEarly]),
+    {
+      label: 'reads a page up to a new floor',
+      run(world, local) {
+        const shard = world.shards[number]
+        if (!hasNews(world, number)) return 'blocked'
+        shard.floor++
+        flush(shard)
+        local.until = shard.floor
+        const { row } = shard
+        local.page = row.version !== 0 && row.updated >= world.follower.places[number] ? row : undefined
+        return undefined
+      },
+    },
+    {
+      label: 'looks at the catalog of its shard and judges',
+      run(world, local) {
+        if (guards.judgesAfterPage) look(world, local)
+        const verdict = judge(world, number, local, guards)
+        if (verdict === 'hold') return { goto: 'waits for the source' }
+        if (verdict === 'skip') return goOn(world, local)
+        if (verdict === 'begin again') beginFollower(world)
+        return undefined
+      },
+    },
+    {
+      label: 'hands the change over',
+      run(world, local) {
+        const { follower } = world
+        const { version } = local.page!
+        if (version < follower.handed) world.wrong = 'a follower gets an older state after a newer one'
+        follower.handed = version
+        return goOn(world, local)
+      },
+    },
+    {
+      label: 'waits for the source',
+      run({ shards, follower }) {
+        if (follower.places[other(number)] < shards[number].serves.sourceEnd) return 'blocked'
+        return { goto: guards.readsAgainAfterHold ? first : 'looks at the catalog of its shard and judges' }
+      },
+    },
+  ]
+  return steps.map(({ label, run }) => ({
+    label,
+    run(world, local, process) {
+      const { beginnings } = world.follower
+      if (beginnings === 0) return 'blocked'
+      if (local.beginnings === beginnings) return run(world, local, process)
+      Object.assign(local, noMoveMemory(), { beginnings })
+      return { goto: first }
+    },
+  }))
+}
+
+function hasNews({ shards, follower }: MoveWorld, number: ShardNumber): boolean {
+  const { row, serves } = shards[number]
+  const place = follower.places[number]
+  return (row.version !== 0 && row.updated >= place) || place < Math.max(serves.end, serves.gone)
+}
+
+function judge(
+  { shards, follower }: MoveWorld,
+  number: ShardNumber,
+  { page, serves }: MoveMemory,
+  guards: MoveGuards,
+): 'hand over' | 'skip' | 'hold' | 'begin again' {
+  const { is, arrival, begin, sourceEnd, gone } = serves!
+  const source = other(number)
+  const isBehind = follower.places[number] < gone && follower.since[number] < gone
+  if (isBehind && guards.gapsAreRefused) return 'begin again'
+  if (page === undefined) return 'skip'
+  const asCopy = guards.copiesAreSkipped ? 'skip' : 'hand over'
+  if (is === 'none' || is === 'coming') return asCopy
+  if (is !== 'owner' && !guards.sourceIsReadToEnd) return 'skip'
+  if (arrival === 0) return 'hand over'
+  if (guards.targetIsHeld && follower.places[source] < sourceEnd) return 'hold'
+  if (page.updated >= begin) return 'hand over'
+  const goneAtSource = shards[source].serves.gone
+  const beganLate = goneAtSource >= sourceEnd && follower.since[source] >= goneAtSource
+  return beganLate && guards.lateFollowersTakeCopies ? 'hand over' : asCopy
+}
+
+/** Begins a follower with nothing, or begins it again. */
+function beginFollower({ shards, follower }: MoveWorld): void {
+  for (const shard of shards) {
+    shard.floor++
+    flush(shard)
+  }
+  Object.assign(follower, { places: [0, 0], since: shards.map(({ floor }) => floor), handed: 0 })
+  follower.beginnings++
+}
+
+export const followerBegins: Event<MoveWorld> = {
+  label: 'a follower begins',
+  possible: ({ follower }) => follower.beginnings === 0,
+  happen: beginFollower,
+}
+
+/** Checks at rest that the last state was handed over. */
+export function lastStateNotHanded({ committed, follower }: MoveWorld): string | undefined {
+  return committed.version === 0 || follower.handed === committed.version
+    ? undefined
+    : `version ${committed.version} was not handed over; the last one was ${follower.handed}`
+}

@@ -1,0 +1,537 @@
+import type { Event, Step, StepResult } from '../explore.ts'
+
+export type Place = 0 | 1
+export type IndexKey = 1 | 2
+
+/** Places at which index rows of the bucket are read and written. */
+interface Placement {
+  readonly read: Place
+  readonly write: readonly Place[]
+}
+
+/**
+ * The phases of a bucket of index rows that moves from place A to place B, and of a move back. An `undoing` phase
+ * leads to A alone.
+ */
+export const PHASES = [
+  'before',
+  'both',
+  'target',
+  'after',
+  'both, back',
+  'target, back',
+  'after, back',
+  'undoing',
+  'undone',
+] as const
+
+export type Phase = (typeof PHASES)[number]
+
+const PLACEMENTS: Readonly<Record<Phase, Placement>> = {
+  before: { read: 0, write: [0] },
+  both: { read: 0, write: [0, 1] },
+  target: { read: 1, write: [0, 1] },
+  after: { read: 1, write: [1] },
+  'both, back': { read: 1, write: [0, 1] },
+  'target, back': { read: 0, write: [0, 1] },
+  'after, back': { read: 0, write: [0] },
+  undoing: { read: 0, write: [0, 1] },
+  undone: { read: 0, write: [0] },
+}
+
+/** The part of a shard's catalog that counts here. A change raises the epoch. */
+export interface PhaseCatalog {
+  epoch: number
+  phase: Phase
+}
+
+/** Stamps of the rows of one place, by key; 0 for no row. */
+type Rows = [0, number, number]
+
+export interface RowWorld {
+  /** Catalogs of two shards of entities. The first one leads, the other one copies it. */
+  readonly catalogs: [PhaseCatalog, PhaseCatalog]
+  version: number
+  /** Key of the entity; 0 for a tombstone. */
+  key: IndexKey | 0
+  /** Version of the pending row, which stands for deferred index rows; 0 for none. */
+  note: number
+  /** Whether the index may be queried. */
+  isReady: boolean
+  readonly rows: [Rows, Rows]
+  /** Epoch of the leading catalog whose phase has its copy; 0 for none. */
+  copied: number
+  /** Whether the source has committed the move of the entities of the bucket, after which no undo is possible. */
+  isCommitted: boolean
+  isUndone: boolean
+  /** Queries in flight that read each place. */
+  readonly reading: [number, number]
+  /** Queries in flight for which the entity has matched all the time. */
+  matching: number
+  /** A delete of emptied rows that may arrive once more. */
+  late: { readonly place: Place; readonly epoch: number; readonly keys: readonly IndexKey[] } | undefined
+  wrong: string | undefined
+}
+
+export interface RowMemory {
+  known: PhaseCatalog
+  base: number
+  old: IndexKey | 0
+  version: number
+  tries: number
+  /** Stamps of the rows of one place as read. */
+  rows: Rows | undefined
+  /** For a query: whether it has met the entity, and whether it had to. */
+  found: boolean
+  matched: boolean
+}
+
+/** Guards of the move of index rows. The tests turn each off to show what breaks. */
+export interface RowGuards {
+  /** Rows are copied only when every shard fences writers that do not write at both places. */
+  readonly allWriteBeforeCopying: boolean
+  /** The commit of an entity compares the epoch of its shard. */
+  readonly commitsAreFenced: boolean
+  /** A copy keeps the greater stamp. */
+  readonly greatestStampStays: boolean
+  /** Reads move to the target only when every row was copied. */
+  readonly copyBeforeReads: boolean
+  /** Writes at the source end only when no query reads there. */
+  readonly readersAreAwaited: boolean
+  /** Writes at the source end only when every catalog has moved the reads. */
+  readonly readsMoveEverywhere: boolean
+  /** A process that writes rows outside a commit reads the catalog afterwards, and writes again if it has changed. */
+  readonly fillersLookAgain: boolean
+  /** A drain does so before it removes the pending row. */
+  readonly drainsLookAgain: boolean
+  /** Lost rows stay at both places until queries that began before have ended. */
+  readonly lostRowsStay: boolean
+  /** At both places a row is deleted only if it is not later than what is known. */
+  readonly deletesCompareStamps: boolean
+  /** Rows that stayed behind are deleted under the epoch of their shard. */
+  readonly discardsAreFenced: boolean
+  /** Rows that stayed behind are deleted only when no catalog names their place. */
+  readonly emptiesAfterAll: boolean
+  /** An undo whose move was committed in the meantime turns into the end of that move. */
+  readonly undoYieldsToCommit: boolean
+  /** Writes at the target end, after an undo, only when every catalog is undoing. */
+  readonly undoIsAnnounced: boolean
+}
+
+export const allRowGuards: RowGuards = {
+  allWriteBeforeCopying: true,
+  commitsAreFenced: true,
+  greatestStampStays: true,
+  copyBeforeReads: true,
+  readersAreAwaited: true,
+  readsMoveEverywhere: true,
+  fillersLookAgain: true,
+  drainsLookAgain: true,
+  lostRowsStay: true,
+  deletesCompareStamps: true,
+  discardsAreFenced: true,
+  emptiesAfterAll: true,
+  undoYieldsToCommit: true,
+  undoIsAnnounced: true,
+}
+
+type RowStep = Step<RowWorld, RowMemory>
+export type RowProcess = readonly RowStep[]
+
+export function rowWorld(change: Partial<RowWorld> = {}): RowWorld {
+  return {
+    catalogs: [
+      { epoch: 1, phase: 'before' },
+      { epoch: 1, phase: 'before' },
+    ],
+    version: 10,
+    key: 1,
+    note: 0,
+    isReady: true,
+    rows: [
+      [0, 10, 0],
+      [0, 0, 0],
+    ],
+    copied: 0,
+    isCommitted: false,
+    isUndone: false,
+    reading: [0, 0],
+    matching: 0,
+    late: undefined,
+    wrong: undefined,
+    ...change,
+  }
+}
+
+/** Variables of a process that knows the catalog of the beginning. */
+export function noRowMemory(): RowMemory {
+  return {
+    known: { epoch: 1, phase: 'before' },
+    base: 0,
+    old: 0,
+    version: 0,
+    tries: 0,
+    rows: undefined,
+    found: false,
+    matched: false,
+  }
+}
+
+/** Returns a broken promise: a place that may be read lacks the row of the committed entity, or a query lacks the entity. */
+export function missingAtPlace({
+  catalogs,
+  key,
+  note,
+  isReady,
+  rows,
+  reading,
+  wrong,
+}: RowWorld): string | undefined {
+  if (wrong !== undefined) return wrong
+  if (key === 0 || note > 0 || !isReady) return undefined
+  const isRead = (place: Place): boolean =>
+    reading[place] > 0 || catalogs.some(({ phase }) => PLACEMENTS[phase].read === place)
+  const lacking = ([0, 1] as const).find((place) => isRead(place) && rows[place][key] === 0)
+  return lacking === undefined ? undefined : `place ${'AB'[lacking]} is read and lacks a row`
+}
+
+const nextVersion = (base: number, process: number): number => (Math.floor(base / 10) + 1) * 10 + process + 1
+
+const upsert = (rows: Rows, key: IndexKey, stamp: number): void => void (rows[key] = Math.max(rows[key], stamp))
+
+const remove = (rows: Rows, key: IndexKey, upTo: number, { deletesCompareStamps }: RowGuards): void => {
+  if (!deletesCompareStamps || rows[key] <= upTo) rows[key] = 0
+}
+
+/** One statement for each place at which rows of the bucket are written by the catalog that the process knows. */
+function atPlaces(
+  label: string,
+  then: StepResult,
+  run: (world: RowWorld, local: RowMemory, rows: Rows) => StepResult,
+): RowProcess {
+  return ([0, 1] as const).map((place) => ({
+    label: `${label} at place ${'AB'[place]}`,
+    run(world, local) {
+      const { write } = PLACEMENTS[local.known.phase]
+      const result = write.includes(place) ? run(world, local, world.rows[place]) : undefined
+      return result ?? (place === 1 ? then : undefined)
+    },
+  }))
+}
+
+const mustKeep = ({ reading }: RowWorld, key: IndexKey | 0, { lostRowsStay }: RowGuards): boolean =>
+  lostRowsStay && key !== 0 && reading[0] + reading[1] > 0
+
+export interface RowWriterOptions {
+  /** Defers its index rows. */
+  readonly defers?: boolean
+  /** Number of the entity's shard. Default: 1, which copies the catalog. */
+  readonly on?: 0 | 1
+}
+
+/** Gives the entity this key, or deletes it. */
+export function rowWriter(
+  key: IndexKey | 0,
+  guards: RowGuards,
+  { defers = false, on = 1 }: RowWriterOptions = {},
+): RowProcess {
+  return [
+    {
+      label: 'reads the entity',
+      run(world, local, process) {
+        const { version: base, key: old } = world
+        Object.assign(local, { base, old, version: nextVersion(base, process) })
+        return key === 0 || key === old || defers ? { goto: 'commits' } : undefined
+      },
+    },
+    ...atPlaces('upserts its row', undefined, (_, { version }, rows) => {
+      if (key !== 0) upsert(rows, key, version)
+      return undefined
+    }),
+    {
+      label: 'commits',
+      run(world, local) {
+        if (guards.commitsAreFenced && world.catalogs[on].epoch !== local.known.epoch)
+          return { goto: 'reads the catalog' }
+        if (world.version !== local.base)
+          return local.tries++ === 0 ? { goto: 'reads the entity' } : 'end'
+        Object.assign(world, { version: local.version, key })
+        if (defers) world.note = local.version
+        if (key === 0) world.matching = 0
+        return local.old === 0 || local.old === key ? 'end' : { goto: 'deletes the lost row at place A' }
+      },
+    },
+    {
+      label: 'reads the catalog',
+      run({ catalogs }, local) {
+        Object.assign(local, noRowMemory(), { known: catalogs[on], tries: local.tries })
+        return { goto: 'reads the entity' }
+      },
+    },
+    ...atPlaces('deletes the lost row', 'end', (world, { old, version }, rows) => {
+      if (mustKeep(world, key, guards)) return 'blocked'
+      if (old !== 0) remove(rows, old, version - 1, guards)
+      return undefined
+    }),
+  ]
+}
+
+export interface RowQueryOptions {
+  /** Shard whose catalog it goes by at first. Default: 0. */
+  readonly looksAt?: 0 | 1
+  /** Goes by the catalog of the other shard behind its cursor. */
+  readonly looksAgain?: boolean
+}
+
+/** One call of a query of both keys, which reads key 1 up to a cursor, and then key 2. */
+export function rowQuery({ looksAt = 0, looksAgain = false }: RowQueryOptions = {}): RowProcess {
+  const scan = ({ rows, key }: RowWorld, local: RowMemory, scanned: IndexKey): void => {
+    if (rows[PLACEMENTS[local.known.phase].read][scanned] > 0 && key !== 0) local.found = true
+  }
+  const look = (world: RowWorld, local: RowMemory, shard: 0 | 1): void => {
+    local.known = { ...world.catalogs[shard] }
+    world.reading[PLACEMENTS[local.known.phase].read]++
+  }
+  const leave = (world: RowWorld, { known }: RowMemory): void =>
+    void world.reading[PLACEMENTS[known.phase].read]--
+  return [
+    {
+      label: 'begins to query',
+      run(world, local) {
+        look(world, local, looksAt)
+        world.matching = world.key === 0 ? 0 : 1
+      },
+    },
+    { label: 'scans up to its cursor', run: (world, local) => void scan(world, local, 1) },
+    ...(looksAgain
+      ? [
+          {
+            label: 'looks at the other catalog',
+            run(world: RowWorld, local: RowMemory) {
+              leave(world, local)
+              look(world, local, looksAt === 0 ? 1 : 0)
+            },
+          } as RowStep,
+        ]
+      : []),
+    {
+      label: 'goes on behind its cursor',
+      run(world, local) {
+        scan(world, local, 2)
+        if (world.matching === 1 && !local.found)
+          world.wrong = 'a query lacks an entity that matched all the time'
+        leave(world, local)
+        world.matching = 0
+      },
+    },
+  ]
+}
+
+/** Deletes rows of a place that match no committed entity, with what it knew when it read them. */
+export function rowSweep(place: Place, guards: RowGuards): RowProcess {
+  return [
+    {
+      label: 'reads the rows of a place',
+      run: ({ rows }, local) => void (local.rows = [...rows[place]]),
+    },
+    {
+      label: 'reads the entity',
+      run: (world, local) => void Object.assign(local, { base: world.version, old: world.key }),
+    },
+    {
+      label: 'deletes rows that dangle',
+      run(world, { rows = [0, 0, 0], base, old }) {
+        if (mustKeep(world, old, guards)) return 'blocked'
+        for (const key of [1, 2] as const)
+          if (rows[key] > 0 && key !== old) remove(world.rows[place], key, base, guards)
+        return undefined
+      },
+    },
+  ]
+}
+
+/** Writes the row of the entity outside a commit: fills an index, or makes a deferred row good. */
+export function rowAdder(what: 'fills' | 'drains', guards: RowGuards): RowProcess {
+  const looksAgain = what === 'fills' ? guards.fillersLookAgain : guards.drainsLookAgain
+  return [
+    {
+      label: 'reads the entity',
+      run(world, local) {
+        if (what === 'drains' && world.note === 0) return 'blocked'
+        Object.assign(local, { base: world.version, old: world.key })
+        return undefined
+      },
+    },
+    ...atPlaces('writes its row', undefined, (_, { old, base }, rows) => {
+      if (old !== 0) upsert(rows, old, base)
+      return undefined
+    }),
+    {
+      label: 'looks at the catalog again',
+      run({ catalogs: [, catalog] }, local) {
+        if (!looksAgain || catalog.epoch === local.known.epoch) return undefined
+        Object.assign(local, noRowMemory(), { known: { ...catalog } })
+        return { goto: 'reads the entity' }
+      },
+    },
+    {
+      label: what === 'fills' ? 'says that the index is ready' : 'removes the pending row',
+      run(world, { base }) {
+        if (what === 'fills') world.isReady = true
+        else if (world.note <= base) world.note = 0
+      },
+    },
+  ]
+}
+
+/** Reads the rows that stayed at place A after the move and deletes them. */
+export function rowEmptier(guards: RowGuards): RowProcess {
+  return [
+    {
+      label: 'finds place A left',
+      run({ catalogs }, local) {
+        const [first, second] = catalogs.map(({ phase }) => phase === 'after') as [boolean, boolean]
+        const isLeft = guards.emptiesAfterAll ? first && second : first
+        if (!isLeft) return 'blocked'
+        local.known = { ...catalogs[0] }
+        return undefined
+      },
+    },
+    {
+      label: 'deletes the rows of place A',
+      run(world, { known }) {
+        if (guards.discardsAreFenced && world.catalogs[0].epoch !== known.epoch) return 'end'
+        world.rows[0] = [0, 0, 0]
+        return 'end'
+      },
+    },
+  ]
+}
+
+export interface RowMoverOptions {
+  /** The last phase to which it goes. Default: `after`. */
+  readonly upTo?: 'after' | 'after, back'
+}
+
+/** Publishes phase by phase: the leading shard decides by compare-and-swap, and the other one copies it. */
+export function rowMover(guards: RowGuards, { upTo = 'after' }: RowMoverOptions = {}): RowProcess {
+  return [
+    {
+      label: 'reads the leading catalog',
+      run: ({ catalogs: [leading] }, local) => void (local.known = { ...leading }),
+    },
+    {
+      label: 'copies it to the other shard',
+      run({ catalogs: [, catalog] }, { known }) {
+        if (known.phase === 'both' && !guards.allWriteBeforeCopying) return
+        if (known.phase === 'target' && !guards.readsMoveEverywhere) return
+        if (catalog.epoch < known.epoch) Object.assign(catalog, known)
+      },
+    },
+    {
+      label: 'publishes the next phase',
+      run(world, { known }) {
+        const { phase, epoch } = known
+        if (phase === upTo || phase === 'undoing' || phase === 'undone') return 'end'
+        const copies = phase === 'both' || phase === 'both, back'
+        if (copies && world.copied !== epoch && guards.copyBeforeReads) return undefined
+        if (phase === 'both' && !commitMove(world)) return 'end'
+        const isLast = phase === 'target' || phase === 'target, back'
+        const left = phase === 'target' ? 0 : 1
+        if (isLast && guards.readersAreAwaited && world.reading[left] > 0) return 'blocked'
+        publish(world, epoch, PHASES[PHASES.indexOf(phase) + 1]!)
+        return { goto: 'reads the leading catalog' }
+      },
+    },
+    ...([1, 2] as const).flatMap((key): RowStep[] => [
+      {
+        label: `reads row ${key} at the old place`,
+        run({ rows }, local) {
+          const stamp = rows[PLACEMENTS[local.known.phase].read][key]
+          local.version = stamp
+        },
+      },
+      {
+        label: `copies row ${key} to the new place`,
+        run({ rows }, local) {
+          const to = rows[PLACEMENTS[local.known.phase].read === 0 ? 1 : 0]
+          const { version } = local
+          if (version > 0) to[key] = guards.greatestStampStays ? Math.max(to[key], version) : version
+          local.version = 0
+        },
+      },
+    ]),
+    {
+      label: 'has copied every row',
+      run(world, { known }) {
+        if (world.catalogs[0].epoch === known.epoch) world.copied = known.epoch
+        return { goto: 'reads the leading catalog' }
+      },
+    },
+  ]
+}
+
+function commitMove(world: RowWorld): boolean {
+  if (!world.isUndone) world.isCommitted = true
+  return !world.isUndone
+}
+
+function publish({ catalogs: [leading] }: RowWorld, from: number, phase: Phase): void {
+  if (leading.epoch === from) Object.assign(leading, { epoch: from + 1, phase })
+}
+
+/** Announces an undo, ends the attempt at the source, and removes the move; or finishes a move that was committed. */
+export function rowUndo(guards: RowGuards): RowProcess {
+  return [
+    {
+      label: 'announces the undo',
+      run(world) {
+        const [leading] = world.catalogs
+        if (leading.phase === 'before') return 'blocked'
+        if (leading.phase !== 'both') return 'end'
+        publish(world, leading.epoch, 'undoing')
+        return undefined
+      },
+    },
+    {
+      label: 'ends the attempt at the source',
+      run(world) {
+        if (!world.isCommitted) world.isUndone = true
+        else if (guards.undoYieldsToCommit) {
+          publish(world, world.catalogs[0].epoch, 'target')
+          return { goto: 'copies the end of the move' }
+        }
+        return undefined
+      },
+    },
+    {
+      label: 'copies the undo to the other shard',
+      run({ catalogs: [leading, catalog] }) {
+        if (guards.undoIsAnnounced && catalog.epoch < leading.epoch) Object.assign(catalog, leading)
+      },
+    },
+    {
+      label: 'removes the move',
+      run(world) {
+        publish(world, world.catalogs[0].epoch, 'undone')
+      },
+    },
+    {
+      label: 'copies the end of the move',
+      run({ catalogs: [leading, catalog] }) {
+        if (catalog.epoch < leading.epoch) Object.assign(catalog, leading)
+        return 'end'
+      },
+    },
+  ]
+}
+
+/** A delete of rows that were read long ago. */
+export const lateDelete = (guards: RowGuards): Event<RowWorld> => ({
+  label: 'a delete of rows of place A arrives once more',
+  possible: ({ late }) => late !== undefined,
+  happen(world) {
+    const { epoch } = world.late!
+    if (!guards.discardsAreFenced || world.catalogs[0].epoch === epoch) world.rows[0] = [0, 0, 0]
+  },
+})
