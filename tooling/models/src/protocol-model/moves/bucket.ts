@@ -30,11 +30,13 @@ export interface Serves {
   readonly end: number
   /** Rows before this time were here and are gone. */
   readonly gone: number
+  /** Floor of the shard at which those rows began to go. */
+  readonly goneAt: number
   /** Greatest number of a move of the bucket from here that is being undone. */
   readonly undone: number
 }
 
-/** What a crash of the server may undo. */
+/** State of a shard that a crash of its server may undo. */
 interface Stored {
   row: BucketRow
   serves: Serves
@@ -101,7 +103,7 @@ interface LateDiscard {
 
 export type ShardNumber = 0 | 1
 
-/** What a process knows of a shard's own catalog row. */
+/** Knowledge of a process of the catalog row of one shard. */
 export type Known = Pick<Serves, 'is' | 'attempt' | 'arrival' | 'sealed' | 'end'> & { readonly epoch: number }
 
 /** Variables of a process between its statements. */
@@ -151,6 +153,7 @@ const NOTHING: Serves = {
   sourceEnd: 0,
   end: 0,
   gone: 0,
+  goneAt: 0,
   undone: 0,
 }
 
@@ -245,8 +248,7 @@ export function restart(world: MoveWorld, number: ShardNumber): void {
   const shard = world.shards[number]
   const { disk } = shard
   Object.assign(shard, { ...disk, disk: undefined, restarts: shard.restarts + 1 })
-  if (disk?.serves.is === 'owner')
-    world.committed = { version: disk.row.version, content: disk.row.content }
+  if (disk?.serves.is === 'owner') world.committed = { version: disk.row.version, content: disk.row.content }
 }
 
 /** Returns the next version of an attempt; no two processes share one. */

@@ -89,7 +89,8 @@ function commit(
 ): void {
   const shard = world.shards[number]
   const isTombstone = shard.row.content === 0 && world.committed.version === 0
-  if (base !== world.committed.version && !isTombstone) world.wrong = 'a write replaces a state that is not the last one'
+  if (base !== world.committed.version && !isTombstone)
+    world.wrong = 'a write replaces a state that is not the last one'
   if (row.version <= world.purgedVersion) world.wrong = 'an entity comes back with a version that was purged'
   shard.row = { ...row, updated: shard.floor }
   world.committed = row

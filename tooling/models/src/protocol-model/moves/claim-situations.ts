@@ -31,25 +31,28 @@ const held = { entity: 0, stamp: 10 }
 const heldBy0 = (): ClaimWorld => claimWorld({ entities: [true, undefined], claims: [held, null] })
 
 export const claimSituations: Readonly<Record<string, ClaimSituation>> = {
+  'an entity that has the key, and one that wants it': {
+    build: (g) => ({
+      world: heldBy0(),
+      processes: [claimer(0, false, g), claimer(1, true, g), claimMover(g)],
+    }),
+    guards: ['commitsAreFenced', 'targetIsFilled', 'phasesAreAdjacent', 'holderIsRead'],
+  },
   'two entities want one key': {
     build: (g) => ({
-      processes: [claimer(0, true, g), claimer(1, true, g), claimMover(g)],
-      crashes: 1,
+      processes: [claimer(0, true, g, { tries: 0 }), claimer(1, true, g, { tries: 0 }), claimMover(g)],
     }),
-    guards: [
-      'allClaimTwiceBeforeFilling',
-      'commitsAreFenced',
-      'targetIsFilled',
-      'phasesAreAdjacent',
-      'bothAreTaken',
-      'holderIsRead',
-      'holderIsFenced',
-    ],
+    guards: ['allClaimTwiceBeforeFilling', 'bothAreTaken', 'commitsAreFenced', 'holderIsFenced'],
   },
   'the holder gives the key up and takes it again': {
     build: (g) => ({
       world: heldBy0(),
-      processes: [claimer(0, false, g), claimer(0, true, g), claimer(1, true, g), claimMover(g)],
+      processes: [
+        claimer(0, false, g, { tries: 0 }),
+        claimer(0, true, g, { tries: 0 }),
+        claimer(1, true, g, { tries: 0 }),
+        claimMover(g),
+      ],
     }),
     guards: ['releasesCompareStamps'],
   },
@@ -57,17 +60,29 @@ export const claimSituations: Readonly<Record<string, ClaimSituation>> = {
     build: (g) => ({
       world: heldBy0(),
       processes: [
-        claimer(0, false, g, { releases: 'in reverse' }),
-        claimer(0, true, g),
-        claimer(1, true, g),
+        claimer(0, false, g, { tries: 0, releases: 'in reverse' }),
+        claimer(0, true, g, { tries: 0 }),
+        claimer(1, true, g, { tries: 0 }),
         claimMover(g),
       ],
     }),
     guards: ['releasesCompareStamps'],
   },
+  'any process dies': {
+    build: (g) => ({
+      processes: [claimer(0, true, g, { tries: 0 }), claimer(1, true, g, { tries: 0 }), claimMover(g)],
+      crashes: 1,
+    }),
+    guards: ['holderIsFenced'],
+  },
   'two movers work at once': {
     build: (g) => ({
-      processes: [claimer(0, true, g), claimer(1, true, g, { tries: 0 }), claimMover(g), claimMover(g)],
+      processes: [
+        claimer(0, true, g, { tries: 0 }),
+        claimer(1, true, g, { tries: 0 }),
+        claimMover(g),
+        claimMover(g),
+      ],
     }),
     guards: ['commitsAreFenced'],
   },
@@ -102,7 +117,7 @@ export const claimSituations: Readonly<Record<string, ClaimSituation>> = {
   'a take arrives late at the target': {
     build: (g) => ({
       world: claimWorld({ entities: [undefined, false, undefined] }),
-      processes: [claimer(0, true, g), claimer(2, true, g), claimMover(g)],
+      processes: [claimer(0, true, g, { tries: 0 }), claimer(2, true, g, { tries: 0 }), claimMover(g)],
       events: [lateTake],
     }),
     guards: ['fillingTakesOver'],
@@ -110,7 +125,7 @@ export const claimSituations: Readonly<Record<string, ClaimSituation>> = {
   'three entities want one key': {
     build: (g) => ({
       world: claimWorld({ entities: [undefined, undefined, undefined], phase: 'both' }),
-      processes: [claimer(0, true, g), claimer(1, true, g), claimer(2, true, g), claimMover(g)],
+      processes: [0, 1, 2].map((entity) => claimer(entity, true, g, { tries: 0 })).concat([claimMover(g)]),
     }),
     guards: ['swapsCompareStamps'],
   },

@@ -95,16 +95,12 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
       movers: [mover(g), mover(g)],
       crashes: 1,
     }),
-    guards: ['takesOverAtSource', 'attemptsGrow', 'copiesAreFenced', 'writersBreakSeals', 'anybodyBegins'],
+    guards: ['takesOverAtSource', 'attemptsGrow', 'writersBreakSeals', 'anybodyBegins'],
   },
   'an undo beside a move, and another move': {
     build: (g) => ({
       callers: [moveWriter(2, g)],
-      movers: [
-        mover(g, { seals: 1 }),
-        undo(g),
-        mover(g, { move: 2, seals: 1, waits: 'for an undo' }),
-      ],
+      movers: [mover(g, { seals: 1 }), undo(g), mover(g, { move: 2, seals: 1, waits: 'for an undo' })],
     }),
     guards: ['undoComparesAttempt'],
   },
@@ -138,13 +134,34 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
     }),
     guards: ['purgeBoundGoesAlong'],
   },
+  'a copy of an undone move arrives late, and its entity is gone': {
+    build: (g) => ({
+      world: {
+        ...absent(),
+        late: { copy: { shard: 1, epoch: 1, row: { version: 30, content: 5, updated: 0 } } },
+      },
+      callers: [moveWriter(2, g, { inserts: true })],
+      movers: [mover(g)],
+      events: lateStatements(g).slice(0, 1),
+    }),
+    guards: ['copiesAreFenced'],
+  },
+  'a delete of rows of a former stay arrives late': {
+    build: (g) => ({
+      world: { ...moveWorld(), late: { discard: { shard: 0, epoch: 0, before: 9 } } },
+      callers: [moveWriter(2, g)],
+      movers: [mover(g)],
+      events: lateStatements(g).slice(1),
+    }),
+    guards: ['discardsAreFenced'],
+  },
   'statements of writers and movers arrive once more': {
     build: (g) => ({
       callers: [moveWriter(2, g, { repeats: true }), moveWriter(0, g)],
       movers: [mover(g, { empties: true, repeats: true, seals: 1 })],
       events: [lateCommitOf(g), ...lateStatements(g)],
     }),
-    guards: ['writesAreFenced', 'copiesAreFenced', 'discardsAreFenced', 'laterCopyStays', 'discardsAreBounded'],
+    guards: ['writesAreFenced', 'laterCopyStays', 'discardsAreBounded'],
   },
   'the server of the source crashes': {
     build: (g) => ({
@@ -172,7 +189,10 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
   'a bucket goes and comes back, and its shards go down when they are not the owner': {
     build: (g) => ({
       callers: [moveWriter(2, g), moveReader(g)],
-      movers: [mover(g, { seals: 1, empties: true }), mover(g, { move: 2, source: 1, seals: 1, waits: 'for the owner' })],
+      movers: [
+        mover(g, { seals: 1, empties: true }),
+        mover(g, { move: 2, source: 1, seals: 1, waits: 'for the owner' }),
+      ],
       events: [downOnceLeft(0), downOnceLeft(1)],
     }),
     guards: ['laterArrivalOwns'],
@@ -205,7 +225,10 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
   'a consumer of a bucket that goes and comes back': {
     build: (g) => ({
       callers: [moveWriter(2, g)],
-      movers: [mover(g, { seals: 1, empties: true }), mover(g, { move: 2, source: 1, seals: 1, waits: 'for the owner' })],
+      movers: [
+        mover(g, { seals: 1, empties: true }),
+        mover(g, { move: 2, source: 1, seals: 1, waits: 'for the owner' }),
+      ],
       followedBy: 'a consumer',
     }),
     guards: ['consumersAreAwaited', 'emptiedFirst'],
@@ -213,20 +236,20 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
   'a cursor of a bucket that is emptied early': {
     build: (g) => ({
       callers: [moveWriter(2, g)],
-      movers: [mover({ ...g, consumersAreAwaited: false }, { empties: true })],
+      movers: [mover({ ...g, consumersAreAwaited: false }, { empties: true, seals: 1 })],
       followedBy: 'a cursor',
     }),
-    guards: ['gapsAreRefused', 'lateFollowersTakeCopies'],
+    guards: ['gapsAreRefused'],
   },
   'a follower begins at any time': {
     build: (g) => ({
       world: { ...moveWorld(), follower: { places: [0, 0], since: [0, 0], handed: 0, beginnings: 0 } },
       callers: [moveWriter(2, g)],
-      movers: [mover({ ...g, consumersAreAwaited: false }, { empties: true })],
+      movers: [mover({ ...g, consumersAreAwaited: false }, { empties: true, seals: 1 })],
       events: [followerBegins],
       followedBy: 'a cursor',
     }),
-    guards: ['lateFollowersTakeCopies'],
+    guards: ['lateFollowersTakeCopies', 'goneAtIsRaised'],
   },
 }
 

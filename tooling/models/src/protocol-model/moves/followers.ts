@@ -91,9 +91,9 @@ function judge(
   { page, serves }: MoveMemory,
   guards: MoveGuards,
 ): 'hand over' | 'skip' | 'hold' | 'begin again' {
-  const { is, arrival, begin, sourceEnd, gone } = serves!
+  const { is, arrival, begin, sourceEnd, gone, goneAt } = serves!
   const source = other(number)
-  const isBehind = follower.places[number] < gone && follower.since[number] < gone
+  const isBehind = follower.places[number] < gone && follower.since[number] < goneAt
   if (isBehind && guards.gapsAreRefused) return 'begin again'
   if (page === undefined) return 'skip'
   const asCopy = guards.copiesAreSkipped ? 'skip' : 'hand over'
@@ -102,8 +102,8 @@ function judge(
   if (arrival === 0) return 'hand over'
   if (guards.targetIsHeld && follower.places[source] < sourceEnd) return 'hold'
   if (page.updated >= begin) return 'hand over'
-  const goneAtSource = shards[source].serves.gone
-  const beganLate = goneAtSource >= sourceEnd && follower.since[source] >= goneAtSource
+  const left = shards[source].serves
+  const beganLate = left.gone >= sourceEnd && follower.since[source] >= left.goneAt
   return beganLate && guards.lateFollowersTakeCopies ? 'hand over' : asCopy
 }
 
@@ -123,9 +123,9 @@ export const followerBegins: Event<MoveWorld> = {
   happen: beginFollower,
 }
 
-/** Checks at rest that the last state was handed over. */
+/** Checks at rest that the last state was handed over, if the follower has begun. */
 export function lastStateNotHanded({ committed, follower }: MoveWorld): string | undefined {
-  return committed.version === 0 || follower.handed === committed.version
+  return follower.beginnings === 0 || committed.version === 0 || follower.handed === committed.version
     ? undefined
     : `version ${committed.version} was not handed over; the last one was ${follower.handed}`
 }

@@ -52,7 +52,7 @@ export interface MoveGuards {
   readonly undoComparesAttempt: boolean
   /** No attempt of a move begins after the undo of that move. */
   readonly undoneStaysUndone: boolean
-  /** Of two shards that seem to own the bucket, the later arrival counts. */
+  /** The later arrival counts if two shards seem to own the bucket. */
   readonly laterArrivalOwns: boolean
   /** A shard takes a bucket back only after its former rows were emptied. */
   readonly emptiedFirst: boolean
@@ -74,6 +74,8 @@ export interface MoveGuards {
   readonly consumersAreAwaited: boolean
   /** A follower whose place is before rows that are gone begins again. */
   readonly gapsAreRefused: boolean
+  /** A follower counts as having begun after that only by a floor that was raised when the rows began to go. */
+  readonly goneAtIsRaised: boolean
   /** A follower that began after the rows of the source were gone takes copies for changes. */
   readonly lateFollowersTakeCopies: boolean
 }
@@ -116,5 +118,6 @@ export const allMoveGuards: MoveGuards = {
   sourceIsReadToEnd: true,
   consumersAreAwaited: true,
   gapsAreRefused: true,
+  goneAtIsRaised: true,
   lateFollowersTakeCopies: true,
 }

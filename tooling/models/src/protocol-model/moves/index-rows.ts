@@ -1,4 +1,4 @@
-import type { Event, Step, StepResult } from '../explore.ts'
+import type { Step, StepResult } from '../explore.ts'
 
 export type Place = 0 | 1
 export type IndexKey = 1 | 2
@@ -68,8 +68,6 @@ export interface RowWorld {
   readonly reading: [number, number]
   /** Queries in flight for which the entity has matched all the time. */
   matching: number
-  /** A delete of emptied rows that may arrive once more. */
-  late: { readonly place: Place; readonly epoch: number; readonly keys: readonly IndexKey[] } | undefined
   wrong: string | undefined
 }
 
@@ -110,12 +108,8 @@ export interface RowGuards {
   readonly deletesCompareStamps: boolean
   /** Rows that stayed behind are deleted under the epoch of their shard. */
   readonly discardsAreFenced: boolean
-  /** Rows that stayed behind are deleted only when no catalog names their place. */
-  readonly emptiesAfterAll: boolean
   /** An undo whose move was committed in the meantime turns into the end of that move. */
   readonly undoYieldsToCommit: boolean
-  /** Writes at the target end, after an undo, only when every catalog is undoing. */
-  readonly undoIsAnnounced: boolean
 }
 
 export const allRowGuards: RowGuards = {
@@ -130,9 +124,7 @@ export const allRowGuards: RowGuards = {
   lostRowsStay: true,
   deletesCompareStamps: true,
   discardsAreFenced: true,
-  emptiesAfterAll: true,
   undoYieldsToCommit: true,
-  undoIsAnnounced: true,
 }
 
 type RowStep = Step<RowWorld, RowMemory>
@@ -157,7 +149,6 @@ export function rowWorld(change: Partial<RowWorld> = {}): RowWorld {
     isUndone: false,
     reading: [0, 0],
     matching: 0,
-    late: undefined,
     wrong: undefined,
     ...change,
   }
@@ -197,7 +188,8 @@ export function missingAtPlace({
 
 const nextVersion = (base: number, process: number): number => (Math.floor(base / 10) + 1) * 10 + process + 1
 
-const upsert = (rows: Rows, key: IndexKey, stamp: number): void => void (rows[key] = Math.max(rows[key], stamp))
+const upsert = (rows: Rows, key: IndexKey, stamp: number): void =>
+  void (rows[key] = Math.max(rows[key], stamp))
 
 const remove = (rows: Rows, key: IndexKey, upTo: number, { deletesCompareStamps }: RowGuards): void => {
   if (!deletesCompareStamps || rows[key] <= upTo) rows[key] = 0
@@ -225,6 +217,8 @@ const mustKeep = ({ reading }: RowWorld, key: IndexKey | 0, { lostRowsStay }: Ro
 export interface RowWriterOptions {
   /** Defers its index rows. */
   readonly defers?: boolean
+  /** Reads the catalog before anything else. */
+  readonly looksFirst?: boolean
   /** Number of the entity's shard. Default: 1, which copies the catalog. */
   readonly on?: 0 | 1
 }
@@ -233,9 +227,11 @@ export interface RowWriterOptions {
 export function rowWriter(
   key: IndexKey | 0,
   guards: RowGuards,
-  { defers = false, on = 1 }: RowWriterOptions = {},
+  { defers = false, looksFirst = false, on = 1 }: RowWriterOptions = {},
 ): RowProcess {
+  const look: RowStep = { label: 'begins', run: () => ({ goto: 'reads the catalog' }) }
   return [
+    ...(looksFirst ? [look] : []),
     {
       label: 'reads the entity',
       run(world, local, process) {
@@ -253,8 +249,7 @@ export function rowWriter(
       run(world, local) {
         if (guards.commitsAreFenced && world.catalogs[on].epoch !== local.known.epoch)
           return { goto: 'reads the catalog' }
-        if (world.version !== local.base)
-          return local.tries++ === 0 ? { goto: 'reads the entity' } : 'end'
+        if (world.version !== local.base) return local.tries++ === 0 ? { goto: 'reads the entity' } : 'end'
         Object.assign(world, { version: local.version, key })
         if (defers) world.note = local.version
         if (key === 0) world.matching = 0
@@ -390,9 +385,7 @@ export function rowEmptier(guards: RowGuards): RowProcess {
     {
       label: 'finds place A left',
       run({ catalogs }, local) {
-        const [first, second] = catalogs.map(({ phase }) => phase === 'after') as [boolean, boolean]
-        const isLeft = guards.emptiesAfterAll ? first && second : first
-        if (!isLeft) return 'blocked'
+        if (catalogs[0].phase !== 'after') return 'blocked'
         local.known = { ...catalogs[0] }
         return undefined
       },
@@ -507,7 +500,7 @@ export function rowUndo(guards: RowGuards): RowProcess {
     {
       label: 'copies the undo to the other shard',
       run({ catalogs: [leading, catalog] }) {
-        if (guards.undoIsAnnounced && catalog.epoch < leading.epoch) Object.assign(catalog, leading)
+        if (catalog.epoch < leading.epoch) Object.assign(catalog, leading)
       },
     },
     {
@@ -526,12 +519,7 @@ export function rowUndo(guards: RowGuards): RowProcess {
   ]
 }
 
-/** A delete of rows that were read long ago. */
-export const lateDelete = (guards: RowGuards): Event<RowWorld> => ({
-  label: 'a delete of rows of place A arrives once more',
-  possible: ({ late }) => late !== undefined,
-  happen(world) {
-    const { epoch } = world.late!
-    if (!guards.discardsAreFenced || world.catalogs[0].epoch === epoch) world.rows[0] = [0, 0, 0]
-  },
-})
+/** Checks at rest that a move that the source has committed was not undone. */
+export function undoneCommit({ catalogs: [leading], isCommitted }: RowWorld): string | undefined {
+  return isCommitted && leading.phase === 'undone' ? 'a committed move was undone' : undefined
+}

@@ -1,6 +1,14 @@
 import type { Event, StepResult } from '../explore.ts'
 import { beforeCommit, changeServes, flush, NO_ROW, other } from './bucket.ts'
-import type { BucketRow, MoveMemory, MoveProcess, MoveStep, MoveWorld, MovingShard, ShardNumber } from './bucket.ts'
+import type {
+  BucketRow,
+  MoveMemory,
+  MoveProcess,
+  MoveStep,
+  MoveWorld,
+  MovingShard,
+  ShardNumber,
+} from './bucket.ts'
 import type { MoveGuards } from './guards.ts'
 import { begin } from './owner.ts'
 
@@ -60,7 +68,8 @@ function beginAttempt(guards: MoveGuards, options: MoverOptions): MoveProcess {
         if (guards.undoneStaysUndone && undone >= move) return 'end'
         const isSame = Math.floor(attempt / 10) === move
         local.attempt = (isSame ? attempt : move * 10) + 1
-        if (!isSame || guards.takesOverAtSource) changeServes(shard, { attempt: local.attempt, sealed: false })
+        if (!isSame || guards.takesOverAtSource)
+          changeServes(shard, { attempt: local.attempt, sealed: false })
         return undefined
       },
     },
@@ -85,7 +94,7 @@ function beginAttempt(guards: MoveGuards, options: MoverOptions): MoveProcess {
       label: 'begins the attempt at the target',
       run({ shards }, local) {
         const shard = shards[target]
-        const { is, attempt, end, gone } = shard.serves
+        const { is, attempt, end, gone, goneAt } = shard.serves
         if (shard.isDown || is === 'owner' || (is === 'away' && guards.emptiedFirst)) return 'end'
         if (guards.attemptsGrow && is === 'coming' && attempt >= local.attempt) return 'end'
         changeServes(shard, {
@@ -93,6 +102,7 @@ function beginAttempt(guards: MoveGuards, options: MoverOptions): MoveProcess {
           attempt: local.attempt,
           begin: local.copiedAt + 1,
           gone: is === 'away' ? end : gone,
+          goneAt: is === 'away' ? shard.floor : goneAt,
         })
         flush(shard)
         local.targetEpoch = shard.epoch
@@ -112,10 +122,7 @@ const passPurgeBound = (source: ShardNumber): MoveStep => ({
   },
 })
 
-const deleteLeftovers = (
-  guards: MoveGuards,
-  { source = 0, repeats = false }: MoverOptions,
-): MoveStep => ({
+const deleteLeftovers = (guards: MoveGuards, { source = 0, repeats = false }: MoverOptions): MoveStep => ({
   label: 'deletes leftovers at the target',
   run(world, { targetEpoch, copiedAt }) {
     const target = world.shards[other(source)]
@@ -260,7 +267,8 @@ function sealAndCommit(guards: MoveGuards, options: MoverOptions): MoveProcess {
         if (!guards.sourceFirst && isComing(shards[target], local))
           begin(shards[target], local.greatest + 1, guards, shards[target].floor)
         const isSealed = shard.epoch === local.sealEpoch || !guards.commitComparesSeal
-        if (!isSealed && guards.sealsFirst) return { goto: guards.lastWindowIsOpen ? 'seals the source' : raise.label }
+        if (!isSealed && guards.sealsFirst)
+          return { goto: guards.lastWindowIsOpen ? 'seals the source' : raise.label }
         const end = guards.endIsAboveRows ? local.greatest + 1 : local.until
         beforeCommit(shard)
         changeServes(shard, { is: 'away', attempt: local.attempt, end, sealed: false })
@@ -295,12 +303,21 @@ const isComing = ({ serves }: MovingShard, { attempt }: MoveMemory): boolean =>
 function emptySource(guards: MoveGuards, { source = 0, repeats = false }: MoverOptions): MoveProcess {
   return [
     {
+      label: 'raises the floor before the source is emptied',
+      run({ shards }, local) {
+        if (shards[other(source)].serves.is !== 'owner') return 'end'
+        raiseFloor(shards[source])
+        local.until = shards[source].floor
+        return undefined
+      },
+    },
+    {
       label: 'says that the source is emptied',
       run({ shards, follower }, local) {
         const shard = shards[source]
-        if (shards[other(source)].serves.is !== 'owner') return 'end'
         if (guards.consumersAreAwaited && follower.places[source] < shard.serves.end) return 'blocked'
-        changeServes(shard, { is: 'emptied', gone: shard.serves.end })
+        const goneAt = guards.goneAtIsRaised ? local.until : shard.serves.end
+        changeServes(shard, { is: 'emptied', gone: shard.serves.end, goneAt })
         local.sealEpoch = shard.epoch
         return undefined
       },

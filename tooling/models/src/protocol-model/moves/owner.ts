@@ -5,7 +5,8 @@ import type { MoveGuards } from './guards.ts'
 
 /** The owner by what a process knows, or the shard that has to begin before there is one. */
 export type Route =
-  { readonly owner: ShardNumber } | { readonly target: ShardNumber; readonly source: ShardNumber }
+  | { readonly owner: ShardNumber }
+  | { readonly target: ShardNumber; readonly source: ShardNumber }
 
 /**
  * Finds the owner by catalog rows that were read at different moments: the shard that owns the bucket; of two,
