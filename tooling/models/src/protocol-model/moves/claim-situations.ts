@@ -1,18 +1,14 @@
 import { explore, type Event, type Exploration } from '../explore.ts'
 import {
   brokenClaim,
-  claimer,
   claimMemoryOf,
-  claimMover,
-  claimUndo,
   claimWorld,
-  holderMoves,
-  lateTake,
   unclaimedAtPlace,
   type ClaimGuards,
   type ClaimProcess,
   type ClaimWorld,
-} from './claims.ts'
+} from './claim-world.ts'
+import { claimer, claimMover, claimUndo, holderMoves, lateTake } from './claims.ts'
 
 interface Course {
   readonly world?: ClaimWorld

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isWhole } from '../is-whole.ts'
 import { checkClaims, claimSituations } from './claim-situations.ts'
-import { allClaimGuards, type ClaimGuards } from './claims.ts'
+import { allClaimGuards, type ClaimGuards } from './claim-world.ts'
 
 describe.each(Object.entries(claimSituations))('%s', (name, situation) => {
   if (isWhole(claimSituations, name))

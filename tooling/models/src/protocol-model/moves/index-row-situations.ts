@@ -1,20 +1,14 @@
 import { explore, type Exploration } from '../explore.ts'
+import { rowAdder, rowEmptier, rowMover, rowQuery, rowSweep, rowUndo, rowWriter } from './index-rows.ts'
 import {
   missingAtPlace,
   noRowMemory,
-  rowAdder,
-  rowEmptier,
-  rowMover,
-  rowQuery,
-  rowSweep,
-  rowUndo,
   rowWorld,
-  rowWriter,
   undoneCommit,
   type RowGuards,
   type RowProcess,
   type RowWorld,
-} from './index-rows.ts'
+} from './row-world.ts'
 
 interface Course {
   readonly world?: RowWorld

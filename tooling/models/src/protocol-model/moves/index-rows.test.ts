@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isWhole } from '../is-whole.ts'
-import { allRowGuards, type RowGuards } from './index-rows.ts'
+import { allRowGuards, type RowGuards } from './row-world.ts'
 import { checkRows, rowSituations } from './index-row-situations.ts'
 
 describe.each(Object.entries(rowSituations))('%s', (name, situation) => {
