@@ -1,6 +1,6 @@
 import type { Event } from '../explore.ts'
 import { beforeCommit, flush, nextVersion, noMoveMemory } from './bucket.ts'
-import type { MoveMemory, MoveProcess, MoveWorld, ShardNumber } from './bucket.ts'
+import type { MoveMemory, MoveProcess, MoveStep, MoveWorld, ShardNumber } from './bucket.ts'
 import type { MoveGuards } from './guards.ts'
 import { atOwner, helpFinish, readCatalogs, RELOAD } from './owner.ts'
 
@@ -13,6 +13,8 @@ export interface MoveWriterOptions {
   readonly lingers?: boolean
   /** Its first commit may arrive once more. */
   readonly repeats?: boolean
+  /** Begins once shard B owns the bucket. */
+  readonly waits?: boolean
 }
 
 function forget(local: MoveMemory): void {
@@ -24,10 +26,15 @@ function forget(local: MoveMemory): void {
 export function moveWriter(
   content: number,
   guards: MoveGuards,
-  { inserts, fences, lingers, repeats }: MoveWriterOptions = {},
+  { inserts, fences, lingers, repeats, waits }: MoveWriterOptions = {},
 ): MoveProcess {
   const isWrite = true
+  const wait: MoveStep = {
+    label: 'waits for the target',
+    run: ({ shards }) => (shards[1].serves.is === 'owner' ? undefined : 'blocked'),
+  }
   return [
+    ...(waits ? [wait] : []),
     atOwner('reads the entity', guards, { isWrite }, (world, local, owner) => {
       const shard = world.shards[owner]
       if (local.least === 0) local.least = world.acknowledged

@@ -1,3 +1,4 @@
+import { isLong } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, it } from 'vitest'
 import { isWhole } from '../is-whole.ts'
 import { checkMove, moveSituations } from './entity-situations.ts'
@@ -11,12 +12,15 @@ describe.each(Object.entries(moveSituations))('%s', (name, situation) => {
       expect(states).toBeGreaterThan(1000)
     })
 
-  it.each(situation.guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
+  const guards = [...situation.guards, ...(isLong ? (situation.slowGuards ?? []) : [])]
+  it.each(guards)('the promise breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     expect(checkMove(situation, { ...allMoveGuards, [guard]: false }).violation).toBeDefined()
   })
 })
 
 it('some situation needs each guard of the move', () => {
-  const tested = new Set(Object.values(moveSituations).flatMap(({ guards }) => guards))
+  const tested = new Set(
+    Object.values(moveSituations).flatMap(({ guards, slowGuards = [] }) => [...guards, ...slowGuards]),
+  )
   expect(Object.keys(allMoveGuards).filter((guard) => !tested.has(guard as keyof MoveGuards))).toEqual([])
 })

@@ -63,7 +63,7 @@ export function followerOf(number: ShardNumber, guards: MoveGuards): MoveProcess
       label: 'waits for the source',
       run({ shards, follower }) {
         if (follower.places[other(number)] < shards[number].serves.sourceEnd) return 'blocked'
-        return { goto: guards.readsAgainAfterHold ? first : 'looks at the catalog of its shard and judges' }
+        return { goto: 'looks at the catalog of its shard and judges' }
       },
     },
   ]

@@ -66,8 +66,6 @@ export interface MoveGuards {
   readonly judgesAfterPage: boolean
   /** A follower hands over rows of the target only after its place at the source has reached `end`. */
   readonly targetIsHeld: boolean
-  /** A follower reads the page again after it was held. */
-  readonly readsAgainAfterHold: boolean
   /** A follower reads the source up to `end`, although it is not the owner any more. */
   readonly sourceIsReadToEnd: boolean
   /** A bucket is emptied only when registered consumers have passed its `end`. */
@@ -114,7 +112,6 @@ export const allMoveGuards: MoveGuards = {
   copiesAreSkipped: true,
   judgesAfterPage: true,
   targetIsHeld: true,
-  readsAgainAfterHold: true,
   sourceIsReadToEnd: true,
   consumersAreAwaited: true,
   gapsAreRefused: true,
