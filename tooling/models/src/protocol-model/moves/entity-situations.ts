@@ -216,6 +216,7 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
       followedBy: 'a consumer',
     }),
     guards: ['copiesAreSkipped', 'sourceIsReadToEnd'],
+    slowGuards: ['copyTimesGrow'],
   },
   'a consumer while the floor of the target falls back': {
     build: (g) => ({

@@ -60,6 +60,8 @@ export interface MoveGuards {
   readonly endIsAboveRows: boolean
   /** `begin` is a time below a floor that is on disk before the bucket comes. */
   readonly beginIsOnDisk: boolean
+  /** An attempt takes the time of its copies after all earlier attempts at the target: its change there compares the epoch before. */
+  readonly copyTimesGrow: boolean
   /** A follower skips copies. */
   readonly copiesAreSkipped: boolean
   /** A follower reads what the target serves after the page that it judges. */
@@ -109,6 +111,7 @@ export const allMoveGuards: MoveGuards = {
   emptiedFirst: true,
   endIsAboveRows: true,
   beginIsOnDisk: true,
+  copyTimesGrow: true,
   copiesAreSkipped: true,
   judgesAfterPage: true,
   targetIsHeld: true,

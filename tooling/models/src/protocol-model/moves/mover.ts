@@ -76,8 +76,8 @@ function beginAttempt(guards: MoveGuards, options: MoverOptions): MoveProcess {
     {
       label: 'takes the time of copies from the target',
       run({ shards }, local) {
-        local.copiedAt = shards[target].floor
-        local.restarts = shards[target].restarts
+        const { floor, restarts, epoch } = shards[target]
+        Object.assign(local, { copiedAt: floor, restarts, targetEpoch: epoch })
       },
     },
     {
@@ -97,6 +97,8 @@ function beginAttempt(guards: MoveGuards, options: MoverOptions): MoveProcess {
         const { is, attempt, end, gone, goneAt } = shard.serves
         if (shard.isDown || is === 'owner' || (is === 'away' && guards.emptiedFirst)) return 'end'
         if (guards.attemptsGrow && is === 'coming' && attempt >= local.attempt) return 'end'
+        if (guards.copyTimesGrow && shard.epoch !== local.targetEpoch)
+          return { goto: 'takes the time of copies from the target' }
         changeServes(shard, {
           is: 'coming',
           attempt: local.attempt,
