@@ -30,7 +30,9 @@ export interface MoveSituation {
   readonly build: (guards: MoveGuards) => Course
   /** Guards that it needs: without any one of them the promise must break. */
   readonly guards: readonly (keyof MoveGuards)[]
-  /** The same, for guards that are missed after many states only. A short run leaves them out. */
+  /** Has more states than a long run can explore. It only shows that its guards are needed. */
+  readonly isTooLarge?: boolean
+  /** Further such guards, whose absence shows after many states only. A short run leaves them out. */
   readonly slowGuards?: readonly (keyof MoveGuards)[]
 }
 
@@ -217,6 +219,7 @@ export const moveSituations: Readonly<Record<string, MoveSituation>> = {
     }),
     guards: ['copiesAreSkipped', 'sourceIsReadToEnd'],
     slowGuards: ['copyTimesGrow'],
+    isTooLarge: true,
   },
   'a consumer while the floor of the target falls back': {
     build: (g) => ({
