@@ -11,8 +11,9 @@ function cursorOf(
   where: object = {},
   order: 'asc' | 'desc' = 'asc',
 ): string {
-  const entry = typed.context.catalog.current().indexes.find(({ name }) => name === index.name)!
-  const plan = planQuery(entry, where, { ...all, order }, typed.context.router)
+  const catalog = typed.context.catalog.current()
+  const entry = catalog.indexes.find(({ name }) => name === index.name)!
+  const plan = planQuery(entry, where, { ...all, order }, catalog.placement)
   const key = index === byName ? [Buffer.from(MARKER), 5n, 1.5] : [index === byAge ? 5n : 1.5]
   return encodeCursor(plan.scope, { key, entityId: Buffer.alloc(16), backward: false, inclusive: false })
 }
