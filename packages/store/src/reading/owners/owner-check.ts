@@ -93,7 +93,8 @@ export function createOwnerCheck(
         const { epoch } = await looks.soon()
         if (epoch !== before.epochs[number]) throw refused()
       }
-      requireAll(before, ids)
+      // Until the first move, the owners are the same by every copy of the catalog.
+      if (before.layout?.moves !== undefined) requireAll(before, ids)
       const answers = await send()
       if (!isQuiet(before)) await requireOwned(before, ids)
       return answers
