@@ -49,7 +49,7 @@ async function start({ count, options }: Order): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const password = await passwordOf(folder)
   const dataFolders = Array.from({ length: count }, (_, i) => join(folder, `shard-${i}`))
-  await prepareDataFolders(server, dataFolders, temporary)
+  await prepareDataFolders(server, dataFolders)
   const servers = await allOf(dataFolders.map((dataFolder, i) => startOne(server, dataFolder, password, i)))
   const database = options.database === undefined ? '' : `/${options.database}`
   report({
