@@ -61,7 +61,7 @@ test.each([...siteIndexes, ...offeredIndexes].map((index) => index.name))(
 
 test('the foot of a page counts the statements of the servers, and the home page keeps its budget', async () => {
   // Private servers, because a server counts the statements of all clients.
-  const servers = await startServers(2, { database: 'feed' })
+  const servers = await startServers(2, { database: 'feed', inMemory: true })
   const connections = await Promise.all(servers.urls.map((url) => createConnection(url)))
   const alone = await openTestSite({ shards: shardsFrom(servers.urls.join(',')) })
   const selects = async (): Promise<number> => {

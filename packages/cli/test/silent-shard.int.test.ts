@@ -13,7 +13,7 @@ let servers: RunningServers
 const stores: DataStore[] = []
 
 beforeAll(async () => {
-  servers = await startServers(2, { database: 'feed' })
+  servers = await startServers(2, { database: 'feed', inMemory: true })
   const store = await DataStore.open({ shards: mysqlShards(servers.urls), indexes: [byLink], migrate: true })
   for (const link of LINKS) await store.put({ link })
   await store.close()

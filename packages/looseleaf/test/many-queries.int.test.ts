@@ -17,7 +17,7 @@ let store: DataStore
 
 // This test starts its own servers, because a general log has the statements of all clients.
 beforeAll(async () => {
-  servers = await startServers(SHARDS, { database: 'feed' })
+  servers = await startServers(SHARDS, { database: 'feed', inMemory: true })
   logs = await Promise.all(servers.urls.map((url) => createConnection(url)))
   for (const log of logs) await log.query("SET GLOBAL log_output = 'TABLE', GLOBAL general_log = 1")
   store = await DataStore.open({

@@ -137,7 +137,7 @@ function firstUnanswered(shard: Shard): Promise<{ readonly call: Promise<number>
 const patient = { breakerFailures: 1_000, deadlineMs: 3_600_000, breakerProbeMs: 50, connectTimeoutMs: 1_500 }
 
 test('a frozen server opens the breaker while waiting calls have hours left, and answers them when it thaws', async () => {
-  const frozen = await startServers(1, { database: 'feed' })
+  const frozen = await startServers(1, { database: 'feed', inMemory: true })
   cleanUp(() => frozen.stop())
   const { shard } = await bench.connect({ ...patient, poolSize: 1 }, frozen.urls[0])
   const pid = frozen.pids[0] as number
@@ -238,7 +238,7 @@ test('errors of statements, locks, deadlines and privileges never open the break
 })
 
 test('calls to one of two servers that hangs or is gone are rejected at once, and the error says that the other one answers', async () => {
-  const servers = await startServers(2, { database: 'feed' })
+  const servers = await startServers(2, { database: 'feed', inMemory: true })
   cleanUp(() => servers.stop())
   const driver = await mysqlShards(servers.urls, { deadlineMs: 1_000, connectTimeoutMs: 500 }).connect()
   cleanUp(() => driver.close())

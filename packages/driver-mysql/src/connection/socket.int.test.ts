@@ -9,7 +9,7 @@ let socketPath: string
 
 // The test starts its own server: the socket of a given one may be on another machine.
 beforeAll(async () => {
-  servers = await startServers(1, { database: 'feed' })
+  servers = await startServers(1, { database: 'feed', inMemory: true })
   const admin = await createConnection(servers.urls[0] as string)
   const [rows] = await admin.query<RowDataPacket[]>('SELECT @@socket AS path')
   socketPath = String(rows[0]?.['path'])

@@ -31,6 +31,7 @@ describe.skipIf(!hasOpenssl)(
       await authority.issue('DNS:localhost', certFile(), keyFile())
       servers = await startServers(1, {
         database: 'feed',
+        inMemory: true,
         serverArguments: [
           `--ssl-cert=${certFile()}`,
           `--ssl-key=${keyFile()}`,

@@ -56,7 +56,7 @@ let inHalves: IndexTable
 
 // The test starts its own server, whose counters are not those of other tests.
 beforeAll(async () => {
-  servers = await startServers(1, { database: 'feed' })
+  servers = await startServers(1, { database: 'feed', inMemory: true })
   const url = servers.urls[0] as string
   counter = await createConnection(url)
   driver = await mysqlShards([url]).connect()

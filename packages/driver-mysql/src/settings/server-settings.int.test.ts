@@ -9,6 +9,7 @@ let servers: RunningServers
 beforeAll(async () => {
   servers = await startServers(1, {
     database: 'feed',
+    inMemory: true,
     serverArguments: ['--log-bin=binlog', '--server-id=1'],
   })
 })
