@@ -4,6 +4,7 @@ import type { Codec, Driver, EntityId } from '@looseleaf/core'
 import { wrapShard, type BoundedRow } from '@looseleaf/core/internal'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
+import { isLong } from '@looseleaf-tooling/vitest/long'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../../data-store.ts'
@@ -130,7 +131,7 @@ describe('entities of all sizes', () => {
         expect(answers.largest).toBeLessThan(8 * MiB + 3_100_000)
         await store.close()
       }),
-      { numRuns: 8 },
+      { numRuns: isLong ? 8 : 4 },
     )
     await open()
   }, 120_000)
