@@ -98,6 +98,7 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
       rows.push(row)
     }
     await index.upsert(rows)
+    rows.sort((a, b) => compareRows(columns, a, b))
   })
 
   /** Returns a range with bounds at stored values and at others. */
@@ -228,14 +229,13 @@ function matching(rows: readonly IndexRow[], range: KeyRange): IndexRow[] {
   return rows.filter((row) => within(row, range))
 }
 
+/** Expects the rows in ascending order. */
 function naiveScan(rows: readonly IndexRow[], columns: readonly string[], scan: IndexScan): IndexRow[] {
   const sign = scan.order === 'asc' ? 1 : -1
   const { after } = scan
-  return matching(rows, scan)
-    .filter((row) => {
-      const distance = after === undefined ? 1 : sign * compareRows(columns, row, after)
-      return distance > 0 || (distance === 0 && after?.inclusive === true)
-    })
-    .toSorted((a, b) => sign * compareRows(columns, a, b))
-    .slice(0, scan.limit)
+  const found = matching(rows, scan).filter((row) => {
+    const distance = after === undefined ? 1 : sign * compareRows(columns, row, after)
+    return distance > 0 || (distance === 0 && after?.inclusive === true)
+  })
+  return (scan.order === 'asc' ? found : found.toReversed()).slice(0, scan.limit)
 }
