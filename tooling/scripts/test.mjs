@@ -1,10 +1,10 @@
 // `npm test`: everything that has to hold, from a clone to one last line. Needs Node >= 20 and npm; what else is missing
 // it installs where it can, or says how. Further arguments go to vitest: `npm test -- packages/router`.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { install } from './lib/install.mjs'
-import { pnpmCommand, tool } from './lib/project.mjs'
+import { pnpmCommand, root, tool } from './lib/project.mjs'
 import { ensureChromium, ensureMariadb, ensureOptionalPrograms, requireNode } from './lib/requirements.mjs'
 import { run } from './lib/run.mjs'
 import { createSteps } from './lib/steps.mjs'
@@ -12,8 +12,8 @@ import { createSteps } from './lib/steps.mjs'
 requireNode()
 
 const { step, failed, print } = createSteps()
-const turbo = (task) =>
-  run(pnpmCommand('exec', 'turbo', 'run', task, '--output-logs=errors-only', '--continue'))
+const turbo = (...task) =>
+  run(pnpmCommand('exec', 'turbo', 'run', ...task, '--output-logs=errors-only', '--continue'))
 let chromium
 let tally = { passed: 0, failed: [], skipped: [] }
 
@@ -32,8 +32,8 @@ if (ready) {
   await step('typecheck', typecheck)
   await step('lint', () => run([tool('oxlint'), '--deny-warnings']))
   await step('format', () => run([tool('oxfmt'), '--check']))
-  await step('build', () => turbo('build'))
-  await step('publint', () => turbo('publint'))
+  await step('build', build)
+  await step('publint', () => turbo('publint', '--only'))
   await step('tests', runTests)
 }
 
@@ -57,6 +57,19 @@ async function typecheck() {
   // The models leave out one check.
   for (const folder of ['.', 'tooling/models']) codes.push(await run([tool('tsc'), '-p', folder]))
   return Math.max(...codes)
+}
+
+/**
+ * Writes the same files as `pnpm build`, in a third of the time: the types are already checked. A long run checks each
+ * package against the built ones too, as a release does.
+ */
+function build() {
+  if (process.env.LOOSELEAF_LONG === '1') return turbo('build')
+  const configs = ['packages', 'apps'].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => join(folder, name, 'tsconfig.build.json')),
+  )
+  const existing = configs.filter((config) => existsSync(join(root, config)))
+  return run([tool('tsc'), '--build', '--force', '--noCheck', ...existing])
 }
 
 async function runTests() {
