@@ -28,13 +28,13 @@ describe(`processes on real databases${lacks ? ' (replicas are left out: they ne
         seed: 1,
         processes: 3,
         clients: 6,
-        operations: isLong ? 1_400 : 500,
+        operations: isLong ? 1_400 : 300,
         hot: 10,
       })
       expect(run.wrongs).toEqual([])
       // An empty history would pass too.
-      expect(Math.min(run.counts.acknowledged, run.counts.reads, run.watch.looks)).toBeGreaterThan(150)
-      expect(run.counts.expectedInQueries).toBeGreaterThan(150)
+      expect(Math.min(run.counts.acknowledged, run.counts.reads, run.watch.looks)).toBeGreaterThan(80)
+      expect(run.counts.expectedInQueries).toBeGreaterThan(80)
     },
   )
 
@@ -43,13 +43,13 @@ describe(`processes on real databases${lacks ? ' (replicas are left out: they ne
       seed: 3,
       processes: 2,
       clients: 6,
-      operations: isLong ? 1_200 : 400,
+      operations: isLong ? 1_200 : 250,
       hot: 10,
       replicasEach: 1,
     })
     expect(run.wrongs).toEqual([])
-    expect(run.counts.acknowledged).toBeGreaterThan(100)
-    expect(run.counts.queriesOfReplicas).toBeGreaterThan(5)
+    expect(run.counts.acknowledged).toBeGreaterThan(60)
+    expect(run.counts.queriesOfReplicas).toBeGreaterThan(2)
   })
 
   // A run notices nothing unless calls happen to meet where the guard is needed.
