@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Driver } from '@looseleaf/core'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
-import { MARK_TASK, markFromText, NOTE_TASK } from '@looseleaf/protocol/internal'
+import { MARK_TASK, markFromText, noteTask } from '@looseleaf/protocol/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -151,11 +151,35 @@ test('a shard that lost its note of another one causes no finding, and notes it 
   const driver = await memoryShards(2).connect()
   const store = await openStore({ driver, time, onWarning: (warning) => warnings.push(warning) })
   await checkRewinds(store)
-  await setTask(driver, 1, NOTE_TASK, '')
+  await setTask(driver, 1, noteTask(0), '')
   await checkRewinds(store)
   expect(await readRewinds(store)).toEqual([])
   await setTask(driver, 0, MARK_TASK, '')
   expect(await readRewinds(store)).toMatchObject([{ shard: 'memory 0' }])
+})
+
+test('a shard that joins has not gone back, and the note of the shard before it still counts', async () => {
+  const store = await open()
+  await checkRewinds(store)
+  time.leap(MINUTE)
+  await checkRewinds(store)
+  await store.shards.add('shard-2.sqlite')
+  expect(await readRewinds(store)).toEqual([])
+  const { driver } = store.context
+  const { progress } = (await driver.shards[1]!.tasks.load(MARK_TASK))!
+  // The only note of shard 1 is still on shard 0.
+  await setTask(driver, 1, MARK_TASK, '')
+  expect(await readRewinds(store)).toMatchObject([{ shard: 'shard-1.sqlite', isSwept: false }])
+  await setTask(driver, 1, MARK_TASK, progress)
+  await checkRewinds(store)
+  time.leap(MINUTE)
+  await checkRewinds(store)
+  expect(await readRewinds(store)).toEqual([])
+  expect(warnings).toEqual([])
+  for (const [number, { name }] of driver.shards.entries()) {
+    await setTask(driver, number, MARK_TASK, '')
+    expect((await readRewinds(store)).map(({ shard }) => shard)).toContain(name)
+  }
 })
 
 test('a sweep ends the finding that it followed, but not one that arises while that is saved', async () => {

@@ -26,7 +26,7 @@ export {
   MARK_TASK,
   markFromText,
   markToText,
-  NOTE_TASK,
+  noteTask,
   rewindOf,
   rewindText,
   type MarkLook,

@@ -5,12 +5,16 @@ import { countIn, parseObject, toObject } from '@looseleaf/core/internal'
  * Detects a shard that has gone back, by a restore from a backup or a failover that lost commits. The mark of a shard is a number that
  * only grows. The shard stores it, and after that commit the next shard stores a note of it. If a mark is below its note, the
  * shard has gone back.
+ *
+ * The next shard of the last one is shard 0. When a shard joins, the note of the shard before moves from shard 0 to the new one. Each note
+ * has the number of its shard in its name, so that the old note is never taken for one of the new shard, and it still counts.
  */
 
 /** Name of the task with the mark of its shard. */
 export const MARK_TASK = 'shard-mark'
-/** Name of the task with the note of the mark of the shard before. */
-export const NOTE_TASK = 'shard-mark-note'
+
+/** Returns the name of the task with the note of the mark of a shard. */
+export const noteTask = (shard: number): string => `shard-mark-note-${shard}`
 
 export interface ShardMark {
   /** 0 before the first mark. */
@@ -35,41 +39,60 @@ export interface Rewind {
 export interface MarkLook {
   readonly shard: number
   readonly own: ShardMark
-  /** Note of the mark on the next shard. A store with one shard has no notes; this is the mark itself then. */
+  /** Note of the mark on the next shard, or on shard 0. A store with one shard has no notes; this is the mark itself then. */
   readonly noted: ShardMark
 }
 
 /**
- * Reads the marks of these shards and their notes, in order. Leaves out shards that are undefined or unreachable, and the shards before
- * them, whose notes they have.
+ * Reads the marks of these shards and their notes, in order. Leaves out shards that are undefined or unreachable, and those whose notes
+ * cannot be read.
  */
 export async function lookAtMarks(
   shards: readonly (Shard | undefined)[],
   options?: CallOptions,
 ): Promise<readonly MarkLook[]> {
-  const found = await Promise.all(shards.map((shard) => readBoth(shard, options)))
+  const count = shards.length
+  const all = Array.from(shards.keys())
+  // Shard 0 was the next one of each shard that was the last one once.
+  const noted = all.map((number) => (number === 0 ? all : [number - 1]))
+  const found = await Promise.all(shards.map((shard, number) => readMarks(shard, noted[number]!, options)))
   const looks = await Promise.all(
     shards.map(async (shard, number): Promise<MarkLook | undefined> => {
       const own = found[number]?.own
-      const noted = found.length === 1 ? own : found[(number + 1) % found.length]?.note
-      if (shard === undefined || own === undefined || noted === undefined) return undefined
-      if (own.mark >= noted.mark) return { shard: number, own, noted }
+      const note = count === 1 ? own : noteOf(number, found[(number + 1) % count]?.notes, found[0]?.notes)
+      if (shard === undefined || own === undefined || note === undefined) return undefined
+      if (own.mark >= note.mark) return { shard: number, own, noted: note }
       // The mark may have been raised between the reads of mark and note, so it is read again.
-      const again = await readBoth(shard, options)
-      return again && { shard: number, own: again.own, noted }
+      const again = await readMarks(shard, [], options)
+      return again && { shard: number, own: again.own, noted: note }
     }),
   )
   return looks.filter((look) => look !== undefined)
 }
 
-async function readBoth(
+type Notes = ReadonlyMap<number, ShardMark>
+
+/** Returns the note of the next shard, or that of shard 0 if the next shard has joined since. */
+function noteOf(shard: number, next: Notes | undefined, first: Notes | undefined): ShardMark | undefined {
+  const note = next?.get(shard)
+  return note?.mark === 0 ? first?.get(shard) : note
+}
+
+/** Reads the mark of a shard, and its notes of these shards. Returns undefined if it does not answer. */
+async function readMarks(
   shard: Shard | undefined,
+  noted: readonly number[],
   options: CallOptions | undefined,
-): Promise<{ readonly own: ShardMark; readonly note: ShardMark } | undefined> {
+): Promise<{ readonly own: ShardMark; readonly notes: Notes } | undefined> {
   try {
-    const states = await shard?.tasks.loadAll([MARK_TASK, NOTE_TASK], options)
+    const states = await shard?.tasks.loadAll([MARK_TASK, ...noted.map(noteTask)], options)
     const markOf = (task: string): ShardMark => markFromText(states?.get(task)?.progress ?? '')
-    return states && { own: markOf(MARK_TASK), note: markOf(NOTE_TASK) }
+    return (
+      states && {
+        own: markOf(MARK_TASK),
+        notes: new Map(noted.map((number) => [number, markOf(noteTask(number))])),
+      }
+    )
   } catch (error) {
     if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
     return undefined

@@ -7,7 +7,7 @@ import {
   MARK_TASK,
   markFromText,
   markToText,
-  NOTE_TASK,
+  noteTask,
   shardAt,
   rewindOf,
   rewindText,
@@ -77,7 +77,7 @@ export function createMarkKeeper(context: EngineContext, owner: string): MarkKee
     const { tasks } = shardAt(context, (shard + 1) % shards.length)
     const raiseNote = (text: string): string =>
       markFromText(text).mark > mark ? text : markToText({ mark, at })
-    await editTask(tasks, NOTE_TASK, raiseNote, { owner, ...options })
+    await editTask(tasks, noteTask(shard), raiseNote, { owner, ...options })
   }
 
   async function keep(look: MarkLook, options: CallOptions): Promise<Rewind | undefined> {
