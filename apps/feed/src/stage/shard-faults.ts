@@ -27,8 +27,17 @@ export function createShardFaults(shards: DriverFactory): ShardFaults {
       shardCount: shards.shardCount,
       async connect(options): Promise<Driver> {
         const driver = await shards.connect(options)
+        const wrapped = new Map(driver.shards.map((shard) => [shard, breakable(shard, refusals)]))
         return {
-          shards: driver.shards.map((shard) => breakable(shard, refusals)),
+          shards: [...wrapped.values()],
+          ...(driver.shardAt && {
+            shardAt(address: string | object) {
+              const found = driver.shardAt!(address)
+              let shard = wrapped.get(found)
+              if (shard === undefined) wrapped.set(found, (shard = breakable(found, refusals)))
+              return shard
+            },
+          }),
           close: () => driver.close(),
         }
       },

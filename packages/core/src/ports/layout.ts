@@ -19,8 +19,8 @@ export interface LayoutShard {
   /** Its buckets as ascending ranges, such as `0-76,97`; undefined for a router without buckets. */
   readonly buckets?: string | undefined
   /**
-   * `joining`: it gets its first buckets. `draining`: all of its buckets are to leave it. `removed`: it has none, and no process
-   * connects to it any more. Undefined: it serves.
+   * `joining`: its tables and codec entries are being completed. It has no buckets. Undefined: it serves. No process writes `draining` or
+   * `removed` yet.
    */
   readonly state?: 'joining' | 'draining' | 'removed' | undefined
 }

@@ -265,6 +265,24 @@ describe('the layout in the catalog', () => {
     await expectAll(await open(listed(2, 1, 0), { router }), ids)
   })
 
+  test('a router for another number of shards makes no store, and opens none whose layout is fixed', async () => {
+    const router = bucketRouter({ shards: 2 })
+    const refusal = {
+      code: 'BAD_OPTION',
+      message: 'The router routes to 2 shards, but the store has 3. Give a router for 3 shards.',
+    }
+    await expect(open(listed(0, 1, 2), { migrate: true, router })).rejects.toMatchObject(refusal)
+    expect(await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    const fixed: Router = { ...bucketRouter({ shards: 3 }), fingerprint: 'own-1' }
+    await open(listed(0, 1, 2), { migrate: true, router: fixed })
+    const other: Router = { ...router, fingerprint: 'own-1' }
+    await expect(open(listed(0, 1, 2), { router: other })).rejects.toMatchObject(refusal)
+  })
+
   test('a router that assigns keys otherwise than its buckets needs a fingerprint of its own', async () => {
     const router: Router = { ...bucketRouter({ shards: 3 }), shardOfKey: () => 2 }
     await expect(open(listed(0, 1, 2), { migrate: true, router })).rejects.toMatchObject({

@@ -1,6 +1,7 @@
 import type { Driver, Router, Shard } from '@looseleaf/core'
 import type { ShardCatalog } from '@looseleaf/core/internal'
 import { latestLayout, type ShardAnswers, type StoreDriver } from '@looseleaf/index-engine/internal'
+import { checkShardCount } from './check-router.ts'
 import { checkShard, countText, refuse, type StoreIdentity } from './check-shard.ts'
 import { createStoreDriver, type JoinReports } from './store-driver.ts'
 
@@ -37,12 +38,16 @@ export function arrangeShards(
     isSilent: silent.has(i),
   }))
   const store = storeOf(given)
-  if (store === undefined) return { driver, catalogs, silent, hasUnasked: false }
+  if (store === undefined) {
+    checkShardCount(router, driver.shards.length)
+    return { driver, catalogs, silent, hasUnasked: false }
+  }
   const identity: StoreIdentity = { router, catalog: store }
   for (const { shard, catalog } of given) if (catalog !== undefined) checkShard(shard, catalog, identity)
   const layout = latestLayout(catalogs)
   const names =
     layout?.shards.map(({ name }) => name) ?? Array.from({ length: store.shardCount }, () => undefined)
+  if (layout?.scheme === undefined) checkShardCount(router, names.length)
   const arranged: (Given | undefined)[] = names.map(() => undefined)
   for (const each of given) {
     if (each.catalog === undefined) continue

@@ -55,7 +55,7 @@ export async function openContext(
   const { shards, indexes = [], migrate = false, acceptEmptyShards = false, time = systemTime } = options
   const { queryTimeMs, deleteDelayMs, onIndexFailure, random = systemRandomness } = options
   const router = options.router ?? bucketRouter({ shards: shards.shardCount })
-  checkRouter(router, shards.shardCount)
+  checkRouter(router)
   const policies = { deleteDelayMs, onIndexFailure }
   const connected = await shards.connect({
     statements: observing.statements,

@@ -5,7 +5,7 @@ import type { DriverFactory } from '@looseleaf/core'
 import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { tableSpec } from '@looseleaf/index-engine/internal'
-import { moduloRouter } from '@looseleaf/router'
+import { bucketRouter, moduloRouter } from '@looseleaf/router'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
@@ -131,6 +131,14 @@ it('a process that is given one shard connects to the others by the layout', asy
   expect(await partial.get(id)).toMatchObject({ name: 'one' })
   const ids = await Promise.all(Array.from({ length: 20 }, () => partial.put({ name: 'many' })))
   expect(await store!.count(byName, { name: 'many' })).toBe(ids.length)
+})
+
+it('a process whose router has the number of shards before a join opens the store, and so does one with one shard', async () => {
+  const [store] = open
+  await store!.shards.add(ADDED)
+  const router = bucketRouter({ shards: 2 })
+  const { id } = await (await openStore({ router, count: 3 })).put({ name: 'one' })
+  expect(await (await openStore({ router, count: 1 })).get(id)).toMatchObject({ name: 'one' })
 })
 
 it('an index that is added after a shard has joined has its table there', async () => {

@@ -201,14 +201,26 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
     }
   }
 
-  const shards = driver.shards.map((shard, number): Shard => {
+  const created = new Map<Shard, Shard>()
+  const overPrimary = (shard: Shard): Shard => {
+    const known = created.get(shard)
+    if (known !== undefined) return known
+    const made = simulated(shard, created.size)
+    created.set(shard, made)
+    return made
+  }
+  const simulated = (shard: Shard, number: number): Shard => {
     const isDown = (): boolean => network.down.has(number)
     const own = over(shard, { name: shard.name, address: number, number, isDown, reached: () => undefined })
     const replicas = network.replicas?.[number] ?? []
     if (replicas.length === 0) return own
     return { ...own, replicas: replicas.map((server) => overReplica(server, number)) }
-  })
-  return { shards, close: async () => {} }
+  }
+  return {
+    shards: driver.shards.map(overPrimary),
+    ...(driver.shardAt && { shardAt: (address: string | object) => overPrimary(driver.shardAt!(address)) }),
+    close: async () => {},
+  }
 }
 
 function unavailable(label: string, shard: string): LooseleafError {
