@@ -5,7 +5,9 @@ import { CLOSED, kyselyShard, type KyselyShardOptions } from './shard.ts'
 /** A database that `shardAt` connects to. */
 export interface FoundDatabase {
   readonly name: string
-  /** Returns the options of its shard. Called once per name. */
+  /** True if the address has credentials of its own, which may differ from those of an earlier address of this name. Default: false. */
+  readonly hasCredentials?: boolean | undefined
+  /** Returns the options of its shard. Called at the first address of this name, and at each other one with credentials. */
   open(): Omit<KyselyShardOptions, 'gate'>
 }
 
@@ -21,7 +23,8 @@ export interface KyselyDriverOptions {
 export function kyselyDriver({ shards, databaseAt, closeConnections }: KyselyDriverOptions): Driver {
   const gate = createGate(CLOSED)
   const created = shards.map((options) => kyselyShard({ ...options, gate }))
-  const byName = new Map<string, Shard>(created.map((shard) => [shard.name, shard]))
+  const given = new Map<string, Shard>(created.map((shard) => [shard.name, shard]))
+  const connected = new Map<string, { readonly address: string | object; readonly shard: Shard }>()
   let closed: Promise<void> | undefined
 
   return {
@@ -29,8 +32,13 @@ export function kyselyDriver({ shards, databaseAt, closeConnections }: KyselyDri
     ...(databaseAt && {
       shardAt(address: string | object) {
         const found = databaseAt(address)
-        let shard = byName.get(found.name)
-        if (shard === undefined) byName.set(found.name, (shard = kyselyShard({ ...found.open(), gate })))
+        const { name, hasCredentials = false } = found
+        const known = given.get(name)
+        if (known !== undefined) return known
+        const last = connected.get(name)
+        if (last !== undefined && (!hasCredentials || last.address === address)) return last.shard
+        const shard = kyselyShard({ ...found.open(), gate })
+        connected.set(name, { address, shard })
         return shard
       },
     }),

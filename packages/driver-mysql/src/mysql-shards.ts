@@ -10,7 +10,7 @@ import {
 import { kyselyDriver, type KyselyShardOptions } from '@looseleaf/driver-kysely'
 import { checkEntityTable, statementTeller } from '@looseleaf/driver-kysely/internal'
 import type { MysqlShardOptions, MysqlTlsOptions, ShardAddress } from './connection/shard-address.ts'
-import { serversAt } from './connection/servers-at.ts'
+import { isPlainAddress, serversAt } from './connection/servers-at.ts'
 import {
   parseShardServers,
   type ReplicatedMysqlShard,
@@ -134,7 +134,11 @@ export function tunedMysqlShards(
         shards: shardOptions,
         databaseAt(address) {
           const found = serversAt(address, servers[0]!.primary, options)
-          return { name: found.primary.name, open: () => shardOf(found) }
+          return {
+            name: found.primary.name,
+            hasCredentials: !isPlainAddress(address),
+            open: () => shardOf(found),
+          }
         },
         closeConnections,
       })

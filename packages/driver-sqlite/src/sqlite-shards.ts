@@ -87,7 +87,9 @@ function filesOf(folder: string, count: number): readonly ShardFile[] {
 
 /** Returns the file of an address: a path, from the folder. Equal for equal spellings of one path. */
 function fileAt(folder: string, address: unknown): ShardFile {
-  if (typeof address !== 'string' || address === '' || address.includes('\0') || /[/\\]$/.test(address))
+  // A drive of Windows has one letter.
+  const isUrl = typeof address === 'string' && /^[a-z][a-z\d+.-]+:/i.test(address)
+  if (typeof address !== 'string' || isUrl || address === '' || /\0|[/\\]$/.test(address))
     throw badArgument('A SQLite shard', 'the path of a file, such as shard-2.sqlite', address)
   const file = resolve(folder, address)
   const within = relative(resolve(folder), file)

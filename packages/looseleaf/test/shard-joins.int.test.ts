@@ -49,3 +49,14 @@ test('a shard joins on MariaDB, and consumers, cleaner and calls of another proc
   expect(await partial.getMany(ids)).toHaveLength(10)
   expect((await partial.shards.list()).map(({ error }) => error)).toEqual([undefined, undefined, undefined])
 })
+
+test('an address with other credentials connects with these, after an add that was denied', async () => {
+  const { urls } = await freshShards(2)
+  await using store = await DataStore.open({ shards: mysqlShards(urls.slice(0, 1)), migrate: true })
+  const denied = new URL(urls[1]!)
+  denied.password = 'wrong'
+  await expect(store.shards.add(denied.href)).rejects.toMatchObject({ code: 'SHARD_DENIED' })
+  expect(await store.shards.list()).toHaveLength(1)
+  expect(await store.shards.add(urls[1]!)).toMatchObject({ number: 1, added: true })
+  expect((await store.shards.list()).map(({ error }) => error)).toEqual([undefined, undefined])
+})

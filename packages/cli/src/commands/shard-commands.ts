@@ -22,7 +22,8 @@ Processes of the store learn of the shard within seconds, and connect to it by
 its address with their own credentials. The shard owns no buckets yet: no entity
 is stored there.
 
-After an error, run the command again with the same address.
+After an error, run the command again with the same address. If the command was
+killed, the next one waits for a minute first.
 
 JSON: { "number", "address", "added", "warnings": [text] }`
 
@@ -76,10 +77,12 @@ function addAdd(group: LooseleafCommand): void {
     .does(
       async ({ output, signal, openStore }, address: string, { dryRun }: { readonly dryRun?: boolean }) => {
         const opened = await openStore()
+        const before = await opened.shards.list({ signal })
         const result = await opened.shards.add(address, { signal, dryRun: dryRun === true })
+        const isNew = !before.some((shard) => shard.address === result.address && shard.state !== 'joining')
         output.result(result, () =>
           [
-            resultText(result, dryRun === true),
+            resultText(result, isNew, dryRun === true),
             ...result.warnings.map((warning) => `Warning: ${printable(warning)}`),
           ].join('\n'),
         )
@@ -88,11 +91,12 @@ function addAdd(group: LooseleafCommand): void {
 }
 
 function resultText(
-  { number, address, added }: { readonly number: number; readonly address: string; readonly added: boolean },
+  { number, address }: { readonly number: number; readonly address: string },
+  isNew: boolean,
   isDry: boolean,
 ): string {
   const shard = `${printable(address)} `
+  if (!isNew) return `${shard}is shard ${number} of the store already. Nothing was changed.`
   if (isDry) return `${shard}fits as shard ${number}. Nothing was changed.`
-  if (!added) return `${shard}is shard ${number} of the store already. Nothing was changed.`
   return `${shard}is shard ${number} of the store. It owns no buckets yet.`
 }

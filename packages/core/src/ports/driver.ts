@@ -117,7 +117,7 @@ export interface Driver {
   readonly shards: readonly Shard[]
   /**
    * Returns the shard at an address, given as `Shard.name` or in the form that the driver takes for its shards; the same object for the
-   * same address. Sends nothing, and does not append it to `shards`. Throws `BAD_OPTION` for an address that the driver cannot use.
+   * same address, and for a name the last one of an address with credentials. Sends nothing, and does not append it to `shards`. Throws `BAD_OPTION` for an address that the driver cannot use.
    * Absent in drivers that know their own shards only.
    */
   shardAt?(address: string | object): Shard

@@ -17,14 +17,18 @@ export function serversAt(
   first: ShardAddress,
   { tls, connection }: ServersAtOptions,
 ): ShardServers {
-  if (typeof shard !== 'string' || shard.includes('://'))
-    return parseShardServers(shard, 'The MySQL shard', tls)
+  if (!isPlainAddress(shard)) return parseShardServers(shard, 'The MySQL shard', tls)
   const address = parseAddress(shard)
   if (connection === undefined) return { primary: { ...first, ...address }, replicas: [] }
   const subject = `The connection of MySQL shard ${address.name}`
   const { primary, replicas } = parseShardServers(callConnection(connection, address.name), subject, tls)
   // Messages and the layout name the shard by its address, also if a proxy leads to it.
   return { primary: { ...primary, name: address.name }, replicas }
+}
+
+/** Tells whether this is an address without credentials, and not a URL or options. */
+export function isPlainAddress(shard: string | object): shard is string {
+  return typeof shard === 'string' && !shard.includes('://')
 }
 
 function callConnection(

@@ -90,15 +90,15 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
   }
 
   const shards = driver.shards.map((shard, number) => faultyShard(shard, number))
-  const byName = new Map(shards.map((shard) => [shard.name, shard]))
+  const wrapped = new Map(driver.shards.map((shard, number) => [shard, shards[number]!]))
 
   return {
     shards,
     ...(driver.shardAt && {
       shardAt(address: string | object) {
         const found = driver.shardAt!(address)
-        let shard = byName.get(found.name)
-        if (shard === undefined) byName.set(found.name, (shard = faultyShard(found, byName.size)))
+        let shard = wrapped.get(found)
+        if (shard === undefined) wrapped.set(found, (shard = faultyShard(found, wrapped.size)))
         return shard
       },
     }),
