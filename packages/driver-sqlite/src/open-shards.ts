@@ -89,12 +89,13 @@ function withNewFiles(driver: Driver, fileAt: (address: string | object) => Shar
   return {
     ...driver,
     shardAt(address) {
-      const { file } = fileAt(address)
+      const { name, file } = fileAt(address)
       const found = driver.shardAt!(address)
       let shard = made.get(found)
       if (shard === undefined) {
         const createTables: Shard['createTables'] = async (call) => {
           await makeFile(file)
+          if (!(await isFile(file))) throw cannotCreate(name)
           await found.createTables(call)
         }
         made.set(found, (shard = { ...found, createTables }))
@@ -108,6 +109,14 @@ function withNewFiles(driver: Driver, fileAt: (address: string | object) => Shar
 async function requireFile(name: string, file: string): Promise<void> {
   if (await isFile(file)) return
   throw new LooseleafError('NOT_MIGRATED', `${name}: there is no such file.`, { shard: name })
+}
+
+function cannotCreate(name: string): LooseleafError {
+  return new LooseleafError(
+    'SHARD_UNAVAILABLE',
+    `${name}: the file cannot be created. Its folder has to exist, and this process has to be allowed to write there.`,
+    { shard: name, retryable: false },
+  )
 }
 
 async function warningsOf(file: string, durability: OpenOptions['durability']): Promise<readonly string[]> {

@@ -31,7 +31,11 @@ export function createStoreDriver({
 }: StoreDriverOptions): StoreDriver {
   const shards: Shard[] = []
 
-  function shardOf(number: number, { name }: StoreLayout['shards'][number]): Shard {
+  function shardOf(
+    number: number,
+    { name }: StoreLayout['shards'][number],
+    onAnswer?: (found: Shard) => void,
+  ): Shard {
     const unusable = (error: unknown): unknown => unusableShard(number, name, error)
     let found: Shard
     try {
@@ -47,13 +51,16 @@ export function createStoreDriver({
         checkNumber(found, catalog, number, `by the layout it is shard ${number}.`)
       },
       errorOf: unusable,
-      onAnswer: () => {
-        // Runs in the background: no call waits for warnings.
-        void reports?.detached(() => warnOfSettings(found, reports.onWarning)).catch(() => undefined)
-      },
+      onAnswer: () => onAnswer?.(found),
     })
   }
 
+  function warnLater(found: Shard): void {
+    // Runs in the background: no call waits for warnings.
+    void reports?.detached(() => warnOfSettings(found, reports.onWarning)).catch(() => undefined)
+  }
+
+  // `DataStore.open` warns of these shards itself.
   for (const [number, shard] of given.entries())
     // `arrangeShards` gives a layout with every missing shard.
     shards.push(shard ?? shardOf(number, first!.shards[number]!))
@@ -62,7 +69,8 @@ export function createStoreDriver({
     shards,
     ...(driver.shardAt && { shardAt: (address: string | object) => driver.shardAt!(address) }),
     follow(layout) {
-      for (const shard of layout.shards.slice(shards.length)) shards.push(shardOf(shards.length, shard))
+      for (const shard of layout.shards.slice(shards.length))
+        shards.push(shardOf(shards.length, shard, warnLater))
     },
     close: () => driver.close(),
   }

@@ -141,6 +141,34 @@ it('a process whose router has the number of shards before a join opens the stor
   expect(await (await openStore({ router, count: 1 })).get(id)).toMatchObject({ name: 'one' })
 })
 
+it('a process that is given one shard warns of each shard once', async () => {
+  const [store] = open
+  await store!.shards.add(ADDED)
+  const warnings: string[] = []
+  const partial = await openStore({ count: 1, onWarning: (warning) => warnings.push(warning) })
+  await partial.query(byName, {}, { scatter: true })
+  expect(warnings).toHaveLength(3)
+})
+
+it('a process warns of a shard that joins later once', async () => {
+  const [store] = open
+  const warnings: string[] = []
+  const older = await openStore({ onWarning: (warning) => warnings.push(warning) })
+  await store!.shards.add(ADDED)
+  await older.put({ name: 'one' })
+  await older.query(byName, {}, { scatter: true })
+  await expect.poll(() => warnings.length).toBe(3)
+})
+
+it('an address in a missing folder is refused, and names the folder as the cause', async () => {
+  const [store] = open
+  await expect(store!.shards.add('none/shard-2.sqlite')).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+    message: expect.stringMatching(/cannot be created\. Its folder has to exist/),
+  })
+  expect(await store!.shards.list()).toHaveLength(2)
+})
+
 it('an index that is added after a shard has joined has its table there', async () => {
   const [store] = open
   const older = await openStore()
