@@ -267,11 +267,11 @@ describe('the layout in the catalog', () => {
 
   test('a router for another number of shards makes no store, and opens none whose layout is fixed', async () => {
     const router = bucketRouter({ shards: 2 })
-    const refusal = {
+    const expected = {
       code: 'BAD_OPTION',
       message: 'The router routes to 2 shards, but the store has 3. Give a router for 3 shards.',
     }
-    await expect(open(listed(0, 1, 2), { migrate: true, router })).rejects.toMatchObject(refusal)
+    await expect(open(listed(0, 1, 2), { migrate: true, router })).rejects.toMatchObject(expected)
     expect(await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))).toEqual([
       undefined,
       undefined,
@@ -280,7 +280,7 @@ describe('the layout in the catalog', () => {
     const fixed: Router = { ...bucketRouter({ shards: 3 }), fingerprint: 'own-1' }
     await open(listed(0, 1, 2), { migrate: true, router: fixed })
     const other: Router = { ...router, fingerprint: 'own-1' }
-    await expect(open(listed(0, 1, 2), { router: other })).rejects.toMatchObject(refusal)
+    await expect(open(listed(0, 1, 2), { router: other })).rejects.toMatchObject(expected)
   })
 
   test('a router that assigns keys otherwise than its buckets needs a fingerprint of its own', async () => {
