@@ -8,6 +8,7 @@ import {
   emptySource,
   endMove,
   leave,
+  requireNoConsumers,
   beginTarget,
   UNCHECKED_MS,
   undoMove,
@@ -50,6 +51,8 @@ async function fill(job: MoveJob): Promise<void> {
   const { record } = lease
   const elapsed = elapsedBy(work.context.time)
   const began = elapsed()
+  // One may have registered while the move was being announced.
+  await requireNoConsumers(work.context, { signal: work.signal })
   const attempt = await leave(work)
   await beginTarget(work.context, work.move.to, { signal: work.signal })
   if (attempt === undefined) return

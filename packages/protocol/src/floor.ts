@@ -9,6 +9,8 @@ export interface ReadableFloor {
   readonly isFlushed: boolean
   /** Bounds of the purged tombstones, read before the floor was raised. */
   readonly purged: FloorState['purged']
+  /** Epoch of the shard, read before the floor was raised. */
+  readonly epoch: number
 }
 
 /**
@@ -21,18 +23,18 @@ export async function readableFloor(
   maxAgeMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ReadableFloor> {
-  const { floor, now, purged } = await shard.entities.floor({ signal })
-  if (floor < place.updated) return { floor, now, purged, isFlushed: false }
+  const { floor, now, purged, epoch } = await shard.entities.floor({ signal })
+  if (floor < place.updated) return { floor, now, purged, epoch, isFlushed: false }
   if (isFloorOld({ floor, now }, maxAgeMs)) {
     const raised = await shard.entities.raiseFloor({ signal })
     // Another process may have raised the floor further since, which may not be on disk. This raise is durable.
-    return { floor: Math.min(raised, Math.max(floor, now)), now, purged, isFlushed: true }
+    return { floor: Math.min(raised, Math.max(floor, now)), now, purged, epoch, isFlushed: true }
   }
-  if (floor === place.updated) return { floor, now, purged, isFlushed: false }
+  if (floor === place.updated) return { floor, now, purged, epoch, isFlushed: false }
   // Another process has raised the floor. Its commit, and the rows below the floor, may not be on disk yet.
   await shard.flush({ signal })
   const again = await shard.entities.floor({ signal })
-  return { floor: Math.min(floor, again.floor), now, purged, isFlushed: true }
+  return { floor: Math.min(floor, again.floor), now, purged, epoch, isFlushed: true }
 }
 
 /** Tells whether a floor may be at least this old. The age of a floor ahead of the clock is unknown, so it counts as old. */

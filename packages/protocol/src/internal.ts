@@ -12,7 +12,7 @@ export {
   REGISTRY_TASK,
 } from './consumer-places.ts'
 export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
-export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes.ts'
+export { followChanges, type ChangedRun, type FollowOptions } from './follow-changes/follow-changes.ts'
 export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { forEachShard, type EachShardOptions } from './joined-shards.ts'
@@ -50,6 +50,7 @@ export { compareEntities, countExtra, type Comparison } from './moves/compare-en
 export { copyEntities, type CopiedPage, type CopyRange } from './moves/copy-entities.ts'
 export { copyPending } from './moves/copy-pending.ts'
 export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
+export { ownedIds, requireNoConsumers, requireNoMoves } from './moves/moves-and-consumers.ts'
 export { consumersBehind, emptySource, type Emptied } from './moves/empty.ts'
 export { groupsOf, handOver, seal, unseal } from './moves/hand-over.ts'
 export { entitiesIn, UNCHECKED_MS, type MoveWork } from './moves/move-work.ts'

@@ -51,4 +51,19 @@ export async function lastingRows<Row extends UpdatedPlace>(
   }
 }
 
+/** Tells whether a range of changes is empty, and stays so also after a crash. A follower may then continue after it. */
+export async function isEmptyForGood(
+  shard: Shard,
+  range: ChangesRange,
+  { signal }: CallOptions,
+): Promise<boolean> {
+  const isEmpty = async (): Promise<boolean> =>
+    (await shard.entities.pageOfChanges(range, 1, { signal, maxBody: 0 })).length === 0
+  const before = openedTo(shard)
+  if (!(await isEmpty())) return false
+  await shard.flush({ signal })
+  const after = openedTo(shard)
+  return after === undefined ? isEmpty() : after === before
+}
+
 const placeText = ({ updated, addedId }: UpdatedPlace): string => `${updated} ${addedId}`

@@ -4,6 +4,7 @@ import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-eng
 import {
   lastingPage,
   openedTo,
+  ownedIds,
   PARTITIONS,
   placeAt,
   readableFloor,
@@ -72,6 +73,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   /** Failovers that set places back. A handler that began before one must not move a place: the new primary may give its time to another write. */
   let fallbacks = 0
   const empty = createEmptyStretch()
+  let isOwned: ((id: Uint8Array) => boolean) | undefined
 
   /** Work in flight by partition number. A busy partition begins nothing else, and it is not released. */
   const busy = new Map<number, Promise<unknown>>()
@@ -194,7 +196,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       pageLimit = Math.min(PAGE, 2 * pageLimit)
       return false
     }
-    const rows = page.filter((row) => comparePlaces(row, partitionOf(row).place) > 0)
+    const owns = (isOwned ??= await ownedIds(context, shard, { signal }))
+    const rows = page.filter((row) => owns(row.id) && comparePlaces(row, partitionOf(row).place) > 0)
     const versions = new Map(rows.map(({ addedId, version }) => [addedId, version]))
     const isLast = page.length < pageLimit
     const end = isLast ? placeAt(until) : (page.at(-1) as UpdatedPlace)

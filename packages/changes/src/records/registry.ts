@@ -1,7 +1,13 @@
 import { isLooseleafError, LooseleafError, type CallOptions } from '@looseleaf/core'
 import { countIn, parseObject, textIn, toObject } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { placeAt, REGISTRY_TASK, shardAt, type FollowedPlace } from '@looseleaf/protocol/internal'
+import {
+  placeAt,
+  REGISTRY_TASK,
+  requireNoMoves,
+  shardAt,
+  type FollowedPlace,
+} from '@looseleaf/protocol/internal'
 import { editWhenFree } from './edit-when-free.ts'
 
 /** The registration of a consumer. A consumer that was dropped and started again has a new one. */
@@ -29,7 +35,7 @@ export async function readRegistry(
 
 /**
  * Registers a consumer on every shard, unless every shard that answers knows it already. Returns its incarnation. A new consumer needs all
- * shards, so that it begins at the same moment on each. Throws `BAD_OPTION` for a new consumer without `from`.
+ * shards, so that it begins at the same moment on each. Throws `BAD_OPTION` for a new consumer without `from`, and `CONFLICT` while buckets move.
  */
 export async function register(
   context: EngineContext,
@@ -43,6 +49,7 @@ export async function register(
   const isOn = (registry: Registry): boolean => registry.get(consumer)?.incarnation === found?.incarnation
   if (found !== undefined && registries.every(isOn)) return found.incarnation
   if (failure !== undefined) throw failure
+  await requireNoMoves(context, options)
   const begin = async (): Promise<Registration> => {
     const isFromBeginning = requireFrom(consumer, from) === 'beginning'
     const floors = await Promise.all(shards.map(({ entities }) => entities.raiseFloor(options)))
@@ -59,6 +66,15 @@ export async function register(
   }
   await editWhenFree(context, 0, REGISTRY_TASK, putFirst, options)
   await Promise.all(shards.slice(1).map((_, i) => editWhenFree(context, i + 1, REGISTRY_TASK, put, options)))
+  // A move may have been announced meanwhile, before it could see this registration.
+  try {
+    await requireNoMoves(context, options)
+  } catch (error) {
+    if (!isLooseleafError(error, 'CONFLICT')) throw error
+    // No process can have handled anything yet, since each comes here first.
+    await Promise.all(shards.map((_, shard) => unregister(context, consumer, shard, options)))
+    throw error
+  }
   return registration.incarnation
 }
 

@@ -1,7 +1,7 @@
 import { isLooseleafError, LooseleafError, type Shard } from '@looseleaf/core'
 import { abortedError, type EntityRow } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { followChanges, forEachShard, placeAt } from '@looseleaf/protocol/internal'
+import { followChanges, forEachShard, placeAt, type FollowedPlace } from '@looseleaf/protocol/internal'
 
 /** Receives changed rows in groups. Its methods must not throw. */
 export interface ChangeListener {
@@ -48,6 +48,8 @@ function createHub(context: EngineContext): ChangeHub {
     const end = new AbortController()
     const { signal } = end
     const { shards } = context.driver
+    /** By shard number: the places up to which the listeners have the changes. */
+    const places: FollowedPlace[] = []
     const begin = async (): Promise<void> => {
       const floors = await Promise.allSettled(shards.map(raiseFloorInTime))
       for (const answer of floors) {
@@ -92,15 +94,14 @@ function createHub(context: EngineContext): ChangeHub {
     }
     const followShard = async (shard: number, floor: number): Promise<void> => {
       const { name } = shards[shard]!
-      const options = { pollMs: POLL_MS, signal, onRetry: () => {}, checkOpen: () => {} }
+      const placeOn = (other: number): FollowedPlace | undefined => places[other]
+      const options = { pollMs: POLL_MS, signal, onRetry: () => {}, checkOpen: () => {}, placeOn }
+      const from = (places[shard] = { ...placeAt(floor), since: floor })
       try {
-        for await (const { rows } of followChanges(
-          context,
-          shard,
-          { ...placeAt(floor), since: floor },
-          options,
-        ))
-          for (const listener of listeners) listener.changed(rows, name)
+        for await (const { rows, place } of followChanges(context, shard, from, options)) {
+          if (rows.length > 0) for (const listener of listeners) listener.changed(rows, name)
+          places[shard] = place
+        }
       } catch (error) {
         if (!signal.aborted) fail(error)
       }

@@ -12,7 +12,8 @@ export interface ShardServes {
   /** Buckets that are being copied to it, and are served by the other shard. */
   readonly coming?: readonly ComingBuckets[] | undefined
   /**
-   * Owned buckets that came from another shard. A record stays until its buckets leave again. If it ended before the record of the other
+   * Buckets that came from another shard. A record stays, also while its buckets are away again, until they arrive anew: followers of changes
+   * need it to tell copies from changes. If it ended before the record of the other
    * shard (`away`), processes would take the buckets for ones that this shard has not begun to serve.
    */
   readonly arrived?: readonly ArrivedBuckets[] | undefined
@@ -39,8 +40,11 @@ export interface AwayBuckets extends BucketsInMotion {
   readonly to: number
   /** A time of writing above that of every moved entity, in microseconds since 1970; 0 if there was none. */
   readonly end: number
-  /** True once their entities are being deleted here. */
-  readonly emptied?: true | undefined
+  /**
+   * Set once their entities are being deleted here: a floor that was raised before, after the other shard had begun, in microseconds since
+   * 1970. A follower that began at it or later reads the entities on the other shard.
+   */
+  readonly emptied?: number | undefined
 }
 
 export interface ComingBuckets extends BucketsInMotion {

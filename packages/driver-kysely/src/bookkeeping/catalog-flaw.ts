@@ -44,7 +44,7 @@ function isServes(serves: unknown): boolean {
   return (
     areRanges(owns) &&
     isListOf(leaving, (each) => isInMotion(each, 'to') && areRanges(each['sealed'] ?? '')) &&
-    isListOf(away, (each) => isInMotion(each, 'to', 'end')) &&
+    isListOf(away, (each) => isInMotion(each, 'to', 'end') && isCount(each['emptied'] ?? 0)) &&
     isListOf(coming, (each) => isInMotion(each, 'from', 'afterAddedId')) &&
     isListOf(arrived, (each) => isInMotion(each, 'from', 'afterAddedId', 'end', 'begin'))
   )

@@ -5,10 +5,12 @@ import {
   rangesInclude,
   unionOfRanges,
   withoutRanges,
+  type AwayBuckets,
   type LayoutMove,
   type StoreLayout,
 } from '@looseleaf/core/internal'
 import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine/internal'
+import { requireNoConsumers } from './moves-and-consumers.ts'
 import { movableBuckets, type MoveWork } from './move-work.ts'
 import { loadOwn } from './own-buckets.ts'
 
@@ -31,8 +33,8 @@ export interface PlannedMove {
  * 2. A writer that does not know the move writes a row on the source alone, at a place that the copy has passed.
  * 3. The writer commits its entity. Later the row is read at the target, and is missing there.
  *
- * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, or if the target once gave one of the
- * buckets up and has not deleted its entities.
+ * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, if a shard has not deleted
+ * the entities of one of the buckets that it gave up, or if a consumer is registered.
  */
 export async function announceMove(
   context: EngineContext,
@@ -40,7 +42,8 @@ export async function announceMove(
   options: CallOptions = {},
 ): Promise<LayoutMove> {
   const { from, to, buckets } = checkedPlan(context, planned)
-  await requireEmptied(context, { to, buckets }, options)
+  await requireEmptied(context, { buckets }, options)
+  await requireNoConsumers(context, options)
   let announced: LayoutMove | undefined
   const catalog = await changeCatalogContents(
     context.driver,
@@ -191,19 +194,28 @@ function requireMovable(layout: StoreLayout, { from, to, buckets }: PlannedMove)
   }
 }
 
-/** Refuses a move back before the target has deleted what it once gave up, because its followers may still have to read that. */
+/**
+ * Refuses a move of buckets before every shard that gave them up has deleted their entities. Followers of changes may still have to read
+ * these, and the order of the changes of an entity would have to be known over three shards.
+ */
 async function requireEmptied(
   context: EngineContext,
-  { to, buckets }: Omit<PlannedMove, 'from'>,
+  { buckets }: Pick<PlannedMove, 'buckets'>,
   options: CallOptions,
 ): Promise<void> {
-  const { away = [] } = (await loadOwn(context, to, options)).serves
-  const full = away.find((record) => !record.emptied && withoutRanges(buckets, record.buckets) !== buckets)
-  if (full === undefined) return
-  throw new LooseleafError(
-    'CONFLICT',
-    `Shard ${to} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call resumeMoves.`,
+  const isFull = (record: AwayBuckets): boolean =>
+    record.emptied === undefined && withoutRanges(buckets, record.buckets) !== buckets
+  const all = await Promise.all(
+    Array.from(context.driver.shards.keys(), (number) => loadOwn(context, number, options)),
   )
+  for (const [shard, { serves }] of all.entries()) {
+    const full = serves.away?.find(isFull)
+    if (full === undefined) continue
+    throw new LooseleafError(
+      'CONFLICT',
+      `Shard ${shard} gave some of these buckets up in move ${full.move}, and has not deleted their entities yet. Finish that move first: call resumeMoves.`,
+    )
+  }
 }
 
 function movableLayout(layout: StoreLayout | undefined): StoreLayout {

@@ -1,7 +1,7 @@
 import { unionOfRanges, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
 import { consumerPlaces } from '../consumer-places.ts'
 import { discardAt, discardRowsAt } from './discard.ts'
-import type { MoveWork } from './move-work.ts'
+import { sourceOf, type MoveWork } from './move-work.ts'
 import { changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /** Rows that were deleted on a shard that has no use for them. */
@@ -34,10 +34,12 @@ export async function consumersBehind({ context, move, signal }: MoveWork): Prom
  */
 export async function emptySource(work: MoveWork): Promise<Emptied | undefined> {
   const { context, move, signal } = work
+  // A follower that begins at this floor or later finds all of the entities on the target, which has begun.
+  const floor = await sourceOf(work).entities.raiseFloor({ signal })
   const own = await changeOwn(
     context,
     move.from,
-    (source) => (isForeign(work, source) ? emptied(work, source) : undefined),
+    (source) => (isForeign(work, source) ? emptied(work, source, floor) : undefined),
     { signal },
   )
   if (!isForeign(work, own)) return undefined
@@ -64,16 +66,20 @@ export function isForeign({ move }: MoveWork, { catalog, serves }: OwnBuckets): 
 }
 
 /** Joins the records of the move's groups, which no follower has to tell apart any more. */
-function emptied({ move }: MoveWork, { serves }: OwnBuckets): OwnBuckets['serves'] | undefined {
+function emptied(
+  { move }: MoveWork,
+  { serves }: OwnBuckets,
+  floor: number,
+): OwnBuckets['serves'] | undefined {
   const records = ofMove(serves.away, move.id)
-  if (records.every((record) => record.emptied)) return undefined
+  if (records.every((record) => record.emptied !== undefined)) return undefined
   const joined: AwayBuckets = {
     move: move.id,
     attempt: Math.max(...records.map(({ attempt }) => attempt)),
     buckets: unionOfRanges(...records.map(({ buckets }) => buckets)),
     to: move.to,
     end: Math.max(...records.map(({ end }) => end)),
-    emptied: true,
+    emptied: floor,
   }
   return { ...serves, away: [...(ofOthers(serves.away, move.id) ?? []), joined] }
 }

@@ -2,15 +2,7 @@ import { unionOfRanges, withoutRanges, type AwayBuckets, type LeavingBuckets } f
 import type { Attempt } from './attempt.ts'
 import { leavingOf, requireAnnounced } from './attempt.ts'
 import { endedMove, type MoveWork } from './move-work.ts'
-import {
-  changeOwn,
-  hasAttempt,
-  loadOwn,
-  ofOthers,
-  swapOwn,
-  withoutBuckets,
-  type OwnBuckets,
-} from './own-buckets.ts'
+import { changeOwn, hasAttempt, loadOwn, ofOthers, swapOwn, type OwnBuckets } from './own-buckets.ts'
 
 /**
  * Seals a group of buckets at the source: their writes wait, and reads go on. Resolves with the state of the source, which is the token of
@@ -63,7 +55,6 @@ export async function handOver(
     owns: withoutRanges(serves.owns, group),
     leaving: records.length === 0 ? undefined : records,
     away: [...(serves.away ?? []), away],
-    arrived: withoutBuckets(serves.arrived, group),
   }
   if ((await swapOwn(context, move.from, sealed, next, { signal })) !== undefined) return true
   // There may have been no answer.

@@ -55,6 +55,8 @@ interface Following {
   readonly signal: AbortSignal
   /** Throws once the store is closed. */
   readonly checkOpen: () => void
+  /** By shard number: the places after the last changes that were handed over. */
+  readonly places: FollowedPlace[]
 }
 
 const DEFAULT_POLL_MS = 250
@@ -92,7 +94,7 @@ async function* followAll(
       : from === 'beginning'
         ? shards.map(() => BEGINNING)
         : await storedPlaces(context, from, signal)
-  const following = { context, reader, options, pollMs, signal, checkOpen }
+  const following = { context, reader, options, pollMs, signal, checkOpen, places }
   const streams: AsyncGenerator<readonly Found[], void, undefined>[] = []
   // `Promise.race` would keep every run of the other shards in memory while one shard has no changes.
   const arrived: Settled[] = []
@@ -159,7 +161,7 @@ async function storedPlaces(
 
 /** Yields the changes of one shard without end, in runs of some MiB that are never empty. */
 async function* follow(
-  { context, reader, options, pollMs, signal, checkOpen }: Following,
+  { context, reader, options, pollMs, signal, checkOpen, places }: Following,
   shard: number,
   from: FollowedPlace,
 ): AsyncGenerator<readonly Found[], void, undefined> {
@@ -170,7 +172,13 @@ async function* follow(
       () => options.onRetry?.(error),
       () => {},
     )
-  const following = followChanges(context, shard, from, { pollMs, signal, onRetry, checkOpen })
+  const following = followChanges(context, shard, from, {
+    pollMs,
+    signal,
+    onRetry,
+    checkOpen,
+    placeOn: (other) => places[other],
+  })
   for await (const { rows, place } of following) {
     const run: Found[] = []
     for (const row of rows) {
@@ -183,5 +191,7 @@ async function* follow(
     }
     // The last change gets the place behind the whole run, which may have ended with damaged entities.
     if (run.length > 0) yield [...run.slice(0, -1), { ...(run.at(-1) as Found), place }]
+    // Every run before this one was handed over.
+    else places[shard] = place
   }
 }

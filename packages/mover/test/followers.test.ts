@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatId, parseId, type EntityId, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { entitiesIn } from '@looseleaf/protocol/internal'
+import type { DataStore, EntityChange } from '@looseleaf/store'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { moveBuckets } from '../src/move-buckets.ts'
+import { contentsOf, filledStore, itemOf, openStore, SOME_BUCKETS } from './stores.ts'
+
+const POLL_MS = 10
+/** Title of the entity that ends a loop. */
+const LAST = 'the last one'
+
+/** Collects the changes until that of an entity with the title `LAST`, on each shard. Calls `onChange` for each. */
+async function collect(
+  store: DataStore,
+  from: string,
+  onChange: (change: EntityChange) => Promise<void> | void = () => {},
+): Promise<Map<EntityId, EntityChange[]>> {
+  const changes = new Map<EntityId, EntityChange[]>()
+  const ended = new Set<unknown>()
+  for await (const change of store.changes({ from, pollMs: POLL_MS })) {
+    changes.set(change.id, [...(changes.get(change.id) ?? []), change])
+    if (String(change.entity?.['title']).startsWith(LAST)) ended.add(change.entity!['title'])
+    await onChange(change)
+    if (ended.size === 2) break
+  }
+  return changes
+}
+
+/** Puts an entity on each shard that ends `collect`. */
+async function putLast(store: DataStore): Promise<void> {
+  for (const shard of [0, 1]) {
+    for (;;) {
+      const id = store.newId()
+      if (store.context.catalog.current().placement.shardOfId(parseId(id)) !== shard) continue
+      await store.put({ ...itemOf(0), name: `${LAST} ${shard} ${id}`, title: `${LAST} ${shard}` }, { id })
+      break
+    }
+  }
+}
+
+/** Returns the version of every living entity, at its owner. */
+async function versionsOf(store: DataStore): Promise<ReadonlyMap<EntityId, number>> {
+  const { placement } = store.context.catalog.current()
+  const versions = new Map<EntityId, number>()
+  for (const [number, { entities }] of store.context.driver.shards.entries())
+    for (const { id, version, body } of await entities.pageByAdded(0, 100_000))
+      if (body !== null && placement.shardOfId(id) === number) versions.set(formatId(id), version)
+  return versions
+}
+
+/** A time whose sleeps end after a tenth of a second at most, and advance it by their length. */
+function shortTime(): Time {
+  let ahead = 0
+  return {
+    now: () => Date.now() + ahead,
+    async sleep(milliseconds, signal) {
+      const shortened = Math.min(milliseconds, 100)
+      await sleep(shortened, undefined, { signal })
+      ahead += milliseconds - shortened
+    },
+  }
+}
+
+function expectInOrder(changes: ReadonlyMap<EntityId, readonly EntityChange[]>): void {
+  for (const [, some] of changes) {
+    const versions = some.map(({ version }) => version)
+    expect(versions).toEqual([...new Set(versions)].toSorted((a, b) => a - b))
+  }
+}
+
+test('changes have each version once and in order, and the last state of every entity, while buckets move away, back, and away again', async () => {
+  const driver = await memoryShards(2).connect()
+  await (await filledStore(driver, 300)).close()
+  const store = await openStore(driver, shortTime())
+  const reader = await openStore(driver)
+  const ids = [...(await contentsOf(store)).keys()] as EntityId[]
+  const collected = collect(reader, 'beginning')
+  let n = 0
+  const write = async (): Promise<void> => {
+    for (const id of ids.slice(0, 60)) await store.update(id, (bag) => ({ ...bag, title: `${++n}` }))
+  }
+  for (const [from, to] of [
+    [0, 1],
+    [1, 0],
+    [0, 1],
+  ] as const) {
+    await Promise.all([moveBuckets(store, { from, to, buckets: SOME_BUCKETS }), write()])
+    await write()
+  }
+  await store.delete(ids[0]!)
+  const versions = await versionsOf(store)
+  await putLast(store)
+  const changes = await collected
+  expectInOrder(changes)
+  expect(changes.get(ids[0]!)!.at(-1)!.entity).toBeUndefined()
+  for (const [id, version] of versions) expect(changes.get(id)?.at(-1)?.version).toBe(version)
+})
+
+test('a reader of changes that is too slow for a move is CHANGES_GONE, and gets no newer state before', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  const reader = await openStore(driver)
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  const ids = ([...(await contentsOf(store)).keys()] as EntityId[]).filter((id) => isIn(parseId(id)))
+  let hasMoved = false
+  const changes = await collect(reader, 'beginning', async ({ entity }) => {
+    if (hasMoved || entity === undefined) return
+    hasMoved = true
+    // The first page of the source is in memory, and is handed over after all of these writes.
+    await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
+    for (const id of ids) await store.update(id, (bag) => ({ ...bag, title: 'moved' }))
+    await putLast(store)
+  }).catch((error: unknown) => error)
+  expect(changes).toMatchObject({ code: 'CHANGES_GONE' })
+})
+
+test('a reader of changes that begins after a move gets every entity once', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
+  const versions = await versionsOf(store)
+  const reader = await openStore(driver, leapingTime())
+  await putLast(store)
+  const changes = await collect(reader, 'beginning')
+  expectInOrder(changes)
+  for (const [id, version] of versions)
+    expect(changes.get(id)?.map((change) => change.version)).toEqual([version])
+})
+
+test('a cursor from before a move whose source has deleted its rows is CHANGES_GONE, also if nothing was written since', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  const changes = store.changes({ from: 'beginning', pollMs: POLL_MS })
+  const { value } = await changes.next()
+  await changes.return(undefined)
+  await moveBuckets(store, { from: 0, to: 1, buckets: SOME_BUCKETS })
+  const reader = await openStore(driver)
+  await expect(collect(reader, (value as EntityChange).cursor)).rejects.toMatchObject({
+    code: 'CHANGES_GONE',
+    message: expect.stringMatching(/moved to shard 1.*'beginning'/),
+  })
+})
