@@ -106,7 +106,9 @@ test('a reader of changes that is too slow for a move is CHANGES_GONE, and gets 
   const isIn = entitiesIn(store.context, SOME_BUCKETS)
   const ids = ([...(await contentsOf(store)).keys()] as EntityId[]).filter((id) => isIn(parseId(id)))
   let hasMoved = false
+  let newer = 0
   const changes = await collect(reader, 'beginning', async ({ entity }) => {
+    if (entity?.['title'] === 'moved') newer++
     if (hasMoved || entity === undefined) return
     hasMoved = true
     // The first page of the source is in memory, and is handed over after all of these writes.
@@ -115,6 +117,7 @@ test('a reader of changes that is too slow for a move is CHANGES_GONE, and gets 
     await putLast(store)
   }).catch((error: unknown) => error)
   expect(changes).toMatchObject({ code: 'CHANGES_GONE' })
+  expect(newer).toBe(0)
 })
 
 test('a reader of changes that begins after a move gets every entity once', async () => {

@@ -1,7 +1,7 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import { LooseleafError } from '@looseleaf/core'
 import type { PendingPage } from '@looseleaf/core/internal'
-import { changeCatalog } from '@looseleaf/index-engine/internal'
+import { changeCatalog, changeServes } from '@looseleaf/index-engine/internal'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -67,6 +67,37 @@ async function setRetiring(table: string): Promise<void> {
 }
 
 describe('a drain', () => {
+  it('a drain keeps pending rows whose rows it wrote by an earlier catalog of their shard, and the next one deletes them', async () => {
+    await defer(2)
+    const { catalog } = driver.shards[0]!
+    let changes = 0
+    plan = ({ operation }) =>
+      operation === 'upsert' && ++changes === 1
+        ? {
+            before: async () => {
+              await changeServes(driver.shards[0]!, (await catalog.load())!, { owns: '0-4095' })
+            },
+          }
+        : undefined
+    expect(await drainPending(store)).toBe(0)
+    expect(await pending()).toHaveLength(4)
+    expect(await drainPending(store)).toBe(4)
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  })
+
+  it('a drain leaves pending rows of entities alone that their shard does not serve', async () => {
+    await defer(2)
+    const { catalog } = driver.shards[0]!
+    const change = async (serves: object): Promise<void> => {
+      await changeServes(driver.shards[0]!, (await catalog.load())!, serves as never)
+      await store.context.catalog.reload()
+    }
+    const motion = { move: 1, attempt: 1, buckets: '0-4095' }
+    await change({ owns: '', away: [{ ...motion, to: 1, end: 1 }] })
+    expect(await drainPending(store)).toBe(0)
+    expect(await pending()).toHaveLength(4)
+  })
+
   it('a drain keeps pending rows if another process has set that a failover may lose commits', async () => {
     await defer(2)
     const other = await open()

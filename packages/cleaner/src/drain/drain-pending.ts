@@ -97,9 +97,21 @@ interface DrainedPage {
  * 1. An entity is read at version v.
  * 2. The rows of v, or of a version committed since, are written.
  * 3. Pending rows up to v are deleted. A pending row with a later stamp belongs to a later commit, and stays.
+ *
+ * The delete carries the epoch of the shard by which the places of the rows were chosen:
+ * 1. The rows are written on the shard that has them.
+ * 2. A move is announced on all shards, and copies the rows of that shard; the rows of step 1 arrive behind the copy.
+ * 3. The pending rows are deleted. The target would lack the rows for ever.
  */
-async function drainRows(pass: RepairPass, shard: number, rows: readonly PendingRow[]): Promise<DrainedPage> {
+async function drainRows(pass: RepairPass, shard: number, page: readonly PendingRow[]): Promise<DrainedPage> {
   const { entities, pending } = shardAt(pass.context, shard)
+  // An index that this process does not know is new or dropped.
+  if (!page.every(({ table }) => entryOf(pass.context, table) !== undefined))
+    await pass.context.catalog.reload(call(pass))
+  const { placement, epochs } = pass.context.catalog.current()
+  const epoch = epochs[shard] ?? 0
+  // While a bucket moves, its pending rows are on both shards. Those of the shard that does not serve it go with the move.
+  const rows = page.filter(({ entityId }) => placement.shardOfId(entityId) === shard)
   const ids = distinctIds(rows.map(({ entityId }) => entityId))
   const readAt = pass.time.now()
   const found = (await entities.readBounded(ids, 0, call(pass))).filter((row) => row !== undefined)
@@ -114,8 +126,15 @@ async function drainRows(pass: RepairPass, shard: number, rows: readonly Pending
     // A failover may bring back the version before, whose rows may be pending too.
     return mayBeLost(pass.context, entity, readAt) ? [] : [{ entityId, table, before: upTo(entity.version) }]
   })
-  const removed = await pending.remove(settled, call(pass))
-  return { removed, tables, error }
+  try {
+    const removed = await pending.remove(settled, { ...call(pass), epoch })
+    return { removed, tables, error }
+  } catch (failure) {
+    if (!isLooseleafError(failure, 'STALE_EPOCH')) throw failure
+    // The next round writes the rows again, where they are by the new catalog.
+    await pass.context.catalog.reload(call(pass))
+    return { removed: 0, tables, error }
+  }
 }
 
 interface WrittenRows {
@@ -138,10 +157,6 @@ async function writeRows(
 ): Promise<WrittenRows> {
   const { context } = pass
   const names = [...new Set(rows.map(({ table }) => table))]
-  // An index that this process does not know is new or dropped.
-  if (!names.every((table) => entryOf(context, table) !== undefined)) {
-    await context.catalog.reload(call(pass))
-  }
   const { pass: watched, unreadable } = watchUnreadable(pass)
   const tables = new Set<string>()
   let error: unknown

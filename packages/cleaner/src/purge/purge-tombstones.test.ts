@@ -1,5 +1,6 @@
 import { parseId, type EntityId } from '@looseleaf/core'
 import { createVersionClock } from '@looseleaf/core/internal'
+import { changeServes } from '@looseleaf/index-engine/internal'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/kit/reference-driver'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, it } from 'vitest'
@@ -84,6 +85,24 @@ it('a purge does nothing if another process has changed the policy', async () =>
   expect(await purge()).toBe(0)
   expect(await tombstones()).toBe(1)
   expect(store.context.catalog.current().policies.keepTombstonesMs).toBe(WEEK)
+})
+
+it.each([
+  ['leaving', { leaving: [{ move: 1, attempt: 1, buckets: '7', to: 1 }] }],
+  ['coming', { coming: [{ move: 1, attempt: 1, buckets: '7', from: 1, afterAddedId: 0 }] }],
+])('a shard with %s buckets purges no tombstone and raises no bound', async (_, motion) => {
+  await deleted()
+  time.leap(WEEK + HOUR)
+  const change = async (serves: object): Promise<void> => {
+    await changeServes(shard(), (await shard().catalog.load())!, { owns: '0-4095', ...serves })
+    await store.context.catalog.reload()
+  }
+  await change(motion)
+  expect(await purge()).toBe(0)
+  expect(await tombstones()).toBe(1)
+  expect((await shard().entities.floor()).purged).toEqual({ updated: 0, version: 0 })
+  await change({})
+  expect(await purge()).toBe(1)
 })
 
 it('a new entity under a purged id has a greater version, even with a clock that is far behind', async () => {

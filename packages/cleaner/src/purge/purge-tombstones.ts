@@ -7,7 +7,7 @@ import {
   type UpdatedPlace,
 } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { placeAt, shardAt, underLease } from '@looseleaf/protocol/internal'
+import { loadOwn, placeAt, shardAt, underLease } from '@looseleaf/protocol/internal'
 import { purgeHorizon } from './purge-horizon.ts'
 import { recordFromText, recordToText, type PassedTombstones } from './purge-record.ts'
 
@@ -38,7 +38,9 @@ const NOTHING: PurgeOutcome = { purged: 0, more: false }
 
 /**
  * Deletes tombstones of a shard that are older than the horizon, in the order of their times. Each row of the shard is read once, when its last
- * write has that age. Reads a bounded number of pages. Does nothing while another process purges the shard, or if the catalog has changed.
+ * write has that age. Reads a bounded number of pages. Does nothing while another process purges the shard, if
+ * the catalog has changed, or while buckets of the shard are being copied to or from another one: a tombstone that is purged at the source
+ * behind the copy of an earlier state would let that state begin to live on the target.
  *
  * An id without a row counts as one with a tombstone just below the bound of versions, because an insert needs a greater version. So deleting a
  * tombstone amounts to raising its version, as a fence does, and the three laws still hold. The bounds are raised before the delete, so that
@@ -54,6 +56,13 @@ export async function purgeTombstones(
   if (claimed === undefined) return NOTHING
   let text = claimed.progress
   const purge = async (): Promise<PurgeOutcome> => {
+    const { catalog, serves } = await loadOwn(context, shard, { signal })
+    // A mover copies the tombstones of a moved bucket, and compares them with their copies.
+    if (serves.leaving !== undefined || serves.coming !== undefined) return NOTHING
+    if (catalog.epoch !== context.catalog.current().epochs[shard]) {
+      await context.catalog.reload({ signal })
+      return NOTHING
+    }
     const purgePage = createPurge(context, shard, signal)
     const horizon = await purgeHorizon(context, shard, { signal })
     const until = horizon - AHEAD_MICROS
