@@ -51,7 +51,7 @@ async function fill(job: MoveJob): Promise<void> {
   const { record } = lease
   const elapsed = elapsedBy(work.context.time)
   const began = elapsed()
-  // One may have registered while the move was being announced.
+  // A consumer may have registered while the move was being announced.
   await requireNoConsumers(work.context, { signal: work.signal })
   const attempt = await leave(work)
   await beginTarget(work.context, work.move.to, { signal: work.signal })

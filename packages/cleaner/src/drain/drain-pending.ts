@@ -110,7 +110,7 @@ async function drainRows(pass: RepairPass, shard: number, page: readonly Pending
     await pass.context.catalog.reload(call(pass))
   const { placement, epochs } = pass.context.catalog.current()
   const epoch = epochs[shard] ?? 0
-  // While a bucket moves, its pending rows are on both shards. Those of the shard that does not serve it go with the move.
+  // While a bucket moves, its pending rows are on both shards. The shard that does not serve it leaves its own to the move.
   const rows = page.filter(({ entityId }) => placement.shardOfId(entityId) === shard)
   const ids = distinctIds(rows.map(({ entityId }) => entityId))
   const readAt = pass.time.now()
