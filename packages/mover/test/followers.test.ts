@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatId, parseId, type EntityId, type Time } from '@looseleaf/core'
+import { formatId, LooseleafError, parseId, type EntityId, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver } from '@looseleaf/testkit'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import type { DataStore, EntityChange } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
@@ -98,6 +99,36 @@ test('changes have each version once and in order, and the last state of every e
   expect(changes.get(ids[0]!)!.at(-1)!.entity).toBeUndefined()
   for (const [id, version] of versions) expect(changes.get(id)?.at(-1)?.version).toBe(version)
 }, 60_000)
+
+test('changes of the new shard wait until those of the old one were read, and copies are left out', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await filledStore(driver, 300)
+  const before = await versionsOf(store)
+  const isIn = entitiesIn(store.context, SOME_BUCKETS)
+  const ids = [...before.keys()].filter((id) => isIn(parseId(id)))
+  const stopped = new AbortController()
+  const onProgress = ({ step }: { readonly step: string }): void => {
+    if (step === 'emptying') stopped.abort()
+  }
+  const { signal } = stopped
+  const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+  await expect(moveBuckets(store, plan, { signal, onProgress })).rejects.toMatchObject({ code: 'ABORTED' })
+  const written = new Set(ids.slice(0, ids.length / 2))
+  for (const id of written) await store.update(id, (bag) => ({ ...bag, title: 'moved' }))
+  const after = await versionsOf(store)
+  await putLast(store)
+  // The old shard does not answer until the new one was read often.
+  let pages = 0
+  const slow = faultyDriver(driver, ({ operation, shard }) => {
+    if (operation !== 'pageOfChanges' || (shard === 1 && ++pages > 0) || pages > 10) return undefined
+    return { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away (on purpose).')) }
+  })
+  const changes = await collect(await openStore(slow), 'beginning')
+  for (const id of ids)
+    expect(changes.get(id)!.map(({ version }) => version)).toEqual(
+      written.has(id) ? [before.get(id), after.get(id)] : [before.get(id)],
+    )
+}, 20_000)
 
 test('a reader of changes that is too slow for a move is CHANGES_GONE, and gets no newer state before', async () => {
   const driver = await memoryShards(2).connect()
