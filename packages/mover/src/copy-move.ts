@@ -42,10 +42,14 @@ export function createCopier({ work }: MoveJob, attempt: Attempt, begun: CopyTar
   }
 }
 
-/** Copies the entities of the attempt up to a floor that it raises, and advances the place to it. Returns how many rows it copied. */
+/**
+ * Copies the entities of these buckets up to a floor that it raises, and advances the place to it. Returns how many rows it copied. The
+ * source must still have all of the buckets: a copy would overwrite what the target has accepted since they were handed over.
+ */
 export async function copyRound(
   { work, lease, meter }: MoveJob,
-  { attempt: { buckets }, copy }: Copier,
+  { copy }: Copier,
+  buckets: string,
 ): Promise<number> {
   const { record } = lease
   const until = await shardAt(work.context, work.move.from).entities.raiseFloor({ signal: work.signal })
@@ -67,7 +71,7 @@ export async function copyRound(
 /** Copies entities until a round is small. Busy buckets are not waited for: each round is shorter than the one before it, or as short as possible. */
 export async function copyRounds(job: MoveJob, copier: Copier): Promise<void> {
   for (let before = Infinity; ;) {
-    const copies = await copyRound(job, copier)
+    const copies = await copyRound(job, copier, copier.attempt.buckets)
     if (copies <= job.tuning.smallRound || copies > before / 2) return
     before = copies
   }

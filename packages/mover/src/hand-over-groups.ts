@@ -1,5 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
-import { backOffMs, bucketsIn, elapsedBy } from '@looseleaf/core/internal'
+import { backOffMs, bucketsIn, elapsedBy, withoutRanges } from '@looseleaf/core/internal'
 import {
   beginTarget,
   compareEntities,
@@ -23,7 +23,11 @@ export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void
   const buckets = bucketsIn(attempt.buckets)
   const groups = groupsOf(buckets, Math.max(tuning.groupSize, Math.ceil(buckets.length / tuning.groups)))
   try {
-    for (const group of groups) await handOverGroup(job, copier, group)
+    let left = attempt.buckets
+    for (const group of groups) {
+      await handOverGroup(job, copier, group, left)
+      left = withoutRanges(left, group)
+    }
   } catch (error) {
     // A writer would take the seal away after a second. An error of this is less useful than the first one.
     await unseal(work, attempt).catch(() => undefined)
@@ -31,13 +35,14 @@ export async function handOverGroups(job: MoveJob, copier: Copier): Promise<void
   }
 }
 
-async function handOverGroup(job: MoveJob, copier: Copier, group: string): Promise<void> {
+/** Hands one group over. `left` are the buckets that the source still has, those of the group among them. */
+async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: string): Promise<void> {
   const { work, lease, meter } = job
   const { context, move, signal } = work
   const elapsed = elapsedBy(context.time)
   for (let seals = 1; ; seals++) {
     // Leaves as little as possible for the copy under the seal.
-    await copyRound(job, copier)
+    await copyRound(job, copier, left)
     const began = elapsed()
     if (await sealAndHandOver(job, copier, group)) {
       await beginTarget(context, move.to, { signal })

@@ -1,0 +1,34 @@
+import { parseId, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
+import { faultyDriver } from '@looseleaf/testkit'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { tunedMoveBuckets } from '../src/move-buckets.ts'
+import { openStore } from './stores.ts'
+
+test('writes of a bucket that the target serves stay when the next group of buckets is copied', async () => {
+  const memory = await memoryShards(2).connect()
+  const writer = await openStore(memory)
+  const isFirst = entitiesIn(writer.context, '0-511')
+  let id: EntityId
+  do id = writer.newId()
+  while (!isFirst(parseId(id)))
+  let n = 0
+  const found: unknown[] = []
+  const write = async (): Promise<void> => {
+    const { leaving = [] } = (await loadOwn(writer.context, 0, {})).serves
+    if (leaving.some(({ sealed }) => sealed !== undefined)) return
+    found.push((await writer.get(id))?.['n'])
+    await writer.put({ n: ++n }, { id })
+  }
+  await write()
+  // Before a seal, so that the place of the copies is not above the write; and after the target has begun to serve the bucket.
+  const watched = faultyDriver(memory, ({ table, operation }) =>
+    table === 'catalog' && operation === 'change' ? { before: write, after: write } : undefined,
+  )
+  const mover = await openStore(watched, leapingTime())
+  await tunedMoveBuckets(mover, { from: 0, to: 1, buckets: '0-1023' }, { groups: 2 })
+  expect(n).toBeGreaterThan(8)
+  expect(found).toEqual([undefined, ...Array.from({ length: n - 1 }, (_, i) => i + 1)])
+})
