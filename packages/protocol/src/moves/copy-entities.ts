@@ -3,6 +3,7 @@ import {
   throwIfAborted,
   type CopiedRow,
   type EntityChecksum,
+  type EntityRow,
   type UpdatedPlace,
 } from '@looseleaf/core/internal'
 import { lastingRows } from '../lasting-page.ts'
@@ -124,17 +125,48 @@ function* batchesOf(rows: readonly EntityChecksum[]): Generator<readonly EntityC
   if (batch.length > 0) yield batch
 }
 
+/**
+ * Reads the bodies of rows that still have the version of their page. A row is left out only if its replacement is durable, because the
+ * copies pass its place:
+ * 1. The page has version 1. Version 2 is committed, and visible, but not on disk. Its body is read, and the row is left out.
+ * 2. The source crashes, and has version 1 again, before the place that the copies have reached.
+ * So versions that were there before and after a flush count as durable, as in `movedOrUndone`.
+ */
 async function readCopies(work: MoveWork, batch: readonly EntityChecksum[]): Promise<readonly CopiedRow[]> {
+  const source = sourceOf(work)
+  const { signal } = work
+  const copies: CopiedRow[] = []
+  for (let open = batch; open.length > 0;) {
+    const rows = await readRows(work, open)
+    const others: { readonly page: EntityChecksum; readonly version: number | undefined }[] = []
+    for (const [i, page] of open.entries()) {
+      const row = rows[i]
+      if (row?.version === page.version) copies.push(row as CopiedRow)
+      else others.push({ page, version: row?.version })
+    }
+    if (others.length === 0) break
+    await source.flush({ signal })
+    const now = await source.entities.readVersions(
+      others.map(({ page }) => page.id),
+      { signal },
+    )
+    open = others.filter(({ version }, i) => now[i] !== version).map(({ page }) => page)
+  }
+  return copies
+}
+
+function readRows(
+  work: MoveWork,
+  rows: readonly EntityChecksum[],
+): Promise<readonly (EntityRow | undefined)[]> {
   const { move, throttle, signal } = work
-  const { entities } = sourceOf(work)
-  const ids = batch.map(({ id }) => id)
-  const rows = await throttle.send(
+  const ids = rows.map(({ id }) => id)
+  return throttle.send(
     move.from,
     (found) => `copy read ${sizeClass(found.reduce((bytes, row) => bytes + (row?.body?.length ?? 0), 0))}`,
-    () => entities.read(ids, { signal }),
+    () => sourceOf(work).entities.read(ids, { signal }),
     signal,
   )
-  return rows.filter((row, i) => row !== undefined && row.version === batch[i]!.version) as CopiedRow[]
 }
 
 async function receive(work: MoveWork, copies: readonly CopiedRow[], target: CopyTarget): Promise<void> {
