@@ -127,3 +127,22 @@ test('another mover finishes an undo, at whatever step the first one died', asyn
     if (lived) break
   }
 }, 120_000)
+
+test('a move goes on, or is undone, after the process that began to undo it has died', async () => {
+  const ends = new Set<string>()
+  for (let calls = 1; calls < 40; calls += isLong ? 1 : 3) {
+    const driver = await memoryShards(2).connect()
+    const before = await contentsOf(await filledStore(driver, COUNT))
+    await moveUntilDeath(driver, 100, false)
+    const dying = dyingDriver(driver, { withEffect: true })
+    const store = await openStore(dying.driver, leapingTime())
+    const [open] = await movesOf(store)
+    dying.dieAfter(calls)
+    await tunedUndoMove(store, open!.id, tuning).catch(() => {})
+    const [report] = await tunedResumeMoves(await openStore(driver, leapingTime()), tuning)
+    ends.add(report!.state)
+    await expectWhole(driver, before, report!.state === 'undone' ? 0 : 1)
+    await driver.close()
+  }
+  expect([...ends].toSorted()).toEqual(['done', 'undone'])
+}, 120_000)

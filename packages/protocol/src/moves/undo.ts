@@ -7,27 +7,29 @@ import { UNCHECKED_MS, type MoveWork } from './move-work.ts'
 import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /**
- * Undoes a move of which no bucket has changed its owner: ends the attempt at the source, announces `undoing`, by which the target refuses
- * further copies, waits until no process reads by an earlier phase, withdraws the announcement, and deletes the copies. Repeatable. Throws
- * `CONFLICT` once the source has given the first group up: then finish the move, and move the buckets back.
+ * Undoes a move of which no bucket has changed its owner: announces `undoing`, by which source and target refuse further steps of the move,
+ * ends the attempt at the source, waits until no process reads by an earlier phase, withdraws the announcement, and deletes the copies.
+ * Repeatable. Throws `CONFLICT` once the source has given the first group up: then finish the move, and move the buckets back.
  *
- * The source decides. Its record of the attempt goes first, so `handOver` fails from then on:
+ * The source decides. The announcement changes its epoch, so a `handOver` by an earlier seal fails:
  * 1. A mover has sealed a group, and is suspended.
  * 2. The move is undone, and its copies are deleted.
  * 3. The mover goes on, and gives the group up to a target without its entities.
  *
- * A suspended undo may meet a mover that has taken the move over since. So the source is looked at again once it has the phase `undoing`, in
- * which it accepts no step of the move.
+ * The attempt ends after the announcement. Before it, an undo that dies in between would let the next mover begin an attempt with a number
+ * that an earlier attempt had, whose copies the target then takes for those of the later one.
+ *
+ * The source may give a group up before the announcement reaches it. So its record is looked at again after that.
  */
 export async function undoMove(work: MoveWork): Promise<Emptied> {
-  const { context, signal } = work
-  await endAttempt(work)
+  const { context, move, signal } = work
+  requireKept(work, await loadOwn(context, move.from, { signal }))
   await announceUndo(work)
   const source = await endAttempt(work).catch(async (error: unknown) => {
     await withdrawUndo(work)
     throw error
   })
-  if (announcedIn(source, work.move.id) !== undefined) {
+  if (announcedIn(source, move.id) !== undefined) {
     await context.time.sleep(UNCHECKED_MS + keptRowsMs(context.catalog.current()), signal)
     await withdrawMove(work)
   }
@@ -39,14 +41,20 @@ async function endAttempt(work: MoveWork): Promise<OwnBuckets> {
   return changeOwn(
     context,
     move.from,
-    ({ serves }) => {
-      if (ofMove(serves.away, move.id).length > 0) throw handedOver(move)
+    (source) => {
+      requireKept(work, source)
+      const { serves } = source
       return ofMove(serves.leaving, move.id).length === 0
         ? undefined
         : { ...serves, leaving: ofOthers(serves.leaving, move.id) }
     },
     { signal },
   )
+}
+
+/** Throws `CONFLICT` if the source has given buckets of the move up. */
+function requireKept({ move }: MoveWork, { serves }: OwnBuckets): void {
+  if (ofMove(serves.away, move.id).length > 0) throw handedOver(move)
 }
 
 /** Deletes the copies at the target, unless a later move brings the buckets there. The record of the attempt stays until they are deleted. */
