@@ -19,6 +19,8 @@ export { forEachShard, type EachShardOptions } from './joined-shards.ts'
 export { lastingPage } from './lasting-page.ts'
 export { createBucketWait, type WaitForBucket } from './moves/until-writable.ts'
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
+export { readAtOwners, type AnswersAt } from './owners/read-at-owners.ts'
+export { walkOwned, watchOwned, type OwnedWatch } from './owners/walk-owned.ts'
 export { openedTo } from './opened-connections.ts'
 export { catchUp, requireUnpurged, type FollowedPlace } from './purged.ts'
 export {

@@ -24,6 +24,8 @@ export interface Placement {
    * shard and the same arrival, the shard owned the bucket all the time in between.
    */
   arrivalOfId(id: Uint8Array): number
+  /** Returns the buckets whose entities a shard serves, each with the move by which it came (`arrivalOfId`). Empty without buckets. */
+  servedOn(shard: number): ReadonlyMap<number, number>
   /** The shards of index rows and claims. */
   readonly rows: RowPlacement
   /** The owner of each bucket; undefined for a router without buckets. */
@@ -83,6 +85,12 @@ export function createPlacement(
     isSealed: (id) => sealed.size > 0 && sealed.has(ofId(id)),
     isServed: (id) => unserved.size === 0 || !unserved.has(ofId(id)),
     arrivalOfId: (id) => (arrivals === undefined ? -1 : arrivals[ofId(id)]!),
+    servedOn: (shard) =>
+      new Map(
+        bucketsOn(shardOfBucket, shard)
+          .filter((bucket) => !unserved.has(bucket))
+          .map((bucket) => [bucket, arrivals?.[bucket] ?? -1]),
+      ),
     rows: {
       readOfId: (id) => readAt[ofId(id)]!,
       readOfKey: (key) => readAt[ofKey(key)]!,
@@ -102,6 +110,7 @@ export function placementOfRouter(router: Router): Placement {
     isSealed: () => false,
     isServed: () => true,
     arrivalOfId: () => -1,
+    servedOn: (shard) => new Map(bucketsOn(router.buckets?.shards ?? [], shard).map((bucket) => [bucket, -1])),
     rows: {
       readOfId: (id) => router.shardOfId(id),
       readOfKey: (key) => router.shardOfKey(key),
@@ -110,4 +119,8 @@ export function placementOfRouter(router: Router): Placement {
     },
     shardOfBucket: router.buckets?.shards,
   }
+}
+
+function bucketsOn(shardOfBucket: readonly number[], shard: number): readonly number[] {
+  return shardOfBucket.flatMap((owner, bucket) => (owner === shard ? [bucket] : []))
 }

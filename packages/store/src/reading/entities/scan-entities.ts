@@ -1,6 +1,7 @@
-import { formatId, type CallOptions, type Entity } from '@looseleaf/core'
+import { formatId, type CallOptions, type Entity, type Shard } from '@looseleaf/core'
 import { isUndecodable, takeCallbacks, throwIfAborted, type EntityRow } from '@looseleaf/core/internal'
 import { longestBody, toEntity, wholeRows, type EngineContext } from '@looseleaf/index-engine/internal'
+import { walkOwned } from '@looseleaf/protocol/internal'
 import { damagedHandler } from './damaged-handler.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { DamagedEntity, ScanOptions } from '../../types.ts'
@@ -8,14 +9,12 @@ import type { DamagedEntity, ScanOptions } from '../../types.ts'
 /** Rows per statement. */
 const PAGE = 500
 
-type Stored = Pick<EngineContext, 'driver' | 'codec' | 'bodies'>
-
 /**
- * Yields every living entity once, shard by shard in the order of creation, in its state when its page is read. An entity that is
- * created during the scan may be missing.
+ * Yields every living entity, shard by shard in the order of creation, in its state when its page is read. An entity that is created
+ * during the scan may be missing. An entity whose bucket moves during the scan may come again, in a later state.
  */
 export async function* scanEntities(
-  context: Stored,
+  context: EngineContext,
   reader: EntityReader,
   options: ScanOptions,
 ): AsyncGenerator<Entity, void, undefined> {
@@ -30,7 +29,7 @@ export async function* scanEntities(
 
 /** Yields every entity that cannot be decoded, in the same order. */
 export async function* scanDamaged(
-  context: Stored,
+  context: EngineContext,
   reader: EntityReader,
   options: CallOptions,
 ): AsyncGenerator<DamagedEntity, void, undefined> {
@@ -45,21 +44,28 @@ export async function* scanDamaged(
   }
 }
 
-/** Yields every row of every shard with the shard's name. Holds only some MiB of bodies in memory, however long they are. */
+/**
+ * Yields the rows of all shards from the owners of their buckets, with the shard's name. Holds only some MiB of bodies in memory, however
+ * long they are.
+ */
 async function* storedRows(
-  context: Stored,
+  context: EngineContext,
   { signal }: CallOptions,
 ): AsyncGenerator<readonly [row: EntityRow, shard: string], void, undefined> {
-  for (const shard of context.driver.shards) {
-    const { name, entities } = shard
-    for (let after = 0; ;) {
+  const { shards } = context.driver
+
+  async function* runs(number: number, from: number): AsyncGenerator<readonly EntityRow[]> {
+    const shard = shards[number] as Shard
+    for (let after = from; ;) {
       throwIfAborted(signal)
-      const page = await entities.pageByAdded(after, PAGE, { signal, maxBody: longestBody(PAGE) })
-      for await (const rows of wholeRows(shard, context, page, { signal }))
-        for (const row of rows) yield [row, name]
+      const page = await shard.entities.pageByAdded(after, PAGE, { signal, maxBody: longestBody(PAGE) })
+      yield* wholeRows(shard, context, page, { signal })
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) break
       after = last.addedId
     }
   }
+
+  for await (const [rows, number] of walkOwned(context, runs, { signal }))
+    for (const row of rows) yield [row, (shards[number] as Shard).name]
 }

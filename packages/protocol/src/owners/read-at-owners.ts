@@ -1,0 +1,74 @@
+import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { backOffMs, distinctIds } from '@looseleaf/core/internal'
+import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
+import { createBucketWait } from '../moves/until-writable.ts'
+import { shardAt } from '../shards.ts'
+import { catalogAfter } from './catalog-after.ts'
+
+/** Times that ids are asked for. A handover takes some milliseconds, and the pauses below add up to seconds. */
+const MAX_TRIES = 30
+const PAUSES = { firstMs: 2, maxMs: 200 }
+
+/** Answers of a shard about ids. */
+export interface AnswersAt {
+  readonly shard: Shard
+  readonly ids: readonly Uint8Array[]
+  /** Tells whether the shard has owned the ids all the time up to now, so that its answers count. */
+  areOwned(): Promise<boolean>
+}
+
+/**
+ * Asks the owners of entities. `ask` sends statements to a shard, and calls `areOwned` after each, before it takes anything from the answer.
+ * It returns the ids whose answers do not count, which are asked for again at their owner of then. A process whose catalog is old would
+ * otherwise take the emptied table of an earlier owner for a store without these entities. Rejects with `SHARD_BUSY` if the owner has
+ * changed too often.
+ */
+export async function readAtOwners(
+  context: EngineContext,
+  ids: Iterable<Uint8Array>,
+  ask: (answers: AnswersAt) => Promise<readonly Uint8Array[]>,
+  options: CallOptions = {},
+): Promise<void> {
+  let remaining: readonly Uint8Array[] = distinctIds(ids)
+  for (let tries = 0; remaining.length > 0; tries++) {
+    if (tries >= MAX_TRIES) throw noOwner(tries)
+    if (tries > 1) await context.time.sleep(backOffMs(tries - 1, PAUSES), options.signal)
+    const catalog = await servedCatalog(context, remaining, options)
+    const { placement } = catalog
+    const unserved = remaining.filter((id) => !placement.isServed(id))
+    const served = remaining.filter((id) => placement.isServed(id))
+    const groups = Map.groupBy(served, (id) => placement.shardOfId(id))
+    const left = await Promise.all(
+      Array.from(groups, ([number, group]) => {
+        const shard = shardAt(context, number)
+        return ask({
+          shard,
+          ids: group,
+          areOwned: async () => (await catalogAfter(context, number, catalog, options)) === catalog,
+        })
+      }),
+    )
+    remaining = [...unserved, ...left.flat()]
+  }
+}
+
+/** Returns the present catalog. Begins buckets of these ids that no shard serves at their new shard, as the mover may have died before that. */
+async function servedCatalog(
+  context: EngineContext,
+  ids: readonly Uint8Array[],
+  options: CallOptions,
+): Promise<PlacedCatalog> {
+  const { catalog } = context
+  const wait = createBucketWait(context)
+  for (const id of ids) {
+    const now = catalog.current()
+    if (!now.placement.isServed(id)) await wait(id, now, options)
+  }
+  return catalog.current()
+}
+
+const noOwner = (tries: number): LooseleafError =>
+  new LooseleafError(
+    'SHARD_BUSY',
+    `The buckets of some entities were being moved to other shards, and no owner was found ${tries} times in a row.`,
+  )

@@ -1,0 +1,126 @@
+import type { CallOptions } from '@looseleaf/core'
+import { bucketsIn } from '@looseleaf/core/internal'
+import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
+import { beginTarget } from '../moves/begin-target.ts'
+import { catalogAfter } from './catalog-after.ts'
+
+/** Milliseconds before a shard is read again of which no bucket could be read. */
+const PAUSE_MS = 50
+
+/** Knows which rows of a shard's table belong to the shard while the table is read. */
+export interface OwnedWatch {
+  /**
+   * Returns those of these rows that the shard has owned all the time since the last call, or since the watch began. Call it after the rows
+   * were read, and before anything is done with them.
+   */
+  owned<Row extends { readonly id: Uint8Array }>(rows: readonly Row[]): Promise<readonly Row[]>
+  /** The buckets that the shard has owned since the watch began, up to the last call. */
+  readonly kept: ReadonlySet<number>
+  /** The catalog of the last call. */
+  readonly catalog: PlacedCatalog
+}
+
+/**
+ * Begins to watch the buckets of a shard. While a bucket moves, its entities are on two shards: copies at the new one, leftovers at the
+ * old one. Only the rows of the owner count. Without any move in the layout, all rows of a shard belong to it.
+ */
+export async function watchOwned(
+  context: EngineContext,
+  shard: number,
+  options: CallOptions,
+): Promise<OwnedWatch> {
+  let known = await catalogAfter(context, shard, context.catalog.current(), options)
+  let served = known.placement.servedOn(shard)
+  const kept = new Set(served.keys())
+
+  return {
+    get catalog() {
+      return known
+    },
+    kept,
+    async owned(rows) {
+      const before = known
+      known = await catalogAfter(context, shard, before, options)
+      if (known.placement !== before.placement) {
+        const now = known.placement.servedOn(shard)
+        for (const bucket of kept) if (now.get(bucket) !== served.get(bucket)) kept.delete(bucket)
+        served = now
+      }
+      if (known.layout?.moves === undefined) return rows
+      return rows.filter(
+        ({ id }) =>
+          owns(before, shard, id) &&
+          owns(known, shard, id) &&
+          before.placement.arrivalOfId(id) === known.placement.arrivalOfId(id),
+      )
+    },
+  }
+}
+
+function owns({ placement }: PlacedCatalog, shard: number, id: Uint8Array): boolean {
+  return placement.shardOfId(id) === shard && placement.isServed(id)
+}
+
+interface PlacedRow {
+  readonly id: Uint8Array
+}
+
+/** Reads runs of a shard's rows in the order of `addedId`, from behind a place. */
+export type ReadRuns<Row> = (shard: number, after: number) => AsyncIterable<readonly Row[]>
+
+/**
+ * Yields the rows of all shards, each from the owner of its bucket, with the number of that shard. No row is missed while buckets move: a
+ * bucket counts as read only if one shard has owned it during the whole reading of that shard. The others are then read again at
+ * their owners, so their rows may come twice, in a later state the second time.
+ */
+export async function* walkOwned<Row extends PlacedRow>(
+  context: EngineContext,
+  read: ReadRuns<Row>,
+  options: CallOptions,
+): AsyncGenerator<readonly [rows: readonly Row[], shard: number], void, undefined> {
+  const { catalog, driver, router, time } = context
+  const { buckets } = router
+  const unread = new Set(buckets?.shards.keys())
+  const isUnread = ({ id }: Row): boolean => buckets === undefined || unread.has(buckets.ofId(id))
+
+  async function* walk(shard: number, isAgain: boolean): ReturnType<typeof walkOwned<Row>> {
+    const watch = await watchOwned(context, shard, options)
+    const after = isAgain ? placeBefore(watch, shard, unread) : 0
+    for await (const rows of read(shard, after)) {
+      const owned = await watch.owned(rows)
+      // By a layout without moves, a row on the wrong shard is read as well.
+      const some = watch.catalog.layout?.moves === undefined && !isAgain ? owned : owned.filter(isUnread)
+      if (some.length > 0) yield [some, shard]
+    }
+    await watch.owned([])
+    for (const bucket of watch.kept) unread.delete(bucket)
+  }
+
+  // A shard that joins meanwhile gets its buckets from the others.
+  for (let shard = 0; shard < driver.shards.length; shard++) yield* walk(shard, false)
+  while (unread.size > 0) {
+    const { shardOfBucket = [] } = (await catalog.reload(options)).placement
+    for (const shard of new Set(Array.from(unread, (bucket) => shardOfBucket[bucket] as number))) {
+      const before = unread.size
+      yield* walk(shard, true)
+      if (unread.size < before) continue
+      // No shard serves a bucket that the last owner has given up, if its mover has died. It begins here then.
+      await beginTarget(context, shard, options)
+      await time.sleep(PAUSE_MS, options.signal)
+    }
+  }
+}
+
+/** Returns a place before all rows of these buckets on a shard. Those of a bucket that has arrived are behind the place of its move. */
+function placeBefore({ catalog, kept }: OwnedWatch, shard: number, buckets: ReadonlySet<number>): number {
+  const { arrived = [] } = catalog.shards[shard]?.serves ?? {}
+  const served = catalog.placement.servedOn(shard)
+  const places = new Map<number, number>()
+  for (const { move, buckets: text, afterAddedId } of arrived)
+    for (const bucket of bucketsIn(text))
+      if (served.get(bucket) === move)
+        places.set(bucket, Math.min(afterAddedId, places.get(bucket) ?? Infinity))
+  let first = Infinity
+  for (const bucket of buckets) if (kept.has(bucket)) first = Math.min(first, places.get(bucket) ?? 0)
+  return first === Infinity ? 0 : first
+}
