@@ -18,10 +18,10 @@ import {
   shardsOfRow,
   tableSpec,
   type EngineContext,
-  type PlacedCatalog,
   type Placement,
 } from '@looseleaf/index-engine/internal'
 import { fence } from './fence.ts'
+import { readAtOwners } from './owners/read-at-owners.ts'
 import { movedOrUndone, type SeenEntity } from './on-disk.ts'
 import { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 import { shardAt } from './shards.ts'
@@ -103,12 +103,8 @@ export async function takeKeyAt(
     if (isHeld(claim, { entityId, version })) return undefined
     // The claim was deleted in between, or belongs to an earlier attempt of this entity.
     if (claim === undefined || sameId(claim.entityId, entityId)) continue
-    const catalog = context.catalog.current()
     const holder = await readHolder(context, claim.entityId, signal)
-    if (await hasKey(context, entry, key, holder.row)) {
-      if (await isOwned(context, claim.entityId, catalog, signal)) return claim.entityId
-      continue
-    }
+    if (await hasKey(context, entry, key, holder.row)) return claim.entityId
     const isInFlight = claim.version > holder.version
     if (isInFlight && !isOver(claim)) {
       await context.time.sleep(1 + context.random.next() * PAUSE_MS, signal)
@@ -144,30 +140,25 @@ interface Holder extends SeenEntity {
   readonly row: EntityRow | undefined
 }
 
+/** Reads the holder at the owner of its bucket. An earlier owner may still have a state whose key the entity has given up since. */
 async function readHolder(
   context: EngineContext,
   id: Uint8Array,
   signal: AbortSignal | undefined,
 ): Promise<Holder> {
-  const { entities } = shardAt(context, context.catalog.current().placement.shardOfId(id))
-  const [row] = await entities.read([id], { signal })
+  let row: EntityRow | undefined
+  await readAtOwners(
+    context,
+    [id],
+    async ({ shard, ids, areOwned }) => {
+      const [found] = await shard.entities.read(ids, { signal })
+      if (!(await areOwned())) return ids
+      row = found
+      return []
+    },
+    { signal },
+  )
   return { id, version: row?.version ?? 0, row }
-}
-
-/**
- * Tells whether the shard where an entity was read has owned it, after a read by this catalog. An older owner may still have a state with
- * the key, which the entity has given up on its new shard since. Asks nothing in a store that knows of no move.
- */
-async function isOwned(
-  context: EngineContext,
-  id: Uint8Array,
-  { epochs, layout, placement }: PlacedCatalog,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  if (layout?.moves === undefined) return true
-  const shard = placement.shardOfId(id)
-  const found = await context.catalog.reloadShard(shard, { signal })
-  return found.epochs[shard] === epochs[shard]
 }
 
 /** Tells whether an entity is committed with the key. A body that cannot be decoded may have the key, so it counts as having it. */

@@ -1,7 +1,7 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
 import { idKey } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { idsByShard } from './shards.ts'
+import { readAtOwners } from './owners/read-at-owners.ts'
 
 /** An entity at the version that was read. */
 export interface SeenEntity {
@@ -19,30 +19,17 @@ type ReadVersions = (
 ) => Promise<readonly (number | undefined)[]>
 
 export interface VersionsOptions extends CallOptions {
-  /** Default: a statement of its own. */
+  /** Has to ask the owners of the entities. Default: statements of its own, which do so. */
   readonly readVersions?: ReadVersions | undefined
 }
-
-const readSeparately: ReadVersions = ({ entities }, ids, options) => entities.readVersions(ids, options)
 
 /** Returns the entities that no longer have the version that was read. */
 export async function movedEntities<Item extends SeenEntity>(
   context: EngineContext,
   entities: readonly Item[],
-  { signal, readVersions = readSeparately }: VersionsOptions,
+  options: VersionsOptions,
 ): Promise<Item[]> {
-  const seen = new Map(entities.map((entity) => [idKey(entity.id), entity]))
-  const moved: Item[] = []
-  await Promise.all(
-    Array.from(idsByShard(context, idsOf(entities)), async ([shard, ids]) => {
-      const now = await readVersions(shard, ids, { signal })
-      for (const [i, id] of ids.entries()) {
-        const entity = seen.get(idKey(id)) as Item
-        if (entity.version !== (now[i] ?? 0)) moved.push(entity)
-      }
-    }),
-  )
-  return moved
+  return moved(context, entities, options, () => Promise.resolve())
 }
 
 /**
@@ -63,11 +50,34 @@ export async function movedOrUndone<Item extends SeenEntity>(
   entities: readonly Item[],
   options: VersionsOptions,
 ): Promise<Item[]> {
-  const shards = idsByShard(context, idsOf(entities)).keys()
-  await Promise.all(Array.from(shards, (shard) => shard.flush({ signal: options.signal })))
-  return movedEntities(context, entities, options)
+  return moved(context, entities, options, (shard) => shard.flush({ signal: options.signal }))
 }
 
-function idsOf(entities: readonly SeenEntity[]): Uint8Array[] {
-  return entities.map(({ id }) => id)
+async function moved<Item extends SeenEntity>(
+  context: EngineContext,
+  entities: readonly Item[],
+  { signal, readVersions }: VersionsOptions,
+  prepare: (shard: Shard) => Promise<void>,
+): Promise<Item[]> {
+  const seen = new Map(entities.map((entity) => [idKey(entity.id), entity]))
+  const found: Item[] = []
+  await readAtOwners(
+    context,
+    entities.map(({ id }) => id),
+    async ({ shard, ids, areOwned }) => {
+      await prepare(shard)
+      const versions =
+        readVersions === undefined
+          ? await shard.entities.readVersions(ids, { signal })
+          : await readVersions(shard, ids, { signal })
+      if (readVersions === undefined && !(await areOwned())) return ids
+      for (const [i, id] of ids.entries()) {
+        const entity = seen.get(idKey(id)) as Item
+        if (entity.version !== (versions[i] ?? 0)) found.push(entity)
+      }
+      return []
+    },
+    { signal },
+  )
+  return found
 }

@@ -39,7 +39,7 @@ export async function scanEntities(
   const reading = passOf(job, parts, signal)
   while (open.length > 0) {
     const start = Math.min(...open.map(({ part }) => part.addedId))
-    for await (const page of entityPages(reading, shard, start)) {
+    for await (const page of entityPages(reading, shard, start, 'readAtOwner')) {
       open = open.filter(({ isHeld }) => isHeld)
       if (open.length === 0) return
       // Parts at the same place share the work.

@@ -1,18 +1,26 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core/internal'
 import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine/internal'
-import { shardAt, sizeClass } from '@looseleaf/protocol/internal'
+import { shardAt, sizeClass, watchOwned } from '@looseleaf/protocol/internal'
+import { eachEntity } from './read-entities.ts'
 import type { Pass } from '../pass/pass.ts'
 
+/** Treatment of rows whose bucket the shard does not own: copies of a move that has not begun there, and leftovers of one that has. */
+export type ForeignRows = 'skip' | 'readAtOwner'
+
 /**
- * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.maxPage` rows and some MiB of bodies.
+ * Yields the entities and tombstones of a shard by `added_id`, as pages of at most `pass.maxPage` rows and some MiB of bodies. With
+ * `readAtOwner` it yields the state of foreign rows at their owner: a pass over all shards then misses no entity whose bucket moves
+ * from a shard that it has not read to one that it has, and reads some entities twice.
  */
 export async function* entityPages(
   pass: Pass,
   shard: number,
   after = 0,
+  foreignRows: ForeignRows = 'skip',
 ): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
   const source = shardAt(pass.context, shard)
   const { maxPage, signal, throttle } = pass
+  const watch = await watchOwned(pass.context, shard, { signal })
   for (;;) {
     throwIfAborted(signal)
     const from = after
@@ -23,12 +31,27 @@ export async function* entityPages(
       signal,
     )
     for await (const rows of wholeRows(source, pass.context, page, { signal })) {
-      if (rows.length > 0) yield rows
+      const owned = await watch.owned(rows)
+      if (owned.length > 0) yield owned
+      if (foreignRows === 'readAtOwner' && owned.length < rows.length)
+        yield* foreignPages(pass, new Set(rows).difference(new Set(owned)))
       await throttle.take(shard, rows.length, signal)
     }
     const last = page.at(-1)
     if (last === undefined || page.length < maxPage) return
     after = last.addedId
+  }
+}
+
+/** Yields the state of these rows at their owners, one by one, because each may have a long body. */
+async function* foreignPages(
+  pass: Pass,
+  rows: ReadonlySet<WholeRow<EntityPageRow>>,
+): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
+  for (const row of rows) {
+    const found: WholeRow<EntityPageRow>[] = []
+    await eachEntity(pass, [row.id], async (atOwner) => void found.push({ ...row, ...atOwner }))
+    if (found.length > 0) yield found
   }
 }
 

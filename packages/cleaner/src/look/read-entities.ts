@@ -1,6 +1,6 @@
 import { idKey, type EntityRow, isBytes } from '@looseleaf/core/internal'
 import { longestBody, wholeRows } from '@looseleaf/index-engine/internal'
-import { idsByShard } from '@looseleaf/protocol/internal'
+import { readAtOwners } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
@@ -12,7 +12,7 @@ const IDS_PER_READ = 256
 const SHARDS_AT_ONCE = 4
 
 /**
- * Reads the committed rows of these ids, including tombstones, and calls `visit` with each as it arrives, so that few bodies are in memory at
+ * Reads the committed rows of these ids at their owners, including tombstones, and calls `visit` with each as it arrives, so that few bodies are in memory at
  * once. An id without a row causes no call.
  */
 export async function eachEntity(
@@ -20,19 +20,36 @@ export async function eachEntity(
   ids: Iterable<Uint8Array>,
   visit: (row: EntityRow, shard: string) => Promise<void>,
 ): Promise<void> {
-  const { signal } = pass
+  const { context, signal } = pass
   const limit = pLimit(SHARDS_AT_ONCE)
-  await Promise.all(
-    Array.from(idsByShard(pass.context, ids), ([shard, group]) =>
+  await readAtOwners(
+    context,
+    ids,
+    ({ shard, ids: group, areOwned }) =>
       limit(async () => {
+        const again: Uint8Array[] = []
         for (const chunk of chunks(group, IDS_PER_READ)) {
           const rows = await shard.entities.readBounded(chunk, longestBody(chunk.length), { signal })
+          let isOwner = await areOwned()
           const existing = rows.filter((row) => row !== undefined)
-          for await (const batch of wholeRows(shard, pass.context, existing, { signal }))
-            for (const row of batch) await visit(row, shard.name)
+          const unread = new Map(
+            (isOwner ? existing.map(({ id }) => id) : chunk).map((id) => [idKey(id), id]),
+          )
+          for await (const batch of isOwner ? wholeRows(shard, context, existing, { signal }) : []) {
+            // The long bodies of the batch were read after the page.
+            isOwner &&= await areOwned()
+            if (!isOwner) break
+            for (const row of batch) {
+              await visit(row, shard.name)
+              unread.delete(idKey(row.id))
+            }
+          }
+          // A row whose long body has gone meanwhile was deleted by its owner.
+          if (!isOwner) again.push(...unread.values())
         }
+        return again
       }),
-    ),
+    { signal },
   )
 }
 

@@ -1,6 +1,6 @@
 import { isLooseleafError } from '@looseleaf/core'
-import { elapsedBy, isVersion, type IndexRowRemoval } from '@looseleaf/core/internal'
-import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
+import { elapsedBy, isVersion, type IndexRowRemoval, type IndexTable } from '@looseleaf/core/internal'
+import { keptRowsMs, shardsOfRow, type EngineContext } from '@looseleaf/index-engine/internal'
 import { deleteDelayMs, learnPolicies, upTo, writeAgain } from '@looseleaf/protocol/internal'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
@@ -35,6 +35,11 @@ interface Removal {
   readonly target: IndexTarget
   readonly shard: number
   readonly row: IndexRowRemoval
+  /**
+   * Epoch of the shard by which a row was judged to be on the wrong shard; undefined for a row that its entity does not have. If a move
+   * brings the buckets of the row back to this shard, the row is needed again although its stamp is old.
+   */
+  readonly epoch: number | undefined
   /** The store's `deleteDelayMs` when the row was judged. */
   readonly delayMs: number
   /** Time of the delete, by `elapsedBy`. */
@@ -79,11 +84,8 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
         const first = group[0] as Removal
         const { target } = first
         try {
-          for (const chunk of chunks(group, ROWS_PER_WRITE)) {
-            const count = await table.remove(
-              chunk.map(({ row }) => row),
-              { signal },
-            )
+          for (const chunk of chunksByEpoch(group)) {
+            const count = await removeUnlessChanged(table, chunk, signal)
             removed.set(target, (removed.get(target) ?? 0) + count)
             await putBack(first, chunk, signal)
           }
@@ -140,10 +142,14 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     get isFull() {
       return size() >= MAX_KEPT
     },
-    add({ target, shard, row, entity }, version) {
+    add({ target, shard, row, entity, misplaced }, version) {
+      const { epochs, placement } = context.catalog.current()
+      // By a newer catalog the row may be at its place.
+      if (misplaced && shardsOfRow(target.entry, placement, row.key, row.entityId).includes(shard)) return
       const removal = {
         target,
         shard,
+        epoch: misplaced ? epochs[shard] : undefined,
         row: { key: row.key, entityId: row.entityId, before: upTo(version) },
         delayMs: deleteDelayMs(context),
       }
@@ -163,6 +169,26 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       }
       return sumOf(removed, await sendUntil(last.due, signal))
     },
+  }
+}
+
+function* chunksByEpoch(removals: readonly Removal[]): Generator<readonly Removal[]> {
+  for (const group of Map.groupBy(removals, ({ epoch }) => epoch).values())
+    yield* chunks(group, ROWS_PER_WRITE)
+}
+
+/** Deletes rows that were judged by one epoch. If the shard has another one, a later pass judges them again. */
+async function removeUnlessChanged(
+  table: Pick<IndexTable, 'remove'>,
+  removals: readonly Removal[],
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  try {
+    const rows = removals.map(({ row }) => row)
+    return await table.remove(rows, { epoch: removals[0]?.epoch, signal })
+  } catch (error) {
+    if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
+    return 0
   }
 }
 

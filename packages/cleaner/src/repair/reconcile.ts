@@ -8,6 +8,7 @@ import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from './add-rows.ts'
 import { removeRows } from './remove-rows.ts'
 import type { RepairPass } from './repair-pass.ts'
+import { replacedRows } from './replaced-rows.ts'
 
 /** Largest number of looks. An entity that was written between all of them is left to the next pass. */
 const MAX_LOOKS = 5
@@ -41,7 +42,11 @@ export async function reconcile(
     duplicates += await addRows(pass, added)
     const outcome = await removeRows(pass, found.dangling, readAt)
     waiting.push(...outcome.waiting)
-    const moved = [...still.moved, ...(await movedEntities(pass.context, entitiesOf(added), pass))]
+    const moved = [
+      ...still.moved,
+      ...(await movedEntities(pass.context, entitiesOf(added), pass)),
+      ...(await replacedRows(pass, added)),
+    ]
     remaining = distinctIds([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
     derived = undefined
   }

@@ -9,6 +9,7 @@ import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from '../repair/add-rows.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
+import { replacedRows } from '../repair/replaced-rows.ts'
 
 /** Largest number of looks. An entity that was written between all of them has writers that know the index and add its rows. */
 const MAX_LOOKS = 5
@@ -54,7 +55,11 @@ export async function sweepDerived(
   if (added.length === 0 && movedAlready.length === 0) return
   await addRows(pass, added)
   // An entity that was written in between may have lost a row before it was added here.
-  const moved = new Set([...movedAlready, ...(await movedEntities(pass.context, entitiesOf(added), pass))])
+  const moved = new Set([
+    ...movedAlready,
+    ...(await movedEntities(pass.context, entitiesOf(added), pass)),
+    ...(await replacedRows(pass, added)),
+  ])
   if (moved.size > 0)
     await recheck(pass, (silentPass) => reconcile(silentPass, targets, [...moved].map(idOf)))
 }

@@ -121,7 +121,7 @@ describe('gathered rows', () => {
     const { shard, row } = rowFor(store, 'by_user', id, ada, version)
     sent.length = 0
     await sweepIndexRows(pass, shard, [{ target: targets[0]!, row }])
-    expect(new Set(sent.map((each) => each.split(' ')[0]))).toEqual(new Set(['readBounded']))
+    expect(new Set(sent.map((each) => each.split(' ')[0]))).toEqual(new Set(['readBounded', 'floor']))
     expect(pass.removals.isEmpty).toBe(true)
   })
 
@@ -202,7 +202,7 @@ describe('a page of entities', () => {
     await store.delete(id)
     await store.settled()
     await sweepEntityPage(pass, targets, await pageOf(id), { fill: () => true })
-    expect(sent.map((each) => each.split(' ')[0])).toEqual(['flush', 'readVersions'])
+    expect(sent.map((each) => each.split(' ')[0])).toEqual(['flush', 'readVersions', 'floor'])
     expect(pass.tally).toMatchObject({ entities: 0, added: 0 })
   })
 

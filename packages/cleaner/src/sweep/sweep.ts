@@ -57,7 +57,7 @@ async function entitiesToRows(
   targets: readonly IndexTarget[],
   shard: number,
 ): Promise<void> {
-  for await (const page of entityPages(pass, shard))
+  for await (const page of entityPages(pass, shard, 0, 'readAtOwner'))
     await sweepEntityPage(pass, targets, page, { fill: () => false })
 }
 

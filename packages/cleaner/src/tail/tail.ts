@@ -1,6 +1,6 @@
 import { elapsedBy, idKey, type EntityRow, type TaskTable } from '@looseleaf/core/internal'
 import { wholeRows, type EngineContext } from '@looseleaf/index-engine/internal'
-import { deleteDelayMs, openedTo, shardAt } from '@looseleaf/protocol/internal'
+import { deleteDelayMs, openedTo, shardAt, watchOwned } from '@looseleaf/protocol/internal'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
@@ -136,16 +136,19 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       if (unproven !== undefined && unproven.opened !== opened)
         held.seenUntil = Math.min(held.seenUntil, unproven.seenUntil)
       const { seenUntil } = held
+      const watch = await watchOwned(context, shard, { signal })
       for await (const rows of updatedPages(pass, shard, held, options)) {
         for await (const batch of wholeRows(shardAt(context, shard), context, rows, {
           signal: pass.signal,
         })) {
+          const owned = new Set(await watch.owned(batch))
           for (const chunk of chunks(batch, ENTITIES_AT_ONCE))
             await workOn(
               pass,
               targets,
               chunk.map(({ id }) => id),
-              chunk,
+              // A copy or a leftover of a move may be old, so the entity is read at its owner.
+              chunk.every((row) => owned.has(row)) ? chunk : undefined,
             )
         }
         looked += rows.length

@@ -37,8 +37,14 @@ export async function recentEntities(
       ),
     ),
   )
+  const { layout, placement } = store.context.catalog.latest()
+  // While a bucket moves, another shard has copies or leftovers of its entities.
+  const isOwned = (id: Uint8Array, shard: number): boolean =>
+    layout?.moves === undefined || placement.shardOfId(id) === shard
   const read = pages
-    .flatMap(({ value = [] }, i) => value.map((row) => ({ ...row, shard: shards[i]?.name ?? '' })))
+    .flatMap(({ value = [] }, i) =>
+      value.filter(({ id }) => isOwned(id, i)).map((row) => ({ ...row, shard: shards[i]?.name ?? '' })),
+    )
     .toSorted((a, b) => b.updated - a.updated)
   const [rows, skipped] = mostlyLiving(read)
   const silent = pages.flatMap(({ failure }, i) =>

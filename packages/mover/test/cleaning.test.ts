@@ -1,0 +1,66 @@
+import type { Driver } from '@looseleaf/core'
+import { sweep } from '@looseleaf/cleaner'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { tableSpec } from '@looseleaf/index-engine/internal'
+import { entitiesIn } from '@looseleaf/protocol/internal'
+import { DataStore } from '@looseleaf/store'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { expect, test } from 'vitest'
+import { moveBuckets } from '../src/move-buckets.ts'
+import { checkIndexes, contentsOf, filledStore, indexes, openStore, SOME_BUCKETS } from './stores.ts'
+
+const plan = { from: 0, to: 1, buckets: SOME_BUCKETS }
+
+/**
+ * Opens a store for a cleaner whose process sleeps before its first call of this operation, until a move by another process has ended. It
+ * wakes with the catalog from before the move.
+ */
+async function openSleeper(
+  driver: Driver,
+  sleepsBefore: string,
+): Promise<{ readonly store: DataStore; readonly hasSlept: () => boolean }> {
+  const mover = await openStore(driver, leapingTime())
+  let slept: Promise<unknown> | undefined
+  const sleepy = faultyDriver(driver, ({ operation }) => ({
+    before: async () => {
+      if (operation === sleepsBefore) await (slept ??= moveBuckets(mover, plan))
+    },
+  }))
+  const store = await DataStore.open({
+    shards: keepOpen(sleepy),
+    indexes,
+    queryTimeMs: 5_000,
+    time: leapingTime(),
+  })
+  return { store, hasSlept: () => slept !== undefined }
+}
+
+test('a cleaner that slept through a move judges rows by the entities at their new shard', async () => {
+  const driver = await memoryShards(2).connect()
+  const before = await contentsOf(await filledStore(driver, 120))
+  const { store, hasSlept } = await openSleeper(driver, 'readBounded')
+  await sweep(store)
+  expect(hasSlept()).toBe(true)
+  const fresh = await openStore(driver)
+  expect(await contentsOf(fresh)).toEqual(before)
+  await checkIndexes(fresh)
+})
+
+test('a row that a cleaner adds to the old shard behind a mover is added to the new shard as well', async () => {
+  const driver = await memoryShards(2).connect()
+  const filled = await filledStore(driver, 120)
+  const { catalog, driver: own } = filled.context
+  const isIn = entitiesIn(filled.context, SOME_BUCKETS)
+  const byRank = catalog.current().indexes.find(({ name }) => name === 'by_rank')!
+  const table = own.shards[0]!.index(tableSpec(byRank))
+  const rows = await table.scan({ prefix: [], order: 'asc', limit: 1_000 })
+  const lost = rows.filter(({ entityId }) => isIn(entityId))
+  await table.remove(lost.map(({ key, entityId, version }) => ({ key, entityId, before: version + 1 })))
+  expect(lost.length).toBeGreaterThan(10)
+
+  const { store, hasSlept } = await openSleeper(driver, 'upsert')
+  await sweep(store)
+  expect(hasSlept()).toBe(true)
+  await checkIndexes(await openStore(driver))
+})
