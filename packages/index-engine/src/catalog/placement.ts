@@ -110,7 +110,8 @@ export function placementOfRouter(router: Router): Placement {
     isSealed: () => false,
     isServed: () => true,
     arrivalOfId: () => -1,
-    servedOn: (shard) => new Map(bucketsOn(router.buckets?.shards ?? [], shard).map((bucket) => [bucket, -1])),
+    servedOn: (shard) =>
+      new Map(bucketsOn(router.buckets?.shards ?? [], shard).map((bucket) => [bucket, -1])),
     rows: {
       readOfId: (id) => router.shardOfId(id),
       readOfKey: (key) => router.shardOfKey(key),
