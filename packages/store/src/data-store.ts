@@ -254,7 +254,10 @@ export class DataStore extends StoreQueries {
     return this.#replicas.sessionToken()
   }
 
-  /** Yields every entity of the store, in no order. */
+  /**
+   * Yields every entity of the store, in no order. An entity whose bucket moves to another shard during the scan may come twice, in a later
+   * state the second time.
+   */
   scan(options: ScanOptions = noOptions): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
     this.calls.checkOpen()

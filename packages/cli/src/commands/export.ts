@@ -16,7 +16,8 @@ const CHUNK = 64 * 1024
 const DETAILS = `\`looseleaf import --no-check\` restores the lines exactly. Without --no-check and
 with kinds in the config, the import checks entities by their schemas and adds
 defaults. An export is not a snapshot: each entity has the state of the moment
-when it was read. The lines are JSON with and without --json. The last line on
+when it was read. An entity that moves to another shard during the export may be
+printed twice; the later line is the later state. The lines are JSON with and without --json. The last line on
 stderr says whether the export is complete; only then the exit code is 0.
 
 With --output the lines first go to <file>.….part, which replaces the file when

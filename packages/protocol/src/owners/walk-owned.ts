@@ -111,7 +111,7 @@ export async function* walkOwned<Row extends PlacedRow>(
   }
 }
 
-/** Returns a place before all rows of these buckets on a shard. Those of a bucket that has arrived are behind the place of its move. */
+/** Returns a place before all rows of these buckets on a shard. The rows of a bucket that has arrived are behind the place of its move. */
 function placeBefore({ catalog, kept }: OwnedWatch, shard: number, buckets: ReadonlySet<number>): number {
   const { arrived = [] } = catalog.shards[shard]?.serves ?? {}
   const served = catalog.placement.servedOn(shard)
