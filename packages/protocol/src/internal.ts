@@ -36,7 +36,7 @@ export {
   type ShardMark,
   type Rewind,
 } from './shard-marks.ts'
-export { idsByShard, shardAt } from './shards.ts'
+export { shardAt } from './shards.ts'
 export { processName } from './process-name.ts'
 export { editTask, editTasks, releaseLease, underLease, untilFree } from './task-leases.ts'
 export { fence } from './fence.ts'

@@ -1,6 +1,6 @@
 import { idKey } from '@looseleaf/core/internal'
 import { shardsOfRow } from '@looseleaf/index-engine/internal'
-import { idsByShard } from '@looseleaf/protocol/internal'
+import { readAtOwners } from '@looseleaf/protocol/internal'
 import type { Pass } from '../pass/pass.ts'
 import type { TargetRow } from './dangling-among.ts'
 
@@ -19,11 +19,16 @@ export async function otherVersionRows(
 ): Promise<TargetRow[]> {
   const versions = new Map<string, number | undefined>()
   const ids = rows.map(({ row }) => row.entityId)
-  await Promise.all(
-    Array.from(idsByShard(context, ids), async ([{ entities }, group]) => {
+  await readAtOwners(
+    context,
+    ids,
+    async ({ shard: { entities }, ids: group, areOwned }) => {
       const found = await entities.readVersions(group, { signal })
+      if (!(await areOwned())) return group
       for (const [i, id] of group.entries()) versions.set(idKey(id), found[i])
-    }),
+      return []
+    },
+    { signal },
   )
   const { placement } = context.catalog.current()
   return rows.filter(

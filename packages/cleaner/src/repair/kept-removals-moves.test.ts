@@ -1,0 +1,36 @@
+import { parseId } from '@looseleaf/core'
+import type { IndexRow } from '@looseleaf/core/internal'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeServes, shardsOfRow } from '@looseleaf/index-engine/internal'
+import { leapingTime } from '@looseleaf-tooling/kit/times'
+import { expect, test } from 'vitest'
+import { entryOf, openStore } from '../../test/stores.ts'
+import { indexTarget, tableOn } from '../pass/index-target.ts'
+import { createKeptRemovals } from './kept-removals.ts'
+
+test.each([
+  ['is deleted', false],
+  ['stays if the buckets of that shard have changed since it was judged', true],
+])('a row on a wrong shard %s', async (_, hasChanged) => {
+  const driver = await memoryShards(2).connect()
+  const store = await openStore({ driver, time: leapingTime() })
+  const { context } = store
+  const target = indexTarget(context, entryOf(store, 'by_user'))
+  const row: IndexRow = { key: [Buffer.from('ada'), 1n], entityId: parseId(store.newId()), version: 1 }
+  const { placement } = context.catalog.current()
+  const shard = 1 - shardsOfRow(target.entry, placement, row.key, row.entityId)[0]!
+  await tableOn(target, shard).upsert([row])
+  const removals = createKeptRemovals(context)
+  const expected = new Map([[target, [{ shard: 1 - shard, key: row.key, identity: 'right' }]]])
+  const entity = { id: row.entityId, version: 2, updated: 0, expected }
+  removals.add({ entity, target, shard, row, misplaced: true }, 2)
+  if (hasChanged) {
+    const wrong = driver.shards[shard]!
+    const own = (await wrong.catalog.load())!
+    expect(await changeServes(wrong, own, { owns: own.layout!.shards[shard]!.buckets! })).toBeDefined()
+  }
+  const removed = (await removals.settle(undefined)).get(target)
+  expect(removed).toBe(hasChanged ? 0 : 1)
+  expect(await tableOn(target, shard).count({ prefix: [] })).toBe(hasChanged ? 1 : 0)
+  expect(removals.isEmpty).toBe(true)
+})
