@@ -1,9 +1,10 @@
-import { LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import type { CallOptions, Shard } from '@looseleaf/core'
 import { backOffMs, distinctIds } from '@looseleaf/core/internal'
 import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { createBucketWait } from '../moves/until-writable.ts'
 import { shardAt } from '../shards.ts'
 import { catalogAfter } from './catalog-after.ts'
+import { noOwner } from './no-owner.ts'
 
 /** Times that ids are asked for. A handover takes some milliseconds, and the pauses below add up to seconds. */
 const MAX_TRIES = 30
@@ -66,9 +67,3 @@ async function servedCatalog(
   }
   return catalog.current()
 }
-
-const noOwner = (tries: number): LooseleafError =>
-  new LooseleafError(
-    'SHARD_BUSY',
-    `The buckets of some entities were being moved to other shards, and no owner was found ${tries} times in a row.`,
-  )

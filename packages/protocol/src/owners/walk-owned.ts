@@ -3,9 +3,12 @@ import { bucketsIn } from '@looseleaf/core/internal'
 import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
 import { beginTarget } from '../moves/begin-target.ts'
 import { catalogAfter } from './catalog-after.ts'
+import { noOwner } from './no-owner.ts'
 
 /** Milliseconds before a shard is read again of which no bucket could be read. */
 const PAUSE_MS = 50
+/** Readings in a row without a bucket that could be read. A handover takes some milliseconds. */
+const MAX_VAIN = 200
 
 /** Knows which rows of a shard's table belong to the shard while the table is read. */
 export interface OwnedWatch {
@@ -71,7 +74,8 @@ export type ReadRuns<Row> = (shard: number, after: number) => AsyncIterable<read
 /**
  * Yields the rows of all shards, each from the owner of its bucket, with the number of that shard. No row is missed while buckets move: a
  * bucket counts as read only if one shard has owned it during the whole reading of that shard. The others are then read again at
- * their owners, so their rows may come twice, in a later state the second time.
+ * their owners, so their rows may come twice, in a later state the second time. Rejects with `SHARD_BUSY` if no shard serves a bucket for
+ * long, as when its mover has died and it cannot begin at its new shard.
  */
 export async function* walkOwned<Row extends PlacedRow>(
   context: EngineContext,
@@ -85,6 +89,7 @@ export async function* walkOwned<Row extends PlacedRow>(
 
   async function* walk(shard: number, isAgain: boolean): ReturnType<typeof walkOwned<Row>> {
     const watch = await watchOwned(context, shard, options)
+    if (isAgain && unread.isDisjointFrom(watch.kept)) return
     const after = isAgain ? placeBefore(watch, shard, unread) : 0
     for await (const rows of read(shard, after)) {
       const owned = await watch.owned(rows)
@@ -98,12 +103,15 @@ export async function* walkOwned<Row extends PlacedRow>(
 
   // A shard that joins meanwhile gets its buckets from the others.
   for (let shard = 0; shard < driver.shards.length; shard++) yield* walk(shard, false)
+  let vain = 0
   while (unread.size > 0) {
     const { shardOfBucket = [] } = (await catalog.reload(options)).placement
     for (const shard of new Set(Array.from(unread, (bucket) => shardOfBucket[bucket] as number))) {
       const before = unread.size
       yield* walk(shard, true)
-      if (unread.size < before) continue
+      vain = unread.size < before ? 0 : vain + 1
+      if (vain === 0) continue
+      if (vain >= MAX_VAIN) throw noOwner(vain)
       // No shard serves a bucket that the last owner has given up, if its mover has died. It begins here then.
       await beginTarget(context, shard, options)
       await time.sleep(PAUSE_MS, options.signal)
