@@ -237,6 +237,15 @@ it('changes since a floor that a failover has lost are read again', async () => 
   expect(await taking).toMatchObject([{ id, version }])
 })
 
+it('a signal that fires while the places of a cursor are read ends the loop of changes', async () => {
+  await store.put({ n: 1 })
+  const [change] = await take(1, { from: 'beginning' })
+  const soon = new AbortController()
+  const taking = take(1, { from: change!.cursor, signal: soon.signal })
+  soon.abort()
+  expect(await taking).toEqual([])
+})
+
 it('a signal that fires before the first change, between two or during a wait ends the loop of changes without an error', async () => {
   const gone = AbortSignal.abort()
   expect(await take(1, { from: 'beginning', signal: gone })).toEqual([])

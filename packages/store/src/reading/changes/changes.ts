@@ -1,5 +1,5 @@
 import { formatId, type Entity, type EntityId, type LooseleafError } from '@looseleaf/core'
-import { guarded, untilSignal } from '@looseleaf/core/internal'
+import { guarded, throwIfAborted, untilSignal } from '@looseleaf/core/internal'
 import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine/internal'
 import {
   followChanges,
@@ -94,6 +94,8 @@ async function* followAll(
       : from === 'beginning'
         ? shards.map(() => BEGINNING)
         : await storedPlaces(context, from, signal)
+  // A signal that has fired by now begins no stream, and the loop below would wait for one.
+  throwIfAborted(options.signal)
   const following = { context, reader, options, pollMs, signal, checkOpen, places }
   const streams: AsyncGenerator<readonly Found[], void, undefined>[] = []
   // `Promise.race` would keep every run of the other shards in memory while one shard has no changes.
