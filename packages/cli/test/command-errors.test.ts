@@ -41,6 +41,7 @@ test('--version prints the version of the package, and every command has help wi
     'codec',
     'consumer',
     'policies',
+    'shard',
     'status',
     'slow',
     'top',
@@ -60,21 +61,26 @@ test('--version prints the version of the package, and every command has help wi
               ['consumer', 'letters'],
               ['consumer', 'drop'],
             ]
-          : name === 'index'
+          : name === 'shard'
             ? [
-                ['index', 'add'],
-                ['index', 'list'],
-                ['index', 'show'],
-                ['index', 'pause'],
-                ['index', 'resume'],
-                ['index', 'swap'],
-                ['index', 'drop'],
-                ['index', 'restore'],
-                ['index', 'check'],
-                ['index', 'repair'],
-                ['index', 'violations'],
+                ['shard', 'list'],
+                ['shard', 'add'],
               ]
-            : [[name]]) {
+            : name === 'index'
+              ? [
+                  ['index', 'add'],
+                  ['index', 'list'],
+                  ['index', 'show'],
+                  ['index', 'pause'],
+                  ['index', 'resume'],
+                  ['index', 'swap'],
+                  ['index', 'drop'],
+                  ['index', 'restore'],
+                  ['index', 'check'],
+                  ['index', 'repair'],
+                  ['index', 'violations'],
+                ]
+              : [[name]]) {
       const { code, stdout } = await run([...args, '--help'])
       expect(code).toBe(0)
       expect(stdout).toContain(`Examples:\n  # `)

@@ -140,6 +140,11 @@ const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
   ],
 ]
 
+/** The address of a shard in the help is of a server, and the store of these tests is in SQLite files. */
+function withLocalAddress(line: string): string {
+  return line.replace(/^(shard add) db3:3306\/feed(?= |$)/, '$1 shard-2.sqlite')
+}
+
 const examples = await allExamples()
 
 describe('the examples of --help', () => {
@@ -155,8 +160,9 @@ describe('the examples of --help', () => {
     expect(commands.filter((name) => !examples.some((line) => line.startsWith(name)))).toEqual([])
   })
 
-  test.each(examples)('looseleaf %s', async (line) => {
-    const cwd = `${project}-${examples.indexOf(line)}`
+  test.each(examples)('looseleaf %s', async (example) => {
+    const line = withLocalAddress(example)
+    const cwd = `${project}-${examples.indexOf(example)}`
     cpSync(project, cwd, { recursive: true, verbatimSymlinks: true })
     onTestFinished(() => rmSync(cwd, { recursive: true }))
     for (const [which, prepare] of before) if (which.test(line)) await prepare(cwd)

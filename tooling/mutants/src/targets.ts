@@ -55,6 +55,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
   },
   {
     code: [
+      'packages/driver-kysely/src/database/epoch-fence.ts',
       'packages/driver-kysely/src/entities/{changes-range,entity-calls,entity-copies,entity-statements,entity-table}.ts',
       'packages/driver-kysely/src/claims/*.ts',
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',

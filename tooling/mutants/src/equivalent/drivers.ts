@@ -3,8 +3,8 @@ import type { Equivalents } from '../equivalent.ts'
 const aName = 'A prepared statement is found by any name that no other has.'
 
 export const drivers: Equivalents = {
-  'driver-kysely/entities/entity-calls': {
-    "entityCalls.refuseStaleEpoch: session.shape('epoch', () => statements.epoch()) → session.shape('', () => statements.epoch())":
+  'driver-kysely/database/epoch-fence': {
+    "refuseStaleEpoch: session.shape('epoch', () => sql`SELECT epoch FROM ${sql.table(META_TABLE)} WHERE id = 1`) → session.shape('', () => sql`SELECT epoch FROM ${sql.table(META_TABLE)} WHERE id = 1`)":
       aName,
   },
   'driver-kysely/entities/entity-table': {

@@ -17,9 +17,9 @@ export const store: Equivalents = {
       'A catalog has an epoch for every shard.',
     'createEntityWriter.writeInAttempts: indexed: true → indexed: false':
       'The flag has no reader after a write that wrote nothing.',
-    'createEntityWriter.writeInAttempts: tries > 0 && now() >= endsAt → (now() >= endsAt)':
+    'createEntityWriter.writeInAttempts: (attempts > 0 || wait !== undefined) && now() >= endsAt → (now() >= endsAt)':
       'At the first attempt no time has passed, and a timeout is above 0.',
-    'createEntityWriter.writeInAttempts: tries > 0 → tries >= 0':
+    'createEntityWriter.writeInAttempts: attempts > 0 → attempts >= 0':
       'At the first attempt no time has passed, and a timeout is above 0.',
     'mayDefer: isLooseleafError(error) && error.retryable → (error.retryable)': onlyOurs,
   },
