@@ -41,6 +41,13 @@ test('shards on servers may be given in any order, with a layout, without one, a
   }
   await expectAll(false)
   await removeLayouts(urls)
+  // Without a layout, nothing tells the address of the missing shard.
+  await expect(open([urls[0]!], false)).rejects.toMatchObject({
+    code: 'LAYOUT_MISMATCH',
+    message: expect.stringMatching(
+      /its store was made with the router buckets-1 shards=2 .*given is buckets-1 shards=1 /,
+    ),
+  })
   await expectAll(false)
   await expectAll(true)
   const driver = await mysqlShards(urls).connect()
