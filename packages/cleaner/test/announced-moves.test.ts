@@ -95,7 +95,7 @@ test.each(['both', 'target', 'undoing'] as const)(
     await store.put({ name, mail, until: new Date() }, { id })
     expect(await rowCounts()).toEqual(everywhere(1, 0))
     const claims = store.context.catalog.current().indexes.find(({ unique }) => unique)!
-    // Of an entity that was never committed.
+    // No entity was committed with this row.
     const dead = { key: [Buffer.from(mail)], entityId: Buffer.alloc(16, 7), version: 1 }
     await driver.shards[1]!.claims(tableSpec(claims)).take([dead])
     await announce(phase)

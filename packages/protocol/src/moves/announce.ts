@@ -6,6 +6,7 @@ import {
   unionOfRanges,
   withoutRanges,
   type AwayBuckets,
+  type CatalogEntry,
   type LayoutMove,
   type StoreLayout,
 } from '@looseleaf/core/internal'
@@ -34,7 +35,7 @@ export interface PlannedMove {
  * 3. The writer commits its entity. Later the row is read at the target, and is missing there.
  *
  * Throws `BAD_OPTION` for a move that is impossible, and `CONFLICT` if a bucket is in another move, if a shard has not deleted
- * the entities of one of the buckets that it gave up, or if a consumer is registered.
+ * the entities of one of the buckets that it gave up, if a consumer is registered, or if an index is being filled.
  */
 export async function announceMove(
   context: EngineContext,
@@ -53,6 +54,7 @@ export async function announceMove(
       announced = moves.find((move) => move.from === from && move.to === to && move.buckets === buckets)
       if (announced !== undefined) return undefined
       requireMovable(found, { from, to, buckets })
+      requireFilled(contents.indexes)
       announced = { id: revision + 1, from, to, buckets, phase: 'both' }
       return { ...contents, layout: { ...found, revision: revision + 1, moves: [...moves, announced] } }
     },
@@ -192,6 +194,23 @@ function requireMovable(layout: StoreLayout, { from, to, buckets }: PlannedMove)
     const missing = bucketsIn(withoutRanges(buckets, owned)).length
     throw badMove(`shard ${from} does not have ${missing} of these buckets`)
   }
+}
+
+/**
+ * Refuses a move while an index is being filled:
+ * 1. The filling has read all entities of the target.
+ * 2. A bucket moves there, and its entities leave the source before the filling reads them.
+ * 3. The index becomes ready without their rows.
+ *
+ * A cleaner begins no filling while a move is announced.
+ */
+function requireFilled(indexes: readonly CatalogEntry[]): void {
+  const building = indexes.find(({ state }) => state === 'building')
+  if (building === undefined) return
+  throw new LooseleafError(
+    'CONFLICT',
+    `Index ${building.name} is being filled, and buckets move only between indexes that are complete. Announce the move when it is ready, or drop the index.`,
+  )
 }
 
 /**
