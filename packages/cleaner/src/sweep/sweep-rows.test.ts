@@ -130,7 +130,7 @@ describe('gathered rows', () => {
     const { shard, row } = rowFor(store, 'by_user', id, ada, version)
     sent.length = 0
     await sweepIndexRows(pass, shard, [{ target: targets[0]!, row }], () => true)
-    expect(sent).toEqual(['readVersions 1'])
+    expect(sent).toEqual(['readVersions 1', 'floor'])
     expect(pass.tally).toMatchObject({ rows: 1, entities: 0 })
     expect(pass.removals.isEmpty).toBe(true)
   })

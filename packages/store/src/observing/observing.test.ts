@@ -169,8 +169,9 @@ describe('a trace', () => {
     ])
     expect(trace.calls.every(({ durationMs }) => durationMs! > 0)).toBe(true)
     const ofScan = trace.statements.filter(({ calls }) => calls[0]!.name === 'scan')
-    expect(operations({ statements: ofScan })).toEqual(['SELECT'])
-    expect(trace.statements).toHaveLength(2)
+    // A catalog, the page, and two looks at the shard around it.
+    expect(operations({ statements: ofScan })).toEqual(['SELECT', 'SELECT', 'SELECT', 'SELECT'])
+    expect(trace.statements).toHaveLength(5)
   })
 
   test('a trace has only the pages of an older scan that are read within it', async () => {
@@ -184,9 +185,10 @@ describe('a trace', () => {
     await take(499)
     const second = await store.trace(async (running) => (await take(1), running))
     await take(1)
-    expect(trace.statements).toHaveLength(1)
+    // The page and the looks at its shard.
+    expect(trace.statements).toHaveLength(3)
     expect(second.calls).toMatchObject([{ name: 'scan' }])
-    expect(second.statements).toHaveLength(1)
+    expect(second.statements).toHaveLength(2)
     await items.return!()
     expect(second.calls[0]!.durationMs).toBeGreaterThan(0)
   })
@@ -245,10 +247,12 @@ describe('an observer', () => {
     }
     expect(reported).toEqual([
       'scan began',
+      'SELECT of 1: 1',
       'SELECT of 1: 2',
+      'SELECT of 1: 1',
       'exists began',
-      'SELECT of 3: 1',
-      'exists of 3 ended well',
+      'SELECT of 5: 1',
+      'exists of 5 ended well',
       'scan of 1 ended well',
     ])
   })

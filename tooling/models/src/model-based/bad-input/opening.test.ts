@@ -48,12 +48,12 @@ const cases: readonly (readonly [what: string, options: unknown, names: RegExp])
   [
     'a router of three shards',
     { shards, router: bucketRouter({ shards: 3 }) },
-    /router routes to 3 shards, but 2/,
+    /[Rr]outer routes to 3 shards, but the store has 2/,
   ],
   [
     'a router of one shard',
     { shards, router: moduloRouter({ shards: 1 }) },
-    /router routes to 1 shards, but 2/,
+    /[Rr]outer routes to 1 shard, but the store has 2/,
   ],
   ['a codec by name', { shards, codec: 'json' }, /codec of DataStore.open.*a string/],
   ['the function for a codec', { shards, codec: msgpackZlibCodec }, /codec of DataStore.open.*a function/],
