@@ -31,10 +31,15 @@ interface KnownIndex {
  */
 export const NOT_READY_OR_ANSWERED = 'INDEX_NOT_READY, or an answer of an older generation'
 
+/** The answer for such a generation if it could not serve the query either: `BAD_QUERY` if an older one could stand in for it. */
+export const NOT_READY_OR_BAD = 'INDEX_NOT_READY, or BAD_QUERY'
+
+type RefusalCode = ErrorCode | typeof NOT_READY_OR_ANSWERED | typeof NOT_READY_OR_BAD
+
 /** A refused call, with the error code that the store must throw. */
 export class Refusal extends Error {
-  readonly code: ErrorCode | typeof NOT_READY_OR_ANSWERED
-  constructor(code: ErrorCode | typeof NOT_READY_OR_ANSWERED) {
+  readonly code: RefusalCode
+  constructor(code: RefusalCode) {
     super(code)
     this.name = 'Refusal'
     this.code = code
@@ -124,9 +129,9 @@ export class Oracle {
     where: Conditions,
     { order = 'asc', scatter = false }: { order?: 'asc' | 'desc' | undefined; scatter?: boolean | undefined },
   ): FoundEntity[] {
-    this.requireReady(definition)
-    if (!scatter && !saysShard(definition, where)) throw new Refusal('BAD_QUERY')
-    if (cutsKeys(definition, where)) throw new Refusal('BAD_QUERY')
+    const isBad = (!scatter && !saysShard(definition, where)) || cutsKeys(definition, where)
+    this.requireReady(definition, isBad)
+    if (isBad) throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
     const compare = (a: FoundEntity, b: FoundEntity): number => sign * comparePlaces(a.place, b.place)
     const found: FoundEntity[] = []
@@ -170,14 +175,15 @@ export class Oracle {
     return found.toSorted(compare)
   }
 
-  private requireReady(definition: IndexDefinitionData): void {
+  private requireReady(definition: IndexDefinitionData, isBad = false): void {
     const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
     if (known === undefined) throw new Refusal('INDEX_NOT_FOUND')
     if (known.state === 'ready') return
     const isReplacing = this.indexes.some(
       (index) => index.state === 'ready' && index.definition.name === definition.name,
     )
-    throw new Refusal(isReplacing ? NOT_READY_OR_ANSWERED : 'INDEX_NOT_READY')
+    if (!isReplacing) throw new Refusal('INDEX_NOT_READY')
+    throw new Refusal(isBad ? NOT_READY_OR_BAD : NOT_READY_OR_ANSWERED)
   }
 
   /** Returns the total number of rows in the tables of an index. */

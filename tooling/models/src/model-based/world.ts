@@ -6,7 +6,7 @@ import type { Backend, Databases } from './backend.ts'
 import { canonical } from './canonical.ts'
 import { countingRouter } from './ids.ts'
 import { indexesOfOne } from './indexes.ts'
-import { NOT_READY_OR_ANSWERED } from './oracle.ts'
+import { NOT_READY_OR_ANSWERED, NOT_READY_OR_BAD } from './oracle.ts'
 
 const SHARDS = 3
 const codecs = [msgpackZlibCodec, jsonCodec, jsonZlibCodec] as const
@@ -52,6 +52,11 @@ export class World {
     if (
       expected === `error ${NOT_READY_OR_ANSWERED}` &&
       (actual === 'error INDEX_NOT_READY' || !actual.startsWith('error '))
+    )
+      return
+    if (
+      expected === `error ${NOT_READY_OR_BAD}` &&
+      (actual === 'error INDEX_NOT_READY' || actual === 'error BAD_QUERY')
     )
       return
     this.fail(`${command}\n  answered ${actual}\n  instead of ${expected}`)
