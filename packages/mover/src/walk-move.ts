@@ -10,16 +10,13 @@ import {
   leave,
   requireNoConsumers,
   beginTarget,
-  UNCHECKED_MS,
+  UNCHECKED_WAIT_MS,
   undoMove,
 } from '@looseleaf/protocol/internal'
 import { compareCopies, copyAllRows, copyRounds, countSource, createCopier } from './copy-move.ts'
 import { handOverGroups } from './hand-over-groups.ts'
 import type { MoveJob } from './move-job.ts'
 import type { MoveStep } from './move-record.ts'
-
-/** Milliseconds after which no process accepts a read that it did not check. The factor covers clocks that run at different rates. */
-const UNCHECKED_WAIT_MS = Math.ceil(UNCHECKED_MS * 1.1)
 
 /**
  * Walks a move from its present phase to the end. Every step can be repeated, so a mover that takes over walks the same way. A move that is

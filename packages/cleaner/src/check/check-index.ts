@@ -1,12 +1,11 @@
 import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
 import { optionKinds, withCallbacks, type CatalogEntry, type OptionKinds } from '@looseleaf/core/internal'
 import { isClaimsOf, keptRowsMs, type EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore } from '@looseleaf/protocol/internal'
+import { checkStore, pagesOfRows } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
 import { entityPages } from '../look/entity-pages.ts'
-import { indexPages } from '../look/index-pages.ts'
 import { inspect } from '../look/inspect.ts'
 import { recheck } from '../look/recheck.ts'
 import { checkName } from '../pass/check-names.ts'
@@ -212,7 +211,7 @@ async function checkRows(
   counts: Counts,
 ): Promise<void> {
   const suspects = createSuspects(pass, target, { direction: 'dangling', settleMs }, counts)
-  for await (const page of indexPages(pass, target, shard)) {
+  for await (const page of pagesOfRows(pass, target.entry, shard, { limit: pass.maxPage })) {
     counts.rows += page.length
     for (const chunk of chunks(
       page.map((row) => ({ target, row })),

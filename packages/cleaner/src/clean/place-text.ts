@@ -1,5 +1,5 @@
 import { isBytes, type KeyValue } from '@looseleaf/core/internal'
-import type { IndexPlace } from '../look/index-pages.ts'
+import type { IndexPlace } from '@looseleaf/protocol/internal'
 
 /** Serializes a place in an index table, for the progress of a task. */
 export function placeToText({ key, entityId }: IndexPlace): string {

@@ -1,10 +1,9 @@
 import { formatId, LooseleafError } from '@looseleaf/core'
 import type { EntityPageRow, IndexRow } from '@looseleaf/core/internal'
 import type { WholeRow } from '@looseleaf/index-engine/internal'
-import { shardAt } from '@looseleaf/protocol/internal'
+import { pagesOfRows, shardAt } from '@looseleaf/protocol/internal'
 import { checkEntityPage } from '../check/check-page.ts'
 import { entityPages } from '../look/entity-pages.ts'
-import { indexPages } from '../look/index-pages.ts'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { countByIndex, watchUnreadable, type Unreadable } from '../pass/pass.ts'
 import { addTally } from '../pass/tally.ts'
@@ -164,7 +163,10 @@ export async function scanRows(
   for (const lease of leases) {
     const { target, part } = lease
     part.total = 0
-    for await (const page of indexPages(reading, target, shard, placeFromText(part.place))) {
+    for await (const page of pagesOfRows(reading, target.entry, shard, {
+      limit: reading.maxPage,
+      after: placeFromText(part.place),
+    })) {
       await job.halts.refresh({ signal })
       if (!lease.isHeld || job.halts.has(target)) break
       // A short page is the last one, so its rows need no count statement.

@@ -1,9 +1,8 @@
 import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { checkStore, shardAt } from '@looseleaf/protocol/internal'
+import { checkStore, pagesOfRows, shardAt } from '@looseleaf/protocol/internal'
 import pLimit from 'p-limit'
 import { entityPages } from '../look/entity-pages.ts'
-import { indexPages } from '../look/index-pages.ts'
 import { checkNames } from '../pass/check-names.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
@@ -68,7 +67,7 @@ async function rowsToEntities(
 ): Promise<void> {
   const rows = gatherRows(pass)
   for (const target of targets) {
-    for await (const page of indexPages(pass, target, shard)) {
+    for await (const page of pagesOfRows(pass, target.entry, shard, { limit: pass.maxPage })) {
       rows.add(target, page)
       if (rows.areMany) await sweepIndexRows(pass, shard, rows.take())
       if (pass.removals.isFull) await settle(pass)

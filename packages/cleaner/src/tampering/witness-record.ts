@@ -1,7 +1,6 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
 import { countIn, parseObject } from '@looseleaf/core/internal'
-import { editTask } from '@looseleaf/protocol/internal'
-import type { IndexPlace } from '../look/index-pages.ts'
+import { editTask, type IndexPlace } from '@looseleaf/protocol/internal'
 import { placeFromText, placeToText } from '../clean/place-text.ts'
 
 /** The witnesses of an index table on a shard, stored on that shard. */

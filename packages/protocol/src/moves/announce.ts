@@ -69,13 +69,7 @@ export async function announceMove(
  * claims were copied and compared. Repeatable.
  */
 export function announceTarget(work: MoveWork): Promise<void> {
-  return changeMove(work, ({ layout, move }) =>
-    move === undefined || move.phase === 'target'
-      ? undefined
-      : withMoves(layout, (moves) =>
-          moves.map((each) => (each.id === move.id ? { ...move, phase: 'target' } : each)),
-        ),
-  )
+  return changePhase(work, ['both', 'undoing'], 'target')
 }
 
 /**
@@ -83,29 +77,17 @@ export function announceTarget(work: MoveWork): Promise<void> {
  * move. Repeatable.
  */
 export function announceUndo(work: MoveWork): Promise<void> {
-  return changeMove(work, ({ layout, move }) =>
-    move?.phase !== 'both'
-      ? undefined
-      : withMoves(layout, (moves) =>
-          moves.map((each) => (each.id === move.id ? { ...move, phase: 'undoing' } : each)),
-        ),
-  )
+  return changePhase(work, ['both'], 'undoing')
 }
 
 /** Returns a move that cannot be undone any more to the phase `both`. */
 export function withdrawUndo(work: MoveWork): Promise<void> {
-  return changeMove(work, ({ layout, move }) =>
-    move?.phase !== 'undoing'
-      ? undefined
-      : withMoves(layout, (moves) =>
-          moves.map((each) => (each.id === move.id ? { ...move, phase: 'both' } : each)),
-        ),
-  )
+  return changePhase(work, ['undoing'], 'both')
 }
 
 /**
  * Ends a move: the layout gives its buckets to the target, and the announcement goes. Rows are then written on the target alone. Call it
- * when no process reads rows on the source any more: `UNCHECKED_MS` and the time of a query after `announceTarget`. Without this wait:
+ * when no process reads rows on the source any more: `UNCHECKED_WAIT_MS` and the time of a query after `announceTarget`. Without this wait:
  * 1. A query that began before the announcement reads rows on the source.
  * 2. A writer that knows that the move has ended writes a row on the target alone, and commits.
  * 3. The query misses the entity, although it was acknowledged before the query got there.
@@ -121,24 +103,13 @@ export function endMove(work: MoveWork): Promise<void> {
       // The shard has its first buckets now.
       return { ...others, buckets: unionOfRanges(owned, buckets), ...(state !== 'joining' && { state }) }
     })
-    return {
-      ...withMoves(layout, (moves) => moves.filter(({ id }) => id !== move.id)),
-      shards,
-      revision: layout.revision + 1,
-    }
+    return { ...withoutMove(layout, move), shards }
   })
 }
 
 /** Removes the announcement of a move that was undone; the layout keeps its buckets on the source. Repeatable. */
 export function withdrawMove(work: MoveWork): Promise<void> {
-  return changeMove(work, ({ layout, move }) =>
-    move === undefined
-      ? undefined
-      : {
-          ...withMoves(layout, (moves) => moves.filter(({ id }) => id !== move.id)),
-          revision: layout.revision + 1,
-        },
-  )
+  return changeMove(work, ({ layout, move }) => move && withoutMove(layout, move))
 }
 
 async function changeMove(
@@ -160,11 +131,28 @@ async function changeMove(
   context.catalog.adopt(catalog)
 }
 
-function withMoves(
-  layout: StoreLayout,
-  change: (moves: readonly LayoutMove[]) => readonly LayoutMove[],
-): StoreLayout {
-  return { ...layout, moves: change(layout.moves ?? []) }
+/** Changes the phase of a move that has one of these phases. */
+function changePhase(
+  work: MoveWork,
+  from: readonly LayoutMove['phase'][],
+  phase: LayoutMove['phase'],
+): Promise<void> {
+  return changeMove(work, ({ layout, move }) => {
+    if (move === undefined || !from.includes(move.phase)) return undefined
+    return {
+      ...layout,
+      moves: layout.moves?.map((each) => (each.id === move.id ? { ...move, phase } : each)),
+    }
+  })
+}
+
+/** Returns the next revision of a layout, without the announcement of a move. */
+function withoutMove(layout: StoreLayout, { id }: LayoutMove): StoreLayout {
+  return {
+    ...layout,
+    moves: layout.moves?.filter((move) => move.id !== id),
+    revision: layout.revision + 1,
+  }
 }
 
 function checkedPlan(context: EngineContext, { from, to, buckets }: PlannedMove): PlannedMove {

@@ -1,6 +1,7 @@
 import { throwIfAborted, type EntityChecksum, type UpdatedPlace } from '@looseleaf/core/internal'
 import { sizeClass } from '../throttle/throttle.ts'
 import type { CopiedPage, CopyRange } from './copy-entities.ts'
+import { pagesByAdded } from './entity-pages.ts'
 import { entitiesIn, sourceOf, targetOf, type MoveWork } from './move-work.ts'
 
 const PAGE = 2_000
@@ -86,27 +87,15 @@ function isCopy(row: EntityChecksum, copy: EntityChecksum | undefined): boolean 
  * source deletes no row of these buckets while the attempt goes on.
  */
 export async function countExtra(work: MoveWork, buckets: string, afterAddedId: number): Promise<number> {
-  const { context, move, throttle, signal } = work
-  const target = targetOf(work)
+  const { context, move, signal } = work
   const isIn = entitiesIn(context, buckets)
   let extra = 0
-  for (let after = afterAddedId; ;) {
-    throwIfAborted(signal)
-    const from = after
-    const page = await throttle.send(
-      move.to,
-      ({ length }) => `extra page ${sizeClass(length)}`,
-      () => target.entities.pageByAdded(from, PAGE, { signal, maxBody: 0 }),
-      signal,
-    )
+  for await (const page of pagesByAdded(work, move.to, afterAddedId)) {
     const ids = page.filter(({ id }) => isIn(id)).map(({ id }) => id)
     if (ids.length > 0) {
       const versions = await sourceOf(work).entities.readVersions(ids, { signal })
       extra += versions.filter((version) => version === undefined).length
     }
-    await throttle.take(move.to, page.length, signal)
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return extra
-    after = last.addedId
   }
+  return extra
 }

@@ -2,12 +2,12 @@ import { isLooseleafError } from '@looseleaf/core'
 import { bucketsIn, idKey, type CatalogEntry, type IndexRow } from '@looseleaf/core/internal'
 import { bucketOfRow, keyIdentity, tableSpec } from '@looseleaf/index-engine/internal'
 import { chunks } from '../chunks.ts'
+import { pagesOfRows } from '../row-pages.ts'
 import { sizeClass } from '../throttle/throttle.ts'
 import { writeAgain } from '../write-early.ts'
 import { heldClaims } from './held-claims.ts'
-import { ROWS_PER_WRITE } from './discard.ts'
+import { ROWS_PER_PAGE, ROWS_PER_WRITE } from './discard.ts'
 import { movableBuckets, targetOf, type MoveWork } from './move-work.ts'
-import { pagesOfRows } from './row-pages.ts'
 
 /** Counts of one index table, or table of claims. */
 export interface CopiedRows {
@@ -48,7 +48,7 @@ export async function copyIndexRows(
   let found = 0
   let written = 0
   try {
-    for await (const page of pagesOfRows(work, entry, move.from)) {
+    for await (const page of pagesOfRows(work, entry, move.from, { limit: ROWS_PER_PAGE, included: true })) {
       const some = page.filter(({ key, entityId }) => buckets.has(bucketOfRow(entry, router, key, entityId)))
       read += page.length
       found += some.length

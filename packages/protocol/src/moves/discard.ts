@@ -1,15 +1,14 @@
-import type { PendingRow } from '@looseleaf/core/internal'
 import { isLooseleafError } from '@looseleaf/core'
+import { bucketsIn, type PendingRow } from '@looseleaf/core/internal'
 import { bucketOfRow, tableSpec } from '@looseleaf/index-engine/internal'
-import { bucketsIn } from '@looseleaf/core/internal'
 import { chunks } from '../chunks.ts'
 import { shardAt } from '../shards.ts'
-import { sizeClass } from '../throttle/throttle.ts'
+import { pagesByAdded } from './entity-pages.ts'
 import { entitiesIn, movableBuckets, type MoveWork } from './move-work.ts'
-import { pagesOfRows } from './row-pages.ts'
+import { pagesOfRows } from '../row-pages.ts'
 
-/** Rows of a page that is read without bodies. */
-const PAGE = 2_000
+/** Rows of a page of an index table. */
+export const ROWS_PER_PAGE = 1_000
 /** Rows of a statement that writes or deletes. */
 export const ROWS_PER_WRITE = 500
 
@@ -25,23 +24,17 @@ export interface Discarded {
  * after a change: then the buckets may be the shard's own again.
  */
 export async function discardAt(
-  { context, throttle, signal }: MoveWork,
+  work: MoveWork,
   number: number,
   buckets: string,
   epoch: number,
 ): Promise<Discarded> {
+  const { context, signal } = work
   const { entities } = shardAt(context, number)
   const isIn = entitiesIn(context, buckets)
   let discarded = 0
   let lastAddedId = 0
-  for (let after = 0; ;) {
-    const from = after
-    const page = await throttle.send(
-      number,
-      ({ length }) => `discard page ${sizeClass(length)}`,
-      () => entities.pageByAdded(from, PAGE, { signal, maxBody: 0 }),
-      signal,
-    )
+  for await (const page of pagesByAdded(work, number)) {
     const ids: Uint8Array[] = []
     for (const { id, addedId } of page) {
       if (isIn(id)) ids.push(id)
@@ -49,10 +42,6 @@ export async function discardAt(
     }
     for (const some of chunks(ids, ROWS_PER_WRITE))
       discarded += await entities.discard(some, { epoch, signal })
-    await throttle.take(number, page.length, signal)
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) break
-    after = last.addedId
   }
   const pending = await discardPending({ context, signal }, number, isIn, epoch)
   return { entities: discarded, pending, lastAddedId }
@@ -106,7 +95,9 @@ export async function discardRowsAt(
   for (const entry of context.catalog.current().indexes) {
     const table = shard.index(tableSpec(entry))
     try {
-      for await (const rows of pagesOfRows({ context, throttle, signal }, entry, number)) {
+      for await (const rows of pagesOfRows({ context, throttle, signal }, entry, number, {
+        limit: ROWS_PER_PAGE,
+      })) {
         const found = rows.filter(({ key, entityId }) => some.has(bucketOfRow(entry, router, key, entityId)))
         for (const chunk of chunks(found, ROWS_PER_WRITE)) {
           const removals = chunk.map(({ key, entityId, version }) => ({ key, entityId, before: version + 1 }))

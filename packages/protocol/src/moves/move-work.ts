@@ -8,7 +8,13 @@ import type { Throttle } from '../throttle/throttle.ts'
  * Milliseconds for which a process may accept reads that it does not check, after its last look at the catalog of their shard. After an
  * announcement, a move waits for this time before the first bucket changes its owner.
  */
-export const UNCHECKED_MS = 5_000
+const UNCHECKED_MS = 5_000
+
+/** Milliseconds for which a process relies on its last look at the catalog of a shard. Well below `UNCHECKED_MS`, as clocks run at different rates. */
+export const RELIED_MS = 0.8 * UNCHECKED_MS
+
+/** Milliseconds after which no process accepts a read that it did not check. The factor covers clocks that run at different rates. */
+export const UNCHECKED_WAIT_MS = Math.ceil(UNCHECKED_MS * 1.1)
 
 /** Work on one move. The steps of a move get it. */
 export interface MoveWork {

@@ -1,7 +1,7 @@
 import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import { bucketsIn } from '@looseleaf/core/internal'
 import { bucketsOf, type EngineContext } from '@looseleaf/index-engine/internal'
 import { consumerPlaces } from '../consumer-places.ts'
-import { bucketsIn } from '@looseleaf/core/internal'
 import { loadOwn } from './own-buckets.ts'
 
 /**

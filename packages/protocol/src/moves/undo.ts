@@ -3,7 +3,7 @@ import type { LayoutMove } from '@looseleaf/core/internal'
 import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import { announceUndo, withdrawMove, withdrawUndo } from './announce.ts'
 import { discardAll, isForeign, type Emptied } from './empty.ts'
-import { UNCHECKED_MS, type MoveWork } from './move-work.ts'
+import { UNCHECKED_WAIT_MS, type MoveWork } from './move-work.ts'
 import { announcedIn, changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /**
@@ -30,7 +30,7 @@ export async function undoMove(work: MoveWork): Promise<Emptied> {
     throw error
   })
   if (announcedIn(source, move.id) !== undefined) {
-    await context.time.sleep(UNCHECKED_MS + keptRowsMs(context.catalog.current()), signal)
+    await context.time.sleep(UNCHECKED_WAIT_MS + keptRowsMs(context.catalog.current()), signal)
     await withdrawMove(work)
   }
   return discardCopies(work)

@@ -1,14 +1,9 @@
 import type { CallOptions, Shard } from '@looseleaf/core'
-import { backOffMs, distinctIds } from '@looseleaf/core/internal'
-import type { EngineContext, PlacedCatalog } from '@looseleaf/index-engine/internal'
-import { createBucketWait } from '../moves/until-writable.ts'
+import { distinctIds } from '@looseleaf/core/internal'
+import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { shardAt } from '../shards.ts'
+import { beforeAsking } from './before-asking.ts'
 import { catalogAfter } from './catalog-after.ts'
-import { noOwner } from './no-owner.ts'
-
-/** Times that ids are asked for. A handover takes some milliseconds, and the pauses below add up to seconds. */
-const MAX_TRIES = 30
-const PAUSES = { firstMs: 2, maxMs: 200 }
 
 /** Answers of a shard about ids. */
 export interface AnswersAt {
@@ -32,9 +27,7 @@ export async function readAtOwners(
 ): Promise<void> {
   let remaining: readonly Uint8Array[] = distinctIds(ids)
   for (let tries = 0; remaining.length > 0; tries++) {
-    if (tries >= MAX_TRIES) throw noOwner(tries)
-    if (tries > 1) await context.time.sleep(backOffMs(tries - 1, PAUSES), options.signal)
-    const catalog = await servedCatalog(context, remaining, options)
+    const catalog = await beforeAsking(context, remaining, tries, options)
     const { placement } = catalog
     const unserved = remaining.filter((id) => !placement.isServed(id))
     const served = remaining.filter((id) => placement.isServed(id))
@@ -51,19 +44,4 @@ export async function readAtOwners(
     )
     remaining = [...unserved, ...left.flat()]
   }
-}
-
-/** Returns the present catalog. Begins buckets of these ids that no shard serves at their new shard, as the mover may have died before that. */
-async function servedCatalog(
-  context: EngineContext,
-  ids: readonly Uint8Array[],
-  options: CallOptions,
-): Promise<PlacedCatalog> {
-  const { catalog } = context
-  const wait = createBucketWait(context)
-  for (const id of ids) {
-    const now = catalog.current()
-    if (!now.placement.isServed(id)) await wait(id, now, options)
-  }
-  return catalog.current()
 }

@@ -1,15 +1,10 @@
 import type { Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import { RELIED_MS } from '@looseleaf/protocol/internal'
 import { createCarefulAge } from './age.ts'
 
 /** Milliseconds after which a read begins another look at its shard. */
 export const LOOK_MS = 2_000
-/**
- * Milliseconds after a look in which an answer may rely on it. After a move was announced, the first bucket changes its owner `NOTICE_MS`
- * later. That is well above, because clocks run at different rates.
- */
-const RELY_MS = 4_000
-
 /** A look at the row of a server that has its catalog. */
 export interface Look {
   readonly epoch: number
@@ -67,7 +62,7 @@ function createShardLooks(
   async function by<T>(ask: () => Promise<T>, epochOf: (answer: T) => number | undefined): Promise<T> {
     // Made before the question is sent, so that a look counts as older than it is.
     const isDue = createCarefulAge(time, LOOK_MS)
-    const isOld = createCarefulAge(time, RELY_MS)
+    const isOld = createCarefulAge(time, RELIED_MS)
     const answer = await ask()
     const epoch = epochOf(answer)
     if (epoch !== undefined) last = { epoch, isDue, isOld }
