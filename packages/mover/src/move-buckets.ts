@@ -24,7 +24,7 @@ const MAX_FAILURES = 6
 /**
  * Moves buckets from one shard to another, while the store is in use: announces the move, copies and compares everything, hands the buckets
  * over in groups, each of which is sealed for the time of its last copy, and deletes them on the source. Returns the report of the move when
- * it is over; its `state` is `emptying` if consumers are behind, and a later `resumeMoves` deletes the rest.
+ * it is over.
  *
  * The call may be interrupted at any point and repeated, in this process or another: the move stays announced, and `resumeMoves` or the same
  * call goes on with it. While another process works on it, the call waits. Throws `BAD_OPTION` for an impossible move; `CONFLICT` if a bucket

@@ -2,10 +2,8 @@
 export interface Tuning {
   /** Time between two saves of the progress, which is the work that the death of a mover repeats. */
   readonly checkpointMs: number
-  /** Time between two looks at a move that another process has, or at consumers that are behind. */
+  /** Time between two looks at a move that another process has. */
   readonly pollMs: number
-  /** Longest wait for consumers at the end of a call. A later call deletes what the source still has. */
-  readonly consumersMs: number
   /** The buckets are sealed in this many groups at most. More groups stop fewer writes at a time, and take longer. */
   readonly groups: number
   /** Least number of buckets of a group. */
@@ -17,7 +15,6 @@ export interface Tuning {
 export const TUNING: Tuning = {
   checkpointMs: 1_000,
   pollMs: 500,
-  consumersMs: 10_000,
   groups: 16,
   groupSize: 16,
   smallRound: 200,

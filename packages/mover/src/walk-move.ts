@@ -4,7 +4,6 @@ import { keptRowsMs } from '@looseleaf/index-engine/internal'
 import {
   announceTarget,
   come,
-  consumersBehind,
   emptySource,
   endMove,
   leave,
@@ -83,22 +82,11 @@ async function switchReads(job: MoveJob): Promise<void> {
   await endMove(work)
 }
 
-/** Deletes what the source gave up, once no consumer needs its changes there. Leaves that to a later call if consumers are behind for long. */
+/** Deletes what the source gave up. */
 async function empty(job: MoveJob): Promise<void> {
-  const { work, lease, tuning } = job
-  const { record } = lease
   await enter(job, 'emptying')
-  const elapsed = elapsedBy(work.context.time)
-  for (;;) {
-    const behind = await consumersBehind(work)
-    if (behind.length === 0) break
-    record.waitsFor = `consumers that have not handled the changes of the source: ${behind.join(', ')}`
-    if (elapsed() >= tuning.consumersMs) return
-    await lease.sleep(tuning.pollMs)
-  }
-  record.waitsFor = ''
-  const emptied = await emptySource(work)
-  if (emptied !== undefined) record.counts.emptied += emptied.entities + emptied.rows
+  const emptied = await emptySource(job.work)
+  if (emptied !== undefined) job.lease.record.counts.emptied += emptied.entities + emptied.rows
   await enter(job, 'done')
 }
 

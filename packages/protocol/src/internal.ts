@@ -56,7 +56,7 @@ export { copyEntities, type CopiedPage, type CopyRange } from './moves/copy-enti
 export { copyPending } from './moves/copy-pending.ts'
 export { copyIndexRows, type CopiedRows } from './moves/copy-rows.ts'
 export { ownedIds, requireNoConsumers, requireNoMoves } from './moves/moves-and-consumers.ts'
-export { consumersBehind, emptySource, type Emptied } from './moves/empty.ts'
+export { emptySource, type Emptied } from './moves/empty.ts'
 export { groupsOf, handOver, seal, unseal } from './moves/hand-over.ts'
 export { entitiesIn, RELIED_MS, UNCHECKED_WAIT_MS, type MoveWork } from './moves/move-work.ts'
 export { announcedIn, bucketsOfMove, loadOwn, ofMove, type OwnBuckets } from './moves/own-buckets.ts'

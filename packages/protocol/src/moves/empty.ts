@@ -1,26 +1,12 @@
 import { unionOfRanges, withoutRanges, type AwayBuckets } from '@looseleaf/core/internal'
-import { consumerPlaces } from '../consumer-places.ts'
 import { discardAt, discardRowsAt } from './discard.ts'
 import { sourceOf, type MoveWork } from './move-work.ts'
-import { changeOwn, loadOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
+import { changeOwn, ofMove, ofOthers, type OwnBuckets } from './own-buckets.ts'
 
 /** Rows that were deleted on a shard that has no use for them. */
 export interface Emptied {
   readonly entities: number
   readonly rows: number
-}
-
-/**
- * Returns the names of the consumers that have not handled the last changes of the moved entities at the source. Deleting the entities
- * would take these changes from them: the target does not repeat changes from before it began.
- */
-export async function consumersBehind({ context, move, signal }: MoveWork): Promise<readonly string[]> {
-  const [own, places] = await Promise.all([
-    loadOwn(context, move.from, { signal }),
-    consumerPlaces(context, move.from, { signal }),
-  ])
-  const end = Math.max(0, ...ofMove(own.serves.away, move.id).map((away) => away.end))
-  return [...places].filter(([, place]) => place < end).map(([name]) => name)
 }
 
 /**
