@@ -60,7 +60,7 @@ describe.each([
 ])('a mover that dies %s', (_, withEffect) => {
   test('another mover finishes the move, at whatever step the first one died', async () => {
     const steps = new Set<string>()
-    for (const calls of deaths(withEffect ? 3 : 9)) {
+    for (const calls of deaths(withEffect ? 7 : 9)) {
       const driver = await memoryShards(2).connect()
       const before = await contentsOf(await filledStore(driver, COUNT))
       const step = await moveUntilDeath(driver, calls, withEffect)
