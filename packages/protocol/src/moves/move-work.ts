@@ -11,10 +11,10 @@ import type { Throttle } from '../throttle/throttle.ts'
 const UNCHECKED_MS = 5_000
 
 /** Milliseconds for which a process relies on its last look at the catalog of a shard. Well below `UNCHECKED_MS`, as clocks run at different rates. */
-export const RELIED_MS = 0.8 * UNCHECKED_MS
+export const RELIED_MS: number = 0.8 * UNCHECKED_MS
 
 /** Milliseconds after which no process accepts a read that it did not check. The factor covers clocks that run at different rates. */
-export const UNCHECKED_WAIT_MS = Math.ceil(UNCHECKED_MS * 1.1)
+export const UNCHECKED_WAIT_MS: number = Math.ceil(UNCHECKED_MS * 1.1)
 
 /** Work on one move. The steps of a move get it. */
 export interface MoveWork {
