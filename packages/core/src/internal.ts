@@ -131,7 +131,7 @@ export {
   type KeyRange,
   type KeyValue,
 } from './ports/index-table.ts'
-export type { CleanerCounts, CleanerEvent, ConsumerEvent, StoreEvents } from './ports/observer.ts'
+export type { CleanerCounts, CleanerEvent, ConsumerEvent, MoverEvent, StoreEvents } from './ports/observer.ts'
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './tables/key-order.ts'

@@ -11,6 +11,7 @@ import {
   unseal,
 } from '@looseleaf/protocol/internal'
 import { copyRound, differentCopies, type Copier } from './copy-move.ts'
+import { namesOf } from './move-events.ts'
 import type { MoveJob } from './move-job.ts'
 
 /** Seals of one group that may be taken away by writers in a row. */
@@ -46,7 +47,14 @@ async function handOverGroup(job: MoveJob, copier: Copier, group: string, left: 
     const began = elapsed()
     if (await sealAndHandOver(job, copier, group)) {
       await beginTarget(context, move.to, { signal })
-      lease.record.seals.push(Math.round((elapsed() - began) * 10) / 10)
+      const sealedMs = Math.round((elapsed() - began) * 10) / 10
+      lease.record.seals.push(sealedMs)
+      context.events.happened({
+        kind: 'handed_over',
+        ...namesOf(work),
+        buckets: bucketsIn(group).length,
+        sealedMs,
+      })
       meter.report()
       await lease.saveDue()
       return

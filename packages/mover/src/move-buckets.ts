@@ -11,6 +11,7 @@ import {
 } from '@looseleaf/protocol/internal'
 import { findMove, openMoves, type OpenMove } from './open-moves.ts'
 import { claimMove, isLeaseLost, type MoveLease } from './move-lease.ts'
+import { namesOf, reported } from './move-events.ts'
 import { moveOptionKinds, type MoveOptions, type MoverStore } from './move-options.ts'
 import type { MoveJob } from './move-job.ts'
 import { createMeter } from './progress.ts'
@@ -157,16 +158,18 @@ async function underLease(
   options: Tuned<MoveOptions>,
   walk: Walk,
 ): Promise<void> {
-  const { context, move, throttle, signal } = work
-  const meter = createMeter(context, move.id, lease.record, throttle, options.onProgress)
+  const { context, move, signal } = work
+  const { record } = lease
+  const meter = createMeter(work, namesOf(work), record, options.onProgress)
   try {
-    await context.catalog.reload({ signal })
-    await walk(
-      { work, lease, meter, tuning: { ...TUNING, ...options } },
-      await findMove(context, move.id, { signal }),
-    )
+    await reported(work, async () => {
+      await context.catalog.reload({ signal })
+      const found = await findMove(context, move.id, { signal })
+      await walk({ work, lease, meter, tuning: { ...TUNING, ...options } }, found)
+      return record.step
+    })
   } catch (error) {
-    if (isLooseleafError(error)) lease.record.waitsFor = error.message
+    if (isLooseleafError(error)) record.waitsFor = error.message
     throw error
   } finally {
     await lease.release()

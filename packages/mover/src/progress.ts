@@ -1,6 +1,6 @@
 import { elapsedBy } from '@looseleaf/core/internal'
-import type { EngineContext } from '@looseleaf/index-engine/internal'
-import { createRecentRate, type Throttle, type Throttled } from '@looseleaf/protocol/internal'
+import { createRecentRate, type MoveWork, type Throttled } from '@looseleaf/protocol/internal'
+import type { MoveNames } from './move-events.ts'
 import type { MoveCounts, MoveRecord, MoveStep } from './move-record.ts'
 import { sealTimesOf, type SealTimes } from './seal-times.ts'
 
@@ -29,13 +29,26 @@ export interface ProgressMeter {
 }
 
 export function createMeter(
-  { time }: EngineContext,
-  move: number,
+  { context: { time, events }, move, throttle }: MoveWork,
+  names: MoveNames,
   record: MoveRecord,
-  throttle: Throttle,
   onProgress: ((progress: MoveProgress) => void) | undefined,
 ): ProgressMeter {
   const rate = createRecentRate(elapsedBy(time))
+  let reported = { ...record.counts }
+
+  function reportCopies(): void {
+    const before = reported
+    reported = { ...record.counts }
+    const copied = {
+      entities: reported.entities - before.entities,
+      rows: reported.rows - before.rows + (reported.late - before.late),
+      claims: reported.claims - before.claims,
+    }
+    if (Object.values(copied).some((count) => count > 0))
+      events.happened({ kind: 'copied', ...names, ...copied })
+  }
+
   return {
     read(rows) {
       rate.count(rows)
@@ -43,8 +56,9 @@ export function createMeter(
       record.rate = Math.round(rate.perSecond())
     },
     report() {
+      if (events.isWanted) reportCopies()
       onProgress?.({
-        move,
+        move: move.id,
         step: record.step,
         counts: { ...record.counts },
         ...amountOf(record),

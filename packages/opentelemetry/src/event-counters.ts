@@ -2,6 +2,7 @@ import type { Attributes, Counter, Meter } from '@opentelemetry/api'
 import type { StoreEvent } from '@looseleaf/core'
 import { createCleanerMetrics } from './cleaner-metrics.ts'
 import { createConsumerMetrics } from './consumer-metrics.ts'
+import { createMoveMetrics } from './move-metrics.ts'
 
 /** Counts the events of a store, of its cleaner and of its consumers. */
 export interface EventCounters {
@@ -38,6 +39,7 @@ export function createEventCounters(meter: Meter): EventCounters {
   )
   const cleaner = createCleanerMetrics(meter)
   const consumers = createConsumerMetrics(meter)
+  const moves = createMoveMetrics(meter)
 
   const onShard = (shard: string, more?: Attributes): Attributes => ({ ...more, 'looseleaf.shard': shard })
 
@@ -56,6 +58,11 @@ export function createEventCounters(meter: Meter): EventCounters {
           return changes.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
         case 'consumed':
           return consumers.count(event)
+        case 'seal_wait':
+        case 'move':
+        case 'copied':
+        case 'handed_over':
+          return moves.count(event)
         default:
           return cleaner.count(event)
       }

@@ -151,7 +151,7 @@ describe('spans', () => {
 })
 
 describe('metrics', () => {
-  test('events of a store and of a cleaner are counted', async () => {
+  test('events of a store, a cleaner, a consumer and a mover are counted', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
     const reader = new PeriodicExportingMetricReader({ exporter })
     const { happened } = openTelemetry({
@@ -186,6 +186,12 @@ describe('metrics', () => {
         deadLettered: 0,
         lagMs: Infinity,
       },
+      { kind: 'seal_wait', shard, waitMs: 30 },
+      { kind: 'move', outcome: 'begun', move: 7, from: shard, to: 'h:2/d' },
+      { kind: 'copied', from: shard, to: 'h:2/d', entities: 500, rows: 900, claims: 0 },
+      { kind: 'copied', from: shard, to: 'h:2/d', entities: 0, rows: 0, claims: 20 },
+      { kind: 'handed_over', from: shard, to: 'h:2/d', buckets: 64, sealedMs: 8 },
+      { kind: 'move', outcome: 'ended', move: 7, from: shard, to: 'h:2/d' },
     ]
     for (const event of events) happened(event, [])
     await reader.forceFlush()
@@ -197,6 +203,7 @@ describe('metrics', () => {
     const on = '"looseleaf.shard":"h:1/d"'
     const fill = '"looseleaf.work":"fill","looseleaf.index":"by_name"'
     const follow = `"looseleaf.work":"follow",${on}`
+    const moved = '"looseleaf.source":"h:1/d","looseleaf.target":"h:2/d"'
     expect(told).toEqual({
       'looseleaf.lane.halved_statements': { [`{"error.type":"BAD_OPTION",${on}}`]: 1 },
       'looseleaf.shard.breaker_changes': {
@@ -227,6 +234,18 @@ describe('metrics', () => {
           count,
         ]),
       ),
+      'looseleaf.write.seal_wait': { [`{${on}}`]: 1 },
+      'looseleaf.move.walks': {
+        [`{${moved},"looseleaf.outcome":"begun"}`]: 1,
+        [`{${moved},"looseleaf.outcome":"ended"}`]: 1,
+      },
+      'looseleaf.move.copied': {
+        [`{${moved},"looseleaf.item":"entity"}`]: 500,
+        [`{${moved},"looseleaf.item":"row"}`]: 900,
+        [`{${moved},"looseleaf.item":"claim"}`]: 20,
+      },
+      'looseleaf.move.buckets': { [`{${moved}}`]: 64 },
+      'looseleaf.move.sealed': { [`{${moved}}`]: 1 },
     })
     const lag = collected.find(({ descriptor }) => descriptor.name === 'looseleaf.cleaner.lag')
     expect(lag?.dataPoints[0]?.value).toMatchObject({ sum: 2.5 })

@@ -48,8 +48,11 @@ export type StoreEvent =
     }
   /** The breaker of a shard has opened, because its server is unreachable, or has closed again. */
   | { readonly kind: 'breaker'; readonly outcome: 'opened' | 'closed'; readonly shard: string }
+  /** A write has waited for a bucket that a move has sealed. The time of several waits of one write is reported for each. */
+  | { readonly kind: 'seal_wait'; readonly shard: string; readonly waitMs: number }
   | CleanerEvent
   | ConsumerEvent
+  | MoverEvent
 
 /** An event of a cleaner in this process. It belongs to no call. */
 export type CleanerEvent =
@@ -97,6 +100,34 @@ export interface ConsumerEvent {
    */
   readonly lagMs: number | undefined
 }
+
+/** An event of a move that this process works on. `from` and `to` are the names of its shards. It belongs to no call. */
+export type MoverEvent =
+  /** `begun`: this process begins to work on the move. Exactly one of the other outcomes follows. `stopped`: its signal was aborted. */
+  | {
+      readonly kind: 'move'
+      readonly outcome: 'begun' | 'ended' | 'undone' | 'stopped' | 'failed'
+      readonly move: number
+      readonly from: string
+      readonly to: string
+    }
+  /** Entities (with tombstones), index rows and claims were copied. */
+  | {
+      readonly kind: 'copied'
+      readonly from: string
+      readonly to: string
+      readonly entities: number
+      readonly rows: number
+      readonly claims: number
+    }
+  /** A group of buckets has its new owner. Writes of these buckets had to wait for `sealedMs`. */
+  | {
+      readonly kind: 'handed_over'
+      readonly from: string
+      readonly to: string
+      readonly buckets: number
+      readonly sealedMs: number
+    }
 
 export interface CleanerCounts {
   /** Entities (with tombstones) and index rows that were compared. */

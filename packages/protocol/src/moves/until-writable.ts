@@ -35,7 +35,9 @@ export function createBucketWait(context: EngineContext, endsAt?: number): WaitF
       const begun = now()
       const wait = { epoch: epochs[shard] ?? 0, breaksAt: begun + patienceMs, endsAt: end }
       await untilUnsealed(context, shard, wait, options)
-      patienceMs = Math.max(0, patienceMs - (now() - begun))
+      const waitMs = now() - begun
+      patienceMs = Math.max(0, patienceMs - waitMs)
+      context.events.happened({ kind: 'seal_wait', shard: context.driver.shards[shard]!.name, waitMs })
       return
     }
     const isServed = (catalog: PlacedCatalog): boolean =>

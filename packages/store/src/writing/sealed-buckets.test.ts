@@ -25,6 +25,8 @@ let otherId: EntityId
 /** Milliseconds. Only sleeps move the clock. */
 let now: number
 let sleeps: number[]
+/** Waits that the observer was told of: shard and milliseconds. */
+let waits: (readonly [string, number])[]
 
 /** A clock whose sleeps take no time of the machine. */
 const time: Time = {
@@ -42,6 +44,7 @@ beforeEach(async () => {
   now = Date.now()
   calls = []
   sleeps = []
+  waits = []
   plan = () => undefined
   store = await open()
   id = idIn((bucket) => bucket < 100)
@@ -59,7 +62,18 @@ function open(options: { writeTimeoutMs?: number } = {}): Promise<DataStore> {
     calls.push(`${call.table} ${call.operation} ${call.shard}`)
     return plan(call)
   })
-  return DataStore.open({ shards: keepOpen(driver), indexes: [byMail], migrate: true, time, ...options })
+  return DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [byMail],
+    migrate: true,
+    time,
+    observer: {
+      happened(event) {
+        if (event.kind === 'seal_wait') waits.push([event.shard, event.waitMs])
+      },
+    },
+    ...options,
+  })
 }
 
 function idIn(wanted: (bucket: number) => boolean): EntityId {
@@ -105,6 +119,13 @@ test('a write of a sealed bucket waits, and lands on the new shard of the bucket
   expect(await shardsWith(id)).toEqual([1])
   // The seal was there before the first attempt, or refused it.
   expect(countOf('entities insert 1')).toBe(1)
+})
+
+test('an observer is told how long a write has waited for a sealed bucket', async () => {
+  await store.put({ mail: 'before' }, { id: otherId })
+  await move.seal(SEALED)
+  await store.put({ mail: 'ada' }, { id })
+  expect(waits).toEqual([['memory 0', sleeps.reduce((sum, milliseconds) => sum + milliseconds, 0)]])
 })
 
 test('writes of other buckets of the shard go on at once while a bucket is sealed', async () => {
