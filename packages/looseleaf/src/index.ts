@@ -94,6 +94,7 @@ export {
   type AddedShard,
   type AddShardOptions,
   type ListedShard,
+  type RepairReport,
   type StoreShards,
   type StoreStatus,
   type StoreStats,
@@ -189,5 +190,7 @@ export {
   type MoveProgress,
   type MoveReport,
   type MoveStep,
+  type PlannedMove,
   type SealTimes,
+  type Verification,
 } from '@looseleaf/mover'

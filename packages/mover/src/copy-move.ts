@@ -9,6 +9,7 @@ import {
   loadOwn,
   ofMove,
   placeAt,
+  processName,
   renewTarget,
   shardAt,
   type Attempt,
@@ -65,6 +66,7 @@ export async function copyRound(
     }),
   )
   record.place = placeAt(until)
+  if (copies > 0 && record.verified !== undefined) record.verified = { ...record.verified, stale: true }
   return copies
 }
 
@@ -77,16 +79,20 @@ export async function copyRounds(job: MoveJob, copier: Copier): Promise<void> {
   }
 }
 
-/** Copies the rows of every index and the claims of every unique one; with `comparing`, only those that are missing on the target. */
+/**
+ * Copies the rows of every index and the claims of every unique one; with `comparing`, only those that are missing on the target. Returns how
+ * many rows and claims the move has.
+ */
 export async function copyAllRows(
   job: MoveJob,
   { comparing }: { readonly comparing: boolean },
-): Promise<void> {
+): Promise<number> {
   const { work, lease, meter } = job
   const { record } = lease
+  let all = 0
   for (const entry of indexesOf(job)) {
     if (!comparing && record.tables.includes(entry.table)) continue
-    const { written } = await copyIndexRows(work, entry, {
+    const { found, written } = await copyIndexRows(work, entry, {
       comparing,
       onPage: async (read) => {
         meter.read(read)
@@ -94,18 +100,32 @@ export async function copyAllRows(
         await lease.saveDue()
       },
     })
+    all += found
     if (comparing) record.counts.late += written
     else record.counts[entry.unique ? 'claims' : 'rows'] += written
     if (!comparing) record.tables.push(entry.table)
     await lease.saveDue()
   }
+  return all
 }
 
-/** Compares all entities that were copied with the source, and counts those of which the source has no row. Throws `CONFLICT` for any. */
-export async function compareCopies(
+/** Compares all copies with the source, and notes that they are the same. Throws `CONFLICT` for entities that differ. */
+export async function verifyCopies(job: MoveJob, copier: Copier): Promise<void> {
+  const { context } = job.work
+  const entities = await compareCopies(job, copier)
+  const rows = await copyAllRows(job, { comparing: true })
+  const at = Math.floor(context.time.now())
+  job.lease.record.verified = { rows: entities + rows, at, by: processName, stale: false }
+}
+
+/**
+ * Compares all entities that were copied with the source, and counts those of which the source has no row. Throws `CONFLICT` for any. Returns
+ * how many it compared.
+ */
+async function compareCopies(
   { work, lease, meter }: MoveJob,
   { attempt: { buckets } }: Copier,
-): Promise<void> {
+): Promise<number> {
   const { record } = lease
   const range = { after: placeAt(0), until: record.place.updated, buckets }
   const { compared, different } = await compareEntities(work, range, async ({ read }) => {
@@ -118,6 +138,7 @@ export async function compareCopies(
   const extra = await countExtra(work, buckets, coming?.afterAddedId ?? 0)
   record.counts.compared += compared
   if (different + extra > 0) throw await differentCopies({ lease }, work.move.id, different, extra)
+  return compared
 }
 
 /** Makes the error of copies that differ, and lets the next attempt copy everything anew. */
@@ -127,7 +148,13 @@ export async function differentCopies(
   different: number,
   extra: number,
 ): Promise<LooseleafError> {
-  Object.assign(lease.record, { step: 'copying', cleared: false, place: placeAt(0), tables: [] })
+  Object.assign(lease.record, {
+    step: 'copying',
+    cleared: false,
+    place: placeAt(0),
+    tables: [],
+    verified: undefined,
+  })
   await lease.save()
   return new LooseleafError(
     'CONFLICT',

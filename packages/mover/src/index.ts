@@ -1,6 +1,7 @@
 export { moveBuckets, resumeMoves, undoMove } from './move-buckets.ts'
 export type { MoveOptions, MoverStore } from './move-options.ts'
 export type { MoveCounts, MoveStep } from './move-record.ts'
-export { movesOf, type MoveReport } from './move-report.ts'
+export { movesOf, type MoveReport, type Verification } from './move-report.ts'
 export type { MoveProgress } from './progress.ts'
 export type { SealTimes } from './seal-times.ts'
+export type { PlannedMove } from '@looseleaf/protocol/internal'

@@ -3,4 +3,6 @@
  */
 export { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from './move-buckets.ts'
 export { moveTask } from './move-lease.ts'
+export { moveOptionKinds } from './move-options.ts'
+export { movesIn } from './move-report.ts'
 export type { Tuned } from './tuning.ts'

@@ -1,4 +1,4 @@
-import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
+import { countIn, parseObject, textIn, toObject, type UpdatedPlace } from '@looseleaf/core/internal'
 import { placeAt, processName } from '@looseleaf/protocol/internal'
 
 /**
@@ -38,6 +38,18 @@ export interface MoveCounts {
   emptied: number
 }
 
+/** A complete comparison of all copies with the source. */
+export interface SavedVerification {
+  /** Entities, tombstones, index rows and claims that were compared. */
+  readonly rows: number
+  /** Milliseconds since 1970 when it was complete, by the clock of the mover. */
+  readonly at: number
+  /** Host and process id of the mover. */
+  readonly by: string
+  /** True once entities were copied that were written since. */
+  readonly stale: boolean
+}
+
 /** Saved progress of a move. It stands on the target, in the log of its copies, so it is never ahead of them. */
 export interface MoveRecord {
   step: MoveStep
@@ -50,6 +62,7 @@ export interface MoveRecord {
   readonly counts: MoveCounts
   /** Rows of the source when the move began; 0 while unknown. */
   total: number
+  verified: SavedVerification | undefined
   /** Milliseconds of each seal. */
   seals: number[]
   /** Entities and rows that the mover reads per second. */
@@ -70,6 +83,7 @@ export function freshRecord(): MoveRecord {
     tables: [],
     counts: { read: 0, entities: 0, rows: 0, claims: 0, late: 0, compared: 0, emptied: 0 },
     total: 0,
+    verified: undefined,
     seals: [],
     rate: 0,
     since: 0,
@@ -105,10 +119,22 @@ export function recordFromText(text: string): MoveRecord | undefined {
       emptied: countIn(counts, 'emptied'),
     },
     total: countIn(value, 'total'),
+    verified: verificationIn(value['verified']),
     seals: Array.isArray(seals) ? seals.filter((time) => typeof time === 'number') : [],
     rate: countIn(value, 'rate'),
     since: countIn(value, 'since'),
     worker: typeof worker === 'string' ? worker : '',
     waitsFor: typeof waitsFor === 'string' ? waitsFor : '',
+  }
+}
+
+function verificationIn(value: unknown): SavedVerification | undefined {
+  const found = toObject(value)
+  if (found === undefined) return undefined
+  return {
+    rows: countIn(found, 'rows'),
+    at: countIn(found, 'at'),
+    by: textIn(found, 'by'),
+    stale: found['stale'] === true,
   }
 }

@@ -4,7 +4,13 @@ import type { EngineContext } from '@looseleaf/index-engine/internal'
 import { bucketsOfMove, checkStore, loadOwn, shardAt } from '@looseleaf/protocol/internal'
 import { moveTask } from './move-lease.ts'
 import type { MoverStore } from './move-options.ts'
-import { freshRecord, recordFromText, type MoveCounts, type MoveStep } from './move-record.ts'
+import {
+  freshRecord,
+  recordFromText,
+  type MoveCounts,
+  type MoveRecord,
+  type MoveStep,
+} from './move-record.ts'
 import { openMoves } from './open-moves.ts'
 import { amountOf } from './progress.ts'
 import { sealTimesOf, type SealTimes } from './seal-times.ts'
@@ -35,6 +41,26 @@ export interface MoveReport {
   /** Estimated milliseconds until the copies are complete and compared. */
   readonly timeLeftMs: number | undefined
   readonly seals: SealTimes
+  /** The comparison of all copies with the source; undefined until it is complete. */
+  readonly verified: Verification | undefined
+  /** Method of `store.shards` that brings the move to its end: `repair`. Undefined once it is over. */
+  readonly forward: 'repair' | undefined
+  /**
+   * Method of `store.shards` that takes the move back: `undo` until the source has given the first buckets up, and `move` (the buckets back,
+   * once this move is over) after that. Undefined for a move that was undone.
+   */
+  readonly back: 'undo' | 'move' | undefined
+}
+
+/** A complete comparison of copies with their entities. */
+export interface Verification {
+  /** Entities, tombstones, index rows and claims that were compared. */
+  readonly rows: number
+  readonly at: Date
+  /** Host and process id of the mover. */
+  readonly by: string
+  /** True if entities of these buckets were written since. The copies of the last writes are compared under the seal of their buckets. */
+  readonly stale: boolean
 }
 
 const NEXT: Readonly<Record<MoveStep, string | undefined>> = {
@@ -51,7 +77,10 @@ const NEXT: Readonly<Record<MoveStep, string | undefined>> = {
 /** Returns the moves of the store that are not over, in the order of their announcement. */
 export async function movesOf(store: MoverStore, options: CallOptions = {}): Promise<readonly MoveReport[]> {
   checkStore('movesOf', store, options, { signal: optionKinds.signal })
-  const { context } = store
+  return movesIn(store.context, options)
+}
+
+export async function movesIn(context: EngineContext, options: CallOptions): Promise<readonly MoveReport[]> {
   const reports: MoveReport[] = []
   for (const { move } of await openMoves(context, options))
     reports.push(await readMove(context, move, options))
@@ -71,6 +100,7 @@ export async function readMove(
   const record = recordFromText(task?.progress ?? '') ?? freshRecord()
   const isHeld = task?.owner !== undefined
   const isOver = NEXT[record.step] === undefined
+  const handedOver = bucketsIn(bucketsOfMove(source.serves.away, id)).length
   const waits =
     isHeld || isOver ? record.waitsFor : record.waitsFor || 'no process works on it; call resumeMoves'
   return {
@@ -83,9 +113,17 @@ export async function readMove(
     next: NEXT[record.step],
     heldUpBy: waits === '' ? undefined : waits,
     bucketCount: bucketsIn(buckets).length,
-    handedOver: bucketsIn(bucketsOfMove(source.serves.away, id)).length,
+    handedOver,
     counts: record.counts,
     ...amountOf(record),
     seals: sealTimesOf(record.seals),
+    verified: record.verified && { ...record.verified, at: new Date(record.verified.at) },
+    forward: isOver ? undefined : 'repair',
+    back: backOf(record, handedOver),
   }
+}
+
+function backOf({ step }: MoveRecord, handedOver: number): MoveReport['back'] {
+  if (step === 'undoing' || step === 'undone') return undefined
+  return handedOver === 0 ? 'undo' : 'move'
 }

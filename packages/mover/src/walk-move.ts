@@ -12,7 +12,7 @@ import {
   UNCHECKED_WAIT_MS,
   undoMove,
 } from '@looseleaf/protocol/internal'
-import { compareCopies, copyAllRows, copyRounds, countSource, createCopier } from './copy-move.ts'
+import { copyAllRows, copyRounds, countSource, createCopier, verifyCopies } from './copy-move.ts'
 import { handOverGroups } from './hand-over-groups.ts'
 import type { MoveJob } from './move-job.ts'
 import type { MoveStep } from './move-record.ts'
@@ -63,8 +63,7 @@ async function fill(job: MoveJob): Promise<void> {
     await copyAllRows(job, { comparing: false })
     await copyRounds(job, copier)
     await enter(job, 'checking')
-    await compareCopies(job, copier)
-    await copyAllRows(job, { comparing: true })
+    await verifyCopies(job, copier)
   }
   // Copies took this time, mostly: reads by a process that has not noticed the announcement are over before the first bucket leaves.
   await lease.sleep(UNCHECKED_WAIT_MS - (elapsed() - began))

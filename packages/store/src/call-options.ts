@@ -13,6 +13,8 @@ import {
 } from '@looseleaf/core/internal'
 import type { QueryOptions } from '@looseleaf/index-engine'
 import type { GetAllOptions } from '@looseleaf/index-engine/internal'
+import type { MoveOptions } from '@looseleaf/mover'
+import { moveOptionKinds } from '@looseleaf/mover/internal'
 import type { PolicyChange } from './catalog/policies.ts'
 import { MIN_SAMPLE, type TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/queries/counts.ts'
@@ -45,6 +47,7 @@ interface OptionsOf {
   readonly change: OptionKinds<WriteOptions>
   readonly call: OptionKinds<CallOptions>
   readonly addShard: OptionKinds<AddShardOptions>
+  readonly move: OptionKinds<MoveOptions>
   readonly bulk: OptionKinds<BulkOptions>
   readonly exists: OptionKinds<ExistsOptions>
   readonly get: OptionKinds<GetOptions>
@@ -177,6 +180,7 @@ export const optionsOf: OptionsOf = {
   change: { ifVersion: version, signal },
   call: { signal },
   addShard: { signal, dryRun: flag },
+  move: moveOptionKinds,
   bulk: { fates: flag, signal },
   exists: { ...replica, signal },
   get: { ...replica, fresh: flag, signal },

@@ -77,7 +77,7 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  * call holds a lock or a transaction beyond its statements.
  */
 export class DataStore extends StoreQueries {
-  /** Lists the shards of the store, and adds one. */
+  /** Lists the shards of the store, adds one, and moves buckets between them. */
   readonly shards: StoreShards
   readonly #lanes: LanesOf
   readonly #replicas: ReplicaReads

@@ -38,7 +38,19 @@ export {
 export { deriveId } from '@looseleaf/router'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { AddedShard, AddShardOptions } from './shards/add-shard.ts'
-export type { ListedShard, StoreShards } from './shards/store-shards.ts'
+export type { ListedShard } from './shards/list-shards.ts'
+export type { RepairReport } from './shards/repair-shards.ts'
+export type { StoreShards } from './shards/store-shards.ts'
+export type {
+  MoveCounts,
+  MoveOptions,
+  MoveProgress,
+  MoveReport,
+  MoveStep,
+  PlannedMove,
+  SealTimes,
+  Verification,
+} from '@looseleaf/mover'
 export type { StoreStats } from './store-stats.ts'
 export type { SlowCall } from './observing/slow-calls.ts'
 export type { Trace } from './observing/trace.ts'

@@ -1,12 +1,18 @@
-import type { CallOptions, LooseleafError } from '@looseleaf/core'
-import { isLooseleafError } from '@looseleaf/core'
-import { checkOptions } from '@looseleaf/core/internal'
+import type { CallOptions } from '@looseleaf/core'
+import { badArgument, checkOptions } from '@looseleaf/core/internal'
 import type { EngineContext } from '@looseleaf/index-engine/internal'
+import type { MoveOptions, MoveReport, PlannedMove } from '@looseleaf/mover'
+import { movesIn, tunedMoveBuckets, tunedUndoMove } from '@looseleaf/mover/internal'
 import { optionsOf } from '../call-options.ts'
 import type { StoreCalls } from '../observing/store-calls.ts'
 import { addShard, type AddedShard, type AddShardOptions } from './add-shard.ts'
+import { listShards, type ListedShard } from './list-shards.ts'
+import { repairShards, type RepairReport } from './repair-shards.ts'
 
-/** The shards of a store: `store.shards`. */
+/**
+ * The shards of a store: `store.shards`. Calls that move buckets may take hours. They may be ended at any point by their `signal`, and by
+ * `close`, which does not wait for them: the moves stay announced, and `repair` in any process goes on with them.
+ */
 export interface StoreShards {
   /** Lists all shards by number. Shards that do not answer have their error. Rejects if no shard answers. */
   list(options?: CallOptions): Promise<readonly ListedShard[]>
@@ -20,21 +26,31 @@ export interface StoreShards {
    * `LAYOUT_MISMATCH` for a database of another store, for a second address of a shard, and for a store whose router has no buckets.
    */
   add(shard: string | object, options?: AddShardOptions): Promise<AddedShard>
-}
-
-export interface ListedShard {
-  readonly number: number
-  /** Its address without credentials. */
-  readonly address: string
-  /** `joining`: its tables are being made. Run `add` again if that was interrupted. */
-  readonly state: 'joining' | 'serving' | 'draining' | 'removed'
-  /** Number of its buckets; undefined for a router without buckets. */
-  readonly buckets: number | undefined
-  /** The error of the shard; undefined if this process reaches it. */
-  readonly error: LooseleafError | undefined
+  /**
+   * Moves buckets from one shard to another, while the store is in use, and resolves with the report of the move when it is over. The same
+   * call, repeated, goes on with the move. While another process works on it, the call waits.
+   *
+   * Rejects with `BAD_OPTION` for a move that is impossible; `CONFLICT` if another move has one of the buckets, or if copies differ from
+   * their source; `ABORTED`; and with errors of shards that stay down.
+   */
+  move(planned: PlannedMove, options?: MoveOptions): Promise<MoveReport>
+  /** Reports the moves that are not over, in the order of their announcement. */
+  moves(options?: CallOptions): Promise<readonly MoveReport[]>
+  /**
+   * Undoes a move of which no bucket was handed over: the source keeps its buckets, and the copies are deleted. Waits while another process
+   * works on the move. Rejects with `CONFLICT` once a bucket was handed over: `repair` ends the move, and another move brings the buckets
+   * back. Rejects with `BAD_OPTION` for a number that is not that of a move that is not over.
+   */
+  undo(move: number, options?: MoveOptions): Promise<MoveReport>
+  /**
+   * Ends what other processes have left half done: goes on with every move that is not over, one after the other. Repeatable, and useful
+   * after every crash.
+   */
+  repair(options?: MoveOptions): Promise<RepairReport>
 }
 
 export function createStoreShards(context: EngineContext, calls: StoreCalls): StoreShards {
+  const store = { context }
   return {
     async list(options = {}) {
       checkOptions('shards.list', options, optionsOf.call)
@@ -44,32 +60,25 @@ export function createStoreShards(context: EngineContext, calls: StoreCalls): St
       checkOptions('shards.add', options, optionsOf.addShard)
       return calls.pass('shards.add', () => addShard(context, shard, options))
     },
+    async move(planned, options = {}) {
+      checkOptions('shards.move', options, optionsOf.move)
+      calls.checkOpen()
+      return tunedMoveBuckets(store, planned, options)
+    },
+    async moves(options = {}) {
+      checkOptions('shards.moves', options, optionsOf.call)
+      return calls.pass('shards.moves', () => movesIn(context, options))
+    },
+    async undo(move, options = {}) {
+      checkOptions('shards.undo', options, optionsOf.move)
+      if (!Number.isSafeInteger(move)) throw badArgument('shards.undo', 'the number of a move', move)
+      calls.checkOpen()
+      return tunedUndoMove(store, move, options)
+    },
+    async repair(options = {}) {
+      checkOptions('shards.repair', options, optionsOf.move)
+      calls.checkOpen()
+      return repairShards(context, options)
+    },
   }
-}
-
-async function listShards(
-  { driver, catalog }: EngineContext,
-  options: CallOptions,
-): Promise<readonly ListedShard[]> {
-  const { layout, placement } = await catalog.reload(options)
-  const counts = new Map<number, number>()
-  for (const shard of placement.shardOfBucket ?? []) counts.set(shard, (counts.get(shard) ?? 0) + 1)
-  return Promise.all(
-    driver.shards.map(async (shard, number): Promise<ListedShard> => {
-      const error = await shard.catalog.load(options).then(
-        () => undefined,
-        (reason: unknown) => {
-          if (!isLooseleafError(reason) || reason.code === 'ABORTED' || reason.code === 'CLOSED') throw reason
-          return reason
-        },
-      )
-      return {
-        number,
-        address: layout?.shards[number]?.name ?? shard.name,
-        state: layout?.shards[number]?.state ?? 'serving',
-        buckets: layout?.scheme === undefined ? undefined : (counts.get(number) ?? 0),
-        error,
-      }
-    }),
-  )
 }

@@ -72,7 +72,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     moreEntries: ['internal'],
   },
   '@looseleaf/store': {
-    workspace: [...middle, '@looseleaf/protocol'],
+    workspace: [...middle, '@looseleaf/mover', '@looseleaf/protocol'],
     thirdParty: ['lru-cache'],
     neverReaches: noDriver,
     moreEntries: ['internal'],

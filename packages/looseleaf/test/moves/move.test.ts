@@ -5,9 +5,8 @@ import type { DataStore } from '@looseleaf/store'
 import { entitiesIn, loadOwn, shardAt } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { moveBuckets, resumeMoves, undoMove } from '../src/move-buckets.ts'
-import { movesOf } from '../src/move-report.ts'
-import type { MoveProgress } from '../src/progress.ts'
+import { moveBuckets, movesOf, resumeMoves, undoMove, type MoveProgress } from '@looseleaf/mover'
+
 import {
   checkIndexes,
   checkQueries,

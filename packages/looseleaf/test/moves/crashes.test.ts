@@ -3,10 +3,9 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { isLong } from '@looseleaf-tooling/vitest/long'
 import { describe, expect, test } from 'vitest'
-import { dyingDriver } from '../../cleaner/test/broken-driver.ts'
-import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '../src/move-buckets.ts'
-import { movesOf } from '../src/move-report.ts'
-import type { MoveProgress } from '../src/progress.ts'
+import { dyingDriver } from '../../../cleaner/test/broken-driver.ts'
+import { movesOf, type MoveProgress } from '@looseleaf/mover'
+import { tunedMoveBuckets, tunedResumeMoves, tunedUndoMove } from '@looseleaf/mover/internal'
 import {
   checkIndexes,
   checkQueries,

@@ -3,8 +3,8 @@ import { DataStore } from '@looseleaf/store'
 import { entitiesIn } from '@looseleaf/protocol/internal'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { crashingShards } from '../../cleaner/test/crashing-shards.ts'
-import { moveBuckets } from '../src/move-buckets.ts'
+import { crashingShards } from '../../../cleaner/test/crashing-shards.ts'
+import { moveBuckets } from '@looseleaf/mover'
 import { SOME_BUCKETS } from './stores.ts'
 
 test('an entity whose replacement is lost in a crash of the source moves as it was before', async () => {

@@ -4,7 +4,7 @@ import { entitiesIn, loadOwn } from '@looseleaf/protocol/internal'
 import { faultyDriver } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { expect, test } from 'vitest'
-import { tunedMoveBuckets } from '../src/move-buckets.ts'
+import { tunedMoveBuckets } from '@looseleaf/mover/internal'
 import { openStore } from './stores.ts'
 
 test('writes of a bucket that the target serves stay when the next group of buckets is copied', async () => {

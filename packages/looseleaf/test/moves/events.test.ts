@@ -5,8 +5,7 @@ import { DataStore } from '@looseleaf/store'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { keepOpen } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
-import { moveBuckets, undoMove } from '../src/move-buckets.ts'
-import { movesOf } from '../src/move-report.ts'
+import { moveBuckets, movesOf, undoMove } from '@looseleaf/mover'
 import { filledStore, indexes, SOME_BUCKETS } from './stores.ts'
 
 type OfKind<K> = Extract<MoverEvent, { readonly kind: K }>

@@ -7,7 +7,7 @@ import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
 import { leapingTime } from '@looseleaf-tooling/kit/times'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { moveBuckets, movesOf, resumeMoves } from '../src/index.ts'
+import { moveBuckets, movesOf, resumeMoves } from '@looseleaf/mover'
 
 const byUser = defineIndex('by_user', { properties: { user: 'string', n: 'integer' }, shardOn: 'user' })
 const PLAN = { from: 0, to: 1, buckets: '0-1023' }
