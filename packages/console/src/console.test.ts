@@ -161,6 +161,25 @@ test('the page of shards lists the statements to each shard', async () => {
   expect(page).toContain('index_by_name scan')
 })
 
+test('the page of shards shows a move with its counts, the reason why it waits, and the commands forward and back', async () => {
+  expect(await bodyOf('/store/shards')).not.toContain('Moves of buckets')
+  await traced()
+  const stop = new AbortController()
+  const options = { signal: stop.signal, onProgress: () => stop.abort() }
+  const planned = { from: 0, to: 1, buckets: '0-2000' }
+  await expect(store.shards.move(planned, options)).rejects.toMatchObject({ code: 'ABORTED' })
+  const [move] = await store.shards.moves()
+  const page = await bodyOf('/store/shards')
+  for (const text of [
+    `Move ${move!.id}: copying`,
+    '2,001 buckets from memory 0 to memory 1. 0 of them are handed over.',
+    '<dt>held up by</dt><dd>no process works on it',
+    'forward: <code>looseleaf shard repair</code>',
+    `back: <code>looseleaf shard undo ${move!.id}</code>`,
+  ])
+    expect(page).toContain(text)
+})
+
 test('the page of shards lists the failing calls of all processes', async () => {
   expect(await bodyOf('/store/shards')).not.toContain('Failing calls')
   const { tasks } = store.context.driver.shards[1]!

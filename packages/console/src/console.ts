@@ -30,7 +30,7 @@ import { checkedMayShow } from './entities/visibility.ts'
 import { tracesPage, xrayPage } from './xrays/xray-page.ts'
 
 export interface ConsoleOptions {
-  readonly store: Pick<DataStore, 'stats' | 'addIndex' | 'dropIndex' | 'indexes' | 'context'>
+  readonly store: Pick<DataStore, 'stats' | 'addIndex' | 'dropIndex' | 'indexes' | 'shards' | 'context'>
   /** Path of the console in the application, such as `/store`, without a slash at the end. */
   readonly base: string
   /** Link back to the application. Default: none. */

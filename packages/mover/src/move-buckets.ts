@@ -169,7 +169,7 @@ async function underLease(
       return record.step
     })
   } catch (error) {
-    if (isLooseleafError(error)) record.waitsFor = error.message
+    if (isLooseleafError(error) && error.code !== 'ABORTED') record.waitsFor = error.message
     throw error
   } finally {
     await lease.release()

@@ -1,6 +1,7 @@
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { readShardReports, type ShardReport } from '@looseleaf/cleaner/internal'
-import type { ShardSizes } from '@looseleaf/core/internal'
+import type { ShardSizes, StoreLayout } from '@looseleaf/core/internal'
+import type { MoveReport } from '@looseleaf/store'
 import {
   readFailures,
   readReplicas,
@@ -12,6 +13,7 @@ import {
 } from '@looseleaf/store/internal'
 import { readPart, readSizes, type PartResult } from '../requests/read-part.ts'
 import { bucketMap } from './bucket-map.ts'
+import { movesSection } from './moves-section.ts'
 import { markup, type Html } from '../kit/html.ts'
 import type { Answer, PageRequest } from '../requests/routes.ts'
 import type { ShownStore } from '../requests/shown-store.ts'
@@ -27,25 +29,28 @@ const MANY_MS = 10_000
 /** Milliseconds after which the notes of a silent shard are left out. It is less than the time limit of a part of a page. */
 const NOTES_MS = 1_500
 const MAX_FAILING = 20
+const MAX_MOVES = 8
 
 /** Renders the page about the shards: their contents, their cleaner, and the statements of this process. */
 export async function shardsPage({ store, base }: ShownStore, { signal }: PageRequest): Promise<Answer> {
   const { callsInFlight, shards, removals, cache } = store.stats()
   const { driver, catalog } = store.context
-  const [report, followed, sizes, replicas, failing] = await Promise.all([
+  const [report, followed, sizes, replicas, failing, moves] = await Promise.all([
     readPart((limited) => readCleanerReport(store, { signal: limited }), signal),
     readPart((limited) => readShardReports(store, { signal: limited }), signal),
     readSizes(driver, signal),
     readPart((limited) => readReplicas(store.context, { signal: limited }), signal),
     readPart((limited) => readFailures(store.context, { signal: limited, lateMs: NOTES_MS }), signal),
+    readPart((limited) => store.shards.moves({ signal: limited }), signal),
   ])
-  const { indexes, placement } = catalog.current()
+  const { indexes, layout, placement } = catalog.current()
   const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size
   const names = shards.map(({ name }) => name)
   const buckets = placement.shardOfBucket
   const body = markup`<h1>Shards</h1>
 <p class="lead">The store has ${counted(shards.length, 'database')} with the same tables, and <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}. No transaction and no lock spans two databases.</p>
-${contentsTable(names, sizes, followed, buckets)}
+${contentsTable(names, layout, sizes, followed, buckets)}
+${movesPart(moves, names)}
 ${failingCalls(failing)}
 ${cleanerLine(report)}
 ${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id always belongs to the same one of ${buckets.length.toLocaleString('en-US')} buckets, and every bucket is on one shard.</p>${bucketMap(buckets, names)}`}
@@ -57,8 +62,16 @@ ${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${capital(counted(shar
   return { status: 200, title: 'Shards', body }
 }
 
+function movesPart(moves: PartResult<readonly MoveReport[]>, names: readonly string[]): Html | undefined {
+  if (moves.failure !== undefined) return markup`<p>The moves of buckets are unknown: ${moves.failure}</p>`
+  if (moves.value.length === 0) return undefined
+  const { shown, note } = cut(moves.value, MAX_MOVES, 'move')
+  return markup`<h2>Moves of buckets</h2>${movesSection(shown, names)}${noteOf(note)}`
+}
+
 function contentsTable(
   names: readonly string[],
+  layout: StoreLayout | undefined,
   sizes: readonly PartResult<ShardSizes | undefined>[],
   followed: PartResult<readonly ShardReport[]>,
   buckets: readonly number[] | undefined,
@@ -71,6 +84,7 @@ function contentsTable(
     const cleaner = followed.value?.[i]
     return [
       name,
+      layout?.shards[i]?.state ?? '',
       ...(buckets === undefined ? [] : [(held.get(i)?.length ?? 0).toLocaleString('en-US')]),
       size?.entities?.toLocaleString('en-US') ?? '–',
       size === undefined ? '–' : bytesText(size.bytes),
@@ -81,6 +95,7 @@ function contentsTable(
   })
   const head = [
     'shard',
+    'state',
     ...(buckets === undefined ? [] : ['buckets']),
     'entities, about',
     'bytes, about',
